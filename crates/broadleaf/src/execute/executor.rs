@@ -1,0 +1,452 @@
+//! The sans-I/O state machine of one node: events in, messages out.
+
+use super::flow::{Peer, Port, Window};
+use super::message::{Item, Kind, Message, Receive};
+use super::order::{Order, SlotOrder, TreeOrder};
+use crate::plan::{NodeProgram, Programs, Protocol, Segments, Source};
+use crate::platform::NodeId;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Progress of one sending channel.
+#[derive(Clone, Debug, Default)]
+struct Outgoing {
+    peer: u32,
+    sent: u64,
+    available: u64,
+    /// The channel waits in the order, or is parked until its peer's window has room.
+    queued: bool,
+    permission: Permission,
+}
+
+/// Rendezvous state of a sending channel; without rendezvous it is always granted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Permission {
+    #[default]
+    Missing,
+    Requested,
+    Granted,
+}
+
+/// Runs one node's program. Feed it what happened (`handle_…`), then take what to do (`poll_…`).
+#[derive(Debug)]
+pub struct NodeExecutor {
+    program: NodeProgram,
+    segments: Arc<Segments>,
+    order: Order,
+    combine: bool,
+    rendezvous: bool,
+    port: Port,
+    /// Sorted by node.
+    peers: Vec<Peer>,
+    outgoing: Vec<Outgoing>,
+    /// Segments received so far on each input.
+    received: Vec<u64>,
+    /// Outputs fed by each input (or by the root's own message, in the last entry).
+    fed: Vec<Vec<u32>>,
+    /// Rendezvous answers to give.
+    answers: VecDeque<(NodeId, u32, u64)>,
+    to_send: u64,
+    to_receive: u64,
+    /// Inputs whose next receive is to be posted.
+    postings: VecDeque<u32>,
+    posted: Vec<u64>,
+    slot_posts_left: u32,
+    posts_receives: bool,
+}
+
+impl NodeExecutor {
+    /// An executor for `node`; `window` says what the transport allows towards a peer.
+    pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> Window) -> NodeExecutor {
+        let plan = programs.plan();
+        let segments = Arc::clone(programs.segments());
+        let program = programs.node(node);
+        let rendezvous = plan.protocol == Protocol::Rendezvous;
+        let mut around: Vec<NodeId> = program.outputs.iter().map(|output| output.to).collect();
+        if rendezvous {
+            around.extend(program.inputs.iter().map(|input| input.from));
+        }
+        around.sort_unstable();
+        around.dedup();
+        let peers: Vec<Peer> = around.into_iter().map(|peer| Peer::new(peer, window(peer))).collect();
+        let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
+        let outgoing = program.outputs.iter().map(|output| Outgoing {
+            peer: find_peer(&peers, output.to),
+            permission,
+            ..Outgoing::default()
+        });
+        let outgoing: Vec<Outgoing> = outgoing.collect();
+        let own_inputs = program.inputs.iter().enumerate().filter(|(_, input)| input.target == node);
+        let input_of: HashMap<u32, usize> = own_inputs.map(|(at, input)| (input.tree, at)).collect();
+        let mut fed = vec![Vec::new(); program.inputs.len() + 1];
+        for (at, output) in program.outputs.iter().enumerate() {
+            let input = match output.source {
+                Source::Relay(input) => input as usize,
+                Source::Held if program.is_root => program.inputs.len(),
+                Source::Held => input_of[&output.tree],
+            };
+            fed[input].push(at as u32);
+        }
+        let total = |trees: &mut dyn Iterator<Item = u32>| trees.map(|tree| segments.in_tree(tree as usize)).sum();
+        let to_send = total(&mut program.outputs.iter().map(|output| output.tree));
+        let to_receive = total(&mut program.inputs.iter().map(|input| input.tree));
+        let order = match &plan.period {
+            Some(period) => Order::Slots(SlotOrder::new(period, &segments, program.is_root)),
+            None => Order::Trees(TreeOrder::default()),
+        };
+        let inputs = program.inputs.len();
+        let mut executor = NodeExecutor {
+            program,
+            segments,
+            order,
+            combine: plan.combine,
+            rendezvous,
+            port: Port::default(),
+            peers,
+            outgoing,
+            received: vec![0; inputs],
+            fed,
+            answers: VecDeque::new(),
+            to_send,
+            to_receive,
+            postings: VecDeque::new(),
+            posted: vec![0; inputs],
+            slot_posts_left: 0,
+            posts_receives: false,
+        };
+        if executor.program.is_root {
+            for output in executor.fed[inputs].clone() {
+                let tree = executor.program.outputs[output as usize].tree;
+                executor.outgoing[output as usize].available = executor.segments.in_tree(tree as usize);
+                executor.enqueue(output);
+            }
+        }
+        executor
+    }
+
+    pub fn node(&self) -> NodeId {
+        self.program.node
+    }
+
+    pub fn program(&self) -> &NodeProgram {
+        &self.program
+    }
+
+    /// Receives are announced in advance, so that data can land in place: one segment a message, no
+    /// control messages. Otherwise the transport must be ready for any message.
+    pub fn is_announced(&self) -> bool {
+        !self.combine && !self.rendezvous
+    }
+
+    /// Allows `ahead` receives a channel (a node, with a period) to be posted before their data arrives.
+    pub fn post_ahead(&mut self, ahead: u32) {
+        if !self.is_announced() {
+            return;
+        }
+        self.posts_receives = true;
+        let by_slot = self.receives_in_order();
+        self.slot_posts_left = ahead;
+        for _ in 0..ahead {
+            let inputs = self.program.inputs.iter().enumerate();
+            // What is only relayed stands in no slot.
+            let queued = inputs.filter(|(_, input)| !by_slot || input.target != self.program.node);
+            self.postings.extend(queued.map(|(at, _)| at as u32));
+        }
+    }
+
+    /// Everything is received and sent, and nothing is under way.
+    pub fn is_finished(&self) -> bool {
+        self.to_send == 0 && self.to_receive == 0 && self.answers.is_empty() && self.port.is_idle()
+    }
+
+    /// Whether every byte this node needs has arrived.
+    pub fn has_received_all(&self) -> bool {
+        self.to_receive == 0
+    }
+
+    pub fn has_sent_all(&self) -> bool {
+        self.to_send == 0
+    }
+
+    /// A message to `to` no longer occupies its window and the port.
+    pub fn handle_sent(&mut self, to: NodeId) {
+        let peer = find_peer(&self.peers, to) as usize;
+        self.port.release(&mut self.peers[peer]);
+        for output in std::mem::take(&mut self.peers[peer].parked) {
+            self.outgoing[output as usize].queued = false;
+            self.enqueue(output);
+        }
+    }
+
+    /// A message arrived from `from`.
+    pub fn handle_received(&mut self, from: NodeId, kind: Kind, tag: u32, segment: u64) {
+        match kind {
+            Kind::Data => self.take(from, tag, segment),
+            Kind::Request => self.answers.push_back((from, tag, segment)),
+            Kind::Ready => {
+                let to_it = |output: &crate::plan::OutChannel| output.to == from && output.tag == tag;
+                let output = self.program.outputs.iter().position(to_it).expect("an answer to a request");
+                self.outgoing[output].permission = Permission::Granted;
+                self.enqueue(output as u32);
+            }
+        }
+    }
+
+    fn take(&mut self, from: NodeId, tag: u32, segment: u64) {
+        let input = self.program.input(from, tag);
+        self.to_receive -= 1;
+        self.received[input] += 1;
+        let relayed = self.program.inputs[input].target != self.program.node;
+        let by_slot = self.receives_in_order();
+        if self.posts_receives && (relayed || !by_slot) {
+            self.postings.push_back(input as u32);
+        }
+        if let Order::Slots(slots) = &mut self.order {
+            if relayed {
+                slots.relayed.push_back((segment, self.fed[input][0]));
+            } else {
+                self.slot_posts_left += 1;
+                slots.hold(segment);
+            }
+            return;
+        }
+        for at in 0..self.fed[input].len() {
+            let output = self.fed[input][at];
+            self.outgoing[output as usize].available += 1;
+            self.enqueue(output);
+        }
+    }
+
+    /// Puts a channel into the order if it has something to send and is not there yet.
+    fn enqueue(&mut self, output: u32) {
+        let Order::Trees(order) = &mut self.order else { return };
+        let channel = &mut self.outgoing[output as usize];
+        if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested {
+            channel.queued = true;
+            let tree = self.program.outputs[output as usize].tree;
+            order.push(self.segments.nth(tree as usize, channel.sent), output);
+        }
+    }
+
+    /// The next message to send now, if there is one and the port has room for it.
+    pub fn poll_send(&mut self) -> Option<Message> {
+        if !self.port.has_room() {
+            return None;
+        }
+        if let Some(&(to, tag, segment)) = self.answers.front() {
+            let peer = find_peer(&self.peers, to);
+            if self.peers[peer as usize].has_room() {
+                self.answers.pop_front();
+                self.port.issue(&mut self.peers[peer as usize]);
+                let first = Item { tag, segment, tree: 0, target: to, relayed: false };
+                return Some(Message { to, kind: Kind::Ready, output: None, first, rest: Vec::new() });
+            }
+        }
+        match &self.order {
+            Order::Trees(_) => self.poll_trees(),
+            Order::Slots(_) => self.poll_slots(),
+        }
+    }
+
+    fn item(&self, output: u32, segment: u64) -> Item {
+        let out = &self.program.outputs[output as usize];
+        let relayed = out.source != Source::Held;
+        Item { tag: out.tag, segment, tree: out.tree, target: out.target, relayed }
+    }
+
+    fn poll_trees(&mut self) -> Option<Message> {
+        loop {
+            let Order::Trees(order) = &mut self.order else { unreachable!("called for tree order only") };
+            let (segment, output) = order.pop()?;
+            let channel = &mut self.outgoing[output as usize];
+            let peer = &mut self.peers[channel.peer as usize];
+            if !peer.has_room() {
+                peer.parked.push(output);
+                continue;
+            }
+            channel.queued = false;
+            self.port.issue(peer);
+            let message = self.message(output, segment);
+            if message.kind == Kind::Data && self.combine {
+                return Some(self.combined(message));
+            }
+            self.enqueue(output);
+            return Some(message);
+        }
+    }
+
+    /// The data message of a channel's next segment, or the request for it.
+    fn message(&mut self, output: u32, segment: u64) -> Message {
+        let first = self.item(output, segment);
+        let to = self.program.outputs[output as usize].to;
+        let channel = &mut self.outgoing[output as usize];
+        if channel.permission == Permission::Missing {
+            channel.permission = Permission::Requested;
+            return Message { to, kind: Kind::Request, output: Some(output), first, rest: Vec::new() };
+        }
+        if self.rendezvous {
+            channel.permission = Permission::Missing;
+        }
+        channel.sent += 1;
+        self.to_send -= 1;
+        Message { to, kind: Kind::Data, output: Some(output), first, rest: Vec::new() }
+    }
+
+    /// Adds every other item that is ready for the same receiver, lowest segment first.
+    fn combined(&mut self, mut message: Message) -> Message {
+        let same: Vec<u32> = (0..self.program.outputs.len() as u32)
+            .filter(|&output| self.program.outputs[output as usize].to == message.to)
+            .collect();
+        for &output in &same {
+            let tree = self.program.outputs[output as usize].tree as usize;
+            for index in self.outgoing[output as usize].sent..self.outgoing[output as usize].available {
+                message.rest.push(self.item(output, self.segments.nth(tree, index)));
+            }
+            let channel = &mut self.outgoing[output as usize];
+            self.to_send -= channel.available - channel.sent;
+            channel.sent = channel.available;
+            channel.queued = false;
+        }
+        if let Order::Trees(order) = &mut self.order {
+            order.remove(&same);
+        }
+        message.rest.sort_unstable_by_key(|item| (item.segment, item.tag));
+        message
+    }
+
+    fn poll_slots(&mut self) -> Option<Message> {
+        let relayed = self.slots().relayed.front().copied();
+        if let Some((segment, output)) = relayed {
+            return self.issue_slot(output, segment, |executor| {
+                executor.slots().relayed.pop_front();
+            });
+        }
+        let (slot, segment) = self.next_slot()?;
+        let output = self.program.sends[slot].out;
+        if !self.slots().holds(segment) {
+            return None;
+        }
+        let mut message = self.issue_slot(output, segment, NodeExecutor::next_send)?;
+        while self.combine && message.kind == Kind::Data {
+            let Some((slot, segment)) = self.next_slot() else { break };
+            let output = self.program.sends[slot].out;
+            if self.program.outputs[output as usize].to != message.to || !self.slots().holds(segment) {
+                break;
+            }
+            self.outgoing[output as usize].sent += 1;
+            self.to_send -= 1;
+            message.rest.push(self.item(output, segment));
+            self.next_send();
+        }
+        Some(message)
+    }
+
+    /// Sends (or asks to send) a slot's segment if its peer has room, then `done` moves on.
+    fn issue_slot(&mut self, output: u32, segment: u64, done: impl Fn(&mut Self)) -> Option<Message> {
+        let channel = &self.outgoing[output as usize];
+        let peer = channel.peer as usize;
+        if channel.permission == Permission::Requested || !self.peers[peer].has_room() {
+            return None;
+        }
+        self.port.issue(&mut self.peers[peer]);
+        let message = self.message(output, segment);
+        if message.kind == Kind::Data {
+            done(self);
+        }
+        Some(message)
+    }
+
+    fn slots(&mut self) -> &mut SlotOrder {
+        match &mut self.order {
+            Order::Slots(slots) => slots,
+            Order::Trees(_) => unreachable!("called for slot order only"),
+        }
+    }
+
+    fn next_slot(&mut self) -> Option<(usize, u64)> {
+        let NodeExecutor { order: Order::Slots(slots), program, .. } = self else { return None };
+        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
+        slots.send.settle(program.sends.len(), periods, |slot, at| {
+            let send = &program.sends[slot];
+            period.segment_of(send.segment, send.lag, at, count)
+        })
+    }
+
+    fn next_send(&mut self) {
+        let sends = self.program.sends.len();
+        self.slots().send.advance(sends);
+    }
+
+    /// With a period: the sender and segment that this node must receive next, in slot order; `None` when
+    /// all are received or receives have no order.
+    pub fn expected(&mut self) -> Option<(NodeId, u64)> {
+        let NodeExecutor { order: Order::Slots(slots), program, .. } = self else { return None };
+        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
+        let (slot, segment) = slots.receive.settle(program.receives.len(), periods, |slot, at| {
+            let receive = &program.receives[slot];
+            period.segment_of(receive.segment, receive.lag, at, count)
+        })?;
+        Some((program.inputs[program.receives[slot].input as usize].from, segment))
+    }
+
+    /// Whether receives have an order.
+    pub fn receives_in_order(&self) -> bool {
+        matches!(self.order, Order::Slots(_))
+    }
+
+    /// The expected receive is under way: the next one is expected.
+    pub fn advance_expected(&mut self) {
+        let receives = self.program.receives.len();
+        self.slots().receive.advance(receives);
+    }
+
+    /// The next receive to post, as far as [`NodeExecutor::post_ahead`] allows.
+    pub fn poll_receive(&mut self) -> Option<Receive> {
+        if !self.is_announced() {
+            return None;
+        }
+        let (input, segment) = self.next_posting().or_else(|| self.next_slot_posting())?;
+        let channel = self.program.inputs[input as usize];
+        let item = Item {
+            tag: channel.tag,
+            segment,
+            tree: channel.tree,
+            target: channel.target,
+            relayed: channel.target != self.program.node,
+        };
+        Some(Receive { from: channel.from, item })
+    }
+
+    fn next_posting(&mut self) -> Option<(u32, u64)> {
+        while let Some(input) = self.postings.pop_front() {
+            let tree = self.program.inputs[input as usize].tree as usize;
+            let index = self.posted[input as usize];
+            if index < self.segments.in_tree(tree) {
+                self.posted[input as usize] += 1;
+                return Some((input, self.segments.nth(tree, index)));
+            }
+        }
+        None
+    }
+
+    fn next_slot_posting(&mut self) -> Option<(u32, u64)> {
+        let NodeExecutor { order: Order::Slots(slots), program, slot_posts_left, .. } = self else {
+            return None;
+        };
+        if *slot_posts_left == 0 {
+            return None;
+        }
+        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
+        let (slot, segment) = slots.posted.settle(program.receives.len(), periods, |slot, at| {
+            let receive = &program.receives[slot];
+            period.segment_of(receive.segment, receive.lag, at, count)
+        })?;
+        slots.posted.advance(program.receives.len());
+        *slot_posts_left -= 1;
+        Some((program.receives[slot].input, segment))
+    }
+}
+
+fn find_peer(peers: &[Peer], node: NodeId) -> u32 {
+    peers.binary_search_by_key(&node, |peer| peer.node).expect("only peers of the program are talked to") as u32
+}

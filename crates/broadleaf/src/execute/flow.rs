@@ -1,0 +1,78 @@
+//! How many messages may be under way: per peer, and through the node's port.
+//!
+//! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose
+//! window holds w of them takes 1/w of the port: with w = (latency + T)/T messages in flight the port is
+//! just always busy, whatever mixture of near and far peers the node serves.
+
+use crate::platform::NodeId;
+
+/// What a transport allows towards one peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Messages in flight at most, ≥ 1.
+    pub messages: u32,
+    /// Whether they go through the node's one port, or have a link of their own.
+    pub shares_port: bool,
+}
+
+impl Window {
+    /// One message at a time through the port: every port model, since there the transport reports a
+    /// message as sent when the port is free again.
+    pub const PORT: Window = Window { messages: 1, shares_port: true };
+    /// One message at a time on the link, any number of links at once: link-capacity.
+    pub const LINK: Window = Window { messages: 1, shares_port: false };
+}
+
+/// The whole port, in parts small enough that every window divides it well.
+const PORT_UNITS: u32 = 1 << 20;
+
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub node: NodeId,
+    window: u32,
+    units: u32,
+    in_flight: u32,
+    /// Outputs that have something for this peer but no room in its window.
+    pub parked: Vec<u32>,
+}
+
+impl Peer {
+    pub fn new(node: NodeId, window: Window) -> Peer {
+        let messages = window.messages.max(1);
+        let units = if window.shares_port { (PORT_UNITS / messages).max(1) } else { 0 };
+        Peer { node, window: messages, units, in_flight: 0, parked: Vec::new() }
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.in_flight < self.window
+    }
+}
+
+/// The port of a node: how much of it the messages in flight take.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Port {
+    used: u32,
+    in_flight: u32,
+}
+
+impl Port {
+    pub fn has_room(&self) -> bool {
+        self.used < PORT_UNITS
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.in_flight == 0
+    }
+
+    pub fn issue(&mut self, peer: &mut Peer) {
+        peer.in_flight += 1;
+        self.in_flight += 1;
+        self.used += peer.units;
+    }
+
+    pub fn release(&mut self, peer: &mut Peer) {
+        peer.in_flight -= 1;
+        self.in_flight -= 1;
+        self.used -= peer.units;
+    }
+}

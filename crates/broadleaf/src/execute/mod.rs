@@ -1,0 +1,16 @@
+//! Running a plan: one state machine per node, without I/O, and the transports that carry its messages.
+//!
+//! The simulator, in-process threads and MPI all drive the same [`NodeExecutor`], so a simulated bug is a
+//! real bug.
+
+mod executor;
+mod flow;
+mod message;
+mod order;
+pub mod threads;
+mod transport;
+
+pub use executor::NodeExecutor;
+pub use flow::Window;
+pub use message::{Item, Kind, Message, Receive};
+pub use transport::{drive, Completion, Transport};

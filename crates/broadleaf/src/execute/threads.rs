@@ -1,0 +1,159 @@
+//! The in-process transport: a thread per host, real bytes moved between their buffers.
+
+use super::{drive, Completion, Kind, Message, NodeExecutor, Receive, Transport, Window};
+use crate::plan::{NodeProgram, Programs};
+use crate::platform::NodeId;
+use std::collections::HashMap;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// No message for this long means that the plan blocks itself.
+const STALL: Duration = Duration::from_secs(60);
+
+/// Why a run in threads stopped early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ThreadsError {
+    #[error("node {0} has waited {secs} s for a message; the plan blocks itself", secs = STALL.as_secs())]
+    Stalled(NodeId),
+    #[error("node {0} stopped before its peers were done")]
+    PeerGone(NodeId),
+}
+
+struct Parcel {
+    from: NodeId,
+    kind: Kind,
+    /// (tag, segment) of each item.
+    items: Vec<(u32, u64)>,
+    bytes: Vec<u8>,
+}
+
+struct Threads<'a> {
+    node: NodeId,
+    programs: &'a Programs,
+    program: NodeProgram,
+    buffer: &'a mut [u8],
+    /// What is only relayed, by tree, target and segment.
+    scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
+    inbox: Receiver<Parcel>,
+    peers: &'a HashMap<NodeId, Sender<Parcel>>,
+    sent: Vec<NodeId>,
+}
+
+impl Threads<'_> {
+    fn range(&self, segment: u64) -> std::ops::Range<usize> {
+        let (start, length) = self.programs.plan().segment_range(segment);
+        start as usize..(start + length) as usize
+    }
+
+    /// Puts an arrived segment where it belongs: the message buffer, or scratch for what is only relayed.
+    fn store(&mut self, from: NodeId, tag: u32, segment: u64, bytes: &[u8]) {
+        let input = self.program.input(from, tag);
+        let input = self.program.inputs[input];
+        if input.target == self.node {
+            let range = self.range(segment);
+            self.buffer[range].copy_from_slice(bytes);
+        } else {
+            self.scratch.insert((input.tree, input.target, segment), bytes.to_vec());
+        }
+    }
+}
+
+impl Transport for Threads<'_> {
+    type Error = ThreadsError;
+
+    fn send(&mut self, message: &Message) -> Result<(), ThreadsError> {
+        let mut bytes = Vec::new();
+        if message.kind == Kind::Data {
+            for item in message.items() {
+                if item.relayed {
+                    let relayed = self.scratch.remove(&(item.tree, item.target, item.segment));
+                    bytes.extend(relayed.expect("a relay sends what it received"));
+                } else {
+                    bytes.extend_from_slice(&self.buffer[self.range(item.segment)]);
+                }
+            }
+        }
+        let items = message.items().map(|item| (item.tag, item.segment)).collect();
+        let parcel = Parcel { from: self.node, kind: message.kind, items, bytes };
+        self.peers[&message.to].send(parcel).map_err(|_| ThreadsError::PeerGone(message.to))?;
+        self.sent.push(message.to);
+        Ok(())
+    }
+
+    fn post_receive(&mut self, _: &Receive) -> Result<(), ThreadsError> {
+        Ok(())
+    }
+
+    fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), ThreadsError> {
+        if !self.sent.is_empty() {
+            done.extend(self.sent.drain(..).map(|to| Completion::Sent { to }));
+            return Ok(());
+        }
+        let parcel = self.inbox.recv_timeout(STALL).map_err(|error| match error {
+            RecvTimeoutError::Timeout => ThreadsError::Stalled(self.node),
+            RecvTimeoutError::Disconnected => ThreadsError::PeerGone(self.node),
+        })?;
+        let Parcel { from, kind, items, bytes } = parcel;
+        let mut at = 0;
+        for (tag, segment) in items {
+            if kind == Kind::Data {
+                let length = self.range(segment).len();
+                self.store(from, tag, segment, &bytes[at..at + length]);
+                at += length;
+            }
+            done.push(Completion::Received { from, kind, tag, segment });
+        }
+        Ok(())
+    }
+}
+
+/// Runs a plan with one thread per host and returns every node's buffer (switches': empty).
+///
+/// The root starts with `message`, all others with bytes that differ from it everywhere.
+pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
+    let plan = programs.plan();
+    assert_eq!(plan.message_bytes, message.len() as u64, "the plan is for a message of another size");
+    let count = plan.nodes.len() as u32;
+    let takes_part = |node: &NodeId| {
+        let program = programs.node(*node);
+        program.is_root || !program.inputs.is_empty()
+    };
+    let nodes: Vec<NodeId> = (0..count).map(NodeId).filter(takes_part).collect();
+    let mut senders = HashMap::new();
+    let mut inboxes = HashMap::new();
+    for &node in &nodes {
+        let (sender, inbox) = channel();
+        senders.insert(node, sender);
+        inboxes.insert(node, inbox);
+    }
+    let mut buffers: Vec<Vec<u8>> = vec![Vec::new(); count as usize];
+    let senders = &senders;
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for (index, buffer) in buffers.iter_mut().enumerate() {
+            let node = NodeId(index as u32);
+            let Some(inbox) = inboxes.remove(&node) else { continue };
+            *buffer = if node == plan.root {
+                message.to_vec()
+            } else {
+                message.iter().map(|byte| !byte).collect()
+            };
+            running.push(scope.spawn(move || {
+                let mut executor = NodeExecutor::new(programs, node, |_| Window::PORT);
+                let mut transport = Threads {
+                    node,
+                    programs,
+                    program: executor.program().clone(),
+                    buffer,
+                    scratch: HashMap::new(),
+                    inbox,
+                    peers: senders,
+                    sent: Vec::new(),
+                };
+                drive(&mut executor, &mut transport)
+            }));
+        }
+        running.into_iter().try_for_each(|thread| thread.join().expect("a node's thread panicked"))
+    })?;
+    Ok(buffers)
+}

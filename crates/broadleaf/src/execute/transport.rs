@@ -1,0 +1,52 @@
+//! What carries messages, and the loop that runs a node over it.
+
+use super::{Kind, Message, NodeExecutor, Receive};
+use crate::platform::NodeId;
+
+/// Something that happened on the transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// A message to `to` no longer needs its buffer or its place in the window.
+    Sent { to: NodeId },
+    /// One item of a message from `from` is here.
+    Received { from: NodeId, kind: Kind, tag: u32, segment: u64 },
+}
+
+/// Carries messages between nodes; in-process threads and MPI implement it.
+pub trait Transport {
+    type Error;
+
+    /// Starts a send and returns at once; [`Completion::Sent`] follows.
+    fn send(&mut self, message: &Message) -> Result<(), Self::Error>;
+
+    /// Announces a receive (only for plans whose executor [`is_announced`](NodeExecutor::is_announced)).
+    fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
+
+    /// Waits until something has happened and appends it to `done`.
+    fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), Self::Error>;
+}
+
+/// Runs one node's part of a plan to its end.
+pub fn drive<T: Transport>(executor: &mut NodeExecutor, transport: &mut T) -> Result<(), T::Error> {
+    let mut done = Vec::new();
+    loop {
+        while let Some(receive) = executor.poll_receive() {
+            transport.post_receive(&receive)?;
+        }
+        while let Some(message) = executor.poll_send() {
+            transport.send(&message)?;
+        }
+        if executor.is_finished() {
+            return Ok(());
+        }
+        transport.wait(&mut done)?;
+        for completion in done.drain(..) {
+            match completion {
+                Completion::Sent { to } => executor.handle_sent(to),
+                Completion::Received { from, kind, tag, segment } => {
+                    executor.handle_received(from, kind, tag, segment);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Broadleaf's core: pure and deterministic. No MPI, no clock, no global random state, no Python.
+//!
+//! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`], and a plan is run by the one
+//! [`execute`]d state machine that the [`simulate`]d network, threads and MPI all drive.
+
+pub mod execute;
+pub mod json;
+pub mod measure;
+pub mod model;
+pub mod optimum;
+pub mod plan;
+pub mod planners;
+pub mod platform;
+pub mod simulate;

@@ -1,0 +1,1 @@
+//! Turning probe samples into platforms.

@@ -1,0 +1,211 @@
+//! A plan: weighted trees from the root, a segment size, and the order in which each node serves its
+//! children, or one period of slots that says who sends what to whom in which order.
+//!
+//! Every broadcast algorithm is such a plan; there is one checker ([`check`]), one executor and one file
+//! format for all of them.
+
+pub mod check;
+mod error;
+mod program;
+mod read;
+mod segments;
+mod throughput;
+mod tree;
+mod write;
+
+pub use error::PlanError;
+pub use program::{InChannel, NodeProgram, OutChannel, Programs, SlotReceive, SlotSend, Source};
+pub use segments::Segments;
+pub use throughput::throughput;
+pub use tree::{Tree, TreeBuilder};
+
+use crate::platform::{NodeId, Platform};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the plan moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Collective {
+    /// The root's message to all.
+    #[default]
+    Bcast,
+}
+
+impl Collective {
+    pub const ALL: [Collective; 1] = [Collective::Bcast];
+
+    /// The name in plan files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Collective::Bcast => "bcast",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Collective> {
+        Collective::ALL.into_iter().find(|collective| collective.name() == name)
+    }
+}
+
+impl fmt::Display for Collective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How a transfer is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// The sender sends as soon as it may.
+    #[default]
+    Eager,
+    /// The sender asks, the receiver answers `ready`, then the transfer starts (paper 4's rendezvous:
+    /// two messages of one byte).
+    Rendezvous,
+}
+
+/// One transfer of the period: segment `segments·(period − lag) + segment` goes `from` → `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    pub segment: u32,
+    pub from: NodeId,
+    pub to: NodeId,
+    pub lag: u32,
+}
+
+/// One period: each node makes its sends in slot order and its receives in slot order, as soon as it can.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Period {
+    /// Segments moved by one period.
+    pub segments: u32,
+    pub slots: Vec<Slot>,
+}
+
+impl Period {
+    pub fn longest_lag(&self) -> u32 {
+        self.slots.iter().map(|slot| slot.lag).max().unwrap_or(0)
+    }
+
+    /// How many periods move `count` segments, the last ones' lags included.
+    pub fn periods(&self, count: u64) -> u64 {
+        count.div_ceil(u64::from(self.segments.max(1))) + u64::from(self.longest_lag())
+    }
+
+    /// The segment that `slot` moves in `period`, if it exists.
+    pub fn segment(&self, slot: &Slot, period: u64, count: u64) -> Option<u64> {
+        self.segment_of(slot.segment, slot.lag, period, count)
+    }
+
+    pub(crate) fn segment_of(&self, segment: u32, lag: u32, period: u64, count: u64) -> Option<u64> {
+        let round = period.checked_sub(u64::from(lag))?;
+        let segment = round * u64::from(self.segments) + u64::from(segment);
+        (segment < count).then_some(segment)
+    }
+}
+
+/// What a planner expects of its plan; absent where nothing predicted it.
+#[derive(Clone, Copy, Debug, PartialEq, Default)]
+pub struct Predicted {
+    pub makespan_s: Option<f64>,
+    pub throughput_bytes_per_s: Option<f64>,
+    /// No plan of any segment size is faster, seconds.
+    pub bound_s: Option<f64>,
+    pub bound_bytes_per_s: Option<f64>,
+}
+
+/// A way to broadcast a message. Node ids index [`Plan::nodes`], which is the platform's own list for a
+/// plan that was made for it or [`bind`](Plan::bind)ed to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    pub platform: String,
+    pub platform_digest: String,
+    pub nodes: Arc<Vec<String>>,
+    pub collective: Collective,
+    pub root: NodeId,
+    pub message_bytes: u64,
+    /// ≥ 1; an unsegmented plan's is the message's size.
+    pub segment_bytes: u64,
+    pub planner: String,
+    pub seed: u64,
+    pub trees: Vec<Tree>,
+    pub period: Option<Period>,
+    /// Ready items for the same receiver travel as one transfer.
+    pub combine: bool,
+    pub protocol: Protocol,
+    pub predicted: Predicted,
+}
+
+impl Plan {
+    /// A broadcast plan for `platform` with the given trees, nothing predicted yet.
+    pub fn bcast(
+        platform: &Platform,
+        planner: &str,
+        root: NodeId,
+        message_bytes: u64,
+        segment_bytes: u64,
+        trees: Vec<Tree>,
+    ) -> Plan {
+        Plan {
+            platform: platform.name().to_string(),
+            platform_digest: platform.digest().to_string(),
+            nodes: Arc::clone(platform.ids()),
+            collective: Collective::Bcast,
+            root,
+            message_bytes,
+            segment_bytes,
+            planner: planner.to_string(),
+            seed: 0,
+            trees,
+            period: None,
+            combine: false,
+            protocol: Protocol::Eager,
+            predicted: Predicted::default(),
+        }
+    }
+
+    /// k = ⌈m/s⌉; a message of no bytes has no segments.
+    pub fn segment_count(&self) -> u64 {
+        self.message_bytes.div_ceil(self.segment_bytes.max(1))
+    }
+
+    /// `(offset, length)` of a segment in the message, bytes.
+    pub fn segment_range(&self, segment: u64) -> (u64, u64) {
+        let start = segment * self.segment_bytes;
+        (start, self.segment_bytes.min(self.message_bytes - start))
+    }
+
+    /// The same plan for another message size, with what was predicted left out.
+    pub fn resized(&self, message_bytes: u64) -> Plan {
+        Plan { message_bytes, predicted: Predicted::default(), ..self.clone() }
+    }
+
+    /// Re-indexes the plan to the platform's nodes.
+    ///
+    /// Fails where the plan names a node the platform does not have; the digest is not compared here, so
+    /// that a plan can be tried on a re-measured platform ([`check`] compares it).
+    pub fn bind(&self, platform: &Platform) -> Result<Plan, PlanError> {
+        if Arc::ptr_eq(&self.nodes, platform.ids()) || self.nodes == *platform.ids() {
+            return Ok(Plan { nodes: Arc::clone(platform.ids()), ..self.clone() });
+        }
+        let map: Vec<NodeId> = self
+            .nodes
+            .iter()
+            .map(|id| platform.find(id).ok_or_else(|| PlanError::UnknownNode { id: id.clone() }))
+            .collect::<Result<_, _>>()?;
+        let moved = |node: NodeId| map[node.index()];
+        let period = self.period.as_ref().map(|period| Period {
+            segments: period.segments,
+            slots: period
+                .slots
+                .iter()
+                .map(|slot| Slot { from: moved(slot.from), to: moved(slot.to), ..*slot })
+                .collect(),
+        });
+        Ok(Plan {
+            nodes: Arc::clone(platform.ids()),
+            root: moved(self.root),
+            trees: self.trees.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
+            period,
+            ..self.clone()
+        })
+    }
+}

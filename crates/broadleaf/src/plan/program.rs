@@ -1,0 +1,326 @@
+//! What one node does in a plan: which channels it receives and sends on, in which order.
+//!
+//! A *channel* is the stream of one tree's segments over one ordered pair of hosts. A node's program is
+//! made from the plan when asked for, in time proportional to the node's own edges; programs are never
+//! expanded over segments.
+
+use super::{Period, Plan, PlanError, Segments, Tree};
+use crate::platform::{NodeId, Platform};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Where a sending channel takes its segments from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// What the node holds of the message.
+    Held,
+    /// A receiving channel (by index) whose segments this node only relays.
+    Relay(u32),
+}
+
+/// Segments of `tree` that come from `from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InChannel {
+    pub from: NodeId,
+    /// The channel's number among those of the ordered pair; both ends count alike.
+    pub tag: u32,
+    pub tree: u32,
+    /// The tree's edge this hop belongs to: the node the segments are for.
+    pub target: NodeId,
+}
+
+/// Segments of `tree` that go to `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutChannel {
+    pub to: NodeId,
+    pub tag: u32,
+    pub tree: u32,
+    pub target: NodeId,
+    pub source: Source,
+}
+
+/// A slot in which the node sends on its channel `out`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotSend {
+    pub segment: u32,
+    pub lag: u32,
+    pub out: u32,
+}
+
+/// A slot in which the node receives on its channel `input`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotReceive {
+    pub segment: u32,
+    pub lag: u32,
+    pub input: u32,
+}
+
+/// One node's part of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeProgram {
+    pub node: NodeId,
+    /// The node holds the message from the start.
+    pub is_root: bool,
+    /// Sorted by (from, tag).
+    pub inputs: Vec<InChannel>,
+    /// Sorted by tree, the node's own children in serving order, then what it relays.
+    pub outputs: Vec<OutChannel>,
+    /// The slots of one period in the node's order; empty without a period.
+    pub sends: Vec<SlotSend>,
+    pub receives: Vec<SlotReceive>,
+}
+
+impl NodeProgram {
+    /// The index of the receiving channel with that tag. Panics if the program has none: messages come only
+    /// on the program's channels.
+    pub fn input(&self, from: NodeId, tag: u32) -> usize {
+        let key = |input: &InChannel| (input.from, input.tag);
+        self.inputs.binary_search_by_key(&(from, tag), key).expect("a message on a channel of the program")
+    }
+}
+
+/// The programs of all nodes of a plan, made one at a time.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    plan: Arc<Plan>,
+    segments: Arc<Segments>,
+    parents: Vec<Vec<Option<NodeId>>>,
+    /// Hosts that relay: (tree, previous host, next host, target) in tree and target order.
+    relays: HashMap<NodeId, Vec<Relay>>,
+    /// Slot indices in which a node sends or receives.
+    slots_of: Vec<(Vec<u32>, Vec<u32>)>,
+    is_host: Vec<bool>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Relay {
+    tree: u32,
+    from: NodeId,
+    to: NodeId,
+    target: NodeId,
+}
+
+impl Programs {
+    /// Programs of a valid plan that is bound to `platform`; edges without a link are routed.
+    pub fn for_platform(plan: &Plan, platform: &Platform) -> Result<Programs, PlanError> {
+        let plan = plan.bind(platform)?.routed(platform)?;
+        let is_host = platform.nodes().map(|node| platform.node(node).is_host()).collect();
+        Ok(Programs::new(Arc::new(plan), is_host))
+    }
+
+    /// Programs of a valid plan whose nodes are all hosts that can talk directly, e.g. MPI ranks.
+    pub fn for_ranks(plan: Arc<Plan>) -> Programs {
+        let hosts = vec![true; plan.nodes.len()];
+        Programs::new(plan, hosts)
+    }
+
+    fn new(plan: Arc<Plan>, is_host: Vec<bool>) -> Programs {
+        let count = plan.segment_count();
+        let segments = match &plan.period {
+            None => Segments::deal(count, &plan.trees.iter().map(|tree| tree.share).collect::<Vec<_>>()),
+            Some(period) => {
+                Segments::periodic(count, tree_of_positions(period, &plan.trees), plan.trees.len())
+            }
+        };
+        let mut relays: HashMap<NodeId, Vec<Relay>> = HashMap::new();
+        let parents: Vec<_> = plan.trees.iter().map(Tree::parents).collect();
+        for (index, tree) in plan.trees.iter().enumerate() {
+            for (&target, via) in &tree.via {
+                let Some(parent) = parents[index][target.index()] else { continue };
+                let mut path = vec![parent];
+                path.extend(via.iter().filter(|relay| is_host[relay.index()]));
+                path.push(target);
+                for hop in path.windows(3) {
+                    let relay = Relay { tree: index as u32, from: hop[0], to: hop[2], target };
+                    relays.entry(hop[1]).or_default().push(relay);
+                }
+            }
+        }
+        let mut slots_of = Vec::new();
+        if let Some(period) = &plan.period {
+            slots_of = vec![(Vec::new(), Vec::new()); plan.nodes.len()];
+            for (index, slot) in period.slots.iter().enumerate() {
+                slots_of[slot.from.index()].0.push(index as u32);
+                slots_of[slot.to.index()].1.push(index as u32);
+            }
+        }
+        Programs { plan, segments: Arc::new(segments), parents, relays, slots_of, is_host }
+    }
+
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    pub fn segments(&self) -> &Arc<Segments> {
+        &self.segments
+    }
+
+    /// The switches that a transfer into `target` passes between the hosts `from` and `to`, as the plan
+    /// gives them; empty for a direct link.
+    pub fn switches(&self, tree: u32, from: NodeId, target: NodeId) -> Vec<NodeId> {
+        let Some(via) = self.plan.trees[tree as usize].via.get(&target) else { return Vec::new() };
+        let after = via.iter().position(|&relay| relay == from).map_or(0, |at| at + 1);
+        via[after..].iter().copied().take_while(|relay| !self.is_host[relay.index()]).collect()
+    }
+
+    /// The program of one node.
+    pub fn node(&self, node: NodeId) -> NodeProgram {
+        let plan = &self.plan;
+        let relays = self.relays.get(&node).map_or(&[][..], Vec::as_slice);
+        let mut inputs = Vec::new();
+        let mut outputs = Vec::new();
+        let mut relayed = relays.iter().peekable();
+        for (index, tree) in plan.trees.iter().enumerate() {
+            let tree_index = index as u32;
+            for &child in tree.children(node) {
+                let to = self.first_host(tree, child);
+                let source = Source::Held;
+                outputs.push(OutChannel { to, tag: 0, tree: tree_index, target: child, source });
+            }
+            if let Some(parent) = self.parents[index][node.index()] {
+                let from = self.last_host(tree, node).unwrap_or(parent);
+                inputs.push(InChannel { from, tag: 0, tree: tree_index, target: node });
+            }
+            while let Some(relay) = relayed.next_if(|relay| relay.tree == tree_index) {
+                let Relay { tree, from, to, target } = *relay;
+                inputs.push(InChannel { from, tag: 0, tree, target });
+                outputs.push(OutChannel { to, tag: 0, tree, target, source: Source::Relay(0) });
+            }
+        }
+        inputs.sort_unstable_by_key(|input| (input.from, input.tree, input.target));
+        number_tags(inputs.iter_mut().map(|input| (input.from, &mut input.tag)));
+        let mut by_pair: Vec<usize> = (0..outputs.len()).collect();
+        by_pair.sort_unstable_by_key(|&at| {
+            let output: &OutChannel = &outputs[at];
+            (output.to, output.tree, output.target)
+        });
+        let mut tags = vec![0; outputs.len()];
+        number_tags_at(&by_pair, &outputs, &mut tags);
+        for (output, tag) in outputs.iter_mut().zip(tags) {
+            output.tag = tag;
+            if let Source::Relay(input) = &mut output.source {
+                let key = (output.tree, output.target);
+                let found = inputs.iter().position(|input| (input.tree, input.target) == key);
+                *input = found.expect("a relay receives what it sends") as u32;
+            }
+        }
+        let (sends, receives) = self.slots(node, &inputs, &outputs);
+        NodeProgram { node, is_root: node == plan.root, inputs, outputs, sends, receives }
+    }
+
+    fn slots(
+        &self,
+        node: NodeId,
+        inputs: &[InChannel],
+        outputs: &[OutChannel],
+    ) -> (Vec<SlotSend>, Vec<SlotReceive>) {
+        let Some(period) = &self.plan.period else { return (Vec::new(), Vec::new()) };
+        let (sending, receiving) = &self.slots_of[node.index()];
+        let out_of: HashMap<(u32, NodeId), u32> =
+            outputs.iter().enumerate().map(|(at, out)| ((out.tree, out.target), at as u32)).collect();
+        let in_of: HashMap<u32, u32> = inputs
+            .iter()
+            .enumerate()
+            .filter(|(_, input)| input.target == node)
+            .map(|(at, input)| (input.tree, at as u32))
+            .collect();
+        let tree_of = |segment: u32| self.segments.tree_of(u64::from(segment)) as u32;
+        let sends = sending
+            .iter()
+            .map(|&at| period.slots[at as usize])
+            .map(|slot| SlotSend {
+                segment: slot.segment,
+                lag: slot.lag,
+                out: out_of[&(tree_of(slot.segment), slot.to)],
+            })
+            .collect();
+        let receives = receiving
+            .iter()
+            .map(|&at| period.slots[at as usize])
+            .map(|slot| SlotReceive {
+                segment: slot.segment,
+                lag: slot.lag,
+                input: in_of[&tree_of(slot.segment)],
+            })
+            .collect();
+        (sends, receives)
+    }
+
+    /// The first host on the way into `child`.
+    fn first_host(&self, tree: &Tree, child: NodeId) -> NodeId {
+        let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
+        relays.iter().copied().find(|relay| self.is_host[relay.index()]).unwrap_or(child)
+    }
+
+    /// The last relaying host on the way into `node`.
+    fn last_host(&self, tree: &Tree, node: NodeId) -> Option<NodeId> {
+        tree.via.get(&node)?.iter().copied().rev().find(|relay| self.is_host[relay.index()])
+    }
+}
+
+/// Numbers runs of equal peers 0, 1, 2 …
+fn number_tags<'a>(sorted: impl Iterator<Item = (NodeId, &'a mut u32)>) {
+    let mut before = None;
+    let mut next = 0;
+    for (peer, tag) in sorted {
+        next = if before == Some(peer) { next + 1 } else { 0 };
+        before = Some(peer);
+        *tag = next;
+    }
+}
+
+fn number_tags_at(order: &[usize], outputs: &[OutChannel], tags: &mut [u32]) {
+    let mut before = None;
+    let mut next = 0;
+    for &at in order {
+        next = if before == Some(outputs[at].to) { next + 1 } else { 0 };
+        before = Some(outputs[at].to);
+        tags[at] = next;
+    }
+}
+
+/// The tree whose edges are exactly those of the slots of each position; the first tree where none is
+/// (the checker refuses such a plan).
+pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
+    // A sum of well-mixed edge marks (splitmix64) does not depend on the edges' order.
+    let mark = |from: NodeId, to: NodeId| {
+        let mut mixed = (u64::from(from.0) << 32 | u64::from(to.0)).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    };
+    let mut of_tree: HashMap<u64, u32> = HashMap::new();
+    for (index, tree) in trees.iter().enumerate().rev() {
+        let sum = tree.edges().fold(0u64, |sum, (from, to)| sum.wrapping_add(mark(from, to)));
+        of_tree.insert(sum, index as u32);
+    }
+    let mut sums = vec![0u64; period.segments as usize];
+    for slot in &period.slots {
+        if let Some(sum) = sums.get_mut(slot.segment as usize) {
+            *sum = sum.wrapping_add(mark(slot.from, slot.to));
+        }
+    }
+    sums.iter().map(|sum| of_tree.get(sum).copied().unwrap_or(0)).collect()
+}
+
+impl Plan {
+    /// The plan with every edge that has no link and no `via` routed along the quickest path.
+    pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
+        let mut plan = self.clone();
+        for tree in &mut plan.trees {
+            let missing: Vec<(NodeId, NodeId)> = tree
+                .edges()
+                .filter(|&(from, to)| platform.link(from, to).is_none() && !tree.via.contains_key(&to))
+                .collect();
+            for (from, to) in missing {
+                let route = platform.route(from, to, self.segment_bytes).ok_or_else(|| PlanError::NoPath {
+                    from: platform.node(from).id.clone(),
+                    to: platform.node(to).id.clone(),
+                })?;
+                let relays = route.hops[1..].iter().map(|hop| hop.from).collect();
+                tree.via.insert(to, relays);
+            }
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,175 @@
+//! Reading `broadleaf-plan/1`.
+
+use super::*;
+use crate::json::{parse, Fault, Place};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Interns node ids in order of appearance.
+#[derive(Default)]
+struct Names {
+    nodes: Vec<String>,
+    by_id: HashMap<String, NodeId>,
+}
+
+impl Names {
+    fn id(&mut self, name: &str) -> NodeId {
+        if let Some(&node) = self.by_id.get(name) {
+            return node;
+        }
+        let node = NodeId(self.nodes.len() as u32);
+        self.nodes.push(name.to_string());
+        self.by_id.insert(name.to_string(), node);
+        node
+    }
+
+    fn read(&mut self, place: &Place) -> Result<NodeId, Fault> {
+        Ok(self.id(place.string()?))
+    }
+}
+
+struct RawTree {
+    share: f64,
+    edges: Vec<(NodeId, NodeId)>,
+    via: Vec<(NodeId, Vec<NodeId>)>,
+}
+
+impl Plan {
+    /// Reads a plan file; every refusal names the file, the place and the remedy.
+    pub fn load(path: &Path) -> Result<Plan, PlanError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| PlanError::Unreadable { path: shown.clone(), reason: error.to_string() })?;
+        Plan::from_json(&text).map_err(|fault| PlanError::File { path: shown, fault })
+    }
+
+    /// Reads a plan document. Whether the plan is right for a platform is for [`check`] to say.
+    pub fn from_json(text: &str) -> Result<Plan, Fault> {
+        let value = parse(text)?;
+        let document = Place::root(&value);
+        document.expect_format("broadleaf-plan", 1)?;
+        let collective = match document.optional("collective")? {
+            None => Collective::Bcast,
+            Some(place) => {
+                let name = place.string()?;
+                Collective::from_name(name).ok_or_else(|| {
+                    let known = Collective::ALL.map(Collective::name).join(", ");
+                    place.fault(format!("unknown collective \"{name}\""), format!("use one of {known}"))
+                })?
+            }
+        };
+        let mut names = Names::default();
+        let root = names.read(&document.required("root")?)?;
+        let message_bytes = document.required("message_bytes")?.whole()?;
+        let place = document.required("segment_bytes")?;
+        let segment_bytes = place.whole()?;
+        if segment_bytes == 0 {
+            return Err(place.fault("a segment of 0 bytes", "write at least 1"));
+        }
+        let raw = document
+            .required("trees")?
+            .items()?
+            .map(|place| read_tree(&place, &mut names))
+            .collect::<Result<Vec<_>, _>>()?;
+        let period = document.optional("period")?.map(|place| read_period(&place, &mut names)).transpose()?;
+        let text = |name| -> Result<String, Fault> {
+            Ok(document.optional(name)?.map(|place| place.string()).transpose()?.unwrap_or_default().to_string())
+        };
+        let protocol = match document.optional("protocol")? {
+            None => Protocol::Eager,
+            Some(place) => match place.string()? {
+                "eager" => Protocol::Eager,
+                "rendezvous" => Protocol::Rendezvous,
+                other => {
+                    return Err(place.fault(format!("unknown protocol \"{other}\""), "use eager or rendezvous"))
+                }
+            },
+        };
+        let combine = document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
+        let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
+        let count = names.nodes.len();
+        let trees = raw
+            .into_iter()
+            .map(|tree| {
+                let mut builder = TreeBuilder::new(count).share(tree.share);
+                tree.edges.into_iter().for_each(|(parent, child)| {
+                    builder.add(parent, child);
+                });
+                tree.via.into_iter().for_each(|(node, relays)| {
+                    builder.via(node, relays);
+                });
+                builder.build()
+            })
+            .collect();
+        Ok(Plan {
+            platform: text("platform")?,
+            platform_digest: text("platform_digest")?,
+            nodes: Arc::new(names.nodes),
+            collective,
+            root,
+            message_bytes,
+            segment_bytes,
+            planner: text("planner")?,
+            seed,
+            trees,
+            period,
+            combine,
+            protocol,
+            predicted: read_predicted(&document)?,
+        })
+    }
+}
+
+fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {
+    let share = place.optional("share")?.map(|field| field.positive()).transpose()?.unwrap_or(1.0);
+    let mut edges = Vec::new();
+    for (parent, children) in place.required("children")?.entries()? {
+        let parent = names.id(parent);
+        for child in children.items()? {
+            edges.push((parent, names.read(&child)?));
+        }
+    }
+    let mut via = Vec::new();
+    if let Some(entries) = place.optional("via")? {
+        for (node, relays) in entries.entries()? {
+            let node = names.id(node);
+            via.push((node, relays.items()?.map(|relay| names.read(&relay)).collect::<Result<_, _>>()?));
+        }
+    }
+    Ok(RawTree { share, edges, via })
+}
+
+fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {
+    let field = place.required("segments")?;
+    let segments = field.whole()?;
+    if segments == 0 || segments > u64::from(u32::MAX) {
+        return Err(field.fault(format!("a period of {segments} segments"), "write 1 to 4294967295"));
+    }
+    let mut slots = Vec::new();
+    for slot in place.required("slots")?.items()? {
+        let parts: Vec<Place> = slot.items()?.collect();
+        let [segment, from, to, lag] = parts.as_slice() else {
+            return Err(slot.fault(format!("{} values in a slot", parts.len()), "write [j, from, to, lag]"));
+        };
+        let index = segment.whole()?;
+        if index >= segments {
+            let fact = format!("position {index} in a period of {segments} segments");
+            return Err(segment.fault(fact, format!("write 0 to {}", segments - 1)));
+        }
+        let periods = lag.whole()?;
+        let lag = u32::try_from(periods).map_err(|_| lag.fault("too long a lag", "write less than 2^32"))?;
+        slots.push(Slot { segment: index as u32, from: names.read(from)?, to: names.read(to)?, lag });
+    }
+    Ok(Period { segments: segments as u32, slots })
+}
+
+fn read_predicted(document: &Place) -> Result<Predicted, Fault> {
+    let Some(place) = document.optional("predicted")? else { return Ok(Predicted::default()) };
+    let number = |name| place.optional(name)?.map(|field| field.not_negative()).transpose();
+    Ok(Predicted {
+        makespan_s: number("makespan_s")?,
+        throughput_bytes_per_s: number("throughput_bytes_per_s")?,
+        bound_s: number("bound_s")?,
+        bound_bytes_per_s: number("bound_bytes_per_s")?,
+    })
+}

@@ -1,0 +1,74 @@
+//! Writing `broadleaf-plan/1`.
+
+use super::*;
+use serde_json::{json, Map, Value};
+
+impl Plan {
+    /// The plan as a `broadleaf-plan/1` document.
+    pub fn to_json(&self) -> Value {
+        let mut document = Map::new();
+        document.insert("format".into(), json!("broadleaf-plan/1"));
+        document.insert("platform".into(), json!(self.platform));
+        document.insert("platform_digest".into(), json!(self.platform_digest));
+        document.insert("collective".into(), json!(self.collective.name()));
+        document.insert("root".into(), json!(self.id(self.root)));
+        document.insert("message_bytes".into(), json!(self.message_bytes));
+        document.insert("segment_bytes".into(), json!(self.segment_bytes));
+        document.insert("planner".into(), json!(self.planner));
+        document.insert("seed".into(), json!(self.seed));
+        document.insert("trees".into(), self.trees.iter().map(|tree| self.tree_json(tree)).collect());
+        if let Some(period) = &self.period {
+            let slots: Vec<Value> = period
+                .slots
+                .iter()
+                .map(|slot| json!([slot.segment, self.id(slot.from), self.id(slot.to), slot.lag]))
+                .collect();
+            document.insert("period".into(), json!({"segments": period.segments, "slots": slots}));
+        }
+        if self.combine {
+            document.insert("combine".into(), json!(true));
+        }
+        if self.protocol == Protocol::Rendezvous {
+            document.insert("protocol".into(), json!("rendezvous"));
+        }
+        let predicted = [
+            ("makespan_s", self.predicted.makespan_s),
+            ("throughput_bytes_per_s", self.predicted.throughput_bytes_per_s),
+            ("bound_s", self.predicted.bound_s),
+            ("bound_bytes_per_s", self.predicted.bound_bytes_per_s),
+        ];
+        let known: Map<String, Value> = predicted
+            .into_iter()
+            .filter_map(|(name, value)| value.map(|value| (name.to_string(), json!(value))))
+            .collect();
+        if !known.is_empty() {
+            document.insert("predicted".into(), Value::Object(known));
+        }
+        Value::Object(document)
+    }
+
+    fn id(&self, node: NodeId) -> &str {
+        &self.nodes[node.index()]
+    }
+
+    fn tree_json(&self, tree: &Tree) -> Value {
+        let list = |nodes: &[NodeId]| nodes.iter().map(|&node| json!(self.id(node))).collect::<Vec<_>>();
+        let children: Map<String, Value> = (0..tree.node_count() as u32)
+            .map(NodeId)
+            .filter(|&node| !tree.children(node).is_empty())
+            .map(|node| (self.id(node).to_string(), json!(list(tree.children(node)))))
+            .collect();
+        let mut entry = Map::new();
+        entry.insert("share".into(), json!(tree.share));
+        entry.insert("children".into(), Value::Object(children));
+        if !tree.via.is_empty() {
+            let via: Map<String, Value> = tree
+                .via
+                .iter()
+                .map(|(&node, relays)| (self.id(node).to_string(), json!(list(relays))))
+                .collect();
+            entry.insert("via".into(), Value::Object(via));
+        }
+        Value::Object(entry)
+    }
+}

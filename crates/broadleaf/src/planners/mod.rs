@@ -1,0 +1,127 @@
+//! The registry: every algorithm is a function from (platform, root, size) to a plan.
+//!
+//! Adding a planner is one new file with a [`Card`] and one line in [`PLANNERS`]; the command line,
+//! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
+
+mod flat;
+
+use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
+use crate::platform::{NodeId, Platform, PlatformError};
+use std::time::Duration;
+
+/// What a planner is, for people. No defaults: an undocumented planner does not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// As on the command line.
+    pub name: &'static str,
+    /// What it builds, in one sentence.
+    pub summary: &'static str,
+    /// The paper and section it comes from.
+    pub reference: &'static str,
+    /// What it tries to make good: makespan or throughput, of what.
+    pub objective: &'static str,
+    /// What is proved about its plans, or "none".
+    pub guarantee: &'static str,
+    /// Planning time, n = nodes, k = segments.
+    pub complexity: &'static str,
+}
+
+/// One broadcast to be planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance<'a> {
+    pub platform: &'a Platform,
+    pub collective: Collective,
+    pub root: NodeId,
+    /// > 0.
+    pub message_bytes: u64,
+    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
+    pub segment_bytes: u64,
+    pub seed: u64,
+    /// How long a search may take; `None`: the planner's own default.
+    pub time_limit: Option<Duration>,
+}
+
+impl<'a> Instance<'a> {
+    /// An unsegmented broadcast; refuses a root that is a switch, an empty message, and unreachable hosts.
+    pub fn new(platform: &'a Platform, root: NodeId, message_bytes: u64) -> Result<Self, PlanError> {
+        if !platform.node(root).is_host() {
+            return Err(PlatformError::RootIsSwitch(platform.node(root).id.clone()).into());
+        }
+        if message_bytes == 0 {
+            return Err(PlanError::BadRequest(
+                "a message of 0 bytes needs no plan; give a size of at least 1 byte".to_string(),
+            ));
+        }
+        if let Some(&node) = platform.unreachable_from(root).first() {
+            let (root, node) = (platform.node(root).id.clone(), platform.node(node).id.clone());
+            return Err(PlatformError::Unreachable { root, node }.into());
+        }
+        Ok(Instance {
+            platform,
+            collective: Collective::Bcast,
+            root,
+            message_bytes,
+            segment_bytes: message_bytes,
+            seed: 0,
+            time_limit: None,
+        })
+    }
+
+    /// The same broadcast in segments of that size, at most the whole message.
+    pub fn segmented(self, segment_bytes: u64) -> Self {
+        Instance { segment_bytes: segment_bytes.clamp(1, self.message_bytes), ..self }
+    }
+
+    /// The hosts besides the root, by id.
+    pub fn receivers(&self) -> impl Iterator<Item = NodeId> + Clone + 'a {
+        let root = self.root;
+        self.platform.hosts().filter(move |&host| host != root)
+    }
+}
+
+impl Instance<'_> {
+    /// The plan of one tree for this instance.
+    pub fn tree_plan(&self, planner: &str, tree: TreeBuilder) -> Plan {
+        let plan = Plan::bcast(
+            self.platform,
+            planner,
+            self.root,
+            self.message_bytes,
+            self.segment_bytes,
+            vec![tree.build()],
+        );
+        Plan { seed: self.seed, ..plan }
+    }
+}
+
+/// Why a planner does not take an instance; not an error of the instance.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);
+
+/// An algorithm that plans broadcasts.
+pub trait Planner: Sync {
+    fn card(&self) -> &'static Card;
+
+    /// Whether [`Planner::plan`] takes the instance; never panics.
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
+
+    /// A valid plan; the same instance and seed give the same bytes.
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError>;
+
+    /// Whether the segment size is free to be tuned for this planner's plans.
+    fn is_segmentable(&self) -> bool {
+        true
+    }
+}
+
+/// All planners, in the order they are shown.
+pub static PLANNERS: &[&dyn Planner] = &[&flat::Flat];
+
+/// The planner of that name.
+pub fn find(name: &str) -> Result<&'static dyn Planner, PlanError> {
+    PLANNERS.iter().copied().find(|planner| planner.card().name == name).ok_or_else(|| {
+        let known: Vec<&str> = PLANNERS.iter().map(|planner| planner.card().name).chain(["best"]).collect();
+        PlanError::UnknownPlanner { name: name.to_string(), known: known.join(", ") }
+    })
+}

@@ -1,0 +1,220 @@
+//! Building a platform: the one place where its rules are enforced.
+
+use super::*;
+use crate::json::Fault;
+use std::collections::hash_map::Entry;
+use std::collections::HashSet;
+
+/// Collects nodes and links, then [`build`](PlatformBuilder::build)s the platform.
+///
+/// Each method that can refuse returns a [`Fault`] whose place is empty for the caller to fill in.
+#[derive(Clone, Debug)]
+pub struct PlatformBuilder {
+    name: String,
+    port_model: PortModel,
+    local_start: LocalStart,
+    nodes: Vec<Node>,
+    by_id: HashMap<String, NodeId>,
+    clusters: Vec<Cluster>,
+    cluster_by_name: HashMap<String, ClusterId>,
+    sites: HashMap<String, Arc<str>>,
+    shared: Vec<Shared>,
+    shared_by_id: HashMap<String, SharedId>,
+    classes: Vec<LinkClass>,
+    links: Vec<ExplicitLink>,
+    pairs: HashSet<(NodeId, NodeId)>,
+    meshes: Vec<Mesh>,
+    bridges: Vec<Bridge>,
+    bridge_class: HashMap<(ClusterId, ClusterId), LinkClassId>,
+}
+
+fn fault(fact: String, remedy: &str) -> Fault {
+    Fault::new("", fact, remedy)
+}
+
+impl PlatformBuilder {
+    pub fn new(name: impl Into<String>, port_model: PortModel) -> Self {
+        PlatformBuilder {
+            name: name.into(),
+            port_model,
+            local_start: LocalStart::default(),
+            nodes: Vec::new(),
+            by_id: HashMap::new(),
+            clusters: Vec::new(),
+            cluster_by_name: HashMap::new(),
+            sites: HashMap::new(),
+            shared: Vec::new(),
+            shared_by_id: HashMap::new(),
+            classes: Vec::new(),
+            links: Vec::new(),
+            pairs: HashSet::new(),
+            meshes: Vec::new(),
+            bridges: Vec::new(),
+            bridge_class: HashMap::new(),
+        }
+    }
+
+    pub fn local_start(&mut self, local_start: LocalStart) -> &mut Self {
+        self.local_start = local_start;
+        self
+    }
+
+    /// Interns a site's name.
+    pub fn site(&mut self, name: &str) -> Arc<str> {
+        self.sites.entry(name.to_string()).or_insert_with(|| Arc::from(name)).clone()
+    }
+
+    /// The cluster of that name, made on first use.
+    pub fn cluster(&mut self, name: &str) -> ClusterId {
+        if let Some(&cluster) = self.cluster_by_name.get(name) {
+            return cluster;
+        }
+        let cluster = ClusterId(self.clusters.len() as u32);
+        self.clusters.push(Cluster { name: name.to_string(), members: Vec::new() });
+        self.cluster_by_name.insert(name.to_string(), cluster);
+        cluster
+    }
+
+    pub fn find_cluster(&self, name: &str) -> Result<ClusterId, Fault> {
+        self.cluster_by_name
+            .get(name)
+            .copied()
+            .ok_or_else(|| fault(format!("unknown cluster \"{name}\""), "name a cluster of some node"))
+    }
+
+    pub fn add_node(&mut self, node: Node) -> Result<NodeId, Fault> {
+        let id = NodeId(self.nodes.len() as u32);
+        match self.by_id.entry(node.id.clone()) {
+            Entry::Occupied(_) => {
+                return Err(fault(format!("duplicate node id \"{}\"", node.id), "give each node its own id"))
+            }
+            Entry::Vacant(slot) => slot.insert(id),
+        };
+        if let Some(cluster) = node.cluster {
+            self.clusters[cluster.index()].members.push(id);
+        }
+        self.nodes.push(node);
+        Ok(id)
+    }
+
+    /// A host of that id with nothing else set.
+    pub fn add_host(&mut self, id: impl Into<String>) -> Result<NodeId, Fault> {
+        self.add_node(Node { id: id.into(), ..Node::default() })
+    }
+
+    pub fn find_node(&self, id: &str) -> Result<NodeId, Fault> {
+        self.by_id
+            .get(id)
+            .copied()
+            .ok_or_else(|| fault(format!("unknown node id \"{id}\""), "name one of \"nodes\""))
+    }
+
+    pub fn add_shared(&mut self, id: impl Into<String>, bandwidth_bytes_per_s: f64) -> Result<SharedId, Fault> {
+        let id = id.into();
+        let shared = SharedId(self.shared.len() as u32);
+        if self.shared_by_id.insert(id.clone(), shared).is_some() {
+            return Err(fault(format!("duplicate shared id \"{id}\""), "give each shared resource its own id"));
+        }
+        self.shared.push(Shared { id, bandwidth_bytes_per_s });
+        Ok(shared)
+    }
+
+    pub fn find_shared(&self, id: &str) -> Result<SharedId, Fault> {
+        self.shared_by_id
+            .get(id)
+            .copied()
+            .ok_or_else(|| fault(format!("unknown shared id \"{id}\""), "name one of \"shared\""))
+    }
+
+    pub fn add_class(&mut self, class: LinkClass) -> LinkClassId {
+        self.classes.push(class);
+        LinkClassId(self.classes.len() as u32 - 1)
+    }
+
+    pub fn add_link(&mut self, link: ExplicitLink) -> Result<(), Fault> {
+        let ExplicitLink { from, to, both_ways, .. } = link;
+        let id = |node: NodeId| self.nodes[node.index()].id.clone();
+        if from == to {
+            return Err(fault(format!("a link from \"{}\" to itself", id(from)), "remove it"));
+        }
+        let reverse = both_ways.then_some((to, from));
+        for (a, b) in std::iter::once((from, to)).chain(reverse) {
+            if !self.pairs.insert((a, b)) {
+                let fact = format!("the ordered pair \"{}\" to \"{}\" stands twice in links", id(a), id(b));
+                return Err(fault(fact, "keep one of the two"));
+            }
+        }
+        self.links.push(link);
+        Ok(())
+    }
+
+    pub fn add_mesh(&mut self, mesh: Mesh) -> Result<(), Fault> {
+        let mut sorted = mesh.nodes.clone();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let id = &self.nodes[pair[0].index()].id;
+            return Err(fault(format!("node \"{id}\" stands twice in a mesh"), "keep one of the two"));
+        }
+        self.meshes.push(mesh);
+        Ok(())
+    }
+
+    pub fn add_bridge(&mut self, bridge: Bridge) -> Result<(), Fault> {
+        let Bridge { from, to, both_ways, class } = bridge;
+        let reverse = (both_ways && from != to).then_some((to, from));
+        for pair in std::iter::once((from, to)).chain(reverse) {
+            if self.bridge_class.insert(pair, class).is_some() {
+                let name = |cluster: ClusterId| &self.clusters[cluster.index()].name;
+                let fact = format!("a second bridge from \"{}\" to \"{}\"", name(pair.0), name(pair.1));
+                return Err(fault(fact, "keep one of the two"));
+            }
+        }
+        self.bridges.push(bridge);
+        Ok(())
+    }
+
+    pub fn build(self) -> Result<Platform, Fault> {
+        if self.nodes.iter().all(|node| !node.is_host()) {
+            return Err(Fault::new("$.nodes", "the platform has no host", "add a node that is not a switch"));
+        }
+        let count = self.nodes.len();
+        let mut out_links = vec![Vec::new(); count];
+        let mut in_links = vec![Vec::new(); count];
+        for link in &self.links {
+            let reverse = link.both_ways.then_some((link.to, link.from));
+            for (from, to) in std::iter::once((link.from, link.to)).chain(reverse) {
+                out_links[from.index()].push((to, link.class));
+                in_links[to.index()].push((from, link.class));
+            }
+        }
+        out_links.iter_mut().chain(&mut in_links).for_each(|links: &mut Vec<_>| links.sort_unstable());
+        let mut meshes_of = vec![Vec::new(); count];
+        for (index, mesh) in self.meshes.iter().enumerate() {
+            for node in &mesh.nodes {
+                meshes_of[node.index()].push(index as u32);
+            }
+        }
+        let ids = Arc::new(self.nodes.iter().map(|node| node.id.clone()).collect());
+        let mut platform = Platform {
+            name: self.name,
+            port_model: self.port_model,
+            local_start: self.local_start,
+            nodes: self.nodes,
+            ids,
+            by_id: self.by_id,
+            clusters: self.clusters,
+            shared: self.shared,
+            classes: self.classes,
+            links: self.links,
+            meshes: self.meshes,
+            bridges: self.bridges,
+            out_links,
+            in_links,
+            bridge_class: self.bridge_class,
+            meshes_of,
+            digest: String::new(),
+        };
+        platform.digest = super::write::digest(&platform);
+        Ok(platform)
+    }
+}

@@ -1,0 +1,317 @@
+//! The network: nodes, directed links, and resources that several links share.
+//!
+//! Links are explicit, or stand in a *mesh* (all ordered pairs of some nodes) or a *bridge* (all ordered
+//! pairs between two clusters), so a platform of 10,000 nodes stays small. Explicit links override
+//! bridges, bridges override meshes, and of two meshes that hold the same pair the later one wins.
+
+mod build;
+mod error;
+mod ids;
+mod link;
+mod read;
+mod route;
+mod write;
+
+pub use build::PlatformBuilder;
+pub use error::PlatformError;
+pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
+pub use link::{Affine, GapTable, LinkClass, TransferTime};
+pub use route::{Hop, Route};
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Which resources a transfer occupies; see [`crate::model`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortModel {
+    /// One send and one receive at a time.
+    OnePort,
+    /// One communication at a time, in either direction.
+    OnePortUnidirectional,
+    /// Only the send part is serialised at the sender, only the receive part at the receiver.
+    MultiPort,
+    /// Only links and shared resources limit.
+    LinkCapacity,
+}
+
+impl PortModel {
+    pub const ALL: [PortModel; 4] = [
+        PortModel::OnePort,
+        PortModel::OnePortUnidirectional,
+        PortModel::MultiPort,
+        PortModel::LinkCapacity,
+    ];
+
+    /// The name in platform files.
+    pub fn name(self) -> &'static str {
+        match self {
+            PortModel::OnePort => "one-port",
+            PortModel::OnePortUnidirectional => "one-port-unidirectional",
+            PortModel::MultiPort => "multi-port",
+            PortModel::LinkCapacity => "link-capacity",
+        }
+    }
+}
+
+impl fmt::Display for PortModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// When a node that stands for a cluster starts its own broadcast (paper 2 leaves it open).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LocalStart {
+    /// After its last send to another cluster.
+    #[default]
+    AfterLastSend,
+    /// When the message has arrived; it forwards meanwhile.
+    OnArrival,
+}
+
+impl LocalStart {
+    /// The name in platform files.
+    pub fn name(self) -> &'static str {
+        match self {
+            LocalStart::AfterLastSend => "after-last-send",
+            LocalStart::OnArrival => "on-arrival",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum NodeKind {
+    #[default]
+    Host,
+    /// Relays one-in one-out, never multiplies, has no ports, neither holds nor needs the message.
+    Switch,
+}
+
+/// A vertex of the platform.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Node {
+    pub id: String,
+    pub kind: NodeKind,
+    pub cluster: Option<ClusterId>,
+    pub site: Option<Arc<str>>,
+    /// The machine's name; the id where absent.
+    pub host: Option<String>,
+    /// NIC rates of the bounded multi-port model, bytes/s.
+    pub out_bytes_per_s: Option<f64>,
+    pub in_bytes_per_s: Option<f64>,
+    /// The node stands for a whole cluster whose inner broadcast takes this long, seconds.
+    pub local_broadcast_s: Option<f64>,
+}
+
+impl Node {
+    pub fn is_host(&self) -> bool {
+        self.kind == NodeKind::Host
+    }
+
+    /// The machine's name.
+    pub fn host(&self) -> &str {
+        self.host.as_deref().unwrap_or(&self.id)
+    }
+}
+
+/// A pipe that several links use, e.g. a site's wide-area access.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared {
+    pub id: String,
+    pub bandwidth_bytes_per_s: f64,
+}
+
+/// One entry of `links`: a directed link, or both directions with the same class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExplicitLink {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub both_ways: bool,
+    pub class: LinkClassId,
+}
+
+/// One entry of `meshes`: every ordered pair of `nodes`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mesh {
+    pub nodes: Vec<NodeId>,
+    pub class: LinkClassId,
+}
+
+/// One entry of `bridges`: every ordered pair between two clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bridge {
+    pub from: ClusterId,
+    pub to: ClusterId,
+    pub both_ways: bool,
+    pub class: LinkClassId,
+}
+
+/// A network. Immutable once built ([`PlatformBuilder`] or [`Platform::from_json`]).
+#[derive(Clone, Debug)]
+pub struct Platform {
+    name: String,
+    port_model: PortModel,
+    local_start: LocalStart,
+    nodes: Vec<Node>,
+    /// Node ids by [`NodeId`], shared with the plans made for this platform.
+    ids: Arc<Vec<String>>,
+    by_id: HashMap<String, NodeId>,
+    clusters: Vec<Cluster>,
+    shared: Vec<Shared>,
+    classes: Vec<LinkClass>,
+    links: Vec<ExplicitLink>,
+    meshes: Vec<Mesh>,
+    bridges: Vec<Bridge>,
+    out_links: Vec<Vec<(NodeId, LinkClassId)>>,
+    in_links: Vec<Vec<(NodeId, LinkClassId)>>,
+    bridge_class: HashMap<(ClusterId, ClusterId), LinkClassId>,
+    /// The meshes a node belongs to, in file order.
+    meshes_of: Vec<Vec<u32>>,
+    digest: String,
+}
+
+/// A named group of nodes of about equal mutual latency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    pub name: String,
+    pub members: Vec<NodeId>,
+}
+
+impl Platform {
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub fn port_model(&self) -> PortModel {
+        self.port_model
+    }
+
+    pub fn local_start(&self) -> LocalStart {
+        self.local_start
+    }
+
+    /// Number of nodes, switches included.
+    pub fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + Clone {
+        (0..self.nodes.len() as u32).map(NodeId)
+    }
+
+    /// The nodes that hold and need the message, by id order.
+    pub fn hosts(&self) -> impl Iterator<Item = NodeId> + Clone + '_ {
+        self.nodes().filter(|&node| self.node(node).is_host())
+    }
+
+    pub fn node(&self, node: NodeId) -> &Node {
+        &self.nodes[node.index()]
+    }
+
+    /// The ids of all nodes, by [`NodeId`].
+    pub fn ids(&self) -> &Arc<Vec<String>> {
+        &self.ids
+    }
+
+    pub fn find(&self, id: &str) -> Option<NodeId> {
+        self.by_id.get(id).copied()
+    }
+
+    pub fn clusters(&self) -> &[Cluster] {
+        &self.clusters
+    }
+
+    pub fn shared(&self) -> &[Shared] {
+        &self.shared
+    }
+
+    pub fn class(&self, class: LinkClassId) -> &LinkClass {
+        &self.classes[class.index()]
+    }
+
+    pub fn classes(&self) -> &[LinkClass] {
+        &self.classes
+    }
+
+    pub fn explicit_links(&self) -> &[ExplicitLink] {
+        &self.links
+    }
+
+    pub fn meshes(&self) -> &[Mesh] {
+        &self.meshes
+    }
+
+    pub fn bridges(&self) -> &[Bridge] {
+        &self.bridges
+    }
+
+    /// `sha256:…` of the platform's canonical JSON: a plan names the platform it was made for.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The direct link from one node to another, if there is one. O(log degree).
+    pub fn link(&self, from: NodeId, to: NodeId) -> Option<LinkClassId> {
+        if from == to {
+            return None;
+        }
+        let explicit = &self.out_links[from.index()];
+        if let Ok(at) = explicit.binary_search_by_key(&to, |&(node, _)| node) {
+            return Some(explicit[at].1);
+        }
+        if !self.bridge_class.is_empty() {
+            if let (Some(a), Some(b)) = (self.node(from).cluster, self.node(to).cluster) {
+                if let Some(&class) = self.bridge_class.get(&(a, b)) {
+                    return Some(class);
+                }
+            }
+        }
+        let theirs = &self.meshes_of[to.index()];
+        let mesh = self.meshes_of[from.index()].iter().rev().find(|mesh| theirs.contains(mesh))?;
+        Some(self.meshes[*mesh as usize].class)
+    }
+
+    /// Direct links out of a node, by target id. O(out-degree · log).
+    pub fn successors(&self, from: NodeId) -> Vec<(NodeId, LinkClassId)> {
+        self.neighbours(from, &self.out_links[from.index()], |other| self.link(from, other))
+    }
+
+    /// Direct links into a node, by source id. O(in-degree · log).
+    pub fn predecessors(&self, to: NodeId) -> Vec<(NodeId, LinkClassId)> {
+        self.neighbours(to, &self.in_links[to.index()], |other| self.link(other, to))
+    }
+
+    fn neighbours(
+        &self,
+        node: NodeId,
+        explicit: &[(NodeId, LinkClassId)],
+        class_of: impl Fn(NodeId) -> Option<LinkClassId>,
+    ) -> Vec<(NodeId, LinkClassId)> {
+        if self.bridges.is_empty() && self.meshes_of[node.index()].is_empty() {
+            return explicit.to_vec();
+        }
+        let mut others: Vec<NodeId> = explicit.iter().map(|&(other, _)| other).collect();
+        for &mesh in &self.meshes_of[node.index()] {
+            others.extend(&self.meshes[mesh as usize].nodes);
+        }
+        if let Some(cluster) = self.node(node).cluster {
+            for bridge in &self.bridges {
+                if bridge.from == cluster {
+                    others.extend(&self.clusters[bridge.to.index()].members);
+                }
+                if bridge.to == cluster {
+                    others.extend(&self.clusters[bridge.from.index()].members);
+                }
+            }
+        }
+        others.sort_unstable();
+        others.dedup();
+        others.into_iter().filter_map(|other| class_of(other).map(|class| (other, class))).collect()
+    }
+
+    /// T(s): how long a transfer of `bytes` keeps the link's ports busy, seconds.
+    pub fn transfer_s(&self, class: LinkClassId, bytes: u64) -> f64 {
+        self.class(class).time.seconds(bytes)
+    }
+}

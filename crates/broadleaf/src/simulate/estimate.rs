@@ -1,0 +1,40 @@
+//! The makespan of a long message from two short ones.
+
+use super::run;
+use crate::plan::{Plan, PlanError, Programs};
+use crate::platform::Platform;
+use std::sync::Arc;
+
+/// Segments simulated in full before the rest is extrapolated.
+const FULL_SEGMENTS: u64 = 128;
+
+/// The simulated makespan of a valid plan, seconds; for a message of many segments, simulated at two
+/// lengths and extended along the steady state between them.
+///
+/// A pipeline settles after about as many segments as it is deep; both lengths lie beyond that, and are
+/// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase.
+pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    let count = plan.segment_count();
+    let depth = plan.trees.iter().map(|tree| tree.depth(plan.root)).max().unwrap_or(0) as u64;
+    let cycle = match &plan.period {
+        Some(period) => u64::from(period.segments),
+        None => plan.trees.len() as u64,
+    };
+    let short = (FULL_SEGMENTS / 2).max(2 * depth.min(FULL_SEGMENTS)).next_multiple_of(cycle.max(1));
+    if count <= 2 * short + cycle {
+        return makespan(platform, plan.clone());
+    }
+    let tail = plan.message_bytes - (count - 1) * plan.segment_bytes;
+    let of_length = |segments: u64| plan.resized((segments - 1) * plan.segment_bytes + tail);
+    // The same phase of the cycle at the end as the whole message has.
+    let phase = count % cycle.max(1);
+    let first_s = makespan(platform, of_length(short + phase))?;
+    let second_s = makespan(platform, of_length(2 * short + phase))?;
+    let each_s = (second_s - first_s) / short as f64;
+    Ok(second_s + each_s * (count - 2 * short - phase) as f64)
+}
+
+fn makespan(platform: &Platform, plan: Plan) -> Result<f64, PlanError> {
+    let programs = Programs::for_platform(&Arc::new(plan), platform)?;
+    run(platform, &programs, false).map(|trace| trace.makespan_s)
+}

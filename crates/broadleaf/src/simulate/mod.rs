@@ -1,0 +1,34 @@
+//! The network in simulated time: the same executors as everywhere, over resources that one transfer at a
+//! time may hold.
+//!
+//! A transfer is requested when its sender's executor issues it, and starts at the earliest time at which
+//! every resource is free for its window. Windows are granted in the order of request, ties by sender id,
+//! and never moved. Simulated times are exact and repeat to the last bit.
+
+mod calendar;
+mod estimate;
+mod network;
+mod trace;
+
+pub use estimate::estimate;
+pub use trace::{Trace, Transfer};
+
+use crate::plan::{check, Plan, PlanError, Programs};
+use crate::platform::Platform;
+
+/// Runs a plan on a platform; `record` keeps every transfer in the trace.
+///
+/// The plan is checked first, so that nothing but a valid plan is timed.
+pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
+    let faults = check::faults(platform, plan);
+    if !faults.is_empty() {
+        return Err(PlanError::Invalid(faults));
+    }
+    let programs = Programs::for_platform(plan, platform)?;
+    run(platform, &programs, record)
+}
+
+/// Runs the programs of a valid plan.
+pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
+    network::Network::new(platform, programs, record)?.run()
+}

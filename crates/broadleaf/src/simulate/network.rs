@@ -1,0 +1,479 @@
+//! The event queue that stands for the network.
+
+use super::calendar::{same_until, Calendar};
+use super::trace::{Trace, Transfer};
+use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
+use crate::model::{occupation, Occupation, Resource};
+use crate::plan::{PlanError, Programs};
+use crate::platform::{Hop, LocalStart, NodeId, Platform, PortModel};
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+/// The size of a rendezvous control message, bytes.
+const CONTROL_BYTES: u64 = 1;
+
+/// An [`Occupation`] with dense resource indices.
+#[derive(Clone, Debug, Default)]
+struct Timing {
+    windows: Vec<(u32, f64, f64)>,
+    release_s: f64,
+    arrival_s: f64,
+}
+
+/// The way of a message between two hosts.
+#[derive(Clone, Debug)]
+struct Way {
+    hops: Vec<Hop>,
+    /// Each hop's timing for a full segment; made on first use.
+    full: Vec<Timing>,
+}
+
+/// A message under way.
+#[derive(Debug)]
+struct Flight {
+    from: NodeId,
+    message: Message,
+    bytes: u64,
+    way: u32,
+    hop: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Happening {
+    /// `node` may send to `to` again.
+    Free { node: NodeId, to: NodeId },
+    /// The flight is at the end of its hop.
+    Arrived { flight: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    at_s: f64,
+    number: u64,
+    happening: Happening,
+}
+
+impl PartialEq for Event {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Event {}
+
+impl PartialOrd for Event {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Event {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.at_s.total_cmp(&self.at_s).then(other.number.cmp(&self.number))
+    }
+}
+
+pub(super) struct Network<'a> {
+    platform: &'a Platform,
+    programs: &'a Programs,
+    executors: Vec<NodeExecutor>,
+    calendars: Vec<Calendar>,
+    resources: Vec<Resource>,
+    resource_index: HashMap<Resource, u32>,
+    busy_s: Vec<f64>,
+    ways: Vec<Way>,
+    /// The way of each node's output, and of control messages by ordered pair.
+    way_of: Vec<Vec<u32>>,
+    control_way: HashMap<(NodeId, NodeId), u32>,
+    flights: Vec<Option<Flight>>,
+    free_flights: Vec<u32>,
+    events: BinaryHeap<Event>,
+    next_event: u64,
+    /// Messages whose receiver takes another one first (plans with a period), by receiver.
+    held_back: Vec<Vec<u32>>,
+    /// Combined items that came before their slot: (receiver, sender, segment).
+    early: HashSet<(NodeId, NodeId, u64)>,
+    /// With a period, the end of each receiver's latest window: receives keep their order.
+    receive_floor_s: Vec<f64>,
+    finish_s: Vec<f64>,
+    last_release_s: Vec<f64>,
+    in_order: bool,
+    /// Windows may begin before the request (multi-port receive parts longer than the link's).
+    looks_back: bool,
+    record: bool,
+    transfers: Vec<Transfer>,
+    transfer_count: u64,
+}
+
+impl<'a> Network<'a> {
+    pub fn new(platform: &'a Platform, programs: &'a Programs, record: bool) -> Result<Self, PlanError> {
+        let window = match platform.port_model() {
+            PortModel::LinkCapacity => Window::LINK,
+            _ => Window::PORT,
+        };
+        let nodes = platform.node_count();
+        let executors: Vec<NodeExecutor> =
+            platform.nodes().map(|node| NodeExecutor::new(programs, node, |_| window)).collect();
+        let mut network = Network {
+            platform,
+            programs,
+            executors,
+            calendars: Vec::new(),
+            resources: Vec::new(),
+            resource_index: HashMap::new(),
+            busy_s: Vec::new(),
+            ways: Vec::new(),
+            way_of: Vec::with_capacity(nodes),
+            control_way: HashMap::new(),
+            flights: Vec::new(),
+            free_flights: Vec::new(),
+            events: BinaryHeap::new(),
+            next_event: 0,
+            held_back: vec![Vec::new(); nodes],
+            early: HashSet::new(),
+            receive_floor_s: vec![0.0; nodes],
+            finish_s: vec![0.0; nodes],
+            last_release_s: vec![0.0; nodes],
+            in_order: programs.plan().period.is_some(),
+            looks_back: platform.port_model() == PortModel::MultiPort,
+            record,
+            transfers: Vec::new(),
+            transfer_count: 0,
+        };
+        let mut way_of_route = HashMap::new();
+        for node in platform.nodes() {
+            let mut ways = Vec::new();
+            for output in &network.executors[node.index()].program().outputs {
+                let switches = programs.switches(output.tree, node, output.target);
+                let key = (node, output.to, switches);
+                let way = match way_of_route.get(&key) {
+                    Some(&way) => way,
+                    None => {
+                        let hops = explicit_hops(platform, node, output.to, &key.2)?;
+                        network.ways.push(Way { hops, full: Vec::new() });
+                        let way = network.ways.len() as u32 - 1;
+                        way_of_route.insert(key, way);
+                        way
+                    }
+                };
+                ways.push(way);
+            }
+            network.way_of.push(ways);
+        }
+        Ok(network)
+    }
+
+    pub fn run(mut self) -> Result<Trace, PlanError> {
+        let mut dirty: Vec<NodeId> = vec![self.programs.plan().root];
+        let mut now_s = 0.0;
+        // Hops that continue from a switch, with the switch as their sender.
+        let mut onward: Vec<(NodeId, u32)> = Vec::new();
+        loop {
+            dirty.sort_unstable();
+            dirty.dedup();
+            onward.sort_unstable();
+            self.request_all(now_s, &dirty, &onward)?;
+            dirty.clear();
+            onward.clear();
+            let Some(&Event { at_s, .. }) = self.events.peek() else { break };
+            now_s = at_s;
+            let instant = same_until(now_s);
+            while let Some(event) = self.events.peek().copied().filter(|event| event.at_s <= instant) {
+                self.events.pop();
+                match event.happening {
+                    Happening::Free { node, to } => {
+                        self.executors[node.index()].handle_sent(to);
+                        dirty.push(node);
+                    }
+                    Happening::Arrived { flight } => self.arrive(event.at_s, flight, &mut dirty, &mut onward),
+                }
+            }
+        }
+        self.finish()
+    }
+
+    /// Lets every node in `dirty` issue what it can, senders in id order, switches' onward hops among them.
+    fn request_all(&mut self, now_s: f64, dirty: &[NodeId], onward: &[(NodeId, u32)]) -> Result<(), PlanError> {
+        let mut onward = onward.iter().peekable();
+        for &node in dirty {
+            while let Some(&(_, flight)) = onward.next_if(|(switch, _)| *switch < node) {
+                self.grant(now_s, flight);
+            }
+            while let Some(message) = self.executors[node.index()].poll_send() {
+                let flight = self.take_off(node, message)?;
+                self.request(now_s, flight);
+            }
+        }
+        for &(_, flight) in onward {
+            self.grant(now_s, flight);
+        }
+        Ok(())
+    }
+
+    fn take_off(&mut self, from: NodeId, message: Message) -> Result<u32, PlanError> {
+        let way = match message.output {
+            Some(output) => self.way_of[from.index()][output as usize],
+            None => self.way_back(from, message.to)?,
+        };
+        let plan = self.programs.plan();
+        let bytes = match message.kind {
+            Kind::Data => message.items().map(|item| plan.segment_range(item.segment).1).sum(),
+            Kind::Request | Kind::Ready => CONTROL_BYTES,
+        };
+        let flight = Flight { from, message, bytes, way, hop: 0 };
+        Ok(match self.free_flights.pop() {
+            Some(index) => {
+                self.flights[index as usize] = Some(flight);
+                index
+            }
+            None => {
+                self.flights.push(Some(flight));
+                self.flights.len() as u32 - 1
+            }
+        })
+    }
+
+    /// The way of a `ready` answer: the link back, or the quickest path.
+    fn way_back(&mut self, from: NodeId, to: NodeId) -> Result<u32, PlanError> {
+        if let Some(&way) = self.control_way.get(&(from, to)) {
+            return Ok(way);
+        }
+        let platform = self.platform;
+        let route = platform.route(from, to, CONTROL_BYTES).ok_or_else(|| PlanError::NoPath {
+            from: platform.node(from).id.clone(),
+            to: platform.node(to).id.clone(),
+        })?;
+        self.ways.push(Way { hops: route.hops, full: Vec::new() });
+        let way = self.ways.len() as u32 - 1;
+        self.control_way.insert((from, to), way);
+        Ok(way)
+    }
+
+    /// Grants a message its windows, or holds it back until its receiver's order comes to it.
+    fn request(&mut self, now_s: f64, flight: u32) {
+        let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
+        let (from, to, first) = (*from, message.to, message.first);
+        if !self.in_order || message.kind != Kind::Data || first.target != to {
+            self.grant(now_s, flight);
+            return;
+        }
+        if self.executors[to.index()].expected() != Some((from, first.segment)) {
+            self.held_back[to.index()].push(flight);
+            return;
+        }
+        self.grant_in_order(now_s, to, flight);
+        while let Some((sender, segment)) = self.executors[to.index()].expected() {
+            let is_next = |&flight: &u32| {
+                let waiting = self.flights[flight as usize].as_ref().expect("a live flight");
+                waiting.from == sender && waiting.message.first.segment == segment
+            };
+            let Some(at) = self.held_back[to.index()].iter().position(is_next) else { break };
+            let next = self.held_back[to.index()].remove(at);
+            self.grant_in_order(now_s, to, next);
+        }
+    }
+
+    fn grant_in_order(&mut self, now_s: f64, to: NodeId, flight: u32) {
+        let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
+        let from = *from;
+        let rest: Vec<u64> = message.rest.iter().map(|item| item.segment).collect();
+        self.grant(now_s, flight);
+        self.executors[to.index()].advance_expected();
+        self.early.extend(rest.into_iter().map(|segment| (to, from, segment)));
+        if self.early.is_empty() {
+            return;
+        }
+        while let Some((sender, segment)) = self.executors[to.index()].expected() {
+            if !self.early.remove(&(to, sender, segment)) {
+                break;
+            }
+            self.executors[to.index()].advance_expected();
+        }
+    }
+
+    /// Gives a flight's current hop the earliest windows that are free, and schedules what follows.
+    fn grant(&mut self, now_s: f64, index: u32) {
+        let flight = self.flights[index as usize].as_ref().expect("a live flight");
+        let (from, to, way, hop_index, bytes) =
+            (flight.from, flight.message.to, flight.way as usize, flight.hop, flight.bytes);
+        let (first, kind, items) =
+            (flight.message.first, flight.message.kind, 1 + flight.message.rest.len() as u32);
+        let full_bytes = self.programs.plan().segment_bytes;
+        let timing = if bytes == full_bytes {
+            if self.ways[way].full.is_empty() {
+                let hops = self.ways[way].hops.clone();
+                self.ways[way].full = hops.into_iter().map(|hop| self.timing(hop, bytes)).collect();
+            }
+            std::mem::take(&mut self.ways[way].full[hop_index])
+        } else {
+            self.timing(self.ways[way].hops[hop_index], bytes)
+        };
+        let last_hop = hop_index + 1 == self.ways[way].hops.len();
+        let ordered = self.in_order && last_hop && kind == Kind::Data && first.target == to;
+        let start_s = self.reserve(now_s, &timing, ordered.then_some(to));
+        let (release_s, arrival_s) = (start_s + timing.release_s, start_s + timing.arrival_s);
+        if bytes == full_bytes {
+            self.ways[way].full[hop_index] = timing;
+        }
+        self.transfer_count += 1;
+        if self.record {
+            let hop = self.ways[way].hops[hop_index];
+            let segments = if kind == Kind::Data { items } else { 0 };
+            self.transfers.push(Transfer {
+                from: hop.from,
+                to: hop.to,
+                tree: first.tree,
+                segment: first.segment,
+                segments,
+                bytes,
+                start_s,
+                release_s,
+                arrival_s,
+            });
+        }
+        if hop_index == 0 {
+            self.last_release_s[from.index()] = self.last_release_s[from.index()].max(release_s);
+            self.schedule(release_s, Happening::Free { node: from, to });
+        }
+        self.schedule(arrival_s, Happening::Arrived { flight: index });
+    }
+
+    fn reserve(&mut self, now_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) -> f64 {
+        let receiving = |node| match self.platform.port_model() {
+            PortModel::OnePortUnidirectional => Resource::Out(node),
+            _ => Resource::In(node),
+        };
+        let in_port =
+            ordered_receiver.and_then(|node| self.resource_index.get(&receiving(node)).copied());
+        let mut start_s = now_s;
+        // Each window may push the start; the start only grows, and stops at the first time that suits all.
+        loop {
+            let before = start_s;
+            for &(resource, offset_s, duration_s) in &timing.windows {
+                let mut from_s = start_s + offset_s;
+                if Some(resource) == in_port {
+                    let floor = ordered_receiver.map_or(0.0, |node| self.receive_floor_s[node.index()]);
+                    from_s = from_s.max(floor);
+                }
+                let found = self.calendars[resource as usize].earliest(from_s, duration_s);
+                start_s = start_s.max(found - offset_s);
+            }
+            if start_s <= same_until(before) {
+                break;
+            }
+        }
+        for &(resource, offset_s, duration_s) in &timing.windows {
+            let calendar = &mut self.calendars[resource as usize];
+            if !self.looks_back {
+                calendar.forget_before(now_s);
+            }
+            calendar.take(start_s + offset_s, duration_s);
+            self.busy_s[resource as usize] += duration_s;
+            if let (true, Some(node)) = (Some(resource) == in_port, ordered_receiver) {
+                self.receive_floor_s[node.index()] = start_s + offset_s + duration_s;
+            }
+        }
+        start_s
+    }
+
+    fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
+        let Occupation { windows, release_s, arrival_s } = occupation(self.platform, hop, bytes);
+        let windows = windows
+            .into_iter()
+            .map(|window| (self.resource(window.resource), window.offset_s, window.duration_s))
+            .collect();
+        Timing { windows, release_s, arrival_s }
+    }
+
+    fn resource(&mut self, resource: Resource) -> u32 {
+        if let Some(&index) = self.resource_index.get(&resource) {
+            return index;
+        }
+        let index = self.resources.len() as u32;
+        self.resources.push(resource);
+        self.calendars.push(Calendar::default());
+        self.busy_s.push(0.0);
+        self.resource_index.insert(resource, index);
+        index
+    }
+
+    fn schedule(&mut self, at_s: f64, happening: Happening) {
+        let number = self.next_event;
+        self.next_event += 1;
+        self.events.push(Event { at_s, number, happening });
+    }
+
+    fn arrive(&mut self, at_s: f64, index: u32, dirty: &mut Vec<NodeId>, onward: &mut Vec<(NodeId, u32)>) {
+        let flight = self.flights[index as usize].as_mut().expect("a live flight");
+        let hops = &self.ways[flight.way as usize].hops;
+        if flight.hop + 1 < hops.len() {
+            flight.hop += 1;
+            onward.push((hops[flight.hop].from, index));
+            return;
+        }
+        let Flight { from, message, .. } = self.flights[index as usize].take().expect("a live flight");
+        self.free_flights.push(index);
+        let to = message.to;
+        let executor = &mut self.executors[to.index()];
+        let mut land = |item: Item| {
+            executor.handle_received(from, message.kind, item.tag, item.segment);
+            if message.kind == Kind::Data && item.target == to {
+                let finish = &mut self.finish_s[to.index()];
+                *finish = finish.max(at_s);
+            }
+        };
+        message.items().for_each(&mut land);
+        dirty.push(to);
+    }
+
+    fn finish(mut self) -> Result<Trace, PlanError> {
+        let waiting: Vec<NodeId> =
+            self.executors.iter().filter(|executor| !executor.is_finished()).map(NodeExecutor::node).collect();
+        if let Some(&first) = waiting.first() {
+            let node = self.platform.node(first).id.clone();
+            return Err(PlanError::Deadlock { node, waiting: waiting.len() });
+        }
+        for node in self.platform.nodes() {
+            let properties = self.platform.node(node);
+            let finish = &mut self.finish_s[node.index()];
+            if !properties.is_host() {
+                *finish = f64::NAN;
+            } else if let Some(local_s) = properties.local_broadcast_s {
+                let start = match self.platform.local_start() {
+                    LocalStart::AfterLastSend => finish.max(self.last_release_s[node.index()]),
+                    LocalStart::OnArrival => *finish,
+                };
+                *finish = start + local_s;
+            }
+        }
+        let makespan_s = self.finish_s.iter().copied().fold(0.0, f64::max);
+        Ok(Trace {
+            makespan_s,
+            finish_s: self.finish_s,
+            transfer_count: self.transfer_count,
+            transfers: self.transfers,
+            busy_s: self.resources.into_iter().zip(self.busy_s).collect(),
+        })
+    }
+}
+
+/// The hops from one host to another over the switches that the plan names.
+fn explicit_hops(
+    platform: &Platform,
+    from: NodeId,
+    to: NodeId,
+    switches: &[NodeId],
+) -> Result<Vec<Hop>, PlanError> {
+    let mut path = vec![from];
+    path.extend_from_slice(switches);
+    path.push(to);
+    path.windows(2)
+        .map(|pair| {
+            let class = platform.link(pair[0], pair[1]).ok_or_else(|| PlanError::NoPath {
+                from: platform.node(pair[0]).id.clone(),
+                to: platform.node(pair[1]).id.clone(),
+            })?;
+            Ok(Hop { from: pair[0], to: pair[1], class })
+        })
+        .collect()
+}
