@@ -36,7 +36,9 @@ pub fn parse(text: &str) -> Result<Value, Fault> {
         let before: String = here.chars().take(error.column() + 8).collect();
         let shown = ["NaN", "Infinity"].iter().find(|word| before.contains(*word));
         match shown {
-            Some(word) => Fault::new(place, format!("{word} is not a finite number"), "write a finite number"),
+            Some(word) => {
+                Fault::new(place, format!("{word} is not a finite number"), "write a finite number")
+            }
             None if error.is_eof() => {
                 Fault::new(place, "the document ends too early", "the file is truncated: write it again")
             }
@@ -123,13 +125,18 @@ impl<'a> Place<'a> {
     /// The items of a list.
     pub fn items<'b>(&'b self) -> Result<impl ExactSizeIterator<Item = Place<'b>>, Fault> {
         let list = self.value.as_array().ok_or_else(|| self.wrong_type("a list"))?;
-        Ok(list.iter().enumerate().map(move |(index, value)| Place { value, path: PathTo::Item(self, index) }))
+        Ok(list
+            .iter()
+            .enumerate()
+            .map(move |(index, value)| Place { value, path: PathTo::Item(self, index) }))
     }
 
     /// The entries of an object, in document order.
     pub fn entries<'b>(&'b self) -> Result<impl Iterator<Item = (&'a str, Place<'b>)>, Fault> {
         let map = self.object()?;
-        Ok(map.iter().map(move |(name, value)| (name.as_str(), Place { value, path: PathTo::Field(self, name) })))
+        Ok(map
+            .iter()
+            .map(move |(name, value)| (name.as_str(), Place { value, path: PathTo::Field(self, name) })))
     }
 
     pub fn string(&self) -> Result<&'a str, Fault> {

@@ -87,7 +87,8 @@ impl NodeExecutor {
             };
             fed[input].push(at as u32);
         }
-        let total = |trees: &mut dyn Iterator<Item = u32>| trees.map(|tree| segments.in_tree(tree as usize)).sum();
+        let total =
+            |trees: &mut dyn Iterator<Item = u32>| trees.map(|tree| segments.in_tree(tree as usize)).sum();
         let to_send = total(&mut program.outputs.iter().map(|output| output.tree));
         let to_receive = total(&mut program.inputs.iter().map(|input| input.tree));
         let order = match &plan.period {
@@ -221,7 +222,8 @@ impl NodeExecutor {
     fn enqueue(&mut self, output: u32) {
         let Order::Trees(order) = &mut self.order else { return };
         let channel = &mut self.outgoing[output as usize];
-        if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested {
+        if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested
+        {
             channel.queued = true;
             let tree = self.program.outputs[output as usize].tree;
             order.push(self.segments.nth(tree as usize, channel.sent), output);
@@ -448,5 +450,6 @@ impl NodeExecutor {
 }
 
 fn find_peer(peers: &[Peer], node: NodeId) -> u32 {
-    peers.binary_search_by_key(&node, |peer| peer.node).expect("only peers of the program are talked to") as u32
+    peers.binary_search_by_key(&node, |peer| peer.node).expect("only peers of the program are talked to")
+        as u32
 }

@@ -133,11 +133,8 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
         for (index, buffer) in buffers.iter_mut().enumerate() {
             let node = NodeId(index as u32);
             let Some(inbox) = inboxes.remove(&node) else { continue };
-            *buffer = if node == plan.root {
-                message.to_vec()
-            } else {
-                message.iter().map(|byte| !byte).collect()
-            };
+            *buffer =
+                if node == plan.root { message.to_vec() } else { message.iter().map(|byte| !byte).collect() };
             running.push(scope.spawn(move || {
                 let mut executor = NodeExecutor::new(programs, node, |_| Window::PORT);
                 let mut transport = Threads {

@@ -79,7 +79,8 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
     for (parent, child) in tree.edges() {
         if !platform.node(parent).is_host() || !platform.node(child).is_host() {
             let switch = if platform.node(parent).is_host() { child } else { parent };
-            faults.push(format!("tree {index}: \"{}\" is a switch and cannot hold the message", name(switch)));
+            faults
+                .push(format!("tree {index}: \"{}\" is a switch and cannot hold the message", name(switch)));
         }
         if child == plan.root {
             faults.push(format!("tree {index}: the root is a child of \"{}\"", name(parent)));

@@ -11,15 +11,15 @@ pub enum PlanError {
     File { path: String, fault: Fault },
     #[error("cannot read {path}: {reason}")]
     Unreadable { path: String, reason: String },
-    #[error(
-        "the plan names node \"{id}\", which the platform does not have; plan again for this platform"
-    )]
+    #[error("the plan names node \"{id}\", which the platform does not have; plan again for this platform")]
     UnknownNode { id: String },
     #[error("the plan is not valid: {}", .0.join("; "))]
     Invalid(Vec<String>),
     #[error("no path leads from \"{from}\" to \"{to}\"; add a link or plan another tree")]
     NoPath { from: String, to: String },
-    #[error("the plan stops with {waiting} nodes waiting, \"{node}\" first; its period's orders block each other")]
+    #[error(
+        "the plan stops with {waiting} nodes waiting, \"{node}\" first; its period's orders block each other"
+    )]
     Deadlock { node: String, waiting: usize },
     #[error("planner {planner} cannot plan this: {reason}")]
     Unsupported { planner: String, reason: String },

@@ -313,10 +313,11 @@ impl Plan {
                 .filter(|&(from, to)| platform.link(from, to).is_none() && !tree.via.contains_key(&to))
                 .collect();
             for (from, to) in missing {
-                let route = platform.route(from, to, self.segment_bytes).ok_or_else(|| PlanError::NoPath {
-                    from: platform.node(from).id.clone(),
-                    to: platform.node(to).id.clone(),
-                })?;
+                let route =
+                    platform.route(from, to, self.segment_bytes).ok_or_else(|| PlanError::NoPath {
+                        from: platform.node(from).id.clone(),
+                        to: platform.node(to).id.clone(),
+                    })?;
                 let relays = route.hops[1..].iter().map(|hop| hop.from).collect();
                 tree.via.insert(to, relays);
             }

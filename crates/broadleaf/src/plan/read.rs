@@ -73,7 +73,12 @@ impl Plan {
             .collect::<Result<Vec<_>, _>>()?;
         let period = document.optional("period")?.map(|place| read_period(&place, &mut names)).transpose()?;
         let text = |name| -> Result<String, Fault> {
-            Ok(document.optional(name)?.map(|place| place.string()).transpose()?.unwrap_or_default().to_string())
+            Ok(document
+                .optional(name)?
+                .map(|place| place.string())
+                .transpose()?
+                .unwrap_or_default()
+                .to_string())
         };
         let protocol = match document.optional("protocol")? {
             None => Protocol::Eager,
@@ -81,11 +86,14 @@ impl Plan {
                 "eager" => Protocol::Eager,
                 "rendezvous" => Protocol::Rendezvous,
                 other => {
-                    return Err(place.fault(format!("unknown protocol \"{other}\""), "use eager or rendezvous"))
+                    return Err(
+                        place.fault(format!("unknown protocol \"{other}\""), "use eager or rendezvous")
+                    )
                 }
             },
         };
-        let combine = document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
+        let combine =
+            document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
         let trees = raw

@@ -15,9 +15,15 @@ pub struct Segments {
 enum Deal {
     OneTree,
     /// `tree_of[segment]`, and the rising segments of each tree.
-    Listed { tree_of: Vec<u32>, of_tree: Vec<Vec<u32>> },
+    Listed {
+        tree_of: Vec<u32>,
+        of_tree: Vec<Vec<u32>>,
+    },
     /// `tree_of[segment mod W]`, and the rising positions of each tree.
-    Periodic { tree_of: Vec<u32>, of_tree: Vec<Vec<u32>> },
+    Periodic {
+        tree_of: Vec<u32>,
+        of_tree: Vec<Vec<u32>>,
+    },
 }
 
 impl Segments {

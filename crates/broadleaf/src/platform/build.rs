@@ -109,11 +109,18 @@ impl PlatformBuilder {
             .ok_or_else(|| fault(format!("unknown node id \"{id}\""), "name one of \"nodes\""))
     }
 
-    pub fn add_shared(&mut self, id: impl Into<String>, bandwidth_bytes_per_s: f64) -> Result<SharedId, Fault> {
+    pub fn add_shared(
+        &mut self,
+        id: impl Into<String>,
+        bandwidth_bytes_per_s: f64,
+    ) -> Result<SharedId, Fault> {
         let id = id.into();
         let shared = SharedId(self.shared.len() as u32);
         if self.shared_by_id.insert(id.clone(), shared).is_some() {
-            return Err(fault(format!("duplicate shared id \"{id}\""), "give each shared resource its own id"));
+            return Err(fault(
+                format!("duplicate shared id \"{id}\""),
+                "give each shared resource its own id",
+            ));
         }
         self.shared.push(Shared { id, bandwidth_bytes_per_s });
         Ok(shared)

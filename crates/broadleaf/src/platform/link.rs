@@ -85,7 +85,8 @@ impl TransferTime {
             TransferTime::Affine { .. } => &[],
             TransferTime::Gap(table) => table.rows(),
         };
-        let inside = rows.iter().map(|&(size, _)| size).filter(move |&size| size >= 1 && size < message_bytes);
+        let inside =
+            rows.iter().map(|&(size, _)| size).filter(move |&size| size >= 1 && size < message_bytes);
         inside.chain([1, message_bytes])
     }
 }
@@ -128,10 +129,7 @@ impl LinkClass {
     pub fn affine(latency_s: f64, bandwidth_bytes_per_s: f64) -> Self {
         LinkClass {
             latency_s,
-            time: TransferTime::Affine {
-                startup_s: 0.0,
-                bandwidth_bytes_per_s: Some(bandwidth_bytes_per_s),
-            },
+            time: TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth_bytes_per_s) },
             ..LinkClass::default()
         }
     }

@@ -36,12 +36,8 @@ pub enum PortModel {
 }
 
 impl PortModel {
-    pub const ALL: [PortModel; 4] = [
-        PortModel::OnePort,
-        PortModel::OnePortUnidirectional,
-        PortModel::MultiPort,
-        PortModel::LinkCapacity,
-    ];
+    pub const ALL: [PortModel; 4] =
+        [PortModel::OnePort, PortModel::OnePortUnidirectional, PortModel::MultiPort, PortModel::LinkCapacity];
 
     /// The name in platform files.
     pub fn name(self) -> &'static str {

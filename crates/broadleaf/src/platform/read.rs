@@ -82,7 +82,9 @@ fn local_start(place: &Place) -> Result<LocalStart, Fault> {
     match place.string()? {
         "after-last-send" => Ok(LocalStart::AfterLastSend),
         "on-arrival" => Ok(LocalStart::OnArrival),
-        other => Err(place.fault(format!("unknown local start \"{other}\""), "use after-last-send or on-arrival")),
+        other => {
+            Err(place.fault(format!("unknown local start \"{other}\""), "use after-last-send or on-arrival"))
+        }
     }
 }
 
@@ -105,7 +107,9 @@ fn read_node(place: &Place, builder: &mut PlatformBuilder) -> Result<Node, Fault
         None | Some("host") => NodeKind::Host,
         Some("switch") => NodeKind::Switch,
         Some(other) => {
-            return Err(place.fault(format!("unknown kind \"{other}\""), "leave it out, or use host or switch"))
+            return Err(
+                place.fault(format!("unknown kind \"{other}\""), "leave it out, or use host or switch")
+            )
         }
     };
     let local = place.optional("local_broadcast_s")?;
@@ -125,10 +129,8 @@ fn read_class(place: &Place, builder: &mut PlatformBuilder) -> Result<LinkClassI
     let seconds = |name| place.optional(name)?.map(|field| field.not_negative()).transpose();
     let part = |startup, per_byte| -> Result<Option<Affine>, Fault> {
         let (startup_s, s_per_byte) = (seconds(startup)?, seconds(per_byte)?);
-        Ok((startup_s.is_some() || s_per_byte.is_some()).then(|| Affine {
-            startup_s: startup_s.unwrap_or(0.0),
-            s_per_byte: s_per_byte.unwrap_or(0.0),
-        }))
+        Ok((startup_s.is_some() || s_per_byte.is_some())
+            .then(|| Affine { startup_s: startup_s.unwrap_or(0.0), s_per_byte: s_per_byte.unwrap_or(0.0) }))
     };
     let table = |name| place.optional(name)?.map(|field| read_table(&field)).transpose();
     let bandwidth = place.optional("bandwidth_bytes_per_s")?.map(|field| field.positive()).transpose()?;
@@ -140,10 +142,9 @@ fn read_class(place: &Place, builder: &mut PlatformBuilder) -> Result<LinkClassI
             return Err(place.fault(fact, "give the gap table or the affine cost, not both"));
         }
         Some(gap) => TransferTime::Gap(gap),
-        None => TransferTime::Affine {
-            startup_s: startup_s.unwrap_or(0.0),
-            bandwidth_bytes_per_s: bandwidth,
-        },
+        None => {
+            TransferTime::Affine { startup_s: startup_s.unwrap_or(0.0), bandwidth_bytes_per_s: bandwidth }
+        }
     };
     let mut uses = Vec::new();
     if let Some(list) = place.optional("uses")? {

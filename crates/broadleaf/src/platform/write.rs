@@ -16,9 +16,7 @@ impl Platform {
         }
         document.insert("nodes".into(), self.nodes.iter().map(|node| self.node_json(node)).collect());
         if !self.shared.is_empty() {
-            let entry = |shared: &Shared| {
-                json!({"id": shared.id, "bandwidth_bytes_per_s": shared.bandwidth_bytes_per_s})
-            };
+            let entry = |shared: &Shared| json!({"id": shared.id, "bandwidth_bytes_per_s": shared.bandwidth_bytes_per_s});
             document.insert("shared".into(), self.shared.iter().map(entry).collect());
         }
         if !self.links.is_empty() {
@@ -32,7 +30,10 @@ impl Platform {
             document.insert("meshes".into(), self.meshes.iter().map(entry).collect());
         }
         if !self.bridges.is_empty() {
-            document.insert("bridges".into(), self.bridges.iter().map(|bridge| self.bridge_json(bridge)).collect());
+            document.insert(
+                "bridges".into(),
+                self.bridges.iter().map(|bridge| self.bridge_json(bridge)).collect(),
+            );
         }
         Value::Object(document)
     }
@@ -94,9 +95,10 @@ impl Platform {
                 entry.insert("gap".into(), json!(table.rows()));
             }
         }
-        for (part, startup, per_byte) in
-            [(class.send, "send_startup_s", "send_s_per_byte"), (class.recv, "recv_startup_s", "recv_s_per_byte")]
-        {
+        for (part, startup, per_byte) in [
+            (class.send, "send_startup_s", "send_s_per_byte"),
+            (class.recv, "recv_startup_s", "recv_s_per_byte"),
+        ] {
             if let Some(Affine { startup_s, s_per_byte }) = part {
                 entry.insert(startup.into(), json!(startup_s));
                 entry.insert(per_byte.into(), json!(s_per_byte));

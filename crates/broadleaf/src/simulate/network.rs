@@ -193,7 +193,12 @@ impl<'a> Network<'a> {
     }
 
     /// Lets every node in `dirty` issue what it can, senders in id order, switches' onward hops among them.
-    fn request_all(&mut self, now_s: f64, dirty: &[NodeId], onward: &[(NodeId, u32)]) -> Result<(), PlanError> {
+    fn request_all(
+        &mut self,
+        now_s: f64,
+        dirty: &[NodeId],
+        onward: &[(NodeId, u32)],
+    ) -> Result<(), PlanError> {
         let mut onward = onward.iter().peekable();
         for &node in dirty {
             while let Some(&(_, flight)) = onward.next_if(|(switch, _)| *switch < node) {
@@ -343,8 +348,7 @@ impl<'a> Network<'a> {
             PortModel::OnePortUnidirectional => Resource::Out(node),
             _ => Resource::In(node),
         };
-        let in_port =
-            ordered_receiver.and_then(|node| self.resource_index.get(&receiving(node)).copied());
+        let in_port = ordered_receiver.and_then(|node| self.resource_index.get(&receiving(node)).copied());
         let mut start_s = now_s;
         // Each window may push the start; the start only grows, and stops at the first time that suits all.
         loop {
@@ -427,8 +431,12 @@ impl<'a> Network<'a> {
     }
 
     fn finish(mut self) -> Result<Trace, PlanError> {
-        let waiting: Vec<NodeId> =
-            self.executors.iter().filter(|executor| !executor.is_finished()).map(NodeExecutor::node).collect();
+        let waiting: Vec<NodeId> = self
+            .executors
+            .iter()
+            .filter(|executor| !executor.is_finished())
+            .map(NodeExecutor::node)
+            .collect();
         if let Some(&first) = waiting.first() {
             let node = self.platform.node(first).id.clone();
             return Err(PlanError::Deadlock { node, waiting: waiting.len() });
