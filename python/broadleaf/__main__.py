@@ -1,0 +1,5 @@
+"""`python -m broadleaf`, the same as the `broadleaf` command."""
+
+from broadleaf.cli import main
+
+main()

@@ -1,0 +1,83 @@
+"""The `broadleaf` command: one file a command, and the one place where errors become a line and an exit code.
+
+Exit codes: 0 done, 1 `check` found faults, 2 bad input or usage. Results go to standard output, everything
+else to standard error; with `--json` standard output is one JSON document and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from broadleaf import __version__
+from broadleaf.cli import check, convert, draw, planners, simulate
+
+BAD_INPUT = 2
+
+COMMANDS: tuple[click.Command, ...] = (
+    planners.command,
+    check.command,
+    simulate.command,
+    convert.command,
+    draw.command,
+)
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Each command has its own --help, with an example.",
+)
+@click.version_option(__version__)
+def broadleaf() -> None:
+    """Fast broadcasts of large messages on heterogeneous networks: measure, plan, simulate, run."""
+
+
+for _command in COMMANDS:
+    broadleaf.add_command(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Runs a command and ends the process with its exit code; any failure is one line on standard error."""
+    sys.exit(exit_code(arguments))
+
+
+def exit_code(arguments: list[str] | None = None) -> int:
+    """Runs a command; whatever goes wrong is told in one line, never as a traceback."""
+    try:
+        result = broadleaf.main(arguments, prog_name="broadleaf", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return fail("interrupted", 130)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "broadleaf"
+        return fail(f"{error.format_message()} See: {command} --help")
+    except click.ClickException as error:
+        return fail(error.format_message())
+    except (BrokenPipeError, SystemExit):
+        # The reader of our output went away (`| head`), which click turns into SystemExit: nothing is left to
+        # say, and Python must not flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ValueError as error:
+        return fail(str(error))
+    except BaseException as error:
+        # A bug of ours, a Rust panic included: one line, all the same.
+        if os.environ.get("BROADLEAF_TRACEBACK"):
+            raise
+        return fail(
+            f"internal error: {type(error).__name__}: {error}; "
+            "please report it with the output of BROADLEAF_TRACEBACK=1"
+        )
+
+
+def fail(message: str, code: int = BAD_INPUT) -> int:
+    """Writes the message as exactly one line and hands back the exit code."""
+    print("broadleaf:", " ".join(message.split()), file=sys.stderr)
+    return code

@@ -1,0 +1,35 @@
+"""`broadleaf check`: is a plan valid on a platform?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, working
+from broadleaf.cli.options import example, json_option
+
+FAULTS_FOUND = 1
+
+
+@click.command("check", epilog=example("broadleaf check net.json plan.json"))
+@click.argument("platform", metavar="PLATFORM", type=click.Path())
+@click.argument("plan", metavar="PLAN", type=click.Path())
+@json_option
+def command(platform: str, plan: str, as_json: bool) -> int:
+    """Checks a plan independently of whatever made it; exit 1 and one line a fault."""
+    network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
+    faults: list[str] = []
+    try:
+        with working("checking the plan"):
+            bl.check(network, broadcast)
+    except bl.InvalidPlan as error:
+        faults = error.faults
+    if as_json:
+        print_document({"valid": not faults, "faults": faults})
+    elif not faults:
+        click.echo(f"{plan}: valid on {network.name}")
+    for fault in faults:
+        print(f"broadleaf: {plan}: {fault}", file=sys.stderr)
+    return FAULTS_FOUND if faults else 0

@@ -1,0 +1,79 @@
+"""`broadleaf simulate`: a plan in simulated time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from math import isfinite, isnan
+from pathlib import Path
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of, working
+from broadleaf.cli.options import example, json_option
+from broadleaf.files import write_whole
+from broadleaf.units import rate, seconds, size
+
+HIGHEST = 8
+
+
+@click.command("simulate", epilog=example("broadleaf simulate net.json plan.json --trace trace.json"))
+@click.argument("platform", metavar="PLATFORM", type=click.Path())
+@click.argument("plan", metavar="PLAN", type=click.Path())
+@click.option(
+    "--trace", "trace_file", metavar="FILE", help="Write every transfer for https://ui.perfetto.dev."
+)
+@json_option
+def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> None:
+    """Runs a plan on a platform in simulated time: makespan, finish of each node, busiest resources."""
+    network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
+    with working("simulating"):
+        trace = bl.simulate(network, broadcast)
+        steady = bl.throughput(network, broadcast)
+    if trace_file is not None:
+        from broadleaf.perfetto import trace_events
+
+        write_whole(Path(trace_file), json.dumps(trace_events(network, trace)) + "\n")
+    ends = zip(trace.nodes, trace.finish_s.tolist(), strict=True)
+    finish = {node: end for node, end in ends if not isnan(end)}
+    # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.
+    utilisation = {name: held / trace.makespan_s for name, held in trace.busy_s.items() if trace.makespan_s}
+    if not as_json:
+        print_result(network, broadcast, trace.makespan_s, steady, len(trace.transfers))
+        print_highest("last to finish", "node", finish, seconds)
+        print_highest("busiest resources", "resource", utilisation, "{:.1%}".format)
+        return
+    print_document(
+        {
+            "platform": network.name,
+            "planner": broadcast.planner,
+            "message_bytes": broadcast.message_bytes,
+            "segment_bytes": broadcast.segment_bytes,
+            "makespan_s": trace.makespan_s,
+            "bound_s": broadcast.bound_s,
+            # JSON has no infinity: null is a plan that nothing limits.
+            "throughput_bytes_per_s": steady if isfinite(steady) else None,
+            "transfers": len(trace.transfers),
+            "finish_s": finish,
+            "utilisation": utilisation,
+            "trace": trace_file,
+        }
+    )
+
+
+def print_result(
+    platform: bl.Platform, plan: bl.Plan, makespan_s: float, steady_bytes_per_s: float, transfers: int
+) -> None:
+    click.echo(f"{plan.planner} on {platform.name}: {size(plan.message_bytes)} in {seconds(makespan_s)}")
+    if plan.bound_s:
+        click.echo(f"bound {seconds(plan.bound_s)}: {makespan_s / plan.bound_s:.3f} x the bound")
+    click.echo(f"steady state {rate(steady_bytes_per_s)}, {transfers} transfers")
+
+
+def print_highest(title: str, what: str, values: dict[str, float], shown: Callable[[float], str]) -> None:
+    """A table of the HIGHEST largest values: they say what limits the plan, and --json has the others."""
+    table = table_of(title, what, "", numbers=("",))
+    for name, value in sorted(values.items(), key=lambda item: -item[1])[:HIGHEST]:
+        table.add_row(name, shown(value))
+    print_table(table)

@@ -1,0 +1,1 @@
+"""Platforms in other programs' forms: matrices, NetworkX graphs, and the files that hold them."""

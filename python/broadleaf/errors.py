@@ -1,0 +1,23 @@
+"""What the package raises for wrong input; each message is the one line that the command line prints.
+
+All are `ValueError`s, so that a caller who does not care which stage refused can catch just that.
+"""
+
+from __future__ import annotations
+
+
+class PlatformError(ValueError):
+    """A platform file or dictionary that is refused, or a node that it does not have."""
+
+
+class PlanError(ValueError):
+    """A plan file or dictionary that is refused, or a plan that cannot be made."""
+
+
+class InvalidPlan(PlanError):  # noqa: N818 - the contract's name
+    """A well-formed plan that does not broadcast correctly on its platform; `faults` has a line a reason."""
+
+    def __init__(self, faults: list[str]) -> None:
+        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
+        super().__init__(f"the plan has {count}: {faults[0]}" if faults else "the plan is not valid")
+        self.faults = faults

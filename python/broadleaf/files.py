@@ -1,0 +1,34 @@
+"""Writing result files so that nobody ever sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Makes `path` appear with all of `content`, by rename, or leaves what was there.
+
+    Raises OSError, naming `path`, where the folder is missing or cannot be written.
+    """
+    target = Path(path)
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        # mkstemp makes private files; a result has the permissions that the user's umask gives any new file.
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(draft).chmod(0o666 & ~umask)
+        Path(draft).replace(target)
+    except OSError as error:
+        Path(draft).unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,35 @@
+"""Making a figure and writing it in the form its name says."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from broadleaf.files import write_whole
+
+FORMS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
+
+# Okabe and Ito's palette: told apart by colour-blind readers too.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+
+def form_of(path: Path) -> str:
+    """png, svg or pdf; raises ValueError for a name that says none of them."""
+    form = FORMS.get(path.suffix.lower())
+    if form is None:
+        raise ValueError(f"{path}: the name says no figure form; end it in {', '.join(FORMS)}")
+    return form
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes the figure whole; the same figure gives the same bytes, for comparing drawings."""
+    form = form_of(path)
+    dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    drawing = io.BytesIO()
+    # hashsalt: otherwise the ids inside an SVG are random.
+    with mpl.rc_context({"svg.hashsalt": "broadleaf", "svg.fonttype": "none"}):
+        figure.savefig(drawing, format=form, dpi=150, metadata=dates[form])
+    write_whole(path, drawing.getvalue())

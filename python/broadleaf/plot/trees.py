@@ -1,0 +1,126 @@
+"""The picture of a plan: its trees side by side, each with its share, nodes coloured by cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from broadleaf._core import Plan, Platform
+from broadleaf.plot.figures import COLOURS
+from broadleaf.units import seconds, size
+
+# More trees than this on one page can no longer be read; the title then says how many there are.
+MOST_TREES = 6
+# Beyond this many nodes labels overlap.
+MOST_LABELS = 120
+
+Place = tuple[float, float]
+
+
+def draw_trees(platform: Platform, plan: Plan) -> Figure:
+    """A figure of the plan's trees, the largest shares first; time runs along the page from the root."""
+    document = plan.to_dict()
+    trees = sorted(document["trees"], key=lambda tree: -tree["share"])
+    shown = trees[:MOST_TREES]
+    places = [tree_places(tree["children"], tree.get("root", document["root"])) for tree in shown]
+    deepest = max(x for layout in places for x, _ in layout.values())
+    tallest = max(y for layout in places for _, y in layout.values())
+    width = min(max(5.0, 1.0 + 0.9 * deepest), 40.0)
+    height = min(max(2.5, 1.2 + 0.17 * tallest), 40.0)
+    figure = Figure(figsize=(width * len(shown), height), layout="constrained")
+    figure.suptitle(title(plan, document, len(trees), len(shown)), fontsize=10)
+    colours = node_colours(platform)
+    row = figure.subplots(1, len(shown), squeeze=False)[0]
+    for axes, tree, layout in zip(row, shown, places, strict=True):
+        draw_tree(axes, tree, layout, colours)
+    if cluster_names(platform):
+        add_legend(figure, platform)
+    return figure
+
+
+def title(plan: Plan, document: Mapping[str, Any], trees: int, shown: int) -> str:
+    predicted = document.get("predicted", {})
+    parts = [
+        f"{document['planner']} on {document['platform']}",
+        f"{size(plan.message_bytes)} from {document['root']} in {size(plan.segment_bytes)} segments",
+    ]
+    if "makespan_s" in predicted:
+        bound = f" (bound {seconds(predicted['bound_s'])})" if "bound_s" in predicted else ""
+        parts.append(f"{seconds(predicted['makespan_s'])}{bound}")
+    if shown < trees:
+        parts.append(f"{shown} of {trees} trees")
+    return " | ".join(parts)
+
+
+def tree_places(children: Mapping[str, list[str]], root: str) -> dict[str, Place]:
+    """Depth to the right, leaves one under the other, a parent beside the middle of its children.
+
+    Iterative: a chain over a large platform is deeper than Python's recursion allows.
+    """
+    places: dict[str, Place] = {}
+    leaves = 0
+    stack: list[tuple[str, int, bool]] = [(root, 0, False)]
+    while stack:
+        node, depth, served = stack.pop()
+        below = children.get(node, [])
+        if not below:
+            places[node] = (depth, leaves)
+            leaves += 1
+        elif served:
+            rows = [places[child][1] for child in below]
+            places[node] = (depth, (rows[0] + rows[-1]) / 2)
+        else:
+            stack.append((node, depth, True))
+            stack.extend((child, depth + 1, False) for child in reversed(below))
+    return places
+
+
+def draw_tree(
+    axes: Axes, tree: Mapping[str, Any], places: Mapping[str, Place], colours: Mapping[str, str]
+) -> None:
+    for parent, below in tree["children"].items():
+        for child in below:
+            (x0, y0), (x1, y1) = places[parent], places[child]
+            style = ":" if child in tree.get("via", {}) else "-"
+            middle = (x0 + x1) / 2
+            axes.plot([x0, middle, middle, x1], [y0, y0, y1, y1], style, color="0.6", lw=0.8, zorder=1)
+    nodes = list(places)
+    axes.scatter(
+        [places[node][0] for node in nodes],
+        [places[node][1] for node in nodes],
+        c=[colours[node] for node in nodes],
+        s=22,
+        zorder=2,
+    )
+    if len(nodes) <= MOST_LABELS:
+        for node, (x, y) in places.items():
+            axes.annotate(node, (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
+    axes.set_title(f"share {tree['share']:.3g}", fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(0.06, 0.03)
+    axes.set_axis_off()
+
+
+def cluster_names(platform: Platform) -> list[str]:
+    """The clusters in order of first appearance."""
+    names = (node.get("cluster") for node in platform.to_dict()["nodes"])
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
+def node_colours(platform: Platform) -> dict[str, str]:
+    """A colour for each node, the same within a cluster, grey outside any; the palette repeats."""
+    colours = {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(cluster_names(platform))}
+    return {node["id"]: colours.get(node.get("cluster"), "0.4") for node in platform.to_dict()["nodes"]}
+
+
+def add_legend(figure: Figure, platform: Platform) -> None:
+    marks = [
+        Line2D([], [], marker="o", ls="", color=COLOURS[at % len(COLOURS)], label=name)
+        for at, name in enumerate(cluster_names(platform))
+    ]
+    columns = min(len(marks), 8)
+    figure.legend(handles=marks, loc="outside lower center", ncols=columns, fontsize=7, frameon=False)

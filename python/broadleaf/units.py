@@ -1,0 +1,77 @@
+"""Numbers with their units, read and shown: sizes, times, rates."""
+
+from __future__ import annotations
+
+import math
+import re
+
+UNITS = {
+    "": 1,
+    "b": 1,
+    **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
+    **{f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", start=1)},
+}
+SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def parse_size(text: str) -> int:
+    """Bytes of `64KiB`, `1MB`, `4 GiB` or a plain number; raises ValueError for anything else and for 0.
+
+    >>> parse_size("64KiB"), parse_size("1MB"), parse_size("4 GiB"), parse_size("17")
+    (65536, 1000000, 4294967296, 17)
+    """
+    match = SIZE.fullmatch(text)
+    unit = UNITS.get(match[2].lower()) if match else None
+    if match is None or unit is None:
+        raise ValueError(f"'{text}' is not a size; write 64KiB, 1MB, '4 GiB' or plain bytes")
+    # Whole numbers stay integers: a float would lose the last bytes of a large one.
+    size = int(match[1]) * unit if match[1].isdigit() else float(match[1]) * unit
+    if size != int(size):
+        raise ValueError(f"'{text}' is not a whole number of bytes")
+    if size < 1:
+        raise ValueError(f"'{text}' is no bytes at all; a message has at least 1 byte")
+    if size >= 2**63:
+        raise ValueError(f"'{text}' is more than any message has; write at most 2^63 - 1 bytes")
+    return int(size)
+
+
+def seconds(value: float | None) -> str:
+    """A time with four significant digits in the unit that suits it.
+
+    >>> seconds(0.00123456), seconds(75.0), seconds(None)
+    ('1.235 ms', '75 s', '-')
+    """
+    if value is None:
+        return "-"
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if abs(value) >= factor or unit == "us":
+            return f"{value / factor:.4g} {unit}"
+    raise AssertionError("the last unit takes every value")
+
+
+def size(value: int | None) -> str:
+    """A size in the largest binary unit that leaves a whole number, else in bytes.
+
+    >>> size(67108864), size(1000), size(1536)
+    ('64 MiB', '1000 B', '1536 B')
+    """
+    if value is None:
+        return "-"
+    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if value and value % (1 << power) == 0:
+            return f"{value >> power} {unit}"
+    return f"{value} B"
+
+
+def rate(value: float | None) -> str:
+    """Bytes a second, in decimal units as network rates are.
+
+    >>> rate(1.25e8)
+    '125 MB/s'
+    """
+    if value is None or not math.isfinite(value):
+        return "-"
+    for factor, unit in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")):
+        if value >= factor:
+            return f"{value / factor:.4g} {unit}"
+    return f"{value:.4g} B/s"

@@ -1,0 +1,54 @@
+"""Fixtures: example platforms, and the command run as a user would."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+import pytest
+from broadleaf.cli import exit_code
+from documents import CHAIN, TWO_SITES
+from outcome import Command, Outcome
+
+
+@pytest.fixture
+def two_sites() -> dict[str, Any]:
+    return copy.deepcopy(TWO_SITES)
+
+
+@pytest.fixture
+def chain() -> dict[str, Any]:
+    return copy.deepcopy(CHAIN)
+
+
+@pytest.fixture
+def chain_plan(chain: dict[str, Any]) -> dict[str, Any]:
+    """3000 bytes along the chain in segments of 1000."""
+    return {
+        "format": "broadleaf-plan/1",
+        "platform": "chain-of-three",
+        "platform_digest": bl.Platform.from_dict(chain).digest,
+        "collective": "bcast",
+        "root": "a",
+        "message_bytes": 3000,
+        "segment_bytes": 1000,
+        "planner": "by-hand",
+        "seed": 0,
+        "trees": [{"share": 1.0, "children": {"a": ["b"], "b": ["c"]}}],
+    }
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Runs `broadleaf ARGUMENTS` in an empty folder; capfd also sees what native code would print."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> Outcome:
+        capfd.readouterr()
+        code = exit_code(list(arguments))
+        out, err = capfd.readouterr()
+        return Outcome(code, out, err)
+
+    return run

@@ -1,0 +1,35 @@
+"""What a command did, and the one way in which it may refuse."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """Standard output as the one JSON document it must be."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Outcome]
+
+
+def refused(outcome: Outcome, *fragments: str) -> None:
+    """Asserts how every command refuses: exit 2, one line that names the trouble, no result."""
+    assert outcome.code == 2, outcome
+    assert outcome.out == ""
+    assert outcome.err.startswith("broadleaf: ")
+    assert outcome.err.count("\n") == 1, outcome.err
+    for fragment in fragments:
+        assert fragment in outcome.err

@@ -1,0 +1,162 @@
+"""Platforms between forms: nothing is lost, and what a form cannot hold is refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+import networkx as nx
+import numpy as np
+import pytest
+from broadleaf.convert.files import node_link_data
+from documents import write
+from outcome import Command, refused
+
+
+def links_of(platform: bl.Platform) -> dict[tuple[str, str], Any]:
+    """Every ordered pair that has a link, with its properties."""
+    return {
+        (source, target): platform.link(source, target)
+        for source in platform.nodes
+        for target in platform.successors(source)
+    }
+
+
+def test_platform_file_round_trip(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    outcome = command("convert", "net.json", "-o", "again.json", "--json")
+    assert outcome.document == {
+        "platform": "two-sites",
+        "nodes": 4,
+        "form": "platform",
+        "written": ["again.json"],
+    }
+    assert bl.Platform.load("again.json") == bl.Platform.load("net.json")
+
+
+def test_networkx_round_trip_keeps_everything(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    assert command("convert", "net.json", "-o", "net.nx.json").code == 0
+    assert command("convert", "net.nx.json", "-o", "back.json").code == 0
+    before, after = bl.Platform.load("net.json"), bl.Platform.load("back.json")
+    assert links_of(after) == links_of(before)
+    for field in ("name", "port_model", "nodes", "shared"):
+        assert after.to_dict()[field] == two_sites[field]
+
+
+def test_networkx_reads_what_we_write(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    assert command("convert", "net.json", "-o", "net.nx.json").code == 0
+    graph = nx.node_link_graph(json.loads(Path("net.nx.json").read_text()), edges="edges")
+    assert graph.edges["a0", "a1"]["bandwidth_bytes_per_s"] == 1.25e8
+    assert graph.nodes["sw"]["kind"] == "switch"
+    # The bridge covers both directions between the clusters, and only hosts that have a cluster.
+    assert set(graph.edges) == set(itertools.permutations(("a0", "a1", "b0"), 2))
+
+
+def test_undirected_graph_links_both_ways() -> None:
+    graph: nx.Graph[int] = nx.path_graph(3)
+    for _, _, attributes in graph.edges(data=True):
+        attributes["latency_s"] = 1e-3
+    platform = bl.Platform.from_networkx(graph, name="path")
+    assert platform.name == "path"
+    assert sorted(links_of(platform)) == [("0", "1"), ("1", "0"), ("1", "2"), ("2", "1")]
+
+
+def test_older_node_link_documents(command: Command, two_sites: dict[str, Any]) -> None:
+    document = node_link_data(bl.Platform.from_dict(two_sites))
+    document["links"] = document.pop("edges")
+    write("old.json", document)
+    assert command("convert", "old.json", "-o", "net.json").code == 0
+    assert links_of(bl.Platform.load("net.json")) == links_of(bl.Platform.from_dict(two_sites))
+
+
+def test_graphs_that_are_refused() -> None:
+    with pytest.raises(bl.PlatformError, match="multigraph"):
+        bl.Platform.from_networkx(nx.MultiDiGraph([(0, 1)]))
+    with pytest.raises(bl.PlatformError, match="0 to 1 has none of latency_s"):
+        bl.Platform.from_networkx(nx.Graph([(0, 1, {"weight": 3})]))
+
+
+def test_csv_round_trip(command: Command, chain: dict[str, Any]) -> None:
+    write("net.json", chain)
+    outcome = command("convert", "net.json", "-o", "net.csv", "--json")
+    assert outcome.document["written"] == ["net.latency.csv", "net.bandwidth.csv"]
+    assert Path("net.latency.csv").read_text() == ",a,b,c\na,,0.001,\nb,0.001,,0.001\nc,,0.001,\n"
+    assert command("convert", "net.bandwidth.csv", "-o", "back.json").code == 0
+    assert links_of(bl.Platform.load("back.json")) == links_of(bl.Platform.from_dict(chain))
+
+
+def test_csv_refuses_what_it_cannot_hold(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    refused(command("convert", "net.json", "-o", "net.csv"), '"wan"', "NetworkX")
+    del two_sites["shared"], two_sites["links"][1]["uses"], two_sites["bridges"][0]["link"]["uses"]
+    write("net.json", two_sites)
+    refused(command("convert", "net.json", "-o", "net.csv"), '"sw"')
+    two_sites["nodes"].pop()
+    write("net.json", two_sites)
+    refused(command("convert", "net.json", "-o", "net.csv"), "a0 to b0", "gap table", "--at")
+    assert not list(Path().glob("*.csv"))
+    assert command("convert", "net.json", "-o", "net.csv", "--at", "1MiB").code == 0
+    assert command("convert", "net.csv", "-o", "back.json").code == 0
+    # 1 MiB takes 9 ms by the last row of the gap table.
+    assert bl.Platform.load("back.json").transfer_s("a0", "b0", 1 << 20) == pytest.approx(9e-3, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("latency", "bandwidth", "fragments"),
+    [
+        ("", ",a\na,\n", ["net.latency.csv", "no matrix"]),
+        (",a,b\na,,1\nc,1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "rows and columns"]),
+        (",a,b\na,,1\nb,1,\n", ",b,a\nb,,1\na,1,\n", ["net.bandwidth.csv", "node ids"]),
+        (",a,b\na,,1\nb,1\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3"]),
+        (",a,b\na,,1\nb,fast,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3 column 2", "fast"]),
+        (",a,b\na,,1\nb,nan,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3 column 2", "nan"]),
+        (",a,b\na,,1\nb,1,\n", ",a,b\na,,1\nb,,\n", ["net.bandwidth.csv", "b to a is empty"]),
+        (",a,b\na,,1\nb,-1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "-1", "negative"]),
+        (",a,b\na,,1\nb,1,\n", ",a,b\na,,1\nb,0,\n", ["net.bandwidth.csv", "0"]),
+    ],
+)
+def test_csv_refusals(latency: str, bandwidth: str, fragments: list[str], command: Command) -> None:
+    Path("net.latency.csv").write_text(latency)
+    Path("net.bandwidth.csv").write_text(bandwidth)
+    refused(command("convert", "net.csv", "-o", "net.json"), *fragments)
+    assert not Path("net.json").exists()
+
+
+def test_matrices() -> None:
+    latency = np.array([[0, 1e-3], [2e-3, 0]])
+    platform = bl.Platform.from_matrices(latency, np.full((2, 2), 1e6), ids=["x", "y"], name="pair")
+    assert links_of(platform) == {
+        ("x", "y"): {"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e6},
+        ("y", "x"): {"latency_s": 2e-3, "bandwidth_bytes_per_s": 1e6},
+    }
+    one_way = bl.Platform.from_matrices(latency, np.full((2, 2), 1e6), links=[[False, True], [False, False]])
+    assert list(links_of(one_way)) == [("n0", "n1")]
+
+
+@pytest.mark.parametrize(
+    ("latency", "bandwidth", "message"),
+    [
+        ([[0, 1, 2], [1, 0, 2]], [[0, 1], [1, 0]], "latency_s has shape"),
+        ([[0, 1], [1, 0]], [[0]], "2 x 2"),
+        ([[0, float("nan")], [1, 0]], [[0, 1], [1, 0]], r"latency_s\[0, 1\] is nan"),
+        ([[0, 1], [1, 0]], [[0, float("inf")], [1, 0]], r"bandwidth_bytes_per_s\[0, 1\] is inf"),
+        ([[0, -1], [1, 0]], [[0, 1], [1, 0]], "-1 is negative"),
+        ([[0, 1], [1, 0]], [[0, 0], [1, 0]], "0 is not positive"),
+        ([["x", 1], [1, 0]], [[0, 1], [1, 0]], "latency_s: "),
+    ],
+)
+def test_matrix_refusals(latency: Any, bandwidth: Any, message: str) -> None:
+    with pytest.raises(bl.PlatformError, match=message):
+        bl.Platform.from_matrices(latency, bandwidth)
+
+
+def test_unknown_output_name(command: Command, chain: dict[str, Any]) -> None:
+    write("net.json", chain)
+    refused(command("convert", "net.json", "-o", "net.xyz"), "net.xyz", "--to")
+    assert command("convert", "net.json", "-o", "net.xyz", "--to", "platform").code == 0
+    assert bl.Platform.load("net.xyz").name == "chain-of-three"

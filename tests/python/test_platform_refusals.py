@@ -1,0 +1,132 @@
+"""Every refusal of the platform format: one line with file, place and remedy, exit 2, nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+import pytest
+from documents import write
+from outcome import Command, refused
+
+Change = Callable[[dict[str, Any]], object]
+
+LINK = {"from": "a1", "to": "b0", "latency_s": 0.0, "bandwidth_bytes_per_s": 1e6}
+
+
+def put(**fields: Any) -> Change:
+    """Sets fields of the first link."""
+    return lambda platform: platform["links"][0].update(fields)
+
+
+def drop(*path: str | int) -> Change:
+    """Removes a field."""
+
+    def change(platform: Any) -> None:
+        for step in path[:-1]:
+            platform = platform[step]
+        del platform[path[-1]]
+
+    return change
+
+
+def without_bandwidth(platform: dict[str, Any], **fields: Any) -> None:
+    del platform["links"][0]["bandwidth_bytes_per_s"]
+    platform["links"][0].update(fields)
+
+
+REFUSALS: dict[str, tuple[Change, str, str]] = {
+    "major version": (lambda p: p.update(format="broadleaf-platform/2"), "$.format", "unknown version 2"),
+    "other format": (lambda p: p.update(format="graphml"), "$.format", "graphml"),
+    "no format": (drop("format"), "$", '"format" is missing'),
+    "no name": (drop("name"), "$", '"name" is missing'),
+    "no port model": (drop("port_model"), "$", '"port_model" is missing'),
+    "no nodes": (drop("nodes"), "$", '"nodes" is missing'),
+    "no host": (lambda p: p.update(nodes=[], links=[], meshes=[], bridges=[]), "$.nodes", "no host"),
+    "unknown port model": (lambda p: p.update(port_model="two-port"), "$.port_model", "two-port"),
+    "no node id": (drop("nodes", 1, "id"), "$.nodes[1]", '"id" is missing'),
+    "no link end": (drop("links", 0, "to"), "$.links[0]", '"to" is missing'),
+    "no shared rate": (drop("shared", 0, "bandwidth_bytes_per_s"), "$.shared[0]", "bandwidth_bytes_per_s"),
+    "nodes an object": (lambda p: p.update(nodes={}), "$.nodes", "a list"),
+    "latency a string": (put(latency_s="1 ms"), "$.links[0].latency_s", "a number"),
+    "both_ways a number": (put(both_ways=1), "$.links[0].both_ways", "a number"),
+    "negative latency": (put(latency_s=-1e-3), "$.links[0].latency_s", "-0.001"),
+    "NaN latency": (put(latency_s=float("nan")), "line 1 column", "NaN"),
+    "infinite bandwidth": (put(bandwidth_bytes_per_s=float("inf")), "line 1 column", "Infinity"),
+    "bandwidth 0": (put(bandwidth_bytes_per_s=0), "$.links[0].bandwidth_bytes_per_s", "0"),
+    "negative bandwidth": (put(bandwidth_bytes_per_s=-5), "$.links[0].bandwidth_bytes_per_s", "-5"),
+    "shared rate 0": (
+        lambda p: p["shared"][0].update(bandwidth_bytes_per_s=0),
+        "$.shared[0].bandwidth_bytes_per_s",
+        "0",
+    ),
+    "duplicate node": (lambda p: p["nodes"].append({"id": "a0"}), "$.nodes[4]", '"a0"'),
+    "duplicate shared": (lambda p: p["shared"].append(p["shared"][0]), "$.shared[1]", '"wan"'),
+    "unknown node in a link": (put(to="a9"), "$.links[0].to", '"a9"'),
+    "unknown node in a mesh": (
+        lambda p: p["meshes"][0]["nodes"].append("a9"),
+        "$.meshes[0].nodes[2]",
+        '"a9"',
+    ),
+    "unknown cluster": (lambda p: p["bridges"][0].update(to_cluster="Z"), "$.bridges[0].to_cluster", '"Z"'),
+    "unknown shared": (lambda p: p["links"][1].update(uses=["lan"]), "$.links[1].uses[0]", '"lan"'),
+    "link to itself": (put(to="a0"), "$.links[0]", "itself"),
+    "pair twice": (lambda p: p["links"].append({**LINK, "from": "a1", "to": "a0"}), "$.links[2]", "twice"),
+    "gap and bandwidth": (put(gap=[[1, 1e-3]]), "$.links[0]", "both"),
+    "empty gap": (lambda p: without_bandwidth(p, gap=[]), "$.links[0].gap", "empty"),
+    "gap sizes equal": (
+        lambda p: without_bandwidth(p, gap=[[8, 1e-3], [8, 2e-3]]),
+        "$.links[0].gap[1][0]",
+        "8 does not increase",
+    ),
+    "gap sizes fall": (
+        lambda p: without_bandwidth(p, gap=[[8, 1e-3], [4, 2e-3]]),
+        "$.links[0].gap[1][0]",
+        "4 does not increase",
+    ),
+    "negative gap": (lambda p: without_bandwidth(p, gap=[[8, -1e-3]]), "$.links[0].gap[0][1]", "-0.001"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_command_refuses(case: str, command: Command, two_sites: dict[str, Any]) -> None:
+    change, place, fact = REFUSALS[case]
+    change(two_sites)
+    write("net.json", two_sites)
+    refused(command("convert", "net.json", "-o", "out.json"), "net.json", place, fact, ";")
+    assert [path.name for path in Path().iterdir()] == ["net.json"]
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_python_refuses_with_the_same_facts(case: str, two_sites: dict[str, Any]) -> None:
+    change, place, fact = REFUSALS[case]
+    change(two_sites)
+    with pytest.raises(bl.PlatformError) as caught:
+        bl.Platform.from_dict(two_sites)
+    # A dictionary has no lines, and Python writes infinity in its own way.
+    wanted = ("$.links[0]", "finite") if place.startswith("line") else (place, fact)
+    assert all(fragment in str(caught.value) for fragment in wanted), caught.value
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"format": "broadleaf-plat', "[]", "\x00", "{]"])
+def test_what_is_no_document(text: str, command: Command) -> None:
+    Path("net.json").write_text(text)
+    refused(command("convert", "net.json", "-o", "out.json"), "net.json")
+    assert not Path("out.json").exists()
+
+
+def test_what_is_no_text(command: Command) -> None:
+    Path("net.json").write_bytes(b"\xff\xfe{}")
+    refused(command("convert", "net.json", "-o", "out.json"), "net.json")
+
+
+def test_missing_file(command: Command) -> None:
+    refused(command("convert", "absent.json", "-o", "out.json"), "absent.json")
+
+
+def test_missing_output_folder(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    refused(command("convert", "net.json", "-o", "absent/out.json"), "absent/out.json")

@@ -1,0 +1,88 @@
+"""Simulation through Python and the command line, against times worked out by hand."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+import numpy as np
+import pytest
+from documents import write
+from outcome import Command, refused
+
+
+def test_chain_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    # Segments of 1000 bytes at 1 MB/s hold a port for 1 ms and arrive 1 ms after that:
+    # b has segment i at 2 + i ms, sends it on at once, and c has it 2 ms later.
+    trace = bl.simulate(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan))
+    assert trace.nodes == ["a", "b", "c"]
+    np.testing.assert_allclose(trace.finish_s, [0.0, 4e-3, 6e-3], rtol=1e-12)
+    assert trace.makespan_s == pytest.approx(6e-3, rel=1e-12)
+    into_c = trace.transfers[trace.transfers["to"] == 2]
+    np.testing.assert_allclose(into_c.start_s, [2e-3, 3e-3, 4e-3], rtol=1e-12)
+    np.testing.assert_allclose(into_c.release_s, [3e-3, 4e-3, 5e-3], rtol=1e-12)
+    np.testing.assert_allclose(into_c.arrival_s, [4e-3, 5e-3, 6e-3], rtol=1e-12)
+    assert into_c.segment.tolist() == [0, 1, 2]
+    assert set(trace.transfers.bytes.tolist()) == {1000}
+    assert trace.busy_s == pytest.approx({"out a": 3e-3, "in b": 3e-3, "out b": 3e-3, "in c": 3e-3})
+    # b's busiest port takes 1 ms a segment.
+    assert bl.throughput(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan)) == pytest.approx(1e6)
+
+
+def test_arrays_are_the_callers_own(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    trace = bl.simulate(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan))
+    trace.finish_s[:] = -1.0
+    assert trace.finish_s[1] > 0.0
+
+
+def test_command(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    document = command("simulate", "net.json", "plan.json", "--trace", "trace.json", "--json").document
+    assert document["makespan_s"] == pytest.approx(6e-3)
+    assert document["finish_s"] == pytest.approx({"a": 0.0, "b": 4e-3, "c": 6e-3})
+    assert document["utilisation"]["out b"] == pytest.approx(0.5)
+    shown = command("simulate", "net.json", "plan.json")
+    assert "6 ms" in shown.out
+    assert shown.err == ""
+
+
+def test_perfetto_trace(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    assert command("simulate", "net.json", "plan.json", "--trace", "trace.json").code == 0
+    events = json.loads(Path("trace.json").read_text())["traceEvents"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert len(slices) == 2 * 6
+    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    sent_by_b = sorted(
+        event["ts"] for event in slices if names[event["pid"]] == "b" and event["args"].get("to") == "c"
+    )
+    assert sent_by_b == pytest.approx([2000.0, 3000.0, 4000.0])
+    # Slices of one row must not overlap, or the viewer drops them.
+    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for event in slices:
+        rows.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
+    for row in rows.values():
+        row.sort()
+        assert all(end <= begin + 1e-6 for (_, end), (begin, _) in itertools.pairwise(row))
+
+
+def test_trace_folder_missing(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    refused(command("simulate", "net.json", "plan.json", "--trace", "absent/t.json"), "absent/t.json")
+
+
+def test_invalid_plan_is_not_timed(
+    command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    del chain_plan["trees"][0]["children"]["b"]
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    refused(command("simulate", "net.json", "plan.json"), '"c"')
+    with pytest.raises(bl.InvalidPlan):
+        bl.throughput(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan))
