@@ -1,0 +1,25 @@
+"""The files in platforms/ are what platforms/make.py writes, and each says where it comes from."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "platforms"
+
+
+def test_the_files_are_what_make_writes(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, FOLDER / "make.py", tmp_path], check=True, timeout=60)
+    written = {path.name: path.read_text() for path in tmp_path.iterdir()}
+    assert written == {path.name: path.read_text() for path in FOLDER.glob("*.json")}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_each_file_says_where_it_comes_from(path: Path) -> None:
+    provenance = json.loads(path.read_text())["provenance"]
+    assert set(provenance) == {"source", "given", "assumed"}
+    assert all(provenance.values())
