@@ -4,10 +4,15 @@
 //! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
 
 mod flat;
+mod round_robin;
+mod two_tree;
 
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
+
+pub use round_robin::RoundRobin;
+pub use two_tree::TwoTree;
 
 /// What a planner is, for people. No defaults: an undocumented planner does not compile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +121,7 @@ pub trait Planner: Sync {
 }
 
 /// All planners, in the order they are shown.
-pub static PLANNERS: &[&dyn Planner] = &[&flat::Flat];
+pub static PLANNERS: &[&dyn Planner] = &[&flat::Flat, &RoundRobin, &TwoTree];
 
 /// The planner of that name.
 pub fn find(name: &str) -> Result<&'static dyn Planner, PlanError> {
