@@ -11,4 +11,5 @@ pub mod optimum;
 pub mod plan;
 pub mod planners;
 pub mod platform;
+pub mod random;
 pub mod simulate;
