@@ -1,0 +1,223 @@
+//! Whether an optimum is proved: trees below, prices above. Shares no code with the solver; slow and plain.
+//!
+//! The capacities are derived anew from the platform. The lower side: every tree spans, uses links that
+//! exist, the shares sum to 1, and at the stated throughput no resource is busy more than all the time.
+//! The upper side: the cheapest arborescence under the prices, by Chu and Liu's and Edmonds' contraction,
+//! O(n · m), with switches passed by Bellman and Ford's relaxation.
+
+use super::Optimum;
+use crate::model::{occupation, Resource};
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::HashMap;
+
+/// Both sides are compared at this relative tolerance: sums of some thousand rounded terms.
+pub const TOLERANCE: f64 = 1e-9;
+
+/// Everything that is wrong with the certificate; empty if it proves both numbers.
+pub fn check(platform: &Platform, optimum: &Optimum) -> Vec<String> {
+    let mut faults = Vec::new();
+    check_trees(platform, optimum, &mut faults);
+    check_prices(platform, optimum, &mut faults);
+    if optimum.throughput_bytes_per_s > optimum.upper_bound_bytes_per_s * (1.0 + TOLERANCE) {
+        faults.push(format!(
+            "the throughput {} lies above the upper bound {}",
+            optimum.throughput_bytes_per_s, optimum.upper_bound_bytes_per_s
+        ));
+    }
+    faults
+}
+
+fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>) {
+    let name = |node: NodeId| platform.node(node).id.as_str();
+    let shares: f64 = optimum.trees.iter().map(|tree| tree.share).sum();
+    if (shares - 1.0).abs() > TOLERANCE {
+        faults.push(format!("the shares sum to {shares}, not 1"));
+    }
+    let mut busy: HashMap<Resource, f64> = HashMap::new();
+    let mut crossing: HashMap<(NodeId, NodeId), f64> = HashMap::new();
+    for (at, tree) in optimum.trees.iter().enumerate() {
+        if tree.share.is_nan() || tree.share <= 0.0 {
+            faults.push(format!("tree {at} has share {}", tree.share));
+        }
+        for host in platform.hosts() {
+            let mut node = host;
+            let mut steps = 0;
+            while let Some(parent) = tree.parent[node.index()] {
+                node = parent;
+                steps += 1;
+                if steps > platform.node_count() {
+                    break;
+                }
+            }
+            if node != optimum.root {
+                faults.push(format!("tree {at} does not lead from the root to \"{}\"", name(host)));
+                continue;
+            }
+            let Some(parent) = tree.parent[host.index()] else { continue };
+            let mut path = vec![parent];
+            path.extend(tree.via.get(&host).into_iter().flatten());
+            path.push(host);
+            for pair in path.windows(2) {
+                let Some(class) = platform.link(pair[0], pair[1]) else {
+                    faults.push(format!("tree {at} uses {} -> {}, no link", name(pair[0]), name(pair[1])));
+                    continue;
+                };
+                *crossing.entry((pair[0], pair[1])).or_default() += tree.share;
+                let hop = Hop { from: pair[0], to: pair[1], class };
+                for window in occupation(platform, hop, optimum.segment_bytes).windows {
+                    *busy.entry(window.resource).or_default() += tree.share * window.duration_s;
+                }
+            }
+            for &relay in path[1..path.len() - 1].iter() {
+                if platform.node(relay).is_host() {
+                    faults.push(format!("tree {at} relays through the host \"{}\"", name(relay)));
+                }
+            }
+        }
+    }
+    let segments_per_s = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
+    let busiest = busy.values().copied().fold(0.0, f64::max);
+    if segments_per_s.is_infinite() {
+        if busiest > 0.0 {
+            faults.push("infinite throughput over a busy resource".to_string());
+        }
+        return;
+    }
+    for (resource, share) in &busy {
+        if share * segments_per_s > 1.0 + TOLERANCE {
+            faults.push(format!("{resource:?} is busy {} of the time", share * segments_per_s));
+        }
+    }
+    for &(from, to, load) in &optimum.link_load {
+        let counted = crossing.remove(&(from, to)).unwrap_or(0.0) * segments_per_s;
+        if (counted - load).abs() > TOLERANCE * counted.max(load) {
+            faults.push(format!("{} -> {}: load {load}, trees say {counted}", name(from), name(to)));
+        }
+    }
+    if !crossing.is_empty() {
+        faults.push(format!("{} loaded links are missing from link_load", crossing.len()));
+    }
+}
+
+fn check_prices(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>) {
+    if optimum.upper_bound_bytes_per_s.is_infinite() {
+        return;
+    }
+    let prices: HashMap<Resource, f64> = optimum.prices.iter().copied().collect();
+    if prices.len() != optimum.prices.len() {
+        faults.push("a resource has two prices".to_string());
+    }
+    if let Some((resource, price)) = optimum.prices.iter().find(|(_, price)| !(*price >= 0.0 && price.is_finite())) {
+        faults.push(format!("{resource:?} has price {price}"));
+        return;
+    }
+    let sum: f64 = optimum.prices.iter().map(|(_, price)| price).sum();
+    let edges = host_edges(platform, optimum, &prices);
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let place: HashMap<NodeId, usize> = hosts.iter().enumerate().map(|(at, &host)| (host, at)).collect();
+    let edges = edges.into_iter().map(|((from, to), weight)| (place[&from], place[&to], weight)).collect();
+    let cheapest = chu_liu(hosts.len(), place[&optimum.root], edges);
+    let proved = sum / cheapest * optimum.segment_bytes as f64;
+    if (proved - optimum.upper_bound_bytes_per_s).abs() > TOLERANCE * proved {
+        faults.push(format!("the prices prove {proved}, not {}", optimum.upper_bound_bytes_per_s));
+    }
+}
+
+/// The cheapest way between any two hosts with nothing but switches between them.
+fn host_edges(
+    platform: &Platform,
+    optimum: &Optimum,
+    prices: &HashMap<Resource, f64>,
+) -> HashMap<(NodeId, NodeId), f64> {
+    let mut hops: Vec<(NodeId, NodeId, f64)> = Vec::new();
+    for from in platform.nodes() {
+        for (to, class) in platform.successors(from) {
+            let windows = occupation(platform, Hop { from, to, class }, optimum.segment_bytes).windows;
+            let weight = windows
+                .iter()
+                .map(|window| prices.get(&window.resource).copied().unwrap_or(0.0) * window.duration_s)
+                .sum();
+            hops.push((from, to, weight));
+        }
+    }
+    let through: Vec<_> = hops.iter().filter(|(from, ..)| !platform.node(*from).is_host()).collect();
+    let mut edges = HashMap::new();
+    for source in platform.hosts() {
+        let mut reach: HashMap<NodeId, f64> = HashMap::new();
+        for &(_, to, weight) in hops.iter().filter(|(from, ..)| *from == source) {
+            reach.insert(to, weight);
+        }
+        loop {
+            let mut changed = false;
+            for &&(from, to, weight) in &through {
+                let Some(&so_far) = reach.get(&from) else { continue };
+                let best = reach.entry(to).or_insert(f64::INFINITY);
+                if so_far + weight < *best {
+                    *best = so_far + weight;
+                    changed = true;
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        let ends = reach.into_iter().filter(|&(to, _)| to != source && platform.node(to).is_host());
+        edges.extend(ends.map(|(to, weight)| ((source, to), weight)));
+    }
+    edges
+}
+
+/// The weight of a cheapest arborescence: every node takes its cheapest entering edge; while these form
+/// cycles, each cycle becomes a node and the edges into it are charged only what they cost more.
+fn chu_liu(mut nodes: usize, mut root: usize, mut edges: Vec<(usize, usize, f64)>) -> f64 {
+    let mut total = 0.0;
+    loop {
+        let mut cheapest = vec![(f64::INFINITY, usize::MAX); nodes];
+        for &(from, to, weight) in &edges {
+            if from != to && weight < cheapest[to].0 {
+                cheapest[to] = (weight, from);
+            }
+        }
+        cheapest[root] = (0.0, root);
+        total += cheapest.iter().map(|(weight, _)| weight).sum::<f64>();
+        const FRESH: usize = usize::MAX;
+        let mut group = vec![FRESH; nodes];
+        let mut seen_by = vec![FRESH; nodes];
+        let mut groups = 0;
+        for start in 0..nodes {
+            let mut node = start;
+            while node != root && seen_by[node] == FRESH && group[node] == FRESH {
+                seen_by[node] = start;
+                node = cheapest[node].1;
+                if node == usize::MAX {
+                    return f64::INFINITY;
+                }
+            }
+            if node != root && seen_by[node] == start && group[node] == FRESH {
+                let first = node;
+                loop {
+                    group[node] = groups;
+                    node = cheapest[node].1;
+                    if node == first {
+                        break;
+                    }
+                }
+                groups += 1;
+            }
+        }
+        if groups == 0 {
+            return total;
+        }
+        for place in group.iter_mut().filter(|place| **place == FRESH) {
+            *place = groups;
+            groups += 1;
+        }
+        edges = edges
+            .into_iter()
+            .map(|(from, to, weight)| (group[from], group[to], weight - cheapest[to].0))
+            .filter(|(from, to, _)| from != to)
+            .collect();
+        root = group[root];
+        nodes = groups;
+    }
+}

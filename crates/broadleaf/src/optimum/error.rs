@@ -1,0 +1,17 @@
+//! Why an optimum cannot be computed.
+
+/// A request that has no optimum, in one line.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OptimumError {
+    #[error("the gap {0} is not positive; give a relative gap above 0, e.g. 1e-4")]
+    Gap(f64),
+    #[error("a segment of 0 bytes moves nothing; give a segment size of at least 1 byte")]
+    EmptySegment,
+    #[error("the root \"{0}\" is a switch; name a host")]
+    RootIsSwitch(String),
+    #[error(
+        "node \"{node}\" cannot be reached from the root \"{root}\": no link leads from {{{inside}}} to \
+         {{{outside}}}; add a link across that cut"
+    )]
+    Unreachable { node: String, root: String, inside: String, outside: String },
+}

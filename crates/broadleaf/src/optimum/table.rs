@@ -1,0 +1,222 @@
+//! The port program's data: which resources, for how many seconds, one segment over each edge occupies.
+//!
+//! Read off [`crate::model::occupation`], so that every port model and every shared resource is covered by
+//! the one table. Vertices are the hosts, the root first; times are in units of [`Table::unit_s`].
+
+use super::arborescence::Digraph;
+use super::error::OptimumError;
+use crate::model::{occupation, Resource};
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::HashMap;
+
+/// Every resource may be busy for one second a second.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// The hosts by vertex, the root first, then by id.
+    pub hosts: Vec<NodeId>,
+    pub resources: Vec<Resource>,
+    /// Edges between hosts, by (to, from); relayed ones are added behind as they are found.
+    pub graph: Digraph,
+    /// The switches an edge passes, in order; shorter than the edges, because direct ones pass none.
+    pub relays: Vec<Vec<NodeId>>,
+    pub direct: usize,
+    uses: Uses,
+    /// Links that touch a switch, empty without switches.
+    pub hops: Vec<(NodeId, NodeId)>,
+    hop_uses: Uses,
+    pub unit_s: f64,
+}
+
+/// Lists of (resource, time), one for each edge, in one piece of memory.
+#[derive(Clone, Debug)]
+struct Uses {
+    first: Vec<u32>,
+    list: Vec<(u32, f64)>,
+}
+
+impl Uses {
+    fn new() -> Self {
+        Uses { first: vec![0], list: Vec::new() }
+    }
+
+    fn push(&mut self, uses: impl IntoIterator<Item = (u32, f64)>) {
+        self.list.extend(uses);
+        self.first.push(self.list.len() as u32);
+    }
+
+    fn of(&self, edge: usize) -> &[(u32, f64)] {
+        &self.list[self.first[edge] as usize..self.first[edge + 1] as usize]
+    }
+}
+
+impl Table {
+    /// The program of segments of `segment_bytes` from `root`.
+    pub fn new(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<Table, OptimumError> {
+        refuse(platform, root, segment_bytes)?;
+        let mut hosts = vec![root];
+        hosts.extend(platform.hosts().filter(|&host| host != root));
+        let mut vertex = vec![u32::MAX; platform.node_count()];
+        for (at, host) in hosts.iter().enumerate() {
+            vertex[host.index()] = at as u32;
+        }
+        let mut index: HashMap<Resource, u32> = HashMap::new();
+        let mut table = Table {
+            hosts,
+            resources: Vec::new(),
+            graph: Digraph::default(),
+            relays: Vec::new(),
+            direct: 0,
+            uses: Uses::new(),
+            hops: Vec::new(),
+            hop_uses: Uses::new(),
+            unit_s: 1.0,
+        };
+        table.graph.vertices = table.hosts.len();
+        let mut entries: Vec<(u32, f64)> = Vec::new();
+        let mut add = |table: &mut Table, hop: Hop, entries: &mut Vec<(u32, f64)>| {
+            entries.clear();
+            for window in occupation(platform, hop, segment_bytes).windows {
+                let resource = *index.entry(window.resource).or_insert_with(|| {
+                    table.resources.push(window.resource);
+                    table.resources.len() as u32 - 1
+                });
+                // A link may name a shared resource twice; both uses count.
+                match entries.iter_mut().find(|(known, _)| *known == resource) {
+                    Some(entry) => entry.1 += window.duration_s,
+                    None => entries.push((resource, window.duration_s)),
+                }
+            }
+            // A link that binds no tighter than a port it loads at least as long needs no row of its own.
+            let link = |resource: u32| matches!(table.resources[resource as usize], Resource::Link(..));
+            if let Some(at) = entries.iter().position(|&(resource, _)| link(resource)) {
+                let busy = entries[at].1;
+                if entries.iter().enumerate().any(|(other, &(_, time))| other != at && time >= busy) {
+                    entries.remove(at);
+                }
+            }
+        };
+        for to_vertex in 1..table.hosts.len() {
+            let to = table.hosts[to_vertex];
+            let mut into: Vec<(u32, Hop)> = platform
+                .predecessors(to)
+                .into_iter()
+                .filter(|&(from, _)| platform.node(from).is_host())
+                .map(|(from, class)| (vertex[from.index()], Hop { from, to, class }))
+                .collect();
+            into.sort_unstable_by_key(|&(from, _)| from);
+            for (from, hop) in into {
+                add(&mut table, hop, &mut entries);
+                table.uses.push(entries.iter().copied());
+                table.graph.from.push(from);
+                table.graph.to.push(to_vertex as u32);
+            }
+        }
+        table.direct = table.graph.from.len();
+        let has_switches = platform.nodes().any(|node| !platform.node(node).is_host());
+        for from in platform.nodes().filter(|_| has_switches) {
+            let from_switch = !platform.node(from).is_host();
+            for (to, class) in platform.successors(from) {
+                if to != root && (from_switch || !platform.node(to).is_host()) {
+                    add(&mut table, Hop { from, to, class }, &mut entries);
+                    table.hop_uses.push(entries.iter().copied());
+                    table.hops.push((from, to));
+                }
+            }
+        }
+        table.scale();
+        Ok(table)
+    }
+
+    /// Measures time in the mean use, so that the numbers in the programs are near 1.
+    fn scale(&mut self) {
+        let all = self.uses.list.iter().chain(&self.hop_uses.list);
+        let (sum, count) = all.fold((0.0, 0usize), |(sum, count), &(_, time)| (sum + time, count + 1));
+        if count == 0 || !(sum / count as f64).is_normal() {
+            return;
+        }
+        self.unit_s = sum / count as f64;
+        for entry in self.uses.list.iter_mut().chain(&mut self.hop_uses.list) {
+            entry.1 /= self.unit_s;
+        }
+    }
+
+    pub fn edges(&self) -> usize {
+        self.graph.from.len()
+    }
+
+    /// The resources that one segment over the edge occupies, and for how long.
+    pub fn uses(&self, edge: usize) -> &[(u32, f64)] {
+        self.uses.of(edge)
+    }
+
+    pub fn hop_uses(&self, hop: usize) -> &[(u32, f64)] {
+        self.hop_uses.of(hop)
+    }
+
+    /// The weight of an edge under prices of the resources.
+    pub fn weight(&self, edge: usize, prices: &[f64]) -> f64 {
+        self.uses(edge).iter().map(|&(resource, time)| prices[resource as usize] * time).sum()
+    }
+
+    /// Adds the edge from host to host over `hops`, all through switches.
+    pub fn add_relayed(&mut self, from: u32, to: u32, hops: &[u32]) -> u32 {
+        let mut entries: Vec<(u32, f64)> = Vec::new();
+        for &hop in hops {
+            for &(resource, time) in self.hop_uses.of(hop as usize) {
+                match entries.iter_mut().find(|(known, _)| *known == resource) {
+                    Some(entry) => entry.1 += time,
+                    None => entries.push((resource, time)),
+                }
+            }
+        }
+        self.uses.push(entries);
+        self.relays.push(hops[1..].iter().map(|&hop| self.hops[hop as usize].0).collect());
+        self.graph.from.push(from);
+        self.graph.to.push(to);
+        self.graph.from.len() as u32 - 1
+    }
+
+    /// The switches an edge passes.
+    pub fn relays_of(&self, edge: usize) -> &[NodeId] {
+        edge.checked_sub(self.direct).map_or(&[], |at| &self.relays[at])
+    }
+
+    /// How long each resource is busy for one segment over the tree given by its entering edges.
+    pub fn tree_load(&self, entering: &[u32], load: &mut [f64]) {
+        load.fill(0.0);
+        self.add_tree(entering, 1.0, load);
+    }
+
+    pub fn add_tree(&self, entering: &[u32], share: f64, load: &mut [f64]) {
+        for &edge in &entering[1..] {
+            for &(resource, time) in self.uses(edge as usize) {
+                load[resource as usize] += share * time;
+            }
+        }
+    }
+}
+
+fn refuse(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<(), OptimumError> {
+    let id = |node: NodeId| platform.node(node).id.clone();
+    if segment_bytes == 0 {
+        return Err(OptimumError::EmptySegment);
+    }
+    if !platform.node(root).is_host() {
+        return Err(OptimumError::RootIsSwitch(id(root)));
+    }
+    let outside = platform.unreachable_from(root);
+    let Some(&node) = outside.first() else { return Ok(()) };
+    let inside: Vec<NodeId> = platform.hosts().filter(|host| !outside.contains(host)).collect();
+    let (inside, outside) = (names(platform, &inside), names(platform, &outside));
+    Err(OptimumError::Unreachable { node: id(node), root: id(root), inside, outside })
+}
+
+/// A few ids and how many more there are.
+fn names(platform: &Platform, nodes: &[NodeId]) -> String {
+    const SHOWN: usize = 4;
+    let shown: Vec<&str> = nodes.iter().take(SHOWN).map(|&node| platform.node(node).id.as_str()).collect();
+    match nodes.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,334 @@
+//! The throughput optimum against brute force over all spanning arborescences, known values and bad input.
+
+use broadleaf::model::{occupation, Resource};
+use broadleaf::optimum::{certificate, solve, Limits, Optimum, OptimumError};
+use broadleaf::plan::{throughput, Plan};
+use broadleaf::platform::{
+    ExplicitLink, Hop, LinkClass, Mesh, Node, NodeId, NodeKind, Platform, PlatformBuilder, PortModel, TransferTime,
+};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SEGMENT: u64 = 1000;
+
+fn optimum(platform: &Platform, gap: f64) -> Optimum {
+    let optimum = solve(platform, NodeId(0), SEGMENT, gap, Limits::default()).unwrap();
+    assert_eq!(certificate::check(platform, &optimum), Vec::<String>::new());
+    let reached = optimum.throughput_bytes_per_s >= optimum.upper_bound_bytes_per_s * (1.0 - gap);
+    assert!(reached, "gap {} after {} rounds", optimum.gap(), optimum.rounds);
+    optimum
+}
+
+/// Directed links (from, to, bandwidth) between nodes n0, n1 …
+fn directed(port_model: PortModel, nodes: usize, links: &[(u32, u32, f64)]) -> Platform {
+    let mut builder = PlatformBuilder::new("links", port_model);
+    for node in 0..nodes {
+        builder.add_host(format!("n{node}")).unwrap();
+    }
+    add_links(&mut builder, links, false);
+    builder.build().unwrap()
+}
+
+fn add_links(builder: &mut PlatformBuilder, links: &[(u32, u32, f64)], both_ways: bool) {
+    for &(from, to, bandwidth) in links {
+        let class = builder.add_class(LinkClass::affine(0.0, bandwidth));
+        builder.add_link(ExplicitLink { from: NodeId(from), to: NodeId(to), both_ways, class }).unwrap();
+    }
+}
+
+/// All spanning arborescences as parents of nodes 1, 2 …, by trying every choice.
+fn arborescences(platform: &Platform) -> Vec<Vec<NodeId>> {
+    let mut all: Vec<Vec<NodeId>> = vec![Vec::new()];
+    for node in platform.nodes().skip(1) {
+        let parents = platform.predecessors(node);
+        all = all
+            .iter()
+            .flat_map(|head| parents.iter().map(move |&(parent, _)| [&head[..], &[parent]].concat()))
+            .collect();
+    }
+    all.retain(|parents| {
+        (1..=parents.len()).all(|mut node| {
+            for _ in 0..parents.len() {
+                if node != 0 {
+                    node = parents[node - 1].index();
+                }
+            }
+            node == 0
+        })
+    });
+    all
+}
+
+/// max Σ x with A x ≤ 1 by the textbook tableau, Bland's rule.
+fn tableau(columns: &[Vec<f64>]) -> f64 {
+    let (rows, count) = (columns[0].len(), columns.len());
+    let width = count + rows + 1;
+    let mut tableau = vec![vec![0.0; width]; rows + 1];
+    for row in 0..rows {
+        for (at, column) in columns.iter().enumerate() {
+            tableau[row][at] = column[row];
+        }
+        tableau[row][count + row] = 1.0;
+        tableau[row][width - 1] = 1.0;
+    }
+    (0..count).for_each(|at| tableau[rows][at] = -1.0);
+    let mut basis: Vec<usize> = (count..count + rows).collect();
+    while let Some(entering) = (0..width - 1).find(|&at| tableau[rows][at] < -1e-12) {
+        let ratio = |row: usize| tableau[row][width - 1] / tableau[row][entering];
+        let leaving = (0..rows)
+            .filter(|&row| tableau[row][entering] > 1e-12)
+            .min_by(|&a, &b| ratio(a).total_cmp(&ratio(b)).then(basis[a].cmp(&basis[b])))
+            .unwrap();
+        let by = tableau[leaving][entering];
+        tableau[leaving].iter_mut().for_each(|entry| *entry /= by);
+        let pivot = tableau[leaving].clone();
+        for (row, line) in tableau.iter_mut().enumerate() {
+            if row != leaving {
+                let factor = line[entering];
+                line.iter_mut().zip(&pivot).for_each(|(entry, by)| *entry -= factor * by);
+            }
+        }
+        basis[leaving] = entering;
+    }
+    tableau[rows][width - 1]
+}
+
+/// Bytes/s of the best packing of all arborescences.
+fn brute(platform: &Platform) -> f64 {
+    let loads: Vec<BTreeMap<Resource, f64>> = arborescences(platform)
+        .iter()
+        .map(|parents| {
+            let mut load = BTreeMap::new();
+            for (at, &from) in parents.iter().enumerate() {
+                let to = NodeId(at as u32 + 1);
+                let hop = Hop { from, to, class: platform.link(from, to).unwrap() };
+                for window in occupation(platform, hop, SEGMENT).windows {
+                    *load.entry(window.resource).or_insert(0.0) += window.duration_s;
+                }
+            }
+            load
+        })
+        .collect();
+    let rows: BTreeSet<Resource> = loads.iter().flat_map(|load| load.keys().copied()).collect();
+    let columns: Vec<Vec<f64>> = loads
+        .iter()
+        .map(|load| rows.iter().map(|row| load.get(row).copied().unwrap_or(0.0)).collect())
+        .collect();
+    tableau(&columns) * SEGMENT as f64
+}
+
+fn port_model() -> impl Strategy<Value = PortModel> {
+    prop::sample::select(PortModel::ALL.to_vec())
+}
+
+prop_compose! {
+    /// Up to five hosts with every link present or not, some links sharing a pipe, NICs under multi-port.
+    fn tiny()(
+        nodes in 2usize..6,
+        port_model in port_model(),
+        links in prop::collection::vec((0u32..3, 1u32..50, any::<bool>()), 25),
+        pipe in 5u32..40,
+        nics in prop::collection::vec(prop::option::of(5u32..80), 10),
+    ) -> Platform {
+        let mut builder = PlatformBuilder::new("tiny", port_model);
+        for node in 0..nodes {
+            let rate = |at: usize| nics[at].map(|rate| f64::from(rate) * 1000.0);
+            let (out_bytes_per_s, in_bytes_per_s) = (rate(node), rate(node + 5));
+            builder.add_node(Node { id: format!("n{node}"), out_bytes_per_s, in_bytes_per_s, ..Node::default() }).unwrap();
+        }
+        let shared = builder.add_shared("pipe", f64::from(pipe) * 1000.0).unwrap();
+        for from in 0..nodes {
+            for to in 0..nodes {
+                let (present, bandwidth, uses) = links[from * 5 + to];
+                if from != to && (present > 0 || to == from + 1) {
+                    let uses = if uses { vec![shared] } else { Vec::new() };
+                    let class = LinkClass { uses, ..LinkClass::affine(0.0, f64::from(bandwidth) * 1000.0) };
+                    let class = builder.add_class(class);
+                    let (from, to) = (NodeId(from as u32), NodeId(to as u32));
+                    builder.add_link(ExplicitLink { from, to, both_ways: false, class }).unwrap();
+                }
+            }
+        }
+        builder.build().unwrap()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    #[test]
+    fn equals_brute_force_under_every_port_model(platform in tiny()) {
+        let exact = brute(&platform);
+        let found = optimum(&platform, 1e-7);
+        let close = |value: f64| (value - exact).abs() <= 2e-7 * exact;
+        prop_assert!(close(found.throughput_bytes_per_s), "{} not {exact}", found.throughput_bytes_per_s);
+        prop_assert!(close(found.upper_bound_bytes_per_s), "{} not {exact}", found.upper_bound_bytes_per_s);
+        // The plan of those trees says the same as the solver.
+        let trees = found.plan_trees();
+        let plan = Plan::bcast(&platform, "optimal", NodeId(0), 1 << 40, SEGMENT, trees);
+        let planned = throughput(&platform, &plan).unwrap();
+        prop_assert!((planned / found.throughput_bytes_per_s - 1.0).abs() < 1e-9);
+    }
+}
+
+fn assert_rate(platform: &Platform, bytes_per_s: f64) {
+    let found = optimum(platform, 1e-6);
+    let close = |value: f64| (value / bytes_per_s - 1.0).abs() < 1.1e-6;
+    assert!(close(found.throughput_bytes_per_s), "{} not {bytes_per_s}", found.throughput_bytes_per_s);
+    assert!(close(found.upper_bound_bytes_per_s), "{} not {bytes_per_s}", found.upper_bound_bytes_per_s);
+}
+
+/// The same links from any root give the same golden value.
+fn assert_rate_from_any_root(platform: &Platform, bytes_per_s: f64) {
+    for root in platform.hosts() {
+        let found = solve(platform, root, SEGMENT, 1e-6, Limits::default()).unwrap();
+        assert_eq!(certificate::check(platform, &found), Vec::<String>::new());
+        let close = |value: f64| (value / bytes_per_s - 1.0).abs() < 1.1e-6;
+        assert!(close(found.throughput_bytes_per_s), "{} from {root}", found.throughput_bytes_per_s);
+        assert!(close(found.upper_bound_bytes_per_s), "{} from {root}", found.upper_bound_bytes_per_s);
+        assert_eq!(found.bound_only, None);
+    }
+}
+
+/// NVIDIA DGX-1V, `nvidia-smi topo -m`: eight GPUs, each with six NVLinks of 25 GB/s.
+#[test]
+fn dgx_1_reaches_150_gb_per_s_from_any_root() {
+    let double = [(0, 3), (0, 4), (1, 2), (1, 5), (2, 3), (4, 7), (5, 6), (6, 7)];
+    let single = [(0, 1), (0, 2), (1, 3), (2, 6), (3, 7), (4, 5), (4, 6), (5, 7)];
+    let links: Vec<_> =
+        double.iter().map(|&(a, b)| (a, b, 50e9)).chain(single.iter().map(|&(a, b)| (a, b, 25e9))).collect();
+    let mut builder = PlatformBuilder::new("dgx-1", PortModel::LinkCapacity);
+    (0..8).for_each(|gpu| assert!(builder.add_host(format!("gpu{gpu}")).is_ok()));
+    add_links(&mut builder, &links, true);
+    assert_rate_from_any_root(&builder.build().unwrap(), 150e9);
+}
+
+#[test]
+fn a_4_by_4_mesh_of_100_gb_per_s_reaches_200() {
+    let mut builder = PlatformBuilder::new("mesh", PortModel::LinkCapacity);
+    (0..16).for_each(|node| assert!(builder.add_host(format!("n{node}")).is_ok()));
+    let right = (0..16u32).filter(|node| node % 4 < 3).map(|node| (node, node + 1, 100e9));
+    let down = (0..12u32).map(|node| (node, node + 4, 100e9));
+    add_links(&mut builder, &right.chain(down).collect::<Vec<_>>(), true);
+    assert_rate_from_any_root(&builder.build().unwrap(), 200e9);
+}
+
+/// Two boxes of eight GPUs, 300 GB/s each to their NVSwitch, NICs of 25 GB/s to one of two InfiniBand
+/// switches by odd and even rank: what enters the other box is 8 · 25 GB/s, and only relaying through the
+/// switches gets it there.
+#[test]
+fn two_boxes_reach_200_gb_per_s_through_their_switches() {
+    let mut builder = PlatformBuilder::new("boxes", PortModel::LinkCapacity);
+    (0..16).for_each(|gpu| assert!(builder.add_host(format!("gpu{gpu}")).is_ok()));
+    for id in ["nvswitch0", "nvswitch1", "ib0", "ib1"] {
+        builder.add_node(Node { id: id.to_string(), kind: NodeKind::Switch, ..Node::default() }).unwrap();
+    }
+    let nvlinks = (0..16u32).map(|gpu| (gpu, 16 + gpu / 8, 300e9));
+    let nics = (0..16u32).map(|gpu| (gpu, 18 + gpu % 2, 25e9));
+    add_links(&mut builder, &nvlinks.chain(nics).collect::<Vec<_>>(), true);
+    assert_rate_from_any_root(&builder.build().unwrap(), 200e9);
+}
+
+/// The message is relayed, never multiplied: a switch with one way in and two ways out feeds two hosts at
+/// half the rate of the way in.
+#[test]
+fn a_switch_does_not_multiply() {
+    let mut builder = PlatformBuilder::new("star", PortModel::LinkCapacity);
+    (0..3).for_each(|node| assert!(builder.add_host(format!("n{node}")).is_ok()));
+    builder.add_node(Node { id: "sw".to_string(), kind: NodeKind::Switch, ..Node::default() }).unwrap();
+    add_links(&mut builder, &[(0, 3, 100.0), (3, 1, 100.0), (3, 2, 100.0)], false);
+    assert_rate(&builder.build().unwrap(), 50.0);
+}
+
+#[test]
+fn on_equal_weights_everywhere_a_chain_is_the_optimum() {
+    for port_model in [PortModel::OnePort, PortModel::MultiPort] {
+        let mut builder = PlatformBuilder::new("equal", port_model);
+        let nodes: Vec<_> = (0..12).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+        let class = builder.add_class(LinkClass::affine(0.1, 100.0));
+        builder.add_mesh(Mesh { nodes, class }).unwrap();
+        assert_rate(&builder.build().unwrap(), 100.0);
+    }
+}
+
+#[test]
+fn one_bridge_limits_all_behind_it() {
+    let mut links = vec![(2, 3, 10.0)];
+    for (a, b) in [(0, 1), (0, 2), (1, 2), (3, 4), (3, 5), (4, 5)] {
+        links.extend([(a, b, 100.0), (b, a, 100.0)]);
+    }
+    let found = optimum(&directed(PortModel::OnePort, 6, &links), 1e-6);
+    assert!((found.throughput_bytes_per_s / 10.0 - 1.0).abs() < 1.1e-6);
+    let bridge = found.link_load.iter().find(|(from, to, _)| (from.0, to.0) == (2, 3)).unwrap();
+    // n_uv is in segments a second.
+    assert!((bridge.2 * SEGMENT as f64 / 10.0 - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn one_node_and_two_nodes() {
+    let alone = optimum(&directed(PortModel::OnePort, 1, &[]), 1e-4);
+    assert_eq!((alone.throughput_bytes_per_s, alone.upper_bound_bytes_per_s), (f64::INFINITY, f64::INFINITY));
+    assert_eq!((alone.trees.len(), alone.gap()), (1, 0.0));
+    assert_rate(&directed(PortModel::OnePort, 2, &[(0, 1, 40.0), (1, 0, 90.0)]), 40.0);
+}
+
+#[test]
+fn links_that_cost_nothing_limit_nothing() {
+    let mut builder = PlatformBuilder::new("free", PortModel::OnePort);
+    let nodes: Vec<_> = (0..4).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+    let time = TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: None };
+    let class = builder.add_class(LinkClass { time, ..LinkClass::default() });
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    let free = optimum(&builder.clone().build().unwrap(), 1e-4);
+    assert_eq!((free.throughput_bytes_per_s, free.upper_bound_bytes_per_s), (f64::INFINITY, f64::INFINITY));
+    assert!(free.link_load.is_empty());
+    // One link that costs something, to a node with no other way in.
+    builder.add_host("n4").unwrap();
+    add_links(&mut builder, &[(2, 4, 7.0)], false);
+    assert_rate(&builder.build().unwrap(), 7.0);
+}
+
+/// Unit links between three nodes, one port for both directions: the program says 0.75, while only one of
+/// three nodes can receive at a time, which leaves each of two receivers half the time.
+#[test]
+fn unidirectional_one_port_is_called_a_bound() {
+    let triangle: Vec<_> =
+        [(0, 1), (0, 2), (1, 2), (2, 1)].map(|(a, b)| (a, b, SEGMENT as f64)).into_iter().collect();
+    let found = optimum(&directed(PortModel::OnePortUnidirectional, 3, &triangle), 1e-6);
+    let segments_per_s = found.throughput_bytes_per_s / SEGMENT as f64;
+    assert!((segments_per_s - 0.75).abs() < 1e-6, "{segments_per_s}");
+    assert!(found.bound_only.unwrap().to_string().starts_with("bound:"));
+}
+
+#[test]
+fn bad_requests_are_one_line() {
+    let platform = directed(PortModel::OnePort, 5, &[(0, 1, 1.0), (1, 0, 1.0), (2, 3, 1.0), (3, 4, 1.0)]);
+    let refused = |segment, gap| solve(&platform, NodeId(0), segment, gap, Limits::default()).unwrap_err();
+    for gap in [0.0, -1e-3, f64::NAN] {
+        assert!(refused(SEGMENT, gap).to_string().contains("is not positive"));
+    }
+    assert_eq!(refused(0, 1e-3), OptimumError::EmptySegment);
+    assert_eq!(
+        refused(SEGMENT, 1e-3).to_string(),
+        "node \"n2\" cannot be reached from the root \"n0\": no link leads from {n0, n1} to {n2, n3, n4}; add a \
+         link across that cut"
+    );
+}
+
+/// The checker refuses what the solver would never return.
+#[test]
+fn a_tampered_certificate_is_found_out() {
+    let platform = directed(PortModel::OnePort, 3, &[(0, 1, 5.0), (0, 2, 5.0), (1, 2, 4.0), (2, 1, 3.0)]);
+    let good = optimum(&platform, 1e-6);
+    let faults = |change: &dyn Fn(&mut Optimum)| {
+        let mut bad = good.clone();
+        change(&mut bad);
+        certificate::check(&platform, &bad)
+    };
+    assert!(!faults(&|bad| bad.throughput_bytes_per_s *= 1.001).is_empty());
+    assert!(!faults(&|bad| bad.upper_bound_bytes_per_s *= 0.999).is_empty());
+    assert!(!faults(&|bad| bad.trees[0].share *= 0.5).is_empty());
+    assert!(!faults(&|bad| bad.prices[0].1 *= 0.5).is_empty());
+    assert!(!faults(&|bad| bad.trees[0].parent[1] = None).is_empty());
+    assert!(!faults(&|bad| bad.trees[0].parent[1] = Some(NodeId(1))).is_empty());
+    assert!(!faults(&|bad| bad.link_load[0].2 *= 1.01).is_empty());
+}
