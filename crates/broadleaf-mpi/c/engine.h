@@ -1,0 +1,86 @@
+/* What the C part and the Rust part say to each other. No MPI type crosses: Rust knows no MPI header, so one
+ * Rust archive serves every MPI, and only these C files are compiled by each MPI's own mpicc.
+ *
+ * Sizes and offsets are 64-bit bytes of the *packed* message. `int` results of operations are MPI error codes,
+ * 0 is success. Mirrored by src/abi.rs. */
+#ifndef BROADLEAF_ENGINE_H
+#define BROADLEAF_ENGINE_H
+
+#include <stdint.h>
+
+#define BL_ANY_RANK (-1)
+
+/* One finished request. */
+typedef struct {
+    uint32_t request; /* the number that isend or irecv was given */
+    int32_t source;   /* sender's rank of a receive */
+    uint64_t bytes;   /* received bytes */
+    int32_t error;    /* MPI error code */
+    uint32_t reserved;
+} bl_done;
+
+/* The MPI operations that Rust asks for, all on the private communicator behind `comm`. */
+typedef struct {
+    /* Every rank's `bytes` bytes, in rank order, into `all` on rank 0. */
+    int (*gather)(void *comm, const void *mine, uint64_t bytes, void *all);
+    /* Rank 0's bytes to all ranks. */
+    int (*share)(void *comm, void *data, uint64_t bytes);
+    int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request);
+    /* `peer` may be BL_ANY_RANK. */
+    int (*irecv)(void *comm, void *data, uint64_t bytes, int peer, int tag, uint32_t request);
+    /* Blocks until at least one request is done; there must be one under way. `done` stays valid until the next
+     * call of any of these. */
+    int (*wait_some)(void *comm, const bl_done **done, uint32_t *count);
+    /* After an error: gives up every request under way, so that none writes into the program's memory later. */
+    void (*abandon)(void *comm);
+} bl_ops;
+
+/* What all ranks of a world must see alike before their first broadcast; rank 0's environment decides. It is
+ * sent as raw bytes, so it holds no pointers. */
+typedef struct {
+    uint64_t min_bytes; /* smaller messages go to the MPI's own broadcast */
+    uint32_t disabled;  /* by the user, or because a value was bad (then it has been reported) */
+    uint32_t bad_value;
+    uint32_t stats;      /* statistics are collected from all ranks at MPI_Finalize */
+    uint32_t has_platform; /* nodes of a platform file are given out by host name */
+} bl_config;
+
+typedef enum {
+    BL_DONE = 0,     /* the data is there */
+    BL_OWN = 1,      /* all ranks use the MPI's own broadcast for this call */
+    BL_LENGTH = 2,   /* this rank's length is not the root's; the others have been served */
+    BL_MPI = 3,      /* an MPI operation failed, see mpi_error */
+    BL_INTERNAL = 4, /* our own fault, reported on stderr */
+    BL_BAD_VALUE = 5, /* as BL_OWN, on account of a setting that rank 0 has reported */
+} bl_verdict;
+
+typedef struct {
+    uint32_t verdict;
+    int32_t mpi_error;
+} bl_outcome;
+
+typedef struct bl_session bl_session;
+
+/* Reads BROADLEAF_* of this process; reports a bad value in one line on stderr. */
+void bl_config_read(bl_config *config);
+
+/* Opens the plans of one communicator; collective over it. `host_index` is the caller's place among the ranks
+ * of its host. Never null; what makes planning impossible is reported by rank 0, and the session then answers
+ * BL_OWN to every broadcast. */
+bl_session *bl_session_open(const bl_ops *ops, void *comm, const char *name, int rank, int size, const char *host,
+                            uint32_t host_index, const bl_config *config, bl_outcome *outcome);
+void bl_session_close(bl_session *session);
+
+/* Broadcasts `bytes` packed bytes from `root`; collective. */
+bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
+
+/* This process's statistics, in a form that bl_stats_write reads; null where there are none. The text is the callee's until the next
+ * call; single-threaded, at MPI_Finalize. */
+const char *bl_stats_text(uint64_t *bytes);
+
+/* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. `reasons` and `passed` are
+ * its own counts of calls that were passed through. */
+void bl_stats_write(const char *texts, uint64_t bytes, const char *mpi, int ranks, const char *const *reasons,
+                    const uint64_t *passed, uint32_t reason_count, const bl_config *config);
+
+#endif

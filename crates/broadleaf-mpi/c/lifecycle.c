@@ -1,0 +1,159 @@
+/* From MPI_Init to MPI_Finalize: the settings all ranks of the world share, and the end.
+ *
+ * The end is an attribute of MPI_COMM_SELF, whose delete callback MPI_Finalize runs first of all, while MPI
+ * still works. It is seen however the program reaches Finalize, also from Fortran. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bl_config agreed;
+static uint32_t host_index;
+
+const bl_config *bl_agreed_config(void)
+{
+    return &agreed;
+}
+
+uint32_t bl_host_index(void)
+{
+    return host_index;
+}
+
+static const char *mpi_name(void)
+{
+#if defined(OPEN_MPI)
+    return "openmpi";
+#elif defined(MPICH_VERSION)
+    return "mpich";
+#else
+    return "mpi";
+#endif
+}
+
+/* FNV-1a: the same name gives the same number on every rank. */
+static uint64_t hash(const char *text)
+{
+    uint64_t value = 14695981039346656037u;
+    for (; *text != '\0'; text++) value = (value ^ (unsigned char)*text) * 1099511628211u;
+    return value;
+}
+
+/* A process keeps its node of the platform in every communicator, so its place on its host is counted in
+ * MPI_COMM_WORLD, once. */
+static int find_host_index(int rank, int size)
+{
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+    int length;
+    int error = PMPI_Get_processor_name(name, &length);
+    if (error != MPI_SUCCESS) return error;
+    uint64_t mine = hash(name);
+    uint64_t *all = malloc((size_t)size * sizeof *all);
+    if (all == NULL) return MPI_ERR_NO_MEM;
+    error = PMPI_Allgather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    host_index = 0;
+    if (error == MPI_SUCCESS)
+        for (int other = 0; other < rank; other++) host_index += all[other] == mine;
+    free(all);
+    return error;
+}
+
+/* Every rank's statistics, one text after the other, on rank 0. */
+static int gather_texts(int rank, int size, char **texts, uint64_t *bytes)
+{
+    uint64_t mine;
+    const char *text = bl_stats_text(&mine);
+    int count = mine > INT32_MAX ? 0 : (int)mine;
+    int *counts = NULL, *offsets = NULL;
+    *texts = NULL;
+    *bytes = 0;
+    if (rank == 0) {
+        counts = malloc((size_t)size * sizeof *counts);
+        offsets = malloc((size_t)size * sizeof *offsets);
+        if (counts == NULL || offsets == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    }
+    int error = PMPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (error == MPI_SUCCESS && rank == 0) {
+        for (int other = 0; other < size; other++) {
+            offsets[other] = (int)*bytes;
+            *bytes += (uint64_t)counts[other];
+        }
+        *texts = malloc(*bytes + 1);
+        if (*texts == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    }
+    if (error == MPI_SUCCESS)
+        error = PMPI_Gatherv(text, count, MPI_CHAR, *texts, counts, offsets, MPI_CHAR, 0, MPI_COMM_WORLD);
+    free(counts);
+    free(offsets);
+    return error;
+}
+
+static int write_stats(void)
+{
+    static const char *const names[] = {
+#define BL_NAME(id, name) name,
+        BL_REASONS(BL_NAME)
+#undef BL_NAME
+    };
+    int rank, size;
+    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    char *texts = NULL;
+    uint64_t bytes = 0;
+    if (error == MPI_SUCCESS) error = gather_texts(rank, size, &texts, &bytes);
+    if (error == MPI_SUCCESS && rank == 0) {
+        uint64_t passed[BL_REASON_COUNT];
+        bl_passed_counts(passed);
+        bl_stats_write(texts, bytes, mpi_name(), size, names, passed, BL_REASON_COUNT, &agreed);
+    }
+    free(texts);
+    return error;
+}
+
+static int on_finalize(MPI_Comm self, int keyval, void *value, void *extra)
+{
+    (void)self, (void)keyval, (void)value, (void)extra;
+    bl_set_small_limit(UINT64_MAX, BL_PASSED_NOT_STARTED);
+    int error = agreed.stats ? write_stats() : MPI_SUCCESS;
+    bl_comms_finish();
+    bl_contiguous_finish();
+    return error;
+}
+
+static int watch_finalize(void)
+{
+    int keyval;
+    int error = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL);
+    if (error == MPI_SUCCESS) error = PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    /* The key lives on until its attribute is deleted. */
+    return error == MPI_SUCCESS ? PMPI_Comm_free_keyval(&keyval) : error;
+}
+
+static int start(void)
+{
+    int rank, size;
+    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (error != MPI_SUCCESS) return error;
+    memset(&agreed, 0, sizeof agreed);
+    if (rank == 0) bl_config_read(&agreed);
+    error = PMPI_Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (error == MPI_SUCCESS && agreed.has_platform && !agreed.disabled) error = find_host_index(rank, size);
+    if (error == MPI_SUCCESS) error = bl_comms_start();
+    if (error == MPI_SUCCESS) error = bl_contiguous_start();
+    if (error == MPI_SUCCESS) error = watch_finalize();
+    return error;
+}
+
+/* Called once, when MPI_Init has returned. An MPI that cannot broadcast a few bytes or make a key at this point
+ * is broken, and which ranks noticed is unknown; its error handler decides. */
+void bl_start(void)
+{
+    int error = start();
+    if (error != MPI_SUCCESS)
+        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
+    else if (agreed.disabled)
+        bl_set_small_limit(UINT64_MAX, agreed.bad_value ? BL_PASSED_BAD_VALUE : BL_PASSED_DISABLED);
+    else
+        bl_set_small_limit(agreed.min_bytes, BL_PASSED_SMALL);
+}

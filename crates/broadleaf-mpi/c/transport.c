@@ -1,0 +1,191 @@
+/* The MPI operations that the engine asks for, on one private communicator. Requests live here, because their
+ * type differs between MPIs; the engine knows them by number.
+ *
+ * A communicator carries one collective at a time, so its state needs no lock. */
+#include "runtime.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+
+/* Fruitless polls before the core is offered to others: ranks may outnumber cores, and MPICH's own waits then
+ * burn the time slices of the ranks they wait for. */
+#define POLLS_BEFORE_YIELD 32
+
+/* Bytes of one element of the types that stand for more bytes than a count can. */
+#define BIG_ELEMENT (1 << 20)
+
+/* `bytes` bytes as one count of one type; *made tells that the type must be freed. */
+static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
+{
+    *made = 0;
+    *type = MPI_BYTE;
+    *count = (int)bytes;
+    if (bytes <= INT_MAX) return MPI_SUCCESS;
+    MPI_Datatype element;
+    int error = PMPI_Type_contiguous(BIG_ELEMENT, MPI_BYTE, &element);
+    if (error != MPI_SUCCESS) return error;
+    int lengths[2] = {(int)(bytes / BIG_ELEMENT), (int)(bytes % BIG_ELEMENT)};
+    MPI_Aint offsets[2] = {0, (MPI_Aint)(bytes - bytes % BIG_ELEMENT)};
+    MPI_Datatype types[2] = {element, MPI_BYTE};
+    error = PMPI_Type_create_struct(2, lengths, offsets, types, type);
+    if (error == MPI_SUCCESS) {
+        *made = 1;
+        *count = 1;
+        error = PMPI_Type_commit(type);
+        if (error != MPI_SUCCESS) PMPI_Type_free(type);
+    }
+    PMPI_Type_free(&element);
+    return error;
+}
+
+static int grow(bl_comm *comm)
+{
+    uint32_t capacity = comm->capacity == 0 ? 64 : 2 * comm->capacity;
+    void *requests = realloc(comm->requests, capacity * sizeof *comm->requests);
+    if (requests != NULL) comm->requests = requests;
+    void *numbers = realloc(comm->numbers, capacity * sizeof *comm->numbers);
+    if (numbers != NULL) comm->numbers = numbers;
+    void *indices = realloc(comm->indices, capacity * sizeof *comm->indices);
+    if (indices != NULL) comm->indices = indices;
+    void *statuses = realloc(comm->statuses, capacity * sizeof *comm->statuses);
+    if (statuses != NULL) comm->statuses = statuses;
+    void *done = realloc(comm->done, capacity * sizeof *comm->done);
+    if (done != NULL) comm->done = done;
+    if (!requests || !numbers || !indices || !statuses || !done) return MPI_ERR_NO_MEM;
+    comm->capacity = capacity;
+    return MPI_SUCCESS;
+}
+
+void bl_transport_free(bl_comm *comm)
+{
+    free(comm->requests);
+    free(comm->numbers);
+    free(comm->indices);
+    free(comm->statuses);
+    free(comm->done);
+}
+
+static void keep(bl_comm *comm, MPI_Request request, uint32_t number)
+{
+    comm->requests[comm->count] = request;
+    comm->numbers[comm->count++] = number;
+}
+
+static int isend(void *context, const void *data, uint64_t bytes, int peer, int tag, uint32_t number)
+{
+    bl_comm *comm = context;
+    MPI_Request request;
+    MPI_Datatype type;
+    int count, made;
+    int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
+    if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
+    if (error != MPI_SUCCESS) return error;
+    error = PMPI_Isend(data, count, type, peer, tag, comm->private_comm, &request);
+    if (error == MPI_SUCCESS) keep(comm, request, number);
+    if (made) PMPI_Type_free(&type);
+    return error;
+}
+
+static int irecv(void *context, void *data, uint64_t bytes, int peer, int tag, uint32_t number)
+{
+    bl_comm *comm = context;
+    MPI_Request request;
+    MPI_Datatype type;
+    int count, made;
+    int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
+    if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
+    if (error != MPI_SUCCESS) return error;
+    if (peer == BL_ANY_RANK) peer = MPI_ANY_SOURCE;
+    error = PMPI_Irecv(data, count, type, peer, tag, comm->private_comm, &request);
+    if (error == MPI_SUCCESS) keep(comm, request, number);
+    if (made) PMPI_Type_free(&type);
+    return error;
+}
+
+static int describe(bl_comm *comm, int at, int in_status, bl_done *done)
+{
+    MPI_Status *status = &comm->statuses[at];
+    MPI_Count bytes = 0;
+    done->request = comm->numbers[comm->indices[at]];
+    done->error = in_status ? status->MPI_ERROR : MPI_SUCCESS;
+    done->source = status->MPI_SOURCE;
+    int error = done->error == MPI_SUCCESS ? PMPI_Get_elements_x(status, MPI_BYTE, &bytes) : MPI_SUCCESS;
+    done->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    return error;
+}
+
+/* Closes the gaps that finished requests left. */
+static void compact(bl_comm *comm)
+{
+    uint32_t kept = 0;
+    for (uint32_t at = 0; at < comm->count; at++) {
+        if (comm->requests[at] == MPI_REQUEST_NULL) continue;
+        comm->requests[kept] = comm->requests[at];
+        comm->numbers[kept++] = comm->numbers[at];
+    }
+    comm->count = kept;
+}
+
+static int wait_some(void *context, const bl_done **done, uint32_t *count)
+{
+    bl_comm *comm = context;
+    int finished = 0, in_status = 0;
+    for (unsigned polls = 0; finished == 0; polls++) {
+        int error = PMPI_Testsome((int)comm->count, comm->requests, &finished, comm->indices, comm->statuses);
+        if (error != MPI_SUCCESS) {
+            int kind;
+            if (PMPI_Error_class(error, &kind) != MPI_SUCCESS || kind != MPI_ERR_IN_STATUS) return error;
+            in_status = 1;
+        }
+        /* No request at all would be a wait without end. */
+        if (finished == MPI_UNDEFINED) return MPI_ERR_INTERN;
+        if (finished == 0 && polls >= POLLS_BEFORE_YIELD) sched_yield();
+    }
+    for (int at = 0; at < finished; at++) {
+        int error = describe(comm, at, in_status, &comm->done[at]);
+        if (error != MPI_SUCCESS) return error;
+    }
+    compact(comm);
+    *done = comm->done;
+    *count = (uint32_t)finished;
+    return MPI_SUCCESS;
+}
+
+static void abandon(void *context)
+{
+    bl_comm *comm = context;
+    for (uint32_t at = 0; at < comm->count; at++) {
+        /* Nothing can be done about an MPI that fails here as well. */
+        (void)PMPI_Cancel(&comm->requests[at]);
+        (void)PMPI_Request_free(&comm->requests[at]);
+    }
+    comm->count = 0;
+}
+
+static int gather(void *context, const void *mine, uint64_t bytes, void *all)
+{
+    bl_comm *comm = context;
+    return PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm->private_comm);
+}
+
+static int share(void *context, void *data, uint64_t bytes)
+{
+    bl_comm *comm = context;
+    MPI_Datatype type;
+    int count, made;
+    int error = byte_type(bytes, &type, &count, &made);
+    if (error != MPI_SUCCESS) return error;
+    error = PMPI_Bcast(data, count, type, 0, comm->private_comm);
+    if (made) PMPI_Type_free(&type);
+    return error;
+}
+
+const bl_ops bl_mpi_ops = {
+    .gather = gather,
+    .share = share,
+    .isend = isend,
+    .irecv = irecv,
+    .wait_some = wait_some,
+    .abandon = abandon,
+};

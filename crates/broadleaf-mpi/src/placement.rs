@@ -1,0 +1,211 @@
+//! Which platform node each rank sits on, and the part of the platform that a communicator's ranks span.
+
+use broadleaf::json::Fault;
+use broadleaf::platform::{
+    Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
+};
+use std::collections::HashMap;
+
+/// The nodes of one communicator and who sits where.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    pub platform: Platform,
+    /// The ranks of every node, ascending; none at a switch.
+    pub ranks: Vec<Vec<u32>>,
+    pub node_of_rank: Vec<NodeId>,
+}
+
+/// A host that the platform does not know.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no node of platform \"{platform}\" has the host \"{host}\", where rank {rank} runs; add one, or a \"host\" to a node")]
+pub struct MissingHost {
+    pub platform: String,
+    pub host: String,
+    pub rank: usize,
+}
+
+/// The node of every rank: rank k of a host takes that host's k-th node, wrapping. `places` are each rank's
+/// host name and its place k among the ranks of that host.
+pub fn nodes_by_host(platform: &Platform, places: &[(String, u32)]) -> Result<Vec<NodeId>, MissingHost> {
+    let mut of_host: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    for node in platform.hosts() {
+        of_host.entry(platform.node(node).host()).or_default().push(node);
+    }
+    // A machine may call itself by its full name while the platform has the short one, or the reverse.
+    let mut of_short: HashMap<&str, Vec<NodeId>> = HashMap::new();
+    for node in platform.hosts() {
+        of_short.entry(short(platform.node(node).host())).or_default().push(node);
+    }
+    let place = |(rank, (host, k)): (usize, &(String, u32))| {
+        let nodes = of_host.get(host.as_str()).or_else(|| of_short.get(short(host)));
+        let missing = || MissingHost { platform: platform.name().to_string(), host: host.clone(), rank };
+        nodes.map(|nodes| nodes[*k as usize % nodes.len()]).ok_or_else(missing)
+    };
+    places.iter().enumerate().map(place).collect()
+}
+
+fn short(host: &str) -> &str {
+    host.split('.').next().unwrap_or(host)
+}
+
+impl Placement {
+    /// The ranks on the nodes of a platform; what lies between unused nodes is left out.
+    pub fn on(platform: &Platform, node_of_rank: &[NodeId]) -> Result<Placement, Fault> {
+        let mut used = vec![false; platform.node_count()];
+        node_of_rank.iter().for_each(|node| used[node.index()] = true);
+        let kept: Vec<NodeId> =
+            platform.nodes().filter(|&node| used[node.index()] || !platform.node(node).is_host()).collect();
+        if kept.len() == platform.node_count() {
+            return Ok(Placement::of(platform.clone(), node_of_rank.to_vec()));
+        }
+        let mut moved = vec![None; platform.node_count()];
+        kept.iter().enumerate().for_each(|(at, node)| moved[node.index()] = Some(NodeId(at as u32)));
+        let part = restrict(platform, &kept, &moved)?;
+        let node_of_rank = node_of_rank.iter().filter_map(|node| moved[node.index()]).collect();
+        Ok(Placement::of(part, node_of_rank))
+    }
+
+    /// What is assumed where no platform is given: ranks of one host talk through its memory, hosts through
+    /// one switch. `host_of_rank` numbers the hosts from 0.
+    pub fn assumed(host_of_rank: &[u32]) -> Result<Placement, Fault> {
+        let hosts = host_of_rank.iter().max().map_or(0, |&host| host + 1);
+        // On a single host every rank is a node, so that all planners can work for it.
+        let node_of_rank: Vec<NodeId> = if hosts == 1 {
+            (0..host_of_rank.len() as u32).map(NodeId).collect()
+        } else {
+            host_of_rank.iter().map(|&host| NodeId(host)).collect()
+        };
+        let nodes = if hosts == 1 { host_of_rank.len() as u32 } else { hosts };
+        let mut builder = PlatformBuilder::new("assumed", PortModel::OnePort);
+        for node in 0..nodes {
+            builder.add_host(format!("node{node}"))?;
+        }
+        let class = builder.add_class(if hosts == 1 { memory_link() } else { network_link() });
+        builder.add_mesh(Mesh { nodes: (0..nodes).map(NodeId).collect(), class })?;
+        Ok(Placement::of(builder.build()?, node_of_rank))
+    }
+
+    fn of(platform: Platform, node_of_rank: Vec<NodeId>) -> Placement {
+        let mut ranks = vec![Vec::new(); platform.node_count()];
+        for (rank, node) in node_of_rank.iter().enumerate() {
+            ranks[node.index()].push(rank as u32);
+        }
+        Placement { platform, ranks, node_of_rank }
+    }
+}
+
+/// Between ranks of one host, where nothing was measured: a few microseconds and one copy through memory.
+pub fn memory_link() -> LinkClass {
+    let time = TransferTime::Affine { startup_s: 2e-6, bandwidth_bytes_per_s: Some(4e9) };
+    LinkClass { latency_s: 1e-6, time, ..LinkClass::default() }
+}
+
+/// Between hosts, where nothing was measured: 10 Gb/s Ethernet.
+fn network_link() -> LinkClass {
+    let time = TransferTime::Affine { startup_s: 5e-6, bandwidth_bytes_per_s: Some(1.25e9) };
+    LinkClass { latency_s: 2e-5, time, ..LinkClass::default() }
+}
+
+/// The platform of the nodes in `kept` only; `moved` says where each of the old ones is.
+fn restrict(platform: &Platform, kept: &[NodeId], moved: &[Option<NodeId>]) -> Result<Platform, Fault> {
+    let mut builder = PlatformBuilder::new(platform.name(), platform.port_model());
+    builder.local_start(platform.local_start());
+    let mut clusters = Vec::new();
+    for &node in kept {
+        let node = platform.node(node);
+        let cluster = node.cluster.map(|cluster| {
+            clusters.push(cluster);
+            builder.cluster(&platform.clusters()[cluster.index()].name)
+        });
+        builder.add_node(Node { cluster, ..node.clone() })?;
+    }
+    for shared in platform.shared() {
+        builder.add_shared(shared.id.clone(), shared.bandwidth_bytes_per_s)?;
+    }
+    // Classes are added in their old order, so their ids stay.
+    for class in platform.classes() {
+        builder.add_class(class.clone());
+    }
+    for link in platform.explicit_links() {
+        if let (Some(from), Some(to)) = (moved[link.from.index()], moved[link.to.index()]) {
+            builder.add_link(ExplicitLink { from, to, ..*link })?;
+        }
+    }
+    for mesh in platform.meshes() {
+        let nodes: Vec<NodeId> = mesh.nodes.iter().filter_map(|node| moved[node.index()]).collect();
+        if nodes.len() > 1 {
+            builder.add_mesh(Mesh { nodes, class: mesh.class })?;
+        }
+    }
+    for bridge in platform.bridges() {
+        if clusters.contains(&bridge.from) && clusters.contains(&bridge.to) {
+            let name = |cluster: broadleaf::platform::ClusterId| &platform.clusters()[cluster.index()].name;
+            let (from, to) =
+                (builder.find_cluster(name(bridge.from))?, builder.find_cluster(name(bridge.to))?);
+            builder.add_bridge(Bridge { from, to, ..*bridge })?;
+        }
+    }
+    builder.build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_SITES: &str = r#"{"format": "broadleaf-platform/1", "name": "two", "port_model": "one-port",
+        "nodes": [{"id": "a0", "cluster": "A", "host": "n1"}, {"id": "a1", "cluster": "A", "host": "n1"},
+                  {"id": "b0", "cluster": "B", "host": "n2"}, {"id": "c0", "cluster": "C", "host": "n3.example.org"},
+                  {"id": "sw", "kind": "switch"}],
+        "shared": [{"id": "wan", "bandwidth_bytes_per_s": 1e6}],
+        "links": [{"from": "a0", "to": "sw", "both_ways": true, "bandwidth_bytes_per_s": 1e8}],
+        "meshes": [{"nodes": ["a0", "a1"], "link": {"bandwidth_bytes_per_s": 1e9}}],
+        "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true, "link": {"bandwidth_bytes_per_s": 1e7, "uses": ["wan"]}},
+                    {"from_cluster": "A", "to_cluster": "C", "both_ways": true, "link": {"bandwidth_bytes_per_s": 2e7}}]}"#;
+
+    fn places(hosts: &[(&str, u32)]) -> Vec<(String, u32)> {
+        hosts.iter().map(|&(host, k)| (host.to_string(), k)).collect()
+    }
+
+    #[test]
+    fn ranks_of_a_host_take_its_nodes_in_turn() {
+        let platform = Platform::from_json(TWO_SITES).unwrap();
+        let ranks = places(&[("n2", 0), ("n1", 0), ("n1", 1), ("n1", 2), ("n3", 0), ("n2", 1)]);
+        let nodes = nodes_by_host(&platform, &ranks).unwrap();
+        assert_eq!(nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [2, 0, 1, 0, 3, 2]);
+    }
+
+    #[test]
+    fn an_unknown_host_is_named() {
+        let platform = Platform::from_json(TWO_SITES).unwrap();
+        let line = nodes_by_host(&platform, &places(&[("n1", 0), ("moon", 0)])).unwrap_err().to_string();
+        assert!(line.contains("\"moon\"") && line.contains("rank 1"), "{line}");
+    }
+
+    #[test]
+    fn a_part_keeps_its_links_and_drops_the_rest() {
+        let platform = Platform::from_json(TWO_SITES).unwrap();
+        let placement = Placement::on(&platform, &[NodeId(3), NodeId(1), NodeId(1)]).unwrap();
+        let part = &placement.platform;
+        assert_eq!(**part.ids(), ["a1", "c0", "sw"]);
+        assert_eq!(placement.ranks, [vec![1, 2], vec![0], vec![]]);
+        let (a1, c0) = (part.find("a1").unwrap(), part.find("c0").unwrap());
+        let class = part.class(part.link(a1, c0).unwrap());
+        assert_eq!(class.time.seconds(2_000_000), 0.1);
+        assert_eq!(part.successors(a1).len(), 1);
+    }
+
+    #[test]
+    fn the_whole_platform_stays_itself() {
+        let platform = Platform::from_json(TWO_SITES).unwrap();
+        let all: Vec<NodeId> = platform.hosts().collect();
+        assert_eq!(Placement::on(&platform, &all).unwrap().platform.digest(), platform.digest());
+    }
+
+    #[test]
+    fn without_a_platform_hosts_are_told_apart() {
+        let one = Placement::assumed(&[0, 0, 0]).unwrap();
+        assert_eq!(one.ranks, [[0], [1], [2]]);
+        let several = Placement::assumed(&[0, 1, 0, 1, 2]).unwrap();
+        assert_eq!(several.ranks, [vec![0, 2], vec![1, 3], vec![4]]);
+    }
+}

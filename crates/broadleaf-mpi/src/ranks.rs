@@ -1,0 +1,137 @@
+//! From a plan over the platform's nodes to a plan over the ranks of a communicator.
+//!
+//! Nodes with several ranks make it a two-level plan: one rank of each node, its *leader*, takes the node's
+//! place in every tree, and the others hang below it in an inner tree. The root's own rank leads its node,
+//! elsewhere the lowest rank does. Leaders serve other nodes first, since those links are the slower ones.
+
+use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
+use broadleaf::platform::{LinkClass, NodeId, Platform};
+use std::sync::Arc;
+
+/// A plan whose nodes are MPI ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankPlan {
+    pub plan: Arc<Plan>,
+    /// `windows[tree][rank]`: messages that may be in flight on the edge into `rank`.
+    pub windows: Vec<Vec<u8>>,
+}
+
+/// The inner tree of a node with that many ranks: (parent, child) positions, breadth first, 0 = leader.
+pub type InnerTree<'a> = &'a dyn Fn(usize) -> Vec<(usize, usize)>;
+
+/// From a finished send until the next one is started, a rank may be busy elsewhere for about this long; a
+/// window holds so much more, s.
+const TURNAROUND_S: f64 = 20e-6;
+
+/// Beyond this, more messages in flight only sit in buffers.
+const MAX_WINDOW: f64 = 32.0;
+
+/// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
+pub fn window(class: &LinkClass, bytes: u64) -> u8 {
+    let busy_s = class.time.seconds(bytes);
+    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil() + 1.0;
+    messages.clamp(1.0, MAX_WINDOW) as u8
+}
+
+/// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
+/// ascending; `local` is the link between ranks of one node.
+pub fn expand(
+    plan: &Plan,
+    platform: &Platform,
+    ranks: &[Vec<u32>],
+    root: u32,
+    inner: InnerTree,
+    local: &LinkClass,
+) -> Result<RankPlan, PlanError> {
+    let plan = plan.bind(platform)?.routed(platform)?;
+    let sites: Vec<Vec<NodeId>> = ranks.iter().map(|ranks| led_by(ranks, root)).collect();
+    let inner_edges: Vec<(NodeId, NodeId)> = sites
+        .iter()
+        .filter(|site| site.len() > 1)
+        .flat_map(|site| inner(site.len()).into_iter().map(|(parent, child)| (site[parent], site[child])))
+        .collect();
+    let count = ranks.iter().map(Vec::len).sum();
+    let leader = |node: NodeId| sites[node.index()][0];
+    let mut trees = Vec::new();
+    let mut windows = Vec::new();
+    let local_window = window(local, plan.segment_bytes);
+    for tree in &plan.trees {
+        trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
+        let mut into = vec![local_window; count];
+        for (from, to) in tree.edges() {
+            let class = platform.link(from, to).map(|class| platform.class(class));
+            let relayed = || relayed_window(platform, tree, from, to, plan.segment_bytes);
+            into[leader(to).index()] = class.map_or_else(relayed, |class| window(class, plan.segment_bytes));
+        }
+        windows.push(into);
+    }
+    let period =
+        plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
+    let expanded =
+        Plan { nodes: Arc::new(vec![String::new(); count]), root: NodeId(root), trees, period, ..plan };
+    Ok(RankPlan { plan: Arc::new(expanded), windows })
+}
+
+/// A node's ranks, its leader first.
+fn led_by(ranks: &[u32], root: u32) -> Vec<NodeId> {
+    let mut site: Vec<NodeId> = ranks.iter().map(|&rank| NodeId(rank)).collect();
+    site.sort_by_key(|&rank| (rank.0 != root, rank));
+    site
+}
+
+fn expand_tree(
+    tree: &Tree,
+    platform: &Platform,
+    leader: &dyn Fn(NodeId) -> NodeId,
+    inner: &[(NodeId, NodeId)],
+    count: usize,
+) -> Tree {
+    let mut builder = TreeBuilder::new(count).share(tree.share);
+    for (parent, child) in tree.edges() {
+        builder.add(leader(parent), leader(child));
+        let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
+        // What a switch does between two hosts, the network does by itself.
+        let hosts = relays.iter().filter(|&&relay| platform.node(relay).is_host());
+        builder.via(leader(child), hosts.map(|&relay| leader(relay)).collect());
+    }
+    for &(parent, child) in inner {
+        builder.add(parent, child);
+    }
+    builder.build()
+}
+
+/// Of the hops of a relayed transfer, the widest window: each hop moves whole segments.
+fn relayed_window(platform: &Platform, tree: &Tree, from: NodeId, to: NodeId, bytes: u64) -> u8 {
+    let mut path = vec![from];
+    path.extend(tree.via.get(&to).into_iter().flatten());
+    path.push(to);
+    let hops = path.windows(2).filter_map(|hop| platform.link(hop[0], hop[1]));
+    hops.map(|class| window(platform.class(class), bytes)).max().unwrap_or(1)
+}
+
+/// Every node passes a segment on inside in the same period in which it got it, after all other transfers of
+/// that period. So if the outer period can be run slot by slot, the whole one can.
+fn expand_period(
+    period: &Period,
+    root: NodeId,
+    leader: &dyn Fn(NodeId) -> NodeId,
+    inner: &[(NodeId, NodeId)],
+    count: usize,
+) -> Period {
+    let mut slots: Vec<Slot> = period
+        .slots
+        .iter()
+        .map(|slot| Slot { from: leader(slot.from), to: leader(slot.to), ..*slot })
+        .collect();
+    for segment in 0..period.segments {
+        let mut lag = vec![0; count];
+        for slot in period.slots.iter().filter(|slot| slot.segment == segment && slot.to != root) {
+            lag[leader(slot.to).index()] = slot.lag;
+        }
+        for &(from, to) in inner {
+            lag[to.index()] = lag[from.index()];
+            slots.push(Slot { segment, from, to, lag: lag[from.index()] });
+        }
+    }
+    Period { segments: period.segments, slots }
+}

@@ -1,0 +1,136 @@
+//! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and tells all.
+
+use crate::abi::Mpi;
+use crate::placement::nodes_by_host;
+use crate::report;
+use crate::settings::{environment, PlanSettings};
+use crate::transport::CallError;
+use crate::wire::{put_u32, Malformed, Reader};
+use broadleaf::platform::Platform;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The longest host name that is told apart, bytes; no MPI has a longer one.
+const HOST_BYTES: usize = 256;
+
+/// Where a communicator's ranks sit, as its rank 0 found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seats {
+    pub settings: PlanSettings,
+    /// Of the platform file; empty without one.
+    pub digest: String,
+    /// The platform's node of every rank, or the number of its host without a platform.
+    pub of_rank: Vec<u32>,
+}
+
+impl Seats {
+    /// Reads the settings and gives every rank its seat. `places`: host name and place on that host of every
+    /// rank. The error is one line for the user.
+    pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<Seats, String> {
+        let Some(path) = &settings.platform else {
+            return Ok(Seats { settings, digest: String::new(), of_rank: host_numbers(places) });
+        };
+        let own_used = "the MPI's own broadcast is used";
+        let platform = load(path).map_err(|line| format!("{line}. For BROADLEAF_PLATFORM: {own_used}"))?;
+        let nodes = nodes_by_host(&platform, places)
+            .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
+        let of_rank = nodes.iter().map(|node| node.0).collect();
+        Ok(Seats { digest: platform.digest().to_string(), of_rank, settings })
+    }
+}
+
+/// Hosts numbered in order of their first rank.
+fn host_numbers(places: &[(String, u32)]) -> Vec<u32> {
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let mut of_rank = Vec::with_capacity(places.len());
+    for (host, _) in places {
+        let next = numbers.len() as u32;
+        of_rank.push(*numbers.entry(host).or_insert(next));
+    }
+    of_rank
+}
+
+/// A platform file is read once a process, however many communicators there are.
+pub fn load(path: &Path) -> Result<Arc<Platform>, String> {
+    static LOADED: Mutex<Option<HashMap<PathBuf, Arc<Platform>>>> = Mutex::new(None);
+    let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let loaded = loaded.get_or_insert_with(HashMap::new);
+    if let Some(platform) = loaded.get(path) {
+        return Ok(Arc::clone(platform));
+    }
+    let platform = Arc::new(Platform::load(path).map_err(|error| error.to_string())?);
+    loaded.insert(path.to_path_buf(), Arc::clone(&platform));
+    Ok(platform)
+}
+
+/// Rank 0 reads the settings and gives every rank its seat; all learn the result. `None`: the settings are
+/// unusable, and rank 0 has said why.
+pub fn agree_on_seats(
+    mpi: &Mpi,
+    rank: u32,
+    size: u32,
+    place: (String, u32),
+) -> Result<Option<Seats>, CallError> {
+    let mut record = place.0.into_bytes();
+    record.resize(HOST_BYTES, 0);
+    put_u32(&mut record, place.1);
+    let records = mpi.gather(&record, size as usize, rank as usize)?;
+    let mut document = Vec::new();
+    if rank == 0 {
+        let places: Vec<(String, u32)> = records.chunks_exact(record.len()).map(read_place).collect();
+        let found = PlanSettings::read(&environment)
+            .map_err(|bad| bad.to_string())
+            .and_then(|settings| Seats::find(settings, &places));
+        match found {
+            Ok(seats) => document = encode_seats(&seats),
+            Err(line) => report::once(&line),
+        }
+    }
+    let mut length = (document.len() as u64).to_le_bytes();
+    mpi.share(&mut length)?;
+    document.resize(u64::from_le_bytes(length) as usize, 0);
+    if document.is_empty() {
+        return Ok(None);
+    }
+    mpi.share(&mut document)?;
+    Ok(Some(decode_seats(&document)?))
+}
+
+fn read_place(record: &[u8]) -> (String, u32) {
+    let (host, index) = record.split_at(HOST_BYTES);
+    let end = host.iter().position(|&byte| byte == 0).unwrap_or(host.len());
+    let mut number = [0; 4];
+    number.copy_from_slice(index);
+    (String::from_utf8_lossy(&host[..end]).into_owned(), u32::from_le_bytes(number))
+}
+
+fn encode_seats(seats: &Seats) -> Vec<u8> {
+    let settings = &seats.settings;
+    let path = |path: &Option<PathBuf>| {
+        path.as_ref().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
+    };
+    let mut out = Vec::new();
+    for text in [&path(&settings.platform), &path(&settings.plan_dir), &settings.planner, &seats.digest] {
+        put_u32(&mut out, text.len() as u32);
+        out.extend_from_slice(text.as_bytes());
+    }
+    seats.of_rank.iter().for_each(|&node| put_u32(&mut out, node));
+    out
+}
+
+fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
+    let mut from = Reader { bytes, what: "seats" };
+    let mut text = || {
+        let length = from.u32()? as usize;
+        Ok(String::from_utf8_lossy(from.take(length)?).into_owned())
+    };
+    let (platform, plan_dir, planner, digest) = (text()?, text()?, text()?, text()?);
+    let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
+    let settings = PlanSettings { platform: path(platform), plan_dir: path(plan_dir), planner };
+    let mut of_rank = Vec::with_capacity(from.bytes.len() / 4);
+    while !from.bytes.is_empty() {
+        of_rank.push(from.u32()?);
+    }
+    Ok(Seats { settings, digest, of_rank })
+}

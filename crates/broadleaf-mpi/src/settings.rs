@@ -1,0 +1,164 @@
+//! The environment of the runtime, read where it decides: by rank 0 of the world for what all ranks must see
+//! alike before their first broadcast, and by rank 0 of a communicator for how its broadcasts are planned.
+
+use broadleaf::planners;
+use std::path::PathBuf;
+
+/// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` says otherwise: below it
+/// a broadcast is a matter of microseconds, where a plan has little to win.
+pub const DEFAULT_MIN_BYTES: u64 = 64 << 10;
+
+/// The name that stands for the fastest of all planners.
+pub const BEST: &str = "best";
+
+/// A value of the environment that cannot be used: fact, value and remedy in one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{variable}={value}: {fact}; {remedy}. The MPI's own broadcast is used")]
+pub struct BadValue {
+    pub variable: &'static str,
+    pub value: String,
+    pub fact: String,
+    pub remedy: &'static str,
+}
+
+/// Where values come from: the process's environment, or a test's table.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The process's environment; a value that is not text counts as given, but unreadable.
+pub fn environment(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
+}
+
+/// What a whole world shares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorldSettings {
+    pub min_bytes: u64,
+    pub disabled: bool,
+    pub stats: bool,
+    pub has_platform: bool,
+}
+
+impl WorldSettings {
+    pub fn read(lookup: Lookup) -> Result<WorldSettings, BadValue> {
+        let min_bytes = match lookup("BROADLEAF_MIN_BYTES") {
+            None => DEFAULT_MIN_BYTES,
+            Some(value) => parse_bytes(&value).ok_or_else(|| BadValue {
+                variable: "BROADLEAF_MIN_BYTES",
+                value,
+                fact: "not a number of bytes".to_string(),
+                remedy: "write e.g. 65536 or 64KiB",
+            })?,
+        };
+        let disabled = match lookup("BROADLEAF_DISABLE").as_deref() {
+            None | Some("0") => false,
+            Some("1") => true,
+            Some(other) => {
+                return Err(BadValue {
+                    variable: "BROADLEAF_DISABLE",
+                    value: other.to_string(),
+                    fact: "neither 0 nor 1".to_string(),
+                    remedy: "write 1 or leave it out",
+                })
+            }
+        };
+        // The name is looked up when it can still be told to everybody before the first broadcast.
+        PlanSettings::planner(lookup)?;
+        Ok(WorldSettings {
+            min_bytes,
+            disabled,
+            stats: lookup("BROADLEAF_STATS").is_some(),
+            has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
+        })
+    }
+}
+
+/// How a communicator's broadcasts are planned.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PlanSettings {
+    pub platform: Option<PathBuf>,
+    pub plan_dir: Option<PathBuf>,
+    /// A planner's name, or `best`.
+    pub planner: String,
+}
+
+impl PlanSettings {
+    pub fn read(lookup: Lookup) -> Result<PlanSettings, BadValue> {
+        let plan_dir = lookup("BROADLEAF_PLAN_DIR").map(PathBuf::from);
+        if let Some(directory) = &plan_dir {
+            std::fs::read_dir(directory).map_err(|error| BadValue {
+                variable: "BROADLEAF_PLAN_DIR",
+                value: directory.display().to_string(),
+                fact: format!("cannot be listed ({error})"),
+                remedy: "name a readable directory of plan files or leave it out",
+            })?;
+        }
+        let platform = lookup("BROADLEAF_PLATFORM").map(PathBuf::from);
+        Ok(PlanSettings { platform, plan_dir, planner: PlanSettings::planner(lookup)? })
+    }
+
+    fn planner(lookup: Lookup) -> Result<String, BadValue> {
+        let name = lookup("BROADLEAF_PLANNER").unwrap_or_else(|| BEST.to_string());
+        if name == BEST || planners::find(&name).is_ok() {
+            return Ok(name);
+        }
+        Err(BadValue {
+            variable: "BROADLEAF_PLANNER",
+            value: name,
+            fact: "no planner of that name".to_string(),
+            remedy: "see `broadleaf planners`, or write best",
+        })
+    }
+}
+
+/// `65536`, `64KiB`, `1MB`, `4 GiB`, with the decimal and binary units of the command line.
+fn parse_bytes(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit = match text[digits..].trim_start().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        _ => return None,
+    };
+    text[..digits].parse::<u64>().ok()?.checked_mul(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<WorldSettings, BadValue> {
+        WorldSettings::read(&|name| {
+            pairs.iter().find(|(variable, _)| *variable == name).map(|(_, value)| value.to_string())
+        })
+    }
+
+    #[test]
+    fn sizes_take_the_units_of_the_command_line() {
+        for (text, bytes) in
+            [("0", 0), ("65536", 65536), ("64KiB", 65536), ("1MB", 1_000_000), ("4 GiB", 4 << 30)]
+        {
+            assert_eq!(read(&[("BROADLEAF_MIN_BYTES", text)]).unwrap().min_bytes, bytes, "{text}");
+        }
+        assert_eq!(read(&[]).unwrap().min_bytes, DEFAULT_MIN_BYTES);
+    }
+
+    #[test]
+    fn a_bad_value_names_itself_and_its_remedy() {
+        for (variable, value) in [
+            ("BROADLEAF_MIN_BYTES", "many"),
+            ("BROADLEAF_MIN_BYTES", "-1"),
+            ("BROADLEAF_MIN_BYTES", "99999999999999999999"),
+            ("BROADLEAF_DISABLE", "yes"),
+            ("BROADLEAF_PLANNER", "guess"),
+        ] {
+            let line = read(&[(variable, value)]).unwrap_err().to_string();
+            assert!(line.contains(&format!("{variable}={value}")), "{line}");
+            assert!(line.contains("; ") && !line.contains('\n'), "{line}");
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! `BROADLEAF_STATS`: what was intercepted, per communicator, root and size.
+//!
+//! Rank 0 of a communicator counts its calls. In `MPI_Finalize` the rows of all processes come together on rank
+//! 0 of the world, which writes the file. Communicators of equal name and size share their rows, so that a
+//! program that makes thousands of them does not fill the memory.
+
+use crate::settings;
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+/// What stands in one row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub communicator: String,
+    pub ranks: u32,
+    pub root: u32,
+    pub bytes: u64,
+}
+
+/// Counts of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    pub planned: u64,
+    /// Calls that went to the MPI's own broadcast, and why.
+    pub passed: BTreeMap<&'static str, u64>,
+    pub failed: u64,
+    /// Time spent in planned calls by rank 0 of the communicator.
+    pub seconds: f64,
+    pub fastest_s: f64,
+    /// The first planned call's, which includes the planning.
+    pub first_s: f64,
+    pub planner: String,
+    pub segment_bytes: u64,
+    pub trees: u32,
+    pub plan_version: u32,
+}
+
+/// Rows beyond this are added up in the row of all others: a program may use any number of sizes.
+const MAX_ROWS: usize = 10_000;
+
+static ROWS: Mutex<BTreeMap<Key, Row>> = Mutex::new(BTreeMap::new());
+static TEXT: Mutex<String> = Mutex::new(String::new());
+
+fn rows() -> MutexGuard<'static, BTreeMap<Key, Row>> {
+    ROWS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Counts one call.
+pub fn count(key: Key, add: impl FnOnce(&mut Row)) {
+    let mut rows = rows();
+    let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) {
+        key
+    } else {
+        Key { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0 }
+    };
+    add(rows.entry(key).or_default());
+}
+
+/// This process's rows, one JSON document a line: address and bytes, good until the next call.
+pub fn collected_text() -> (*const u8, usize) {
+    let lines: String = rows().iter().map(|(key, row)| row_json(key, row).to_string() + "\n").collect();
+    let mut text = TEXT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    *text = lines;
+    (text.as_ptr(), text.len())
+}
+
+fn row_json(key: &Key, row: &Row) -> Value {
+    let passed: u64 = row.passed.values().sum();
+    json!({
+        "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
+        "intercepted": row.planned + passed + row.failed,
+        "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
+        "planner": row.planner, "segment_bytes": row.segment_bytes, "trees": row.trees,
+        "plan_version": row.plan_version,
+        "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
+    })
+}
+
+/// What rank 0 of the world knows itself.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub mpi: String,
+    pub ranks: u32,
+    pub min_bytes: u64,
+    /// Calls of this process that were passed through, by reason.
+    pub passed: Vec<(String, u64)>,
+}
+
+/// Writes the file from all processes' lines; the error is one line for the user.
+pub fn write(world: &World, lines: &str) -> Result<(), String> {
+    let Some(path) = settings::environment("BROADLEAF_STATS").map(PathBuf::from) else { return Ok(()) };
+    let text = serde_json::to_string_pretty(&document(world, lines)).map_err(|error| error.to_string())?;
+    replace(&path, text.as_bytes()).map_err(|error| {
+        let shown = path.display();
+        format!("BROADLEAF_STATS={shown}: cannot be written ({error}); name a file in a writable directory")
+    })
+}
+
+fn document(world: &World, lines: &str) -> Value {
+    let mut rows: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let sort_key = |row: &Value| {
+        let number = |name: &str| row[name].as_u64().unwrap_or(0);
+        (
+            row["communicator"].as_str().unwrap_or("").to_string(),
+            number("ranks"),
+            number("root"),
+            number("bytes"),
+        )
+    };
+    rows.sort_by_key(sort_key);
+    let planned: u64 = rows.iter().filter_map(|row| row["planned"].as_u64()).sum();
+    let planned_bytes: u64 =
+        rows.iter().filter_map(|row| Some(row["planned"].as_u64()? * row["bytes"].as_u64()?)).sum();
+    let passed: Map<String, Value> = world
+        .passed
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(why, count)| (why.clone(), json!(count)))
+        .collect();
+    json!({
+        "format": "broadleaf-stats/1",
+        "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes,
+        "planned": planned, "planned_bytes": planned_bytes,
+        "passed_through": passed,
+        "broadcasts": rows,
+    })
+}
+
+/// The file appears whole or not at all, readable by its owner only. A link in its place is replaced and not
+/// followed, and so is one under the temporary name.
+fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?.to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_link_is_replaced_and_never_followed() {
+        let directory = std::env::temp_dir().join(format!("broadleaf-stats-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let (victim, path) = (directory.join("victim"), directory.join("stats.json"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        replace(&path, b"{}").unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        let written = std::fs::symlink_metadata(&path).unwrap();
+        assert!(written.is_file());
+        assert_eq!(written.permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn rows_of_all_processes_come_together() {
+        let key = Key { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
+        let row = Row { planned: 3, planner: "chain".to_string(), ..Row::default() };
+        let lines =
+            format!("{}\n{}\n", row_json(&key, &row), row_json(&Key { root: 0, ..key.clone() }, &row));
+        let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
+        let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, passed };
+        let document = document(&world, &lines);
+        assert_eq!(document["planned"], 6);
+        assert_eq!(document["planned_bytes"], 600);
+        assert_eq!(document["passed_through"], json!({"under-threshold": 7}));
+        assert_eq!(document["broadcasts"][0]["root"], 0);
+        assert_eq!(document["broadcasts"][1]["planner"], "chain");
+    }
+}

@@ -1,0 +1,316 @@
+//! The [`Transport`] over MPI: a plan's messages as nonblocking sends and receives on the communicator's
+//! private side.
+//!
+//! Where the executor announces its receives, a segment is one message that lands where it belongs. Where it
+//! cannot (combined transfers, rendezvous), a small *frame* says what comes, and the data follows it.
+//! Besides, the transport finishes what the call's header started: the other parents' headers, and a plan for
+//! the next call, travel while the data does.
+
+use crate::abi::{Done, Mpi, MpiError};
+use crate::framed::Expected;
+use crate::wire::Malformed;
+use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
+use broadleaf::plan::{NodeProgram, Plan};
+use broadleaf::platform::NodeId;
+use std::collections::HashMap;
+
+/// MPI tags below this are the plan's channel numbers.
+pub const CHANNEL_TAGS: u32 = 1 << 13;
+/// Two tags for framed messages.
+pub(crate) const FIRST_FRAME_TAG: i32 = CHANNEL_TAGS as i32;
+pub const PLAN_TAG: i32 = FIRST_FRAME_TAG + 2;
+/// Call headers have the tags from here to 32767, the highest that every MPI has.
+const FIRST_CALL_TAG: i32 = 1 << 14;
+const CALL_TAGS: u64 = 1 << 14;
+
+/// The tag of a call's headers. A header from another call must not be taken for this one's, and no rank can
+/// be this many calls ahead of another that it broadcasts to; the call's number stands in the header as well.
+pub fn call_tag(call: u64) -> i32 {
+    FIRST_CALL_TAG + (call % CALL_TAGS) as i32
+}
+
+/// Why a broadcast stopped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    #[error("an MPI call failed with code {0}")]
+    Mpi(i32),
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<MpiError> for CallError {
+    fn from(error: MpiError) -> Self {
+        CallError::Mpi(error.0)
+    }
+}
+
+impl From<Malformed> for CallError {
+    fn from(error: Malformed) -> Self {
+        CallError::Internal(error.to_string())
+    }
+}
+
+/// What a request under way is for.
+#[derive(Debug)]
+pub(crate) enum Request {
+    Free,
+    /// A segment that needs no frame.
+    SegmentOut {
+        to: NodeId,
+        _relayed: Option<Vec<u8>>,
+    },
+    SegmentIn {
+        from: NodeId,
+        tag: u32,
+        segment: u64,
+        bytes: u64,
+        relay: Option<(Relayed, Vec<u8>)>,
+    },
+    FrameIn {
+        from: NodeId,
+        frame: Vec<u8>,
+    },
+    /// The data a frame spoke of, and where it goes if not in place.
+    DataIn {
+        from: NodeId,
+        items: Vec<(u32, u64)>,
+        bytes: u64,
+        packed: Option<Vec<u8>>,
+    },
+    /// One of the parts of an outgoing framed message; the memory must outlive the send.
+    PartOut {
+        message: u32,
+        _bytes: Vec<u8>,
+    },
+    /// Headers and plans beside the data.
+    Aside {
+        arrival: Option<u32>,
+        bytes: Vec<u8>,
+    },
+}
+
+/// A segment that is only passed on: tree, end of the edge, segment.
+pub(crate) type Relayed = (u32, NodeId, u64);
+
+/// A plan that arrives beside the data and goes on to these ranks.
+#[derive(Debug)]
+pub struct Forward {
+    pub from: u32,
+    pub bytes: u64,
+    pub to: Vec<u32>,
+}
+
+/// One call's messages.
+pub struct MpiTransport<'a> {
+    pub(crate) mpi: &'a Mpi,
+    /// The packed message; one allocation or the program's own memory.
+    base: *mut u8,
+    pub(crate) plan: &'a Plan,
+    pub(crate) program: NodeProgram,
+    requests: Vec<Request>,
+    free: Vec<u32>,
+    /// Parts left of each outgoing framed message, by request-like number.
+    pub(crate) parts: HashMap<u32, (NodeId, u32)>,
+    pub(crate) next_message: u32,
+    pub(crate) relayed: HashMap<Relayed, Vec<u8>>,
+    pub(crate) expected: HashMap<NodeId, Expected>,
+    forward: Option<Forward>,
+    /// The plan that arrived beside the data.
+    arrived_plan: Option<Vec<u8>>,
+    asides: u32,
+    events: Vec<Done>,
+}
+
+impl<'a> MpiTransport<'a> {
+    /// # Safety
+    /// `base` must point to `plan.message_bytes` bytes that nothing else touches while this lives.
+    pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, plan: &'a Plan, program: NodeProgram) -> Self {
+        MpiTransport {
+            mpi,
+            base,
+            plan,
+            program,
+            requests: Vec::new(),
+            free: Vec::new(),
+            parts: HashMap::new(),
+            next_message: 0,
+            relayed: HashMap::new(),
+            expected: HashMap::new(),
+            forward: None,
+            arrived_plan: None,
+            asides: 0,
+            events: Vec::new(),
+        }
+    }
+
+    /// Sends bytes beside the data.
+    pub fn send_aside(&mut self, to: u32, tag: i32, bytes: Vec<u8>) -> Result<(), CallError> {
+        let (pointer, length) = (bytes.as_ptr(), bytes.len() as u64);
+        let number = self.number(Request::Aside { arrival: None, bytes });
+        self.asides += 1;
+        Ok(self.mpi.isend(pointer, length, to, tag, number)?)
+    }
+
+    /// Receives a message of that many bytes beside the data, and drops it.
+    pub fn receive_aside(&mut self, from: u32, tag: i32, bytes: usize) -> Result<(), CallError> {
+        self.asides += 1;
+        self.post_aside(from, tag, bytes, None)
+    }
+
+    /// Receives the next call's plan beside the data and passes it on.
+    pub fn receive_plan(&mut self, forward: Forward) -> Result<(), CallError> {
+        let (from, bytes) = (forward.from, forward.bytes);
+        self.forward = Some(forward);
+        self.asides += 1;
+        self.post_aside(from, PLAN_TAG, bytes as usize, Some(from))
+    }
+
+    fn post_aside(
+        &mut self,
+        from: u32,
+        tag: i32,
+        length: usize,
+        arrival: Option<u32>,
+    ) -> Result<(), CallError> {
+        let mut bytes = vec![0; length];
+        let pointer = bytes.as_mut_ptr();
+        let number = self.number(Request::Aside { arrival, bytes });
+        Ok(self.mpi.irecv(pointer, length as u64, Some(from), tag, number)?)
+    }
+
+    /// After the executor is done: waits for what travels beside the data. Gives the plan that came.
+    pub fn finish(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+        let mut done = Vec::new();
+        while self.asides > 0 || self.expected.values().any(|expected| expected.readies > 0) {
+            self.progress(&mut done)?;
+        }
+        Ok(self.arrived_plan.take())
+    }
+
+    pub(crate) fn number(&mut self, request: Request) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.requests[number as usize] = request;
+            return number;
+        }
+        self.requests.push(request);
+        self.requests.len() as u32 - 1
+    }
+
+    /// The address of a segment in the packed message, and its length.
+    pub(crate) fn place(&self, segment: u64) -> (*mut u8, u64) {
+        let (start, length) = self.plan.segment_range(segment);
+        // SAFETY: segments of the plan lie inside the message that `base` was promised to hold.
+        (unsafe { self.base.add(start as usize) }, length)
+    }
+
+    /// Waits for something and says what of it concerns the executor.
+    fn progress(&mut self, done: &mut Vec<Completion>) -> Result<(), CallError> {
+        let mut events = std::mem::take(&mut self.events);
+        self.mpi.wait_some(&mut events)?;
+        for event in events.drain(..) {
+            if event.error != 0 {
+                return Err(CallError::Mpi(event.error));
+            }
+            let request = std::mem::replace(&mut self.requests[event.request as usize], Request::Free);
+            self.free.push(event.request);
+            match request {
+                Request::Free => return Err(CallError::Internal("a request finished twice".to_string())),
+                Request::SegmentOut { to, .. } => done.push(Completion::Sent { to }),
+                Request::SegmentIn { from, tag, segment, bytes, relay } => {
+                    self.check_length(from, bytes, event.bytes)?;
+                    if let Some((key, data)) = relay {
+                        self.relayed.insert(key, data);
+                    }
+                    done.push(Completion::Received { from, kind: Kind::Data, tag, segment });
+                }
+                Request::FrameIn { from, frame } => {
+                    let length = (event.bytes as usize).min(frame.len());
+                    self.take_frame(from, &frame[..length], done)?;
+                }
+                Request::DataIn { from, items, bytes, packed } => {
+                    self.check_length(from, bytes, event.bytes)?;
+                    self.unpack(from, &items, packed);
+                    let item =
+                        |&(tag, segment)| Completion::Received { from, kind: Kind::Data, tag, segment };
+                    done.extend(items.iter().map(item));
+                }
+                Request::PartOut { message, .. } => {
+                    let (to, left) = self.parts[&message];
+                    if left > 1 {
+                        self.parts.insert(message, (to, left - 1));
+                    } else {
+                        self.parts.remove(&message);
+                        done.push(Completion::Sent { to });
+                    }
+                }
+                Request::Aside { arrival, bytes } => self.take_aside(arrival, bytes)?,
+            }
+        }
+        self.events = events;
+        Ok(())
+    }
+
+    pub(crate) fn check_length(&self, from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
+        if expected == got {
+            return Ok(());
+        }
+        Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
+    }
+
+    fn take_aside(&mut self, arrival: Option<u32>, bytes: Vec<u8>) -> Result<(), CallError> {
+        self.asides -= 1;
+        if arrival.is_some() {
+            let to = self.forward.take().map_or_else(Vec::new, |forward| forward.to);
+            for rank in to {
+                self.send_aside(rank, PLAN_TAG, bytes.clone())?;
+            }
+            self.arrived_plan = Some(bytes);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn take_relayed(&mut self, key: Relayed) -> Result<Vec<u8>, CallError> {
+        let nothing = || CallError::Internal("a relay sends what it never received".to_string());
+        self.relayed.remove(&key).ok_or_else(nothing)
+    }
+}
+
+impl Transport for MpiTransport<'_> {
+    type Error = CallError;
+
+    fn send(&mut self, message: &Message) -> Result<(), CallError> {
+        if self.is_framed() {
+            return self.send_framed(message);
+        }
+        let item = message.first;
+        let (mut pointer, length) = self.place(item.segment);
+        let mut relayed = None;
+        if item.relayed {
+            let mut bytes = self.take_relayed((item.tree, item.target, item.segment))?;
+            pointer = bytes.as_mut_ptr();
+            relayed = Some(bytes);
+        }
+        let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
+        Ok(self.mpi.isend(pointer, length, message.to.0, item.tag as i32, number)?)
+    }
+
+    fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
+        let item = receive.item;
+        let (mut pointer, bytes) = self.place(item.segment);
+        let relay = item.relayed.then(|| {
+            let mut data = vec![0u8; bytes as usize];
+            pointer = data.as_mut_ptr();
+            ((item.tree, item.target, item.segment), data)
+        });
+        let (from, tag) = (receive.from, item.tag);
+        let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, relay });
+        Ok(self.mpi.irecv(pointer, bytes, Some(from.0), tag as i32, number)?)
+    }
+
+    fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), CallError> {
+        while done.is_empty() {
+            self.progress(done)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! What ranks tell each other besides data: the call header, and a plan in a compact form.
+//!
+//! Little-endian throughout. Sender and receiver are processes of one job with one library, so a document
+//! that does not decode is our own fault and reported as such.
+
+use crate::ranks::RankPlan;
+use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
+use broadleaf::platform::NodeId;
+use std::sync::Arc;
+
+/// Goes down the plan's edges ahead of the data of one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The call's number among the large broadcasts of its communicator.
+    pub call: u64,
+    pub root: u32,
+    /// The root's packed length.
+    pub message_bytes: u64,
+    pub order: Order,
+    /// The plan to run, among those of (root, size class).
+    pub version: u32,
+    /// Bytes of the plan that travels with this call; 0 for none.
+    pub plan_bytes: u64,
+    /// Whether it comes from the sender of this header.
+    pub sends_plan: bool,
+}
+
+/// What the root has decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Run the plan that all have.
+    Run,
+    /// Run the plan that comes with this call's headers.
+    RunNew,
+    /// Run the plan that all have; the next call of its kind runs the one that comes now.
+    RunThenSwitch,
+    /// Use the MPI's own broadcast.
+    Own,
+}
+
+impl Order {
+    const ALL: [Order; 4] = [Order::Run, Order::RunNew, Order::RunThenSwitch, Order::Own];
+}
+
+/// A message from a rank of the same job that makes no sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a rank sent a malformed {0}")]
+pub struct Malformed(pub &'static str);
+
+/// Distinguishes a header from whatever else might arrive under its tag.
+const MAGIC: u32 = 0x4c4f_4f4d;
+
+impl Header {
+    pub const BYTES: usize = 48;
+
+    pub fn encode(&self) -> [u8; Header::BYTES] {
+        let mut out = Vec::with_capacity(Header::BYTES);
+        let order = Order::ALL.iter().position(|order| *order == self.order).unwrap_or(0);
+        put_u32(&mut out, MAGIC);
+        put_u32(&mut out, order as u32);
+        put_u64(&mut out, self.call);
+        put_u64(&mut out, self.message_bytes);
+        put_u64(&mut out, self.plan_bytes);
+        put_u32(&mut out, self.root);
+        put_u32(&mut out, self.version);
+        put_u32(&mut out, self.sends_plan.into());
+        out.resize(Header::BYTES, 0);
+        let mut bytes = [0; Header::BYTES];
+        bytes.copy_from_slice(&out);
+        bytes
+    }
+
+    pub fn decode(bytes: &[u8]) -> Result<Header, Malformed> {
+        let wrong = Malformed("header");
+        let mut from = Reader { bytes, what: "header" };
+        if bytes.len() != Header::BYTES || from.u32()? != MAGIC {
+            return Err(wrong);
+        }
+        let order = *Order::ALL.get(from.u32()? as usize).ok_or(wrong)?;
+        Ok(Header {
+            order,
+            call: from.u64()?,
+            message_bytes: from.u64()?,
+            plan_bytes: from.u64()?,
+            root: from.u32()?,
+            version: from.u32()?,
+            sends_plan: from.u32()? != 0,
+        })
+    }
+}
+
+const COMBINE: u8 = 1;
+const RENDEZVOUS: u8 = 2;
+const PERIOD: u8 = 4;
+
+/// A plan over ranks as bytes.
+pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
+    let plan = &ranked.plan;
+    let ranks = plan.nodes.len();
+    let mut out = Vec::with_capacity(64 + plan.trees.len() * ranks * 9);
+    put_u32(&mut out, ranks as u32);
+    put_u32(&mut out, plan.root.0);
+    put_u64(&mut out, plan.message_bytes);
+    put_u64(&mut out, plan.segment_bytes);
+    let rendezvous = plan.protocol == Protocol::Rendezvous;
+    out.push(
+        if plan.combine { COMBINE } else { 0 }
+            | if rendezvous { RENDEZVOUS } else { 0 }
+            | if plan.period.is_some() { PERIOD } else { 0 },
+    );
+    put_u32(&mut out, plan.planner.len() as u32);
+    out.extend_from_slice(plan.planner.as_bytes());
+    put_u32(&mut out, plan.trees.len() as u32);
+    for (tree, windows) in plan.trees.iter().zip(&ranked.windows) {
+        put_u64(&mut out, tree.share.to_bits());
+        for rank in 0..ranks as u32 {
+            put_u32(&mut out, tree.children(NodeId(rank)).len() as u32);
+        }
+        for (_, child) in tree.edges() {
+            put_u32(&mut out, child.0);
+        }
+        out.extend_from_slice(windows);
+        put_u32(&mut out, tree.via.len() as u32);
+        for (target, relays) in &tree.via {
+            put_u32(&mut out, target.0);
+            put_u32(&mut out, relays.len() as u32);
+            relays.iter().for_each(|relay| put_u32(&mut out, relay.0));
+        }
+    }
+    if let Some(period) = &plan.period {
+        put_u32(&mut out, period.segments);
+        put_u32(&mut out, period.slots.len() as u32);
+        for slot in &period.slots {
+            for value in [slot.segment, slot.from.0, slot.to.0, slot.lag] {
+                put_u32(&mut out, value);
+            }
+        }
+    }
+    out
+}
+
+/// The plan that [`encode_plan`] wrote.
+pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
+    let mut from = Reader { bytes, what: "plan" };
+    let ranks = from.u32()? as usize;
+    let root = NodeId(from.u32()?);
+    let message_bytes = from.u64()?;
+    let segment_bytes = from.u64()?;
+    let flags = from.take(1)?[0];
+    let name = from.u32()? as usize;
+    let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
+    let tree_count = from.u32()?;
+    let mut trees = Vec::new();
+    let mut windows = Vec::new();
+    for _ in 0..tree_count {
+        let share = f64::from_bits(from.u64()?);
+        let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
+        let mut builder = TreeBuilder::new(ranks).share(share);
+        for (rank, &degree) in degrees.iter().enumerate() {
+            for _ in 0..degree {
+                builder.add(NodeId(rank as u32), NodeId(from.u32()?));
+            }
+        }
+        windows.push(from.take(ranks)?.to_vec());
+        for _ in 0..from.u32()? {
+            let target = NodeId(from.u32()?);
+            let relays = from.u32()?;
+            let relays: Vec<NodeId> =
+                (0..relays).map(|_| from.u32().map(NodeId)).collect::<Result<_, _>>()?;
+            builder.via(target, relays);
+        }
+        trees.push(builder.build());
+    }
+    let mut period = None;
+    if flags & PERIOD != 0 {
+        let segments = from.u32()?;
+        let count = from.u32()?;
+        let mut slots = Vec::new();
+        for _ in 0..count {
+            let segment = from.u32()?;
+            let (sender, receiver) = (NodeId(from.u32()?), NodeId(from.u32()?));
+            slots.push(Slot { segment, from: sender, to: receiver, lag: from.u32()? });
+        }
+        period = Some(Period { segments, slots });
+    }
+    let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
+    let plan = Plan {
+        platform: String::new(),
+        platform_digest: String::new(),
+        nodes: Arc::new(vec![String::new(); ranks]),
+        collective: Collective::Bcast,
+        root,
+        message_bytes,
+        segment_bytes,
+        planner,
+        seed: 0,
+        trees,
+        period,
+        combine: flags & COMBINE != 0,
+        protocol,
+        predicted: Predicted::default(),
+    };
+    Ok(RankPlan { plan: Arc::new(plan), windows })
+}
+
+pub fn put_u32(out: &mut Vec<u8>, value: u32) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+pub fn put_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
+/// Takes values off the front of some bytes.
+pub struct Reader<'a> {
+    pub bytes: &'a [u8],
+    /// What is being read, for the error.
+    pub what: &'static str,
+}
+
+impl<'a> Reader<'a> {
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.bytes.split_at_checked(count).ok_or(Malformed(self.what))?;
+        self.bytes = rest;
+        Ok(taken)
+    }
+
+    pub fn u32(&mut self) -> Result<u32, Malformed> {
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(self.take(4)?);
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    pub fn u64(&mut self) -> Result<u64, Malformed> {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(self.take(8)?);
+        Ok(u64::from_le_bytes(bytes))
+    }
+}
