@@ -6,6 +6,7 @@
 
 mod build;
 mod error;
+pub mod generate;
 mod ids;
 mod link;
 mod read;
