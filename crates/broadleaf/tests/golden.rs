@@ -1,7 +1,7 @@
 //! Traces whose times were worked out by hand, from the words of the platform and plan formats.
 
 use broadleaf::execute::threads;
-use broadleaf::plan::{check, Plan, Programs};
+use broadleaf::plan::{check, Collective, Plan, Programs};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::simulate::{simulate, Trace};
 use serde_json::{json, Value};
@@ -31,11 +31,19 @@ fn plan(root: &str, message_bytes: u64, segment_bytes: u64, more: Value) -> Plan
 /// Simulates, and moves real bytes through threads on the way: the plan must deliver them everywhere.
 fn traced(platform: &Platform, plan: &Plan) -> Trace {
     assert_eq!(check::faults(platform, plan), Vec::<String>::new());
-    let message: Vec<u8> = (0..plan.message_bytes).map(|byte| (byte * 31 % 251) as u8).collect();
     let programs = Programs::for_platform(plan, platform).unwrap();
+    let message: Vec<u8> = (0..programs.total_bytes()).map(|byte| (byte * 31 % 251) as u8).collect();
     let buffers = threads::run(&programs, &message).unwrap();
-    for host in platform.hosts() {
-        assert!(buffers[host.index()] == message, "{} got other bytes", platform.node(host).id);
+    for (index, host) in platform.hosts().enumerate() {
+        let needed = match plan.collective {
+            Collective::Scatter => {
+                let block = plan.message_bytes as usize;
+                index * block..(index + 1) * block
+            }
+            _ => 0..message.len(),
+        };
+        let got = &buffers[host.index()][needed.clone()];
+        assert!(*got == message[needed], "{} got other bytes", platform.node(host).id);
     }
     simulate(platform, plan, true).unwrap()
 }
@@ -294,4 +302,83 @@ fn clusters_broadcast_inside_after_or_while_they_send() {
     let trace = simulate(&platform(document), &plan, false).unwrap();
     assert_times(&trace.finish_s, &[2.0, 6.25, 3.0]);
     assert_eq!(trace.makespan_s, 6.25);
+}
+
+#[test]
+fn a_scatter_gives_each_node_its_own() {
+    let platform = mesh("one-port", &["a", "b", "c", "d"], 0.5);
+    let scatter = |bytes: u64, more: Value| {
+        let mut fields = json!({"collective": "scatter"});
+        for (name, value) in more.as_object().unwrap() {
+            fields[name] = value.clone();
+        }
+        plan("a", bytes, 100, fields)
+    };
+    // Flat: one block after the other.
+    let flat = json!([{"share": 1.0, "children": {"a": ["d", "b", "c"]}}]);
+    let one_by_one = scatter(100, json!({"trees": flat}));
+    assert_finish(&platform, &one_by_one, &[0.0, 2.5, 3.5, 1.5]);
+    // Segment by segment to everyone: b's second segment leaves at 4 and is there at 5.5.
+    assert_finish(&platform, &scatter(200, json!({"trees": flat})), &[0.0, 5.5, 6.5, 4.5]);
+    // Binomial: c's two blocks in one transfer [0,2], there at 2.5, d's half on [2.5,3.5]; b's [2,3].
+    let binomial = json!([{"share": 1.0, "children": {"a": ["c", "b"], "c": ["d"]}}]);
+    let together = scatter(100, json!({"trees": binomial, "combine": true}));
+    let trace = assert_finish(&platform, &together, &[0.0, 3.5, 2.5, 4.0]);
+    assert_eq!(trace.transfer_count, 3);
+    // Apart: c's own block [0,1], then d's on its way over c [1,2], all of the first child before b [2,3].
+    let apart = scatter(100, json!({"trees": binomial}));
+    let trace = assert_finish(&platform, &apart, &[0.0, 3.5, 1.5, 4.0]);
+    assert_eq!(trace.transfer_count, 4);
+    // Two trees with a half of every block each.
+    let halves = json!([{"share": 0.5, "children": {"a": ["b"], "b": ["c", "d"]}},
+        {"share": 0.5, "children": {"a": ["d"], "d": ["c", "b"]}}]);
+    traced(&platform, &scatter(400, json!({"trees": halves})));
+    // Relayed over a host that does not need it.
+    let line =
+        self::platform(json!({"format": "broadleaf-platform/1", "name": "line", "port_model": "one-port",
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+        "links": [{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0},
+            {"from": "b", "to": "c", "bandwidth_bytes_per_s": 100.0}]}));
+    let star = scatter(100, json!({"trees": [{"share": 1.0, "children": {"a": ["b", "c"]}}]}));
+    assert_finish(&line, &star, &[0.0, 1.0, 3.0]);
+}
+
+#[test]
+fn an_allgather_has_a_tree_for_each_host() {
+    let ring = |ids: &[&str]| -> Value {
+        let trees = (0..ids.len()).map(|start| {
+            let next = |step: usize| ids[(start + step) % ids.len()];
+            let children: serde_json::Map<String, Value> =
+                (0..ids.len() - 1).map(|step| (next(step).to_string(), json!([next(step + 1)]))).collect();
+            json!({"share": 1.0, "root": ids[start], "children": children})
+        });
+        trees.collect()
+    };
+    let ids = ["a", "b", "c"];
+    let platform = mesh("one-port", &ids, 0.0);
+    let gather = |bytes: u64, more: Value| {
+        let mut fields = more;
+        fields["collective"] = json!("allgather");
+        fields["trees"] = ring(&ids);
+        plan("a", bytes, 100, fields)
+    };
+    // Everyone passes to the right: its own [0,1], its left neighbour's [1,2].
+    assert_finish(&platform, &gather(100, json!({})), &[2.0, 2.0, 2.0]);
+    // Two segments each. Lowest segment first, so the neighbour's first one goes before the own second.
+    assert_finish(&platform, &gather(200, json!({})), &[4.0, 4.0, 4.0]);
+    // With a period: three positions, one a contribution; sends and receives in the ring's order.
+    let slots = json!([
+        [0, "a", "b", 0],
+        [1, "b", "c", 0],
+        [2, "c", "a", 0],
+        [2, "a", "b", 0],
+        [0, "b", "c", 0],
+        [1, "c", "a", 0]
+    ]);
+    let period = json!({"period": {"segments": 3, "slots": slots}});
+    assert_finish(&platform, &gather(200, period), &[4.0, 4.0, 4.0]);
+    // Without "root" in the document it is the first tree's.
+    let mut document = gather(100, json!({})).to_json();
+    document.as_object_mut().unwrap().remove("root");
+    assert_eq!(Plan::from_json(&document.to_string()).unwrap().root, NodeId(0));
 }

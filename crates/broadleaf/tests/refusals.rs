@@ -218,10 +218,20 @@ fn plans_that_do_not_broadcast() {
             "no path from \"d\" to \"c\"",
         ),
         (json!({"trees": []}), "no trees"),
-        (json!({"trees": [{"share": 0.5, "children": chain}]}), "shares sum to 0.5"),
+        (json!({"trees": [{"share": 0.5, "children": chain}]}), "the trees sum to 0.5"),
         (
             json!({"trees": [{"share": 1.0, "children": chain, "via": {"c": ["d"]}}]}),
             "no link from \"b\" to \"d\"",
+        ),
+        (json!({"trees": [{"share": 1.0, "root": "b", "children": chain}]}), "only an allgather"),
+        (
+            json!({"collective": "allgather", "trees": [{"share": 1.0, "root": "a", "children": chain}]}),
+            "from \"b\" sum to 0",
+        ),
+        (
+            json!({"collective": "scatter", "trees": [{"share": 1.0, "children": chain}],
+            "period": {"segments": 1, "slots": [[0, "a", "b", 0], [0, "b", "c", 0], [0, "c", "d", 0]]}}),
+            "a scatter cannot",
         ),
         (
             json!({"platform_digest": "sha256:0", "trees": [{"share": 1.0, "children": chain}]}),

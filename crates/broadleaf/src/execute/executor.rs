@@ -3,7 +3,7 @@
 use super::flow::{Peer, Port, Window};
 use super::message::{Item, Kind, Message, Receive};
 use super::order::{Order, SlotOrder, TreeOrder};
-use crate::plan::{NodeProgram, Programs, Protocol, Segments, Source};
+use crate::plan::{NodeProgram, Programs, Protocol, Segments, SlotSend, Source};
 use crate::platform::NodeId;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -82,17 +82,29 @@ impl NodeExecutor {
         for (at, output) in program.outputs.iter().enumerate() {
             let input = match output.source {
                 Source::Relay(input) => input as usize,
-                Source::Held if program.is_root => program.inputs.len(),
-                Source::Held => input_of[&output.tree],
+                // What no input brings is the node's own.
+                Source::Held => input_of.get(&output.tree).copied().unwrap_or(program.inputs.len()),
             };
             fed[input].push(at as u32);
         }
-        let total =
-            |trees: &mut dyn Iterator<Item = u32>| trees.map(|tree| segments.in_tree(tree as usize)).sum();
-        let to_send = total(&mut program.outputs.iter().map(|output| output.tree));
-        let to_receive = total(&mut program.inputs.iter().map(|input| input.tree));
+        let carried = |trees: &mut dyn Iterator<Item = u32>, blocks: &[Arc<[u32]>]| -> u64 {
+            let each = |(at, tree): (usize, u32)| {
+                segments.in_tree(tree as usize) * blocks.get(at).map_or(1, |list| list.len() as u64)
+            };
+            trees.enumerate().map(each).sum()
+        };
+        let to_send = carried(&mut program.outputs.iter().map(|output| output.tree), &program.output_blocks);
+        let to_receive = carried(&mut program.inputs.iter().map(|input| input.tree), &program.input_blocks);
         let order = match &plan.period {
-            Some(period) => Order::Slots(SlotOrder::new(period, &segments, program.is_root)),
+            Some(period) => {
+                let mut slots = SlotOrder::new(period, &segments, program.is_root && segments.blocks() == 1);
+                if program.is_root && segments.blocks() > 1 {
+                    let own =
+                        (u64::from(program.block)..segments.count()).step_by(segments.blocks() as usize);
+                    own.for_each(|segment| slots.hold(segment));
+                }
+                Order::Slots(slots)
+            }
             None => Order::Trees(TreeOrder::default()),
         };
         let inputs = program.inputs.len();
@@ -115,12 +127,9 @@ impl NodeExecutor {
             slot_posts_left: 0,
             posts_receives: false,
         };
-        if executor.program.is_root {
-            for output in executor.fed[inputs].clone() {
-                let tree = executor.program.outputs[output as usize].tree;
-                executor.outgoing[output as usize].available = executor.segments.in_tree(tree as usize);
-                executor.enqueue(output);
-            }
+        for output in executor.fed[inputs].clone() {
+            executor.outgoing[output as usize].available = executor.carried(output);
+            executor.enqueue(output);
         }
         executor
     }
@@ -211,8 +220,12 @@ impl NodeExecutor {
             }
             return;
         }
+        let (block, _) = self.segments.split(segment);
         for at in 0..self.fed[input].len() {
             let output = self.fed[input][at];
+            if !self.carries(output, block) {
+                continue;
+            }
             self.outgoing[output as usize].available += 1;
             self.enqueue(output);
         }
@@ -225,9 +238,21 @@ impl NodeExecutor {
         if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested
         {
             channel.queued = true;
-            let tree = self.program.outputs[output as usize].tree;
-            order.push(self.segments.nth(tree as usize, channel.sent), output);
+            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
+            order.push(self.segments.split(segment).1, output);
         }
+    }
+
+    /// How many segments an output carries in all.
+    fn carried(&self, output: u32) -> u64 {
+        let tree = self.program.outputs[output as usize].tree as usize;
+        let blocks = self.program.output_blocks.get(output as usize).map_or(1, |blocks| blocks.len() as u64);
+        self.segments.in_tree(tree) * blocks
+    }
+
+    fn carries(&self, output: u32, block: u32) -> bool {
+        let blocks = self.program.output_blocks.get(output as usize);
+        blocks.is_none_or(|blocks| blocks.binary_search(&block).is_ok())
     }
 
     /// The next message to send now, if there is one and the port has room for it.
@@ -259,8 +284,9 @@ impl NodeExecutor {
     fn poll_trees(&mut self) -> Option<Message> {
         loop {
             let Order::Trees(order) = &mut self.order else { unreachable!("called for tree order only") };
-            let (segment, output) = order.pop()?;
+            let (_, output) = order.pop()?;
             let channel = &mut self.outgoing[output as usize];
+            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
             let peer = &mut self.peers[channel.peer as usize];
             if !peer.has_room() {
                 peer.parked.push(output);
@@ -300,9 +326,9 @@ impl NodeExecutor {
             .filter(|&output| self.program.outputs[output as usize].to == message.to)
             .collect();
         for &output in &same {
-            let tree = self.program.outputs[output as usize].tree as usize;
             for index in self.outgoing[output as usize].sent..self.outgoing[output as usize].available {
-                message.rest.push(self.item(output, self.segments.nth(tree, index)));
+                let segment = nth_sent(&self.program, &self.segments, output, index);
+                message.rest.push(self.item(output, segment));
             }
             let channel = &mut self.outgoing[output as usize];
             self.to_send -= channel.available - channel.sent;
@@ -331,8 +357,9 @@ impl NodeExecutor {
         let mut message = self.issue_slot(output, segment, NodeExecutor::next_send)?;
         while self.combine && message.kind == Kind::Data {
             let Some((slot, segment)) = self.next_slot() else { break };
-            let output = self.program.sends[slot].out;
-            if self.program.outputs[output as usize].to != message.to || !self.slots().holds(segment) {
+            let SlotSend { out: output, joins, .. } = self.program.sends[slot];
+            let same_peer = joins && self.program.outputs[output as usize].to == message.to;
+            if !same_peer || !self.slots().holds(segment) {
                 break;
             }
             self.outgoing[output as usize].sent += 1;
@@ -423,9 +450,15 @@ impl NodeExecutor {
         while let Some(input) = self.postings.pop_front() {
             let tree = self.program.inputs[input as usize].tree as usize;
             let index = self.posted[input as usize];
-            if index < self.segments.in_tree(tree) {
+            let blocks = self.program.input_blocks.get(input as usize);
+            let count = self.segments.in_tree(tree) * blocks.map_or(1, |blocks| blocks.len() as u64);
+            if index < count {
                 self.posted[input as usize] += 1;
-                return Some((input, self.segments.nth(tree, index)));
+                let segment = match blocks {
+                    None => self.segments.nth(tree, index),
+                    Some(blocks) => self.segments.nth_of(tree, blocks, index),
+                };
+                return Some((input, segment));
             }
         }
         None
@@ -446,6 +479,15 @@ impl NodeExecutor {
         slots.posted.advance(program.receives.len());
         *slot_posts_left -= 1;
         Some((program.receives[slot].input, segment))
+    }
+}
+
+/// The id of the `index`-th segment that an output sends.
+fn nth_sent(program: &NodeProgram, segments: &Segments, output: u32, index: u64) -> u64 {
+    let tree = program.outputs[output as usize].tree as usize;
+    match program.output_blocks.get(output as usize) {
+        None => segments.nth(tree, index),
+        Some(blocks) => segments.nth_of(tree, blocks, index),
     }
 }
 

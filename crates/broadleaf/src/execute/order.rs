@@ -75,7 +75,7 @@ pub(super) struct SlotOrder {
     pub send: Cursor,
     pub receive: Cursor,
     pub posted: Cursor,
-    /// Segments held, one bit each; empty at the root, which holds all.
+    /// Segments held, one bit each; empty where all are held from the start.
     held: Vec<u64>,
     holds_all: bool,
     pub relayed: VecDeque<(u64, u32)>,

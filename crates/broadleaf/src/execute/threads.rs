@@ -1,7 +1,7 @@
 //! The in-process transport: a thread per host, real bytes moved between their buffers.
 
 use super::{drive, Completion, Kind, Message, NodeExecutor, Receive, Transport, Window};
-use crate::plan::{NodeProgram, Programs};
+use crate::plan::{Collective, NodeProgram, Programs};
 use crate::platform::NodeId;
 use std::collections::HashMap;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
@@ -41,7 +41,7 @@ struct Threads<'a> {
 
 impl Threads<'_> {
     fn range(&self, segment: u64) -> std::ops::Range<usize> {
-        let (start, length) = self.programs.plan().segment_range(segment);
+        let (start, length) = self.programs.place(segment);
         start as usize..(start + length) as usize
     }
 
@@ -109,10 +109,11 @@ impl Transport for Threads<'_> {
 
 /// Runs a plan with one thread per host and returns every node's buffer (switches': empty).
 ///
-/// The root starts with `message`, all others with bytes that differ from it everywhere.
+/// `message` holds all blocks, one behind the other in the order of the hosts: one for a broadcast. A node
+/// starts with what it gives, and with bytes that differ everywhere from `message` for the rest.
 pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
     let plan = programs.plan();
-    assert_eq!(plan.message_bytes, message.len() as u64, "the plan is for a message of another size");
+    assert_eq!(programs.total_bytes(), message.len() as u64, "the plan is for a message of another size");
     let count = plan.nodes.len() as u32;
     let takes_part = |node: &NodeId| {
         let program = programs.node(*node);
@@ -133,8 +134,7 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
         for (index, buffer) in buffers.iter_mut().enumerate() {
             let node = NodeId(index as u32);
             let Some(inbox) = inboxes.remove(&node) else { continue };
-            *buffer =
-                if node == plan.root { message.to_vec() } else { message.iter().map(|byte| !byte).collect() };
+            *buffer = initial(programs, node, message);
             running.push(scope.spawn(move || {
                 let mut executor = NodeExecutor::new(programs, node, |_| Window::PORT);
                 let mut transport = Threads {
@@ -153,4 +153,20 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
         running.into_iter().try_for_each(|thread| thread.join().expect("a node's thread panicked"))
     })?;
     Ok(buffers)
+}
+
+fn initial(programs: &Programs, node: NodeId, message: &[u8]) -> Vec<u8> {
+    let program = programs.node(node);
+    let mut buffer: Vec<u8> = message.iter().map(|byte| !byte).collect();
+    let own = match (programs.plan().collective, program.is_root) {
+        (_, false) => 0..0,
+        (Collective::Bcast | Collective::Scatter, true) => 0..message.len(),
+        (Collective::Allgather, true) => {
+            let bytes = programs.plan().message_bytes as usize;
+            let start = program.block as usize * bytes;
+            start..start + bytes
+        }
+    };
+    buffer[own.clone()].copy_from_slice(&message[own]);
+    buffer
 }

@@ -3,9 +3,9 @@
 //! A plan is right when every host gets every byte exactly once, only from a node that has it by then, over
 //! links that exist, and when its orders never block each other.
 
-use super::{Period, Plan, Slot, Tree};
+use super::{Collective, Period, Plan, Slot, Tree};
 use crate::platform::{NodeId, Platform};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How far the shares' sum may be from 1.
 const SHARES_SUM: f64 = 1e-9;
@@ -46,10 +46,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
         faults.push("no trees".to_string());
         return faults;
     }
-    let shares: f64 = plan.trees.iter().map(|tree| tree.share).sum();
-    if (shares - 1.0).abs() > SHARES_SUM {
-        faults.push(format!("the trees' shares sum to {shares}, not to 1"));
-    }
+    shares_faults(platform, &plan, &mut faults);
     for (index, tree) in plan.trees.iter().enumerate() {
         if !(tree.share > 0.0 && tree.share <= 1.0 + SHARES_SUM) {
             faults.push(format!("tree {index} has share {}, not above 0 and at most 1", tree.share));
@@ -68,6 +65,30 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     faults
 }
 
+/// The shares of the trees of each root sum to 1; only an all-gather has several roots, and needs all hosts.
+fn shares_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
+    let mut sums: BTreeMap<NodeId, f64> = BTreeMap::new();
+    if plan.collective == Collective::Allgather {
+        sums.extend(platform.hosts().map(|host| (host, 0.0)));
+    }
+    for (index, tree) in plan.trees.iter().enumerate() {
+        let root = plan.root_of(tree);
+        if plan.collective != Collective::Allgather && root != plan.root {
+            let id = &platform.node(root).id;
+            faults
+                .push(format!("tree {index} has the root \"{id}\", but only an allgather has several roots"));
+        }
+        *sums.entry(root).or_default() += tree.share;
+    }
+    for (root, sum) in sums.into_iter().filter(|(_, sum)| (sum - 1.0).abs() > SHARES_SUM) {
+        let of = match plan.collective {
+            Collective::Allgather => format!(" of the trees from \"{}\"", platform.node(root).id),
+            _ => " of the trees".to_string(),
+        };
+        faults.push(format!("the shares{of} sum to {sum}, not to 1"));
+    }
+}
+
 fn short(digest: &str) -> &str {
     digest.get(..15).unwrap_or(digest)
 }
@@ -75,6 +96,7 @@ fn short(digest: &str) -> &str {
 /// Every host but the root has one parent, hangs below the root, and can be reached from its parent.
 fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
+    let root = plan.root_of(tree);
     let mut parent_of: HashMap<NodeId, NodeId> = HashMap::new();
     for (parent, child) in tree.edges() {
         if !platform.node(parent).is_host() || !platform.node(child).is_host() {
@@ -82,7 +104,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
             faults
                 .push(format!("tree {index}: \"{}\" is a switch and cannot hold the message", name(switch)));
         }
-        if child == plan.root {
+        if child == root {
             faults.push(format!("tree {index}: the root is a child of \"{}\"", name(parent)));
         } else if let Some(before) = parent_of.insert(child, parent) {
             faults.push(format!(
@@ -96,8 +118,8 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
             return;
         }
     }
-    let mut reached: HashSet<NodeId> = HashSet::from([plan.root]);
-    let mut open = vec![plan.root];
+    let mut reached: HashSet<NodeId> = HashSet::from([root]);
+    let mut open = vec![root];
     while let Some(node) = open.pop() {
         open.extend(tree.children(node).iter().copied().filter(|&child| reached.insert(child)));
     }
@@ -146,6 +168,20 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
 fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let positions = period.segments as usize;
+    let blocks = match plan.collective {
+        Collective::Bcast => 1,
+        Collective::Scatter => {
+            faults.push(
+                "period: a scatter cannot have one, since its edges carry different blocks".to_string(),
+            );
+            return;
+        }
+        Collective::Allgather => platform.hosts().count(),
+    };
+    if positions % blocks != 0 {
+        faults.push(format!("period: {positions} positions, not a multiple of the {blocks} contributions"));
+        return;
+    }
     let mut edges: Vec<Vec<(NodeId, NodeId)>> = vec![Vec::new(); positions];
     for slot in &period.slots {
         match edges.get_mut(slot.segment as usize) {
@@ -162,8 +198,15 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         trees.entry(sorted(tree.edges().collect())).or_default().push(index);
     }
     let mut carried: HashMap<usize, usize> = HashMap::new();
+    let hosts: Vec<NodeId> = platform.hosts().collect();
     for (position, list) in edges.into_iter().enumerate() {
         match trees.get(&sorted(list)) {
+            Some(same) if blocks > 1 && plan.root_of(&plan.trees[same[0]]) != hosts[position % blocks] => {
+                let owner = name(hosts[position % blocks]);
+                faults.push(format!(
+                    "period: position {position} carries \"{owner}\"'s part from another root"
+                ));
+            }
             Some(same) => *carried.entry(same[0]).or_default() += 1,
             None => faults.push(format!("period: the slots of position {position} are none of the trees")),
         }
@@ -173,13 +216,13 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
     }
     for same in trees.values() {
         let share: f64 = same.iter().map(|&tree| plan.trees[tree].share).sum();
-        let got = carried.get(&same[0]).copied().unwrap_or(0) as f64 / positions as f64;
+        let got = carried.get(&same[0]).copied().unwrap_or(0) as f64 * blocks as f64 / positions as f64;
         if (share - got).abs() > SHARES_SUM {
             faults.push(format!("period: tree {} has share {share} but {got} of the positions", same[0]));
         }
     }
     if faults.is_empty() {
-        if let Some((node, segment)) = blocked(plan, period) {
+        if let Some((node, segment)) = blocked(plan, period, &hosts, blocks as u64) {
             faults.push(format!("period: \"{}\" waits for ever to send segment {segment}", name(node)));
         }
     }
@@ -187,10 +230,10 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
 
 /// Plays the period without time: a slot is done when it is next at its sender and at its receiver and the
 /// sender has the segment. The first sender and segment that never come to be done, if any.
-fn blocked(plan: &Plan, period: &Period) -> Option<(NodeId, u64)> {
+fn blocked(plan: &Plan, period: &Period, hosts: &[NodeId], blocks: u64) -> Option<(NodeId, u64)> {
     let each = period.slots.len() as u64;
     let most = PLAYED_TRANSFERS / each.max(1) + 3 + u64::from(period.longest_lag());
-    let count = plan.segment_count().min(most * u64::from(period.segments));
+    let count = (plan.segment_count() * blocks).min(most * u64::from(period.segments));
     let periods = period.periods(count);
     let nodes = plan.nodes.len();
     let mut sends: Vec<Vec<&Slot>> = vec![Vec::new(); nodes];
@@ -219,7 +262,8 @@ fn blocked(plan: &Plan, period: &Period) -> Option<(NodeId, u64)> {
     while let Some(node) = open.pop() {
         let sender = node.index();
         while let Some((_, to, segment)) = next(&sends[sender], &mut send_at[sender]) {
-            let has_it = node == plan.root || holds[sender].contains(&segment);
+            let owner = if blocks == 1 { plan.root } else { hosts[(segment % blocks) as usize] };
+            let has_it = node == owner || holds[sender].contains(&segment);
             let receiver = to.index();
             let turn = next(&receives[receiver], &mut receive_at[receiver]) == Some((node, to, segment));
             if !has_it || !turn {

@@ -9,6 +9,7 @@ mod error;
 mod program;
 mod read;
 mod segments;
+mod subtrees;
 mod throughput;
 mod tree;
 mod write;
@@ -29,15 +30,21 @@ pub enum Collective {
     /// The root's message to all.
     #[default]
     Bcast,
+    /// The root's block for each host to that host; every tree carries each node its own.
+    Scatter,
+    /// Every host's contribution to all others; each tree has a root of its own.
+    Allgather,
 }
 
 impl Collective {
-    pub const ALL: [Collective; 1] = [Collective::Bcast];
+    pub const ALL: [Collective; 3] = [Collective::Bcast, Collective::Scatter, Collective::Allgather];
 
     /// The name in plan files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Collective::Bcast => "bcast",
+            Collective::Scatter => "scatter",
+            Collective::Allgather => "allgather",
         }
     }
 
@@ -120,7 +127,9 @@ pub struct Plan {
     pub platform_digest: String,
     pub nodes: Arc<Vec<String>>,
     pub collective: Collective,
+    /// Of an all-gather, whose trees have their own roots: the first one's.
     pub root: NodeId,
+    /// Of the whole message (bcast), of one node's block (scatter) or contribution (allgather).
     pub message_bytes: u64,
     /// ≥ 1; an unsegmented plan's is the message's size.
     pub segment_bytes: u64,
@@ -162,7 +171,12 @@ impl Plan {
         }
     }
 
-    /// k = ⌈m/s⌉; a message of no bytes has no segments.
+    /// The node that a tree hangs from.
+    pub fn root_of(&self, tree: &Tree) -> NodeId {
+        tree.root.unwrap_or(self.root)
+    }
+
+    /// k = ⌈m/s⌉, of one block where there are several; a message of no bytes has no segments.
     pub fn segment_count(&self) -> u64 {
         self.message_bytes.div_ceil(self.segment_bytes.max(1))
     }

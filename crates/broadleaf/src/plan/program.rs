@@ -4,7 +4,8 @@
 //! made from the plan when asked for, in time proportional to the node's own edges; programs are never
 //! expanded over segments.
 
-use super::{Period, Plan, PlanError, Segments, Tree};
+use super::subtrees::Subtrees;
+use super::{Collective, Period, Plan, PlanError, Segments, Tree};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,6 +46,9 @@ pub struct SlotSend {
     pub segment: u32,
     pub lag: u32,
     pub out: u32,
+    /// The slot stands right behind one of the same sender and receiver in the plan's list, and may travel
+    /// with it where the plan combines.
+    pub joins: bool,
 }
 
 /// A slot in which the node receives on its channel `input`.
@@ -59,12 +63,19 @@ pub struct SlotReceive {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeProgram {
     pub node: NodeId,
-    /// The node holds the message from the start.
+    /// The node holds a block from the start: a broadcast's or scatter's root, every host of an all-gather.
     pub is_root: bool,
+    /// The block that is the node's own: what it is sent by a scatter, what it gives to an all-gather; 0 for a
+    /// broadcast.
+    pub block: u32,
     /// Sorted by (from, tag).
     pub inputs: Vec<InChannel>,
     /// Sorted by tree, the node's own children in serving order, then what it relays.
     pub outputs: Vec<OutChannel>,
+    /// For a scatter, the blocks that each input and output carries, rising; else empty: a channel carries
+    /// everything of its tree.
+    pub input_blocks: Vec<Arc<[u32]>>,
+    pub output_blocks: Vec<Arc<[u32]>>,
     /// The slots of one period in the node's order; empty without a period.
     pub sends: Vec<SlotSend>,
     pub receives: Vec<SlotReceive>,
@@ -90,6 +101,10 @@ pub struct Programs {
     /// Slot indices in which a node sends or receives.
     slots_of: Vec<(Vec<u32>, Vec<u32>)>,
     is_host: Vec<bool>,
+    /// A host's place among the hosts, by id: its block.
+    host_index: Vec<u32>,
+    /// Of a scatter's trees.
+    subtrees: Vec<Subtrees>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,12 +130,29 @@ impl Programs {
     }
 
     fn new(plan: Arc<Plan>, is_host: Vec<bool>) -> Programs {
+        let mut host_index = vec![0; is_host.len()];
+        let hosts = is_host.iter().enumerate().filter(|(_, &is_host)| is_host);
+        let mut host_count = 0;
+        for (node, _) in hosts {
+            host_index[node] = host_count;
+            host_count += 1;
+        }
+        let blocks = if plan.collective == Collective::Bcast { 1 } else { host_count };
         let count = plan.segment_count();
-        let segments = match &plan.period {
-            None => Segments::deal(count, &plan.trees.iter().map(|tree| tree.share).collect::<Vec<_>>()),
-            Some(period) => {
-                Segments::periodic(count, tree_of_positions(period, &plan.trees), plan.trees.len())
+        let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
+        let segments = match (&plan.period, plan.collective) {
+            (Some(period), _) => {
+                Segments::periodic(count, blocks, tree_of_positions(period, &plan.trees), plan.trees.len())
             }
+            (None, Collective::Allgather) => {
+                let owner = |tree: &Tree| host_index[plan.root_of(tree).index()];
+                Segments::deal_by_block(count, blocks, &shares, plan.trees.iter().map(owner).collect())
+            }
+            (None, _) => Segments::deal(count, blocks, &shares),
+        };
+        let subtrees = match plan.collective {
+            Collective::Scatter => plan.trees.iter().map(|tree| Subtrees::new(tree, plan.root)).collect(),
+            _ => Vec::new(),
         };
         let mut relays: HashMap<NodeId, Vec<Relay>> = HashMap::new();
         let parents: Vec<_> = plan.trees.iter().map(Tree::parents).collect();
@@ -144,7 +176,16 @@ impl Programs {
                 slots_of[slot.to.index()].1.push(index as u32);
             }
         }
-        Programs { plan, segments: Arc::new(segments), parents, relays, slots_of, is_host }
+        Programs {
+            plan,
+            segments: Arc::new(segments),
+            parents,
+            relays,
+            slots_of,
+            is_host,
+            host_index,
+            subtrees,
+        }
     }
 
     pub fn plan(&self) -> &Arc<Plan> {
@@ -153,6 +194,18 @@ impl Programs {
 
     pub fn segments(&self) -> &Arc<Segments> {
         &self.segments
+    }
+
+    /// `(offset, length)` of a segment among all blocks, one behind the other in the order of the hosts, bytes.
+    pub fn place(&self, id: u64) -> (u64, u64) {
+        let (block, segment) = self.segments.split(id);
+        let (start, length) = self.plan.segment_range(segment);
+        (u64::from(block) * self.plan.message_bytes + start, length)
+    }
+
+    /// The size of all blocks together, bytes.
+    pub fn total_bytes(&self) -> u64 {
+        u64::from(self.segments.blocks()) * self.plan.message_bytes
     }
 
     /// The switches that a transfer into `target` passes between the hosts `from` and `to`, as the plan
@@ -205,7 +258,26 @@ impl Programs {
             }
         }
         let (sends, receives) = self.slots(node, &inputs, &outputs);
-        NodeProgram { node, is_root: node == plan.root, inputs, outputs, sends, receives }
+        let (mut input_blocks, mut output_blocks) = (Vec::new(), Vec::new());
+        if plan.collective == Collective::Scatter {
+            input_blocks = inputs.iter().map(|input| self.blocks_below(input.tree, input.target)).collect();
+            output_blocks =
+                outputs.iter().map(|output| self.blocks_below(output.tree, output.target)).collect();
+        }
+        let is_root = match plan.collective {
+            Collective::Allgather => self.is_host[node.index()],
+            _ => node == plan.root,
+        };
+        let block = if plan.collective == Collective::Bcast { 0 } else { self.host_index[node.index()] };
+        NodeProgram { node, is_root, block, inputs, outputs, input_blocks, output_blocks, sends, receives }
+    }
+
+    /// The blocks of a scatter that go to a node and to everyone below it.
+    fn blocks_below(&self, tree: u32, node: NodeId) -> Arc<[u32]> {
+        let below = self.subtrees[tree as usize].below(node);
+        let mut blocks: Vec<u32> = below.iter().map(|node| self.host_index[node.index()]).collect();
+        blocks.sort_unstable();
+        blocks.into()
     }
 
     fn slots(
@@ -225,13 +297,18 @@ impl Programs {
             .map(|(at, input)| (input.tree, at as u32))
             .collect();
         let tree_of = |segment: u32| self.segments.tree_of(u64::from(segment)) as u32;
+        let joins = |at: usize| {
+            let pair = |at: usize| (period.slots[at].from, period.slots[at].to);
+            at > 0 && pair(at - 1) == pair(at)
+        };
         let sends = sending
             .iter()
-            .map(|&at| period.slots[at as usize])
-            .map(|slot| SlotSend {
+            .map(|&at| (period.slots[at as usize], joins(at as usize)))
+            .map(|(slot, joins)| SlotSend {
                 segment: slot.segment,
                 lag: slot.lag,
                 out: out_of[&(tree_of(slot.segment), slot.to)],
+                joins,
             })
             .collect();
         let receives = receiving

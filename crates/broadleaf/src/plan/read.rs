@@ -30,6 +30,7 @@ impl Names {
 
 struct RawTree {
     share: f64,
+    root: Option<NodeId>,
     edges: Vec<(NodeId, NodeId)>,
     via: Vec<(NodeId, Vec<NodeId>)>,
 }
@@ -59,7 +60,16 @@ impl Plan {
             }
         };
         let mut names = Names::default();
-        let root = names.read(&document.required("root")?)?;
+        let root = match (collective, document.optional("root")?) {
+            (_, Some(place)) => names.read(&place)?,
+            (Collective::Allgather, None) => {
+                let trees = document.required("trees")?;
+                let first = trees.items()?.next();
+                let first = first.ok_or_else(|| trees.fault("no trees", "give each host one"))?;
+                names.read(&first.required("root")?)?
+            }
+            (_, None) => names.read(&document.required("root")?)?,
+        };
         let message_bytes = document.required("message_bytes")?.whole()?;
         let place = document.required("segment_bytes")?;
         let segment_bytes = place.whole()?;
@@ -106,6 +116,9 @@ impl Plan {
                 tree.via.into_iter().for_each(|(node, relays)| {
                     builder.via(node, relays);
                 });
+                if let Some(root) = tree.root {
+                    builder = builder.root(root);
+                }
                 builder.build()
             })
             .collect();
@@ -144,7 +157,8 @@ fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {
             via.push((node, relays.items()?.map(|relay| names.read(&relay)).collect::<Result<_, _>>()?));
         }
     }
-    Ok(RawTree { share, edges, via })
+    let root = place.optional("root")?.map(|field| names.read(&field)).transpose()?;
+    Ok(RawTree { share, root, edges, via })
 }
 
 fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {

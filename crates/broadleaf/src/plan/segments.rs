@@ -2,35 +2,46 @@
 
 /// The tree of every segment of a plan.
 ///
-/// Without a period, k segments are dealt: counts by largest remainder, interleaved by smooth weighted
-/// round-robin, ties to the lower tree. With a period, the slots say which tree each position of the
-/// period takes. Every reader of a plan recomputes this.
+/// A broadcast moves one block of k segments; a scatter or an all-gather moves one block for each host. Segment
+/// ids count all blocks' first segments, then all second ones: segment i of block b has id i·B + b, so for a
+/// broadcast the id is simply i.
+///
+/// Without a period, a block's segments are dealt to its trees: counts by largest remainder, interleaved by
+/// smooth weighted round-robin, ties to the lower tree. With a period, the slots say which tree each position of
+/// the period takes. Every reader of a plan recomputes this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
+    blocks: u32,
+    /// Ids in all.
     count: u64,
     deal: Deal,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Deal {
-    OneTree,
+    /// All blocks' segments go the same ways.
+    Alike(Ways),
+    /// Block b has ways of its own over the trees `trees[b]`; `block_of[tree]` says whose a tree is.
+    ByBlock { ways: Vec<Ways>, trees: Vec<Vec<u32>>, block_of: Vec<u32> },
+    /// `tree_of[id mod W]`, and the rising positions of each tree.
+    Periodic { tree_of: Vec<u32>, of_tree: Vec<Vec<u32>> },
+}
+
+/// How one block's segments are dealt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ways {
+    OneTree(u64),
     /// `tree_of[segment]`, and the rising segments of each tree.
     Listed {
         tree_of: Vec<u32>,
         of_tree: Vec<Vec<u32>>,
     },
-    /// `tree_of[segment mod W]`, and the rising positions of each tree.
-    Periodic {
-        tree_of: Vec<u32>,
-        of_tree: Vec<Vec<u32>>,
-    },
 }
 
-impl Segments {
-    /// `shares` sum to 1; `count` < 2³² where there are several trees.
-    pub fn deal(count: u64, shares: &[f64]) -> Segments {
+impl Ways {
+    fn deal(count: u64, shares: &[f64]) -> Ways {
         if shares.len() <= 1 {
-            return Segments { count, deal: Deal::OneTree };
+            return Ways::OneTree(count);
         }
         let quotas = largest_remainder(count, shares);
         let mut tree_of = Vec::with_capacity(count as usize);
@@ -48,36 +59,92 @@ impl Segments {
             tree_of.push(chosen as u32);
         }
         let of_tree = lists(&tree_of, shares.len());
-        Segments { count, deal: Deal::Listed { tree_of, of_tree } }
+        Ways::Listed { tree_of, of_tree }
     }
 
-    /// `tree_of[j]` is the tree of position j of the period.
-    pub fn periodic(count: u64, tree_of: Vec<u32>, trees: usize) -> Segments {
-        if trees <= 1 {
-            return Segments { count, deal: Deal::OneTree };
+    fn tree_of(&self, segment: u64) -> usize {
+        match self {
+            Ways::OneTree(_) => 0,
+            Ways::Listed { tree_of, .. } => tree_of[segment as usize] as usize,
         }
-        let of_tree = lists(&tree_of, trees);
-        Segments { count, deal: Deal::Periodic { tree_of, of_tree } }
     }
 
-    /// k, the number of segments.
+    fn in_tree(&self, tree: usize) -> u64 {
+        match self {
+            Ways::OneTree(count) => *count,
+            Ways::Listed { of_tree, .. } => of_tree[tree].len() as u64,
+        }
+    }
+
+    fn nth(&self, tree: usize, index: u64) -> u64 {
+        match self {
+            Ways::OneTree(_) => index,
+            Ways::Listed { of_tree, .. } => u64::from(of_tree[tree][index as usize]),
+        }
+    }
+}
+
+impl Segments {
+    /// `count` segments of one block, or of each of `blocks` alike; `shares` sum to 1; `count` < 2³² where there
+    /// are several trees.
+    pub fn deal(count: u64, blocks: u32, shares: &[f64]) -> Segments {
+        Segments { blocks, count: count * u64::from(blocks), deal: Deal::Alike(Ways::deal(count, shares)) }
+    }
+
+    /// `count` segments of each block over its own trees: tree t belongs to block `block_of[t]`.
+    pub fn deal_by_block(count: u64, blocks: u32, shares: &[f64], block_of: Vec<u32>) -> Segments {
+        let mut trees = vec![Vec::new(); blocks as usize];
+        for (tree, &block) in block_of.iter().enumerate() {
+            trees[block as usize].push(tree as u32);
+        }
+        let of_block = |trees: &Vec<u32>| trees.iter().map(|&tree| shares[tree as usize]).collect::<Vec<_>>();
+        let ways = trees.iter().map(|trees| Ways::deal(count, &of_block(trees))).collect();
+        Segments { blocks, count: count * u64::from(blocks), deal: Deal::ByBlock { ways, trees, block_of } }
+    }
+
+    /// `tree_of[j]` is the tree of position j of the period; `count` segments in each of `blocks`.
+    pub fn periodic(count: u64, blocks: u32, tree_of: Vec<u32>, trees: usize) -> Segments {
+        let of_tree = lists(&tree_of, trees);
+        Segments { blocks, count: count * u64::from(blocks), deal: Deal::Periodic { tree_of, of_tree } }
+    }
+
+    /// How many segments there are, of all blocks.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    pub fn tree_of(&self, segment: u64) -> usize {
+    /// How many blocks there are: one for a broadcast, else one for each host.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// `(block, segment in the block)` of a segment id.
+    pub fn split(&self, id: u64) -> (u32, u64) {
+        if self.blocks == 1 {
+            return (0, id);
+        }
+        ((id % u64::from(self.blocks)) as u32, id / u64::from(self.blocks))
+    }
+
+    pub fn tree_of(&self, id: u64) -> usize {
+        let (block, segment) = self.split(id);
         match &self.deal {
-            Deal::OneTree => 0,
-            Deal::Listed { tree_of, .. } => tree_of[segment as usize] as usize,
-            Deal::Periodic { tree_of, .. } => tree_of[(segment % tree_of.len() as u64) as usize] as usize,
+            Deal::Alike(ways) => ways.tree_of(segment),
+            Deal::ByBlock { ways, trees, .. } => {
+                trees[block as usize][ways[block as usize].tree_of(segment)] as usize
+            }
+            Deal::Periodic { tree_of, .. } => tree_of[(id % tree_of.len() as u64) as usize] as usize,
         }
     }
 
-    /// How many segments a tree carries.
+    /// How many segments each edge of a tree carries, where it carries all of the tree's.
     pub fn in_tree(&self, tree: usize) -> u64 {
         match &self.deal {
-            Deal::OneTree => self.count,
-            Deal::Listed { of_tree, .. } => of_tree[tree].len() as u64,
+            Deal::Alike(ways) => ways.in_tree(tree),
+            Deal::ByBlock { ways, trees, block_of } => {
+                let block = block_of[tree] as usize;
+                ways[block].in_tree(place_in(&trees[block], tree))
+            }
             Deal::Periodic { tree_of, of_tree } => {
                 let positions = &of_tree[tree];
                 let (whole, rest) = (self.count / tree_of.len() as u64, self.count % tree_of.len() as u64);
@@ -87,11 +154,15 @@ impl Segments {
         }
     }
 
-    /// The `index`-th segment of a tree.
+    /// The id of the `index`-th segment of a tree, where an edge carries all of the tree's.
     pub fn nth(&self, tree: usize, index: u64) -> u64 {
         match &self.deal {
-            Deal::OneTree => index,
-            Deal::Listed { of_tree, .. } => u64::from(of_tree[tree][index as usize]),
+            Deal::Alike(ways) => ways.nth(tree, index),
+            Deal::ByBlock { ways, trees, block_of } => {
+                let block = block_of[tree] as usize;
+                let segment = ways[block].nth(place_in(&trees[block], tree), index);
+                segment * u64::from(self.blocks) + block as u64
+            }
             Deal::Periodic { tree_of, of_tree } => {
                 let positions = &of_tree[tree];
                 let each = positions.len() as u64;
@@ -99,6 +170,18 @@ impl Segments {
             }
         }
     }
+
+    /// The id of the `index`-th segment of an edge that carries only some blocks (a scatter's): all their first
+    /// segments, then all second ones.
+    pub fn nth_of(&self, tree: usize, blocks: &[u32], index: u64) -> u64 {
+        let each = blocks.len() as u64;
+        let segment = self.nth(tree, index / each);
+        segment * u64::from(self.blocks) + u64::from(blocks[(index % each) as usize])
+    }
+}
+
+fn place_in(trees: &[u32], tree: usize) -> usize {
+    trees.binary_search(&(tree as u32)).expect("a tree of its block")
 }
 
 fn lists(tree_of: &[u32], trees: usize) -> Vec<Vec<u32>> {
@@ -137,7 +220,7 @@ mod tests {
     use super::*;
 
     fn order(count: u64, shares: &[f64]) -> Vec<usize> {
-        let segments = Segments::deal(count, shares);
+        let segments = Segments::deal(count, 1, shares);
         (0..count).map(|segment| segments.tree_of(segment)).collect()
     }
 
@@ -159,7 +242,7 @@ mod tests {
 
     #[test]
     fn lists_and_trees_agree() {
-        let segments = Segments::deal(101, &[0.5, 0.3, 0.2]);
+        let segments = Segments::deal(101, 1, &[0.5, 0.3, 0.2]);
         let total: u64 = (0..3).map(|tree| segments.in_tree(tree)).sum();
         assert_eq!(total, 101);
         for tree in 0..3 {
@@ -167,12 +250,12 @@ mod tests {
                 assert_eq!(segments.tree_of(segments.nth(tree, index)), tree);
             }
         }
-        assert_eq!(Segments::deal(5, &[1.0]).nth(0, 3), 3);
+        assert_eq!(Segments::deal(5, 1, &[1.0]).nth(0, 3), 3);
     }
 
     #[test]
     fn periods_repeat_their_positions() {
-        let segments = Segments::periodic(11, vec![0, 1, 0, 2], 3);
+        let segments = Segments::periodic(11, 1, vec![0, 1, 0, 2], 3);
         for tree in 0..3 {
             let brute: Vec<u64> = (0..11).filter(|&segment| segments.tree_of(segment) == tree).collect();
             assert_eq!(segments.in_tree(tree), brute.len() as u64);
@@ -180,5 +263,19 @@ mod tests {
                 assert_eq!(segments.nth(tree, index as u64), segment);
             }
         }
+    }
+    #[test]
+    fn blocks_take_turns() {
+        // Three blocks of two segments; blocks 0 and 2 have one tree each, block 1 has two.
+        let segments = Segments::deal_by_block(2, 3, &[1.0, 0.5, 0.5, 1.0], vec![0, 1, 1, 2]);
+        let trees: Vec<usize> = (0..segments.count()).map(|id| segments.tree_of(id)).collect();
+        assert_eq!(trees, [0, 1, 3, 0, 2, 3]);
+        assert_eq!((segments.in_tree(0), segments.in_tree(2)), (2, 1));
+        assert_eq!((segments.nth(0, 1), segments.nth(2, 0), segments.nth(3, 1)), (3, 4, 5));
+        assert_eq!(segments.split(4), (1, 1));
+        // A scatter's edge towards the owners of blocks 1 and 2.
+        let scatter = Segments::deal(2, 3, &[1.0]);
+        let ids: Vec<u64> = (0..4).map(|index| scatter.nth_of(0, &[1, 2], index)).collect();
+        assert_eq!(ids, [1, 2, 4, 5]);
     }
 }

@@ -1,11 +1,12 @@
 //! The steady-state throughput of a plan: what its busiest resource allows.
 
-use super::{Plan, PlanError};
+use super::subtrees::Subtrees;
+use super::{Collective, Plan, PlanError};
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
-/// Bytes/s that a valid plan moves to every node once its pipeline is full, if no resource ever waits.
+/// Bytes/s of the message (of one block, for a scatter or an all-gather) that a valid plan moves once its pipeline is full, if no resource ever waits.
 ///
 /// Each segment of tree t holds every resource for the windows of t's edges; the trees carry their shares,
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'
@@ -15,7 +16,9 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let bytes = plan.segment_bytes.min(plan.message_bytes.max(1));
     let mut busy_s: HashMap<Resource, f64> = HashMap::new();
     for tree in &plan.trees {
+        let below = (plan.collective == Collective::Scatter).then(|| Subtrees::new(tree, plan.root));
         for (parent, child) in tree.edges() {
+            let blocks = below.as_ref().map_or(1.0, |below| below.below(child).len() as f64);
             let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
             let mut path: Vec<NodeId> = vec![parent];
             path.extend_from_slice(relays);
@@ -27,7 +30,7 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
                 })?;
                 let hop = Hop { from: pair[0], to: pair[1], class };
                 for window in occupation(platform, hop, bytes).windows {
-                    *busy_s.entry(window.resource).or_default() += tree.share * window.duration_s;
+                    *busy_s.entry(window.resource).or_default() += tree.share * blocks * window.duration_s;
                 }
             }
         }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 pub struct Tree {
     /// The part of the segments this tree carries, 0 < share ≤ 1.
     pub share: f64,
+    /// The tree's own root (all-gather); absent, the plan's.
+    pub root: Option<NodeId>,
     /// `children[first[u] .. first[u + 1]]` are the children of node u in serving order.
     first: Vec<u32>,
     children: Vec<NodeId>,
@@ -72,6 +74,7 @@ impl Tree {
             builder.add(moved(parent), moved(child));
         }
         let mut tree = builder.share(self.share).build();
+        tree.root = self.root.map(moved);
         tree.via = self
             .via
             .iter()
@@ -86,17 +89,24 @@ impl Tree {
 pub struct TreeBuilder {
     node_count: usize,
     share: f64,
+    root: Option<NodeId>,
     edges: Vec<(NodeId, NodeId)>,
     via: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
 impl TreeBuilder {
     pub fn new(node_count: usize) -> Self {
-        TreeBuilder { node_count, share: 1.0, edges: Vec::new(), via: BTreeMap::new() }
+        TreeBuilder { node_count, share: 1.0, root: None, edges: Vec::new(), via: BTreeMap::new() }
     }
 
     pub fn share(mut self, share: f64) -> Self {
         self.share = share;
+        self
+    }
+
+    /// Gives the tree a root of its own.
+    pub fn root(mut self, root: NodeId) -> Self {
+        self.root = Some(root);
         self
     }
 
@@ -129,6 +139,6 @@ impl TreeBuilder {
             children[*slot as usize] = child;
             *slot += 1;
         }
-        Tree { share: self.share, first, children, via: self.via }
+        Tree { share: self.share, root: self.root, first, children, via: self.via }
     }
 }

@@ -60,6 +60,9 @@ impl Plan {
             .collect();
         let mut entry = Map::new();
         entry.insert("share".into(), json!(tree.share));
+        if let Some(root) = tree.root {
+            entry.insert("root".into(), json!(self.id(root)));
+        }
         entry.insert("children".into(), Value::Object(children));
         if !tree.via.is_empty() {
             let via: Map<String, Value> = tree

@@ -56,12 +56,16 @@ impl Planner for RoundRobin {
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
         let hosts = instance.receivers().count() + 1;
         if hosts > MOST_HOSTS {
-            return Err(Unsupported(format!("{hosts} hosts; the tournament is written out for {MOST_HOSTS} at most")));
+            return Err(Unsupported(format!(
+                "{hosts} hosts; the tournament is written out for {MOST_HOSTS} at most"
+            )));
         }
         let receivers = hosts as u64 - 1;
         if instance.message_bytes < receivers {
             let bytes = instance.message_bytes;
-            return Err(Unsupported(format!("{bytes} bytes cannot give each of {receivers} nodes a message")));
+            return Err(Unsupported(format!(
+                "{bytes} bytes cannot give each of {receivers} nodes a message"
+            )));
         }
         Ok(())
     }

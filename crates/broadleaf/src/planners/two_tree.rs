@@ -36,7 +36,8 @@ pub struct TwoTree;
 static CARD: Card = Card {
     name: "two-tree",
     summary: "two binary trees with half of the segments each; the leaves of one are inner in the other",
-    reference: "Sanders, Speck and Träff, Two-tree algorithms for full bandwidth broadcast, reduction and scan",
+    reference:
+        "Sanders, Speck and Träff, Two-tree algorithms for full bandwidth broadcast, reduction and scan",
     objective: "throughput with logarithmic start-up on homogeneous clusters",
     guarantee: "m/b + O(log n) segments on homogeneous one-port networks",
     complexity: "O(n)",
@@ -69,8 +70,9 @@ impl Planner for TwoTree {
         let colours = colour(&parents);
         let steps = [first_steps(&parents[0], &colours[0]), first_steps(&parents[1], &colours[1])];
         let both = steps.iter().enumerate();
-        let mut edges: Vec<(usize, usize, usize)> =
-            both.flat_map(|(tree, step)| (1..=receivers).map(move |child| (step[child] % 2, tree, child))).collect();
+        let mut edges: Vec<(usize, usize, usize)> = both
+            .flat_map(|(tree, step)| (1..=receivers).map(move |child| (step[child] % 2, tree, child)))
+            .collect();
         edges.sort_unstable();
         let mut builders = [(); 2].map(|_| TreeBuilder::new(instance.platform.node_count()).share(0.5));
         let mut slots = Vec::with_capacity(edges.len());
@@ -170,7 +172,8 @@ fn first_steps(parents: &Parents, colours: &[usize]) -> Vec<usize> {
     let mut steps: Vec<Option<usize>> = vec![None; parents.len()];
     for host in 1..parents.len() {
         let mut path = vec![host];
-        while let Some(&top) = path.last().filter(|&&top| parents[top] != 0 && steps[parents[top]].is_none()) {
+        while let Some(&top) = path.last().filter(|&&top| parents[top] != 0 && steps[parents[top]].is_none())
+        {
             path.push(parents[top]);
         }
         for node in path.into_iter().rev() {
@@ -192,12 +195,16 @@ mod tests {
     fn inner_in_at_most_one_tree_and_two_colours_suffice() {
         for last in 2..200 {
             let parents = [in_order_tree(last), second_tree(last)];
-            let inner = |tree: usize| parents[tree][1..].iter().copied().filter(|&p| p != 0).collect::<HashSet<_>>();
+            let inner =
+                |tree: usize| parents[tree][1..].iter().copied().filter(|&p| p != 0).collect::<HashSet<_>>();
             assert!(inner(0).is_disjoint(&inner(1)), "p = {last}");
             let colours = colour(&parents);
             let mut sent = HashSet::new();
             for child in 1..=last {
-                assert_ne!(colours[0][child], colours[1][child], "host {child} of {last} receives once a colour");
+                assert_ne!(
+                    colours[0][child], colours[1][child],
+                    "host {child} of {last} receives once a colour"
+                );
                 for tree in 0..2 {
                     assert!(sent.insert((parents[tree][child], colours[tree][child])), "p = {last}");
                 }
@@ -221,7 +228,11 @@ mod tests {
             let instance = Instance::new(&platform, NodeId(0), 400).unwrap().segmented(1);
             let trace = simulate(&platform, &TwoTree.plan(&instance).unwrap(), false).unwrap();
             let levels = usize::BITS - nodes.leading_zeros();
-            assert!(trace.makespan_s <= 400.0 + 2.0 * f64::from(levels) + 2.0, "{nodes}: {}", trace.makespan_s);
+            assert!(
+                trace.makespan_s <= 400.0 + 2.0 * f64::from(levels) + 2.0,
+                "{nodes}: {}",
+                trace.makespan_s
+            );
         }
     }
 }

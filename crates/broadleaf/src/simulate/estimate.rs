@@ -5,7 +5,7 @@ use crate::plan::{Plan, PlanError, Programs};
 use crate::platform::Platform;
 use std::sync::Arc;
 
-/// Segments simulated in full before the rest is extrapolated.
+/// Segments of the longer of the two simulations, at least.
 const FULL_SEGMENTS: u64 = 128;
 
 /// The simulated makespan of a valid plan, seconds; for a message of many segments, simulated at two
@@ -14,13 +14,19 @@ const FULL_SEGMENTS: u64 = 128;
 /// A pipeline settles after about as many segments as it is deep; both lengths lie beyond that, and are
 /// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase.
 pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    estimate_from(platform, plan, FULL_SEGMENTS)
+}
+
+/// [`estimate`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker
+/// and the rougher.
+pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<f64, PlanError> {
     let count = plan.segment_count();
-    let depth = plan.trees.iter().map(|tree| tree.depth(plan.root)).max().unwrap_or(0) as u64;
+    let depth = plan.trees.iter().map(|tree| tree.depth(plan.root_of(tree))).max().unwrap_or(0) as u64;
     let cycle = match &plan.period {
         Some(period) => u64::from(period.segments),
         None => plan.trees.len() as u64,
     };
-    let short = (FULL_SEGMENTS / 2).max(2 * depth.min(FULL_SEGMENTS)).next_multiple_of(cycle.max(1));
+    let short = (segments / 2).max(2 * depth.min(segments)).next_multiple_of(cycle.max(1));
     if count <= 2 * short + cycle {
         return makespan(platform, plan.clone());
     }

@@ -10,7 +10,7 @@ mod estimate;
 mod network;
 mod trace;
 
-pub use estimate::estimate;
+pub use estimate::{estimate, estimate_from};
 pub use trace::{Trace, Transfer};
 
 use crate::plan::{check, Plan, PlanError, Programs};

@@ -4,7 +4,7 @@ use super::calendar::{same_until, Calendar};
 use super::trace::{Trace, Transfer};
 use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
 use crate::model::{occupation, Occupation, Resource};
-use crate::plan::{PlanError, Programs};
+use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{Hop, LocalStart, NodeId, Platform, PortModel};
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -164,7 +164,7 @@ impl<'a> Network<'a> {
     }
 
     pub fn run(mut self) -> Result<Trace, PlanError> {
-        let mut dirty: Vec<NodeId> = vec![self.programs.plan().root];
+        let mut dirty: Vec<NodeId> = self.platform.nodes().collect();
         let mut now_s = 0.0;
         // Hops that continue from a switch, with the switch as their sender.
         let mut onward: Vec<(NodeId, u32)> = Vec::new();
@@ -222,7 +222,10 @@ impl<'a> Network<'a> {
         };
         let plan = self.programs.plan();
         let bytes = match message.kind {
-            Kind::Data => message.items().map(|item| plan.segment_range(item.segment).1).sum(),
+            Kind::Data => {
+                let segments = self.programs.segments();
+                message.items().map(|item| plan.segment_range(segments.split(item.segment).1).1).sum()
+            }
             Kind::Request | Kind::Ready => CONTROL_BYTES,
         };
         let flight = Flight { from, message, bytes, way, hop: 0 };
@@ -418,10 +421,15 @@ impl<'a> Network<'a> {
         let Flight { from, message, .. } = self.flights[index as usize].take().expect("a live flight");
         self.free_flights.push(index);
         let to = message.to;
+        let segments = self.programs.segments();
+        let is_scatter = self.programs.plan().collective == Collective::Scatter;
         let executor = &mut self.executors[to.index()];
+        let own_block = executor.program().block;
         let mut land = |item: Item| {
             executor.handle_received(from, message.kind, item.tag, item.segment);
-            if message.kind == Kind::Data && item.target == to {
+            // A scatter's relayed blocks pass through members of the tree, who do not wait for them.
+            let is_needed = !is_scatter || segments.split(item.segment).0 == own_block;
+            if message.kind == Kind::Data && item.target == to && is_needed {
                 let finish = &mut self.finish_s[to.index()];
                 *finish = finish.max(at_s);
             }
