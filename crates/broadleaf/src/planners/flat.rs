@@ -28,7 +28,8 @@ pub struct Flat;
 static CARD: Card = Card {
     name: "flat",
     summary: "the root sends to every node itself, in id order",
-    reference: "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
+    reference:
+        "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "makespan of very few nodes",
     guarantee: "none",
     complexity: "O(n)",

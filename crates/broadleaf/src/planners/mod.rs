@@ -3,14 +3,25 @@
 //! Adding a planner is one new file with a [`Card`] and one line in [`PLANNERS`]; the command line,
 //! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
 
+mod best;
+mod binary;
+mod binomial;
+mod chain;
 mod flat;
+mod groups;
+mod magpie;
+mod make;
+mod mpich_g2;
 mod round_robin;
+mod segment_search;
 mod two_tree;
+mod van_de_geijn;
 
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
+pub use make::{make, Effort, Outcome, PassedOver, SegmentChoice, Tried};
 pub use round_robin::RoundRobin;
 pub use two_tree::TwoTree;
 
@@ -82,6 +93,14 @@ impl<'a> Instance<'a> {
         let root = self.root;
         self.platform.hosts().filter(move |&host| host != root)
     }
+
+    /// All hosts by index relative to the root, wrapping: place r holds host (r + root) mod n, as in MPI.
+    pub fn hosts_from_root(&self) -> Vec<NodeId> {
+        let mut hosts: Vec<NodeId> = self.platform.hosts().collect();
+        let at = hosts.partition_point(|&host| host < self.root);
+        hosts.rotate_left(at);
+        hosts
+    }
 }
 
 impl Instance<'_> {
@@ -118,10 +137,26 @@ pub trait Planner: Sync {
     fn is_segmentable(&self) -> bool {
         true
     }
+
+    /// Whether a plan takes no more than about a millisecond, so that it may be made inside a program's
+    /// first broadcast; the others wait until there is time.
+    fn is_quick(&self, _instance: &Instance) -> bool {
+        true
+    }
 }
 
-/// All planners, in the order they are shown.
-pub static PLANNERS: &[&dyn Planner] = &[&flat::Flat, &RoundRobin, &TwoTree];
+/// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.
+pub static PLANNERS: &[&dyn Planner] = &[
+    &flat::Flat,
+    &chain::Chain,
+    &binary::Binary,
+    &binomial::Binomial,
+    &van_de_geijn::VanDeGeijn,
+    &RoundRobin,
+    &TwoTree,
+    &magpie::Magpie,
+    &mpich_g2::MpichG2,
+];
 
 /// The planner of that name.
 pub fn find(name: &str) -> Result<&'static dyn Planner, PlanError> {

@@ -1,0 +1,137 @@
+//! The one entry to planning that the command line, Python and the MPI runtime call.
+
+use super::segment_search::{search, Tuned};
+use super::{best, find, Instance, Planner};
+use crate::optimum::makespan_bound_s;
+use crate::plan::{throughput, Plan, PlanError, Predicted};
+use crate::simulate::{estimate, simulate};
+use std::time::Instant;
+
+/// Which segment size a plan gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SegmentChoice {
+    /// Searched for the least predicted makespan.
+    #[default]
+    Auto,
+    /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep theirs.
+    Bytes(u64),
+}
+
+/// How much work planning may do, apart from [`Instance::time_limit`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// Every planner that supports the instance, fine segment search, the final plans simulated in full.
+    #[default]
+    Thorough,
+    /// At most about 100 ms for 100 nodes: the quick planners, few segment sizes, short simulations. The
+    /// work is counted, not timed, so the same instance always gives the same plan.
+    Quick,
+}
+
+/// A planner's plan with its best segment size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    pub name: &'static str,
+    pub segment_bytes: u64,
+    /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
+    pub makespan_s: f64,
+    pub is_simulated: bool,
+    /// Steady state, bytes/s; infinite where nothing limits.
+    pub throughput_bytes_per_s: f64,
+}
+
+/// A planner that was not tried, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    pub name: &'static str,
+    pub reason: String,
+}
+
+/// A plan with its predictions filled in, and how it came about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    pub plan: Plan,
+    /// What was tried, in the order of [`PLANNERS`](super::PLANNERS).
+    pub tried: Vec<Tried>,
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
+///
+/// Sets every field of [`Predicted`] that is known. Fails for an unknown name, and for a planner that does
+/// not support the instance.
+pub fn make(
+    instance: &Instance,
+    planner: &str,
+    segment: SegmentChoice,
+    effort: Effort,
+) -> Result<Outcome, PlanError> {
+    let deadline = instance.time_limit.map(|limit| Instant::now() + limit);
+    if planner == best::NAME {
+        return best::plan(instance, segment, effort, deadline);
+    }
+    let planner = find(planner)?;
+    planner.supports(instance).map_err(|unsupported| PlanError::Unsupported {
+        planner: planner.card().name.to_string(),
+        reason: unsupported.to_string(),
+    })?;
+    let tuned = tune(instance, planner, segment, effort, deadline)?;
+    let (plan, tried) = finish(instance, planner, tuned, effort)?;
+    let plan = with_bounds(instance, plan);
+    Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
+}
+
+/// The planner's plan with the segment size that was asked for.
+pub(super) fn tune(
+    instance: &Instance,
+    planner: &dyn Planner,
+    segment: SegmentChoice,
+    effort: Effort,
+    deadline: Option<Instant>,
+) -> Result<Tuned, PlanError> {
+    match segment {
+        SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline),
+        SegmentChoice::Auto => fixed(instance, planner),
+        SegmentChoice::Bytes(0) => {
+            Err(PlanError::BadRequest("a segment of 0 bytes; give at least 1 byte, or auto".to_string()))
+        }
+        SegmentChoice::Bytes(bytes) => fixed(&instance.segmented(bytes), planner),
+    }
+}
+
+fn fixed(instance: &Instance, planner: &dyn Planner) -> Result<Tuned, PlanError> {
+    let plan = planner.plan(instance)?;
+    let makespan_s = estimate(instance.platform, &plan)?;
+    Ok(Tuned { plan, makespan_s })
+}
+
+/// Most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
+const FULL_TRANSFERS: u64 = 1_000_000;
+
+/// Fills in what the plan itself predicts.
+pub(super) fn finish(
+    instance: &Instance,
+    planner: &dyn Planner,
+    tuned: Tuned,
+    effort: Effort,
+) -> Result<(Plan, Tried), PlanError> {
+    let Tuned { mut plan, mut makespan_s } = tuned;
+    let transfers = plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
+    let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;
+    if is_simulated {
+        makespan_s = simulate(instance.platform, &plan, false)?.makespan_s;
+    }
+    let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
+    let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
+    plan.predicted =
+        Predicted { makespan_s: Some(makespan_s), throughput_bytes_per_s: finite, ..Predicted::default() };
+    let name = planner.card().name;
+    let segment_bytes = plan.segment_bytes;
+    Ok((plan, Tried { name, segment_bytes, makespan_s, is_simulated, throughput_bytes_per_s }))
+}
+
+/// Fills in what no plan can beat.
+pub(super) fn with_bounds(instance: &Instance, mut plan: Plan) -> Plan {
+    plan.predicted.bound_s = Some(makespan_bound_s(instance.platform, instance.root, instance.message_bytes));
+    plan
+}

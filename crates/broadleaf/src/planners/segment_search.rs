@@ -1,0 +1,194 @@
+//! The segment size of the least predicted makespan.
+//!
+//! Small segments fill a pipeline early and pay every start-up, large ones the other way round: on a pipeline
+//! of depth d with T(s) = a + b·s the makespan is about (d + m/s)·(a + b·s), whose minimum is flat. So the
+//! search brackets over segment counts 1, 2, 4 … and then halves the step around the best. Counts rather
+//! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
+
+use super::{Effort, Instance, Planner};
+use crate::plan::{throughput, Plan, PlanError};
+use crate::platform::Platform;
+use crate::simulate::{estimate, estimate_from};
+use std::time::Instant;
+
+/// Handling a message costs an end system about this long, whatever the platform says: segments that the
+/// fastest link moves in less are not tried.
+const HANDLING_S: f64 = 1e-6;
+/// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
+const MOST_SEGMENTS: u64 = 16_384;
+/// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
+/// pipeline's is missed by less than 0.1 %.
+const HALVINGS: u32 = 4;
+/// Counts of the bracket around which the search is refined: more than one, for gap tables with steps.
+const REFINED: usize = 2;
+/// A bracket's second minimum further from the best than this part is not refined.
+const WORTH_REFINING: f64 = 1.1;
+
+/// A plan and its predicted makespan, seconds.
+#[derive(Clone, Debug)]
+pub(super) struct Tuned {
+    pub plan: Plan,
+    pub makespan_s: f64,
+}
+
+/// Searches the segment size of a segmentable planner.
+///
+/// Stops early, with the best so far, when `deadline` passes.
+pub(super) fn search(
+    instance: &Instance,
+    planner: &dyn Planner,
+    effort: Effort,
+    deadline: Option<Instant>,
+) -> Result<Tuned, PlanError> {
+    match effort {
+        Effort::Thorough => thorough(instance, planner, deadline),
+        Effort::Quick => quick(instance, planner),
+    }
+}
+
+/// The segment counts worth trying: 1, 2, 4 … and the most.
+fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
+    let most = most_segments(instance.platform, instance.message_bytes);
+    let mut counts: Vec<u64> = std::iter::successors(Some(1u64), |count| count.checked_mul(factor))
+        .take_while(|&count| count < most)
+        .collect();
+    counts.push(most);
+    counts
+}
+
+fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
+    let moved = |bytes: u64| {
+        let classes = platform.classes().iter();
+        classes.map(|class| class.time.seconds(bytes)).fold(f64::INFINITY, f64::min)
+    };
+    // The fewest bytes that keep even the fastest link busy for as long as handling them takes.
+    let mut smallest = 1;
+    while smallest < message_bytes && moved(smallest) < HANDLING_S {
+        smallest *= 2;
+    }
+    (message_bytes / smallest).clamp(1, MOST_SEGMENTS)
+}
+
+struct Search<'a> {
+    instance: &'a Instance<'a>,
+    planner: &'a dyn Planner,
+    deadline: Option<Instant>,
+    best: Option<Tuned>,
+    /// (count, makespan or a bound that exceeded the best then), by count.
+    seen: Vec<(u64, f64)>,
+}
+
+impl Search<'_> {
+    fn out_of_time(&self) -> bool {
+        self.best.is_some() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The predicted makespan with `count` segments, seconds.
+    fn try_count(&mut self, count: u64) -> Result<f64, PlanError> {
+        let at = match self.seen.binary_search_by_key(&count, |&(seen, _)| seen) {
+            Ok(at) => return Ok(self.seen[at].1),
+            Err(at) => at,
+        };
+        let bytes = self.instance.message_bytes.div_ceil(count);
+        let plan = self.planner.plan(&self.instance.segmented(bytes))?;
+        let least_s = steady_s(self.instance.platform, &plan)?;
+        let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
+        // The busiest resource alone takes longer than the best plan: no need to simulate.
+        let makespan_s = if least_s > best_s { least_s } else { estimate(self.instance.platform, &plan)? };
+        self.seen.insert(at, (count, makespan_s));
+        if makespan_s < best_s {
+            self.best = Some(Tuned { plan, makespan_s });
+        }
+        Ok(makespan_s)
+    }
+
+    /// Halves the step around `count` until it is fine.
+    fn refine(&mut self, count: u64) -> Result<(), PlanError> {
+        let most = most_segments(self.instance.platform, self.instance.message_bytes);
+        let mut centre = count;
+        let mut centre_s = self.try_count(centre)?;
+        for halving in 1..=HALVINGS {
+            let step = 2f64.powf(0.5f64.powi(halving as i32));
+            let around = [(centre as f64 / step).round() as u64, (centre as f64 * step).round() as u64];
+            for next in around {
+                if self.out_of_time() {
+                    return Ok(());
+                }
+                let next = next.clamp(1, most);
+                let next_s = self.try_count(next)?;
+                if next_s < centre_s {
+                    (centre, centre_s) = (next, next_s);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is left of the makespan when nothing ever waits: all but the last segment through the busiest
+/// resource, seconds.
+fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
+}
+
+fn thorough(
+    instance: &Instance,
+    planner: &dyn Planner,
+    deadline: Option<Instant>,
+) -> Result<Tuned, PlanError> {
+    let mut search = Search { instance, planner, deadline, best: None, seen: Vec::new() };
+    let mut bracket_s = Vec::new();
+    for count in bracket(instance, 2) {
+        if search.out_of_time() {
+            break;
+        }
+        bracket_s.push((count, search.try_count(count)?));
+    }
+    for (count, _) in minima(&bracket_s) {
+        search.refine(count)?;
+    }
+    Ok(search.best.expect("one segment is always tried"))
+}
+
+/// The bracket's local minima that are worth refining, best first.
+fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let at = |index: usize| bracket_s.get(index).map_or(f64::INFINITY, |&(_, makespan_s)| makespan_s);
+    let mut minima: Vec<(u64, f64)> = (0..bracket_s.len())
+        .filter(|&index| at(index) <= at(index.wrapping_sub(1)) && at(index) < at(index + 1))
+        .map(|index| bracket_s[index])
+        .collect();
+    minima.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let best_s = minima.first().map_or(0.0, |&(_, makespan_s)| makespan_s);
+    minima.retain(|&(_, makespan_s)| makespan_s <= best_s * WORTH_REFINING);
+    minima.truncate(REFINED);
+    minima
+}
+
+/// Segments of the two short simulations that the quick search ends with.
+const QUICK_SEGMENTS: u64 = 16;
+
+/// One plan, made for a middling segment size; its first segment is simulated at few sizes and the rest
+/// taken at the steady rate, which needs no more work than a broadcast of one segment.
+fn quick(instance: &Instance, planner: &dyn Planner) -> Result<Tuned, PlanError> {
+    let platform = instance.platform;
+    let counts = bracket(instance, 4);
+    let middle = counts[counts.len() / 2];
+    let of_count = |plan: &Plan, count: u64| {
+        let segment_bytes = instance.message_bytes.div_ceil(count);
+        Plan { segment_bytes, ..plan.clone() }
+    };
+    let plan =
+        planner.plan(&instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
+    let mut best: Option<Tuned> = None;
+    for count in counts {
+        let plan = of_count(&plan, count);
+        let first_s = estimate(platform, &plan.resized(plan.segment_bytes))?;
+        let makespan_s = first_s + steady_s(platform, &plan)?;
+        if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
+            best = Some(Tuned { plan, makespan_s });
+        }
+    }
+    let best = best.expect("one segment is always tried");
+    let makespan_s = estimate_from(platform, &best.plan, QUICK_SEGMENTS)?;
+    Ok(Tuned { makespan_s, ..best })
+}
