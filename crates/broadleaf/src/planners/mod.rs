@@ -14,6 +14,7 @@ mod make;
 mod mpich_g2;
 mod round_robin;
 mod segment_search;
+pub mod throughput;
 mod two_tree;
 mod van_de_geijn;
 
@@ -156,6 +157,13 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &TwoTree,
     &magpie::Magpie,
     &mpich_g2::MpichG2,
+    &throughput::PruneSimple,
+    &throughput::PruneRefined,
+    &throughput::Grow,
+    &throughput::LpPrune,
+    &throughput::LpGrow,
+    &throughput::GrowMultiport,
+    &throughput::PruneRefinedMultiport,
 ];
 
 /// The planner of that name.

@@ -1,0 +1,45 @@
+//! n_uv of paper 1: how many segments a second the multi-tree optimum sends over each edge.
+
+use super::graph::{Edge, Ticks};
+use crate::optimum::{solve, Limits};
+use crate::plan::PlanError;
+use crate::planners::Instance;
+use crate::platform::NodeId;
+use std::collections::HashMap;
+
+/// How close to the optimum the loads are taken from. Loads that matter are far larger.
+const GAP: f64 = 1e-4;
+
+/// n_uv by (sender, receiver) host, segments/s; edges without an entry carry nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EdgeLoads(pub HashMap<(NodeId, NodeId), f64>);
+
+impl EdgeLoads {
+    pub(super) fn of(&self, edge: &Edge) -> f64 {
+        self.0.get(&(edge.from, edge.to)).copied().unwrap_or(0.0)
+    }
+
+    pub(super) fn ticks(&self) -> Ticks {
+        Ticks::of(self.0.values().copied())
+    }
+}
+
+/// The loads of the optimum's trees for the instance's segments.
+pub fn optimal_loads(planner: &str, instance: &Instance) -> Result<EdgeLoads, PlanError> {
+    let optimum =
+        solve(instance.platform, instance.root, instance.segment_bytes, GAP, Limits::default()).map_err(
+            |error| PlanError::Unsupported { planner: planner.to_string(), reason: error.to_string() },
+        )?;
+    let rate = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
+    // Where nothing limits, every load is infinite and only the trees' shares tell edges apart.
+    let rate = if rate.is_finite() { rate } else { 1.0 };
+    let mut loads = HashMap::new();
+    for tree in &optimum.trees {
+        for (child, parent) in tree.parent.iter().enumerate() {
+            if let Some(parent) = parent {
+                *loads.entry((*parent, NodeId(child as u32))).or_insert(0.0) += tree.share * rate;
+            }
+        }
+    }
+    Ok(EdgeLoads(loads))
+}

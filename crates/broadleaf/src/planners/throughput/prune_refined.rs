@@ -1,0 +1,53 @@
+//! Refined platform pruning: the busiest node gives up its heaviest edge, as long as everyone can be
+//! reached.
+//!
+//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 2.
+//! Steady state: a segment every max over nodes of max(Σ T of the edges out, T of the edge in).
+//! Complexity: as simple pruning. Guarantee: none; about 0.7 of the optimum in the paper.
+//!
+//! ```
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("four", PortModel::OnePort);
+//! let nodes: Vec<_> = ["a", "b", "c", "d"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
+//! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
+//! let plan = find("prune-refined").unwrap().plan(&instance).unwrap();
+//! // The nodes lose edges in turn, so that nobody keeps two: a chain, a segment every second.
+//! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
+//! ```
+
+use super::graph::{self, Graph};
+use super::pruning::prune_busiest;
+use crate::plan::{Plan, PlanError};
+use crate::planners::{Card, Instance, Planner, Unsupported};
+
+pub struct PruneRefined;
+
+static CARD: Card = Card {
+    name: "prune-refined",
+    summary: "drops an edge of the node with the largest weighted out-degree until a tree is left",
+    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 2",
+    objective: "throughput of one pipelined tree",
+    guarantee: "none",
+    complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+};
+
+impl Planner for PruneRefined {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        graph::supports(instance)
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        let graph = Graph::of(instance);
+        let tree = prune_busiest(&graph, |load| load.times_s);
+        Ok(graph.plan(CARD.name, &tree))
+    }
+}

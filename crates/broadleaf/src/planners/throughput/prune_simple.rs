@@ -1,0 +1,57 @@
+//! Simple platform pruning: the heaviest edges go, as long as everyone can be reached.
+//!
+//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 1.
+//! Steady state: a segment every max over nodes of max(Σ T of the edges out, T of the edge in).
+//! Complexity: O(E log E) for the order; each deletion looks for another way in O(E) at worst, and finds
+//! it at once on dense platforms. Guarantee: none; a node may keep very many light edges.
+//!
+//! ```
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{ExplicitLink, LinkClass, NodeId, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("triangle", PortModel::OnePort);
+//! let nodes: Vec<_> = ["a", "b", "c"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! for (from, to, bandwidth) in [(0, 1, 100.0), (0, 2, 50.0), (1, 2, 25.0)] {
+//!     let class = builder.add_class(LinkClass::affine(0.0, bandwidth));
+//!     builder.add_link(ExplicitLink { from: nodes[from], to: nodes[to], both_ways: false, class }).unwrap();
+//! }
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
+//! let plan = find("prune-simple").unwrap().plan(&instance).unwrap();
+//! // b→c takes 4 s and goes: a serves both in 1 + 2 s, the slower c first.
+//! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
+//! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0 / 3.0);
+//! ```
+
+use super::graph::{self, Graph};
+use super::pruning::{heaviest_first, prune_in_order};
+use crate::plan::{Plan, PlanError};
+use crate::planners::{Card, Instance, Planner, Unsupported};
+
+pub struct PruneSimple;
+
+static CARD: Card = Card {
+    name: "prune-simple",
+    summary: "drops the heaviest edges of the platform until a tree is left",
+    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 1",
+    objective: "throughput of one pipelined tree",
+    guarantee: "none",
+    complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+};
+
+impl Planner for PruneSimple {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        graph::supports(instance)
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        let graph = Graph::of(instance);
+        // One pass is enough: an edge that must stay now must stay when there are fewer others.
+        let order = heaviest_first(&graph, (0..graph.edges.len()).collect());
+        Ok(graph.plan(CARD.name, &prune_in_order(&graph, order)))
+    }
+}
