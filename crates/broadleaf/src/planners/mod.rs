@@ -8,17 +8,20 @@ mod binary;
 mod binomial;
 mod chain;
 mod flat;
+pub mod grid;
 mod groups;
 mod magpie;
 mod make;
 mod mpich_g2;
+mod recursive_doubling;
+mod ring;
 mod round_robin;
 mod segment_search;
 pub mod throughput;
 mod two_tree;
 mod van_de_geijn;
 
-use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
+use crate::plan::{Collective, Period, Plan, PlanError, Slot, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
@@ -115,7 +118,27 @@ impl Instance<'_> {
             self.segment_bytes,
             vec![tree.build()],
         );
-        Plan { seed: self.seed, ..plan }
+        // A scatter's blocks that go the same way travel together; the trees know no other way to save.
+        let combine = self.collective == Collective::Scatter;
+        Plan { seed: self.seed, collective: self.collective, combine, ..plan }
+    }
+
+    /// The plan of an all-gather in which the slots of one period move every contribution once, to be
+    /// repeated for each segment. `moves` are (contribution, from, to), by the hosts' places.
+    pub(crate) fn allgather_plan(&self, planner: &str, moves: &[(usize, usize, usize)], combine: bool) -> Plan {
+        let hosts: Vec<NodeId> = self.platform.hosts().collect();
+        let nodes = self.platform.node_count();
+        let mut trees: Vec<TreeBuilder> = hosts.iter().map(|&host| TreeBuilder::new(nodes).root(host)).collect();
+        let mut slots = Vec::with_capacity(moves.len());
+        for &(contribution, from, to) in moves {
+            let (from, to) = (hosts[from], hosts[to]);
+            trees[contribution].add(from, to);
+            slots.push(Slot { segment: contribution as u32, from, to, lag: 0 });
+        }
+        let trees = trees.into_iter().map(TreeBuilder::build).collect();
+        let plan = Plan::bcast(self.platform, planner, self.root, self.message_bytes, self.segment_bytes, trees);
+        let period = Some(Period { segments: hosts.len() as u32, slots });
+        Plan { seed: self.seed, collective: Collective::Allgather, combine, period, ..plan }
     }
 }
 
@@ -130,6 +153,11 @@ pub trait Planner: Sync {
 
     /// Whether [`Planner::plan`] takes the instance; never panics.
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
+
+    /// The collectives it plans.
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast]
+    }
 
     /// A valid plan; the same instance and seed give the same bytes.
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError>;
@@ -146,6 +174,15 @@ pub trait Planner: Sync {
     }
 }
 
+/// Whether `planner` takes the instance, its collective included.
+pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
+    if !planner.collectives().contains(&instance.collective) {
+        let known: Vec<&str> = planner.collectives().iter().map(|collective| collective.name()).collect();
+        return Err(Unsupported(format!("no plans for {}, only for {}", instance.collective, known.join(", "))));
+    }
+    planner.supports(instance)
+}
+
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.
 pub static PLANNERS: &[&dyn Planner] = &[
     &flat::Flat,
@@ -155,6 +192,8 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &van_de_geijn::VanDeGeijn,
     &RoundRobin,
     &TwoTree,
+    &ring::Ring,
+    &recursive_doubling::RecursiveDoubling,
     &magpie::Magpie,
     &mpich_g2::MpichG2,
     &throughput::PruneSimple,
@@ -164,6 +203,17 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &throughput::LpGrow,
     &throughput::GrowMultiport,
     &throughput::PruneRefinedMultiport,
+    &grid::FEF,
+    &grid::FEF_GAP,
+    &grid::FNF,
+    &grid::ECEF,
+    &grid::ECEF_LA,
+    &grid::ECEF_LA_AVERAGE,
+    &grid::ECEF_LA_SENDERS,
+    &grid::ECEF_LAT_MIN,
+    &grid::ECEF_LAT_MAX,
+    &grid::BOTTOM_UP,
+    &grid::MIXED,
 ];
 
 /// The planner of that name.

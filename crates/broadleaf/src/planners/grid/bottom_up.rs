@@ -1,0 +1,66 @@
+//! BottomUp: next the cluster that would be done last even if reached as early as possible:
+//! max over j in B of min over i in A of RT_i + g_ij + L_ij + T_j.
+//!
+//! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 5.3, which prints it without
+//! RT_i although its formalism needs it; [`BOTTOM_UP_AS_PRINTED`] is the rule as printed.
+//! Complexity: O(n²) where clusters differ at random, O(n³) at worst. Guarantee: none.
+
+use super::frontier::Frontier;
+use super::nearest::Nearest;
+use super::{Grid, Heuristic, Send};
+use crate::planners::Card;
+
+pub static BOTTOM_UP: Heuristic = Heuristic {
+    card: &Card {
+        name: "bottom-up",
+        summary: "next the cluster that would be done last, from whoever gets it there earliest",
+        reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 5.3",
+        objective: "makespan of one message between clusters, then inside them",
+        guarantee: "none",
+        complexity: "O(n²) at random, O(n³) at worst",
+    },
+    rule: sends,
+};
+
+/// BottomUp without ready times; not in the registry.
+pub static BOTTOM_UP_AS_PRINTED: Heuristic = Heuristic {
+    card: &Card {
+        name: "bottom-up-as-printed",
+        summary: "bottom-up without the senders' ready times",
+        reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 5.3, the formula as printed",
+        objective: "comparison with the paper",
+        guarantee: "none",
+        complexity: "O(n²)",
+    },
+    rule: sends_as_printed,
+};
+
+fn sends(grid: &Grid) -> Vec<Send> {
+    let mut frontier = Frontier::new(grid);
+    loop {
+        // A bound that may have risen says nothing about a maximum: all must be exact.
+        frontier.settle_all();
+        let done_last = |kind: usize| last_first(frontier.arrival_s(kind), grid.kind_local_s(kind));
+        let Some(kind) = frontier.waiting().least(done_last) else { return frontier.into_sends() };
+        frontier.send_to(kind);
+    }
+}
+
+fn sends_as_printed(grid: &Grid) -> Vec<Send> {
+    let mut nearest = Nearest::new(grid, Grid::kind_edge_s);
+    while let Some(kind) =
+        nearest.waiting().least(|kind| last_first(nearest.weight_s(kind), grid.kind_local_s(kind)))
+    {
+        nearest.send_to(kind);
+    }
+    nearest.into_sends()
+}
+
+/// The less the later it is done; who cannot be reached yet has to wait.
+fn last_first(arrival_s: f64, local_s: f64) -> f64 {
+    if arrival_s.is_finite() {
+        -(arrival_s + local_s)
+    } else {
+        f64::INFINITY
+    }
+}

@@ -1,0 +1,24 @@
+//! ECEF-LA with the average: F_j = mean over k in B∖{j} of g_jk + L_jk.
+//!
+//! Reference: Bhat et al., as cited in Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.4.
+//! Complexity: O(n²). Guarantee: none.
+
+use super::lookahead::{earliest_completion, Mean};
+use super::{Grid, Heuristic, Send};
+use crate::planners::Card;
+
+pub static ECEF_LA_AVERAGE: Heuristic = Heuristic {
+    card: &Card {
+        name: "ecef-la-average",
+        summary: "ECEF plus the receiver's mean cost to the waiting clusters",
+        reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 4.4 (Bhat et al., average look-ahead)",
+        objective: "makespan of one message between clusters, then inside them",
+        guarantee: "none",
+        complexity: "O(n²)",
+    },
+    rule: sends,
+};
+
+fn sends(grid: &Grid) -> Vec<Send> {
+    earliest_completion(grid, Mean::new(grid))
+}

@@ -1,0 +1,24 @@
+//! ECEF-LAT: ECEF with the look-ahead F_j = max over k in B∖{j} of g_jk + L_jk + T_k.
+//!
+//! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 5.2.
+//! Complexity: O(n² log n). Guarantee: none.
+
+use super::lookahead::{earliest_completion, Extreme};
+use super::{Grid, Heuristic, Send};
+use crate::planners::Card;
+
+pub static ECEF_LAT_MAX: Heuristic = Heuristic {
+    card: &Card {
+        name: "ecef-lat-max",
+        summary: "ECEF plus the latest that the receiver could have another cluster done (the paper's ECEF-LAT)",
+        reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 5.2",
+        objective: "makespan of one message between clusters, then inside them",
+        guarantee: "none",
+        complexity: "O(n² log n)",
+    },
+    rule: sends,
+};
+
+fn sends(grid: &Grid) -> Vec<Send> {
+    earliest_completion(grid, Extreme::new(grid, true, true))
+}

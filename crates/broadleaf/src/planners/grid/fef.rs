@@ -1,0 +1,26 @@
+//! FEF, fastest edge first: next the link of smallest weight out of the clusters that hold the message.
+//!
+//! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics for efficient broadcast operations on grid
+//! environments*, section 4.2, after Bhat et al. The weight is the latency L_ij, as the text has it; ready
+//! times are not looked at, so a sender may be chosen long before it has the message.
+//! Complexity: O(n²). Guarantee: none.
+
+use super::nearest;
+use super::{Grid, Heuristic, Send};
+use crate::planners::Card;
+
+pub static FEF: Heuristic = Heuristic {
+    card: &Card {
+        name: "fef",
+        summary: "fastest edge first: next the link of smallest latency from a cluster that has the message to one that has not",
+        reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 4.2 (after Bhat et al.), weight L_ij",
+        objective: "makespan of one message between clusters, then inside them",
+        guarantee: "none",
+        complexity: "O(n²)",
+    },
+    rule: sends,
+};
+
+fn sends(grid: &Grid) -> Vec<Send> {
+    nearest::fastest_edge_first(grid, Grid::kind_latency_s)
+}

@@ -1,0 +1,11 @@
+//! The flat tree between clusters: the root sends to every cluster in list order (ECO, MagPIe).
+//!
+//! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.1. Only for experiments:
+//! on platforms this is the planner `magpie`, and `flat` over nodes.
+
+use super::{Grid, Send};
+
+pub fn flat_sends(grid: &Grid) -> Vec<Send> {
+    let root = grid.root() as u32;
+    (0..grid.len() as u32).filter(|&to| to != root).map(|to| Send { from: root, to }).collect()
+}

@@ -1,0 +1,34 @@
+//! Sends between clusters and trees inside them, as one tree over all hosts.
+
+use super::sends::Send;
+use super::units::Unit;
+use crate::plan::TreeBuilder;
+use crate::planners::Instance;
+use crate::platform::LocalStart;
+
+/// After the last send to another cluster comes the coordinator's own cluster, as the paper has it. On arrival
+/// both at once would be best; a coordinator has one port, so its own cluster goes first.
+pub(super) fn tree(instance: &Instance, units: &[Unit], sends: &[Send]) -> TreeBuilder {
+    let mut tree = TreeBuilder::new(instance.platform.node_count());
+    let between = |tree: &mut TreeBuilder| {
+        for send in sends {
+            tree.add(units[send.from as usize].coordinator, units[send.to as usize].coordinator);
+        }
+    };
+    let inside = |tree: &mut TreeBuilder| {
+        for (from, to) in units.iter().filter_map(|unit| unit.inner.as_ref()).flat_map(|inner| &inner.edges) {
+            tree.add(*from, *to);
+        }
+    };
+    match instance.platform.local_start() {
+        LocalStart::AfterLastSend => {
+            between(&mut tree);
+            inside(&mut tree);
+        }
+        LocalStart::OnArrival => {
+            inside(&mut tree);
+            between(&mut tree);
+        }
+    }
+    tree
+}

@@ -1,0 +1,66 @@
+//! A rule for the next send, as a planner.
+
+use super::instance::Grid;
+use super::sends::Send;
+use super::units::Units;
+use crate::plan::{Collective, Plan, PlanError};
+use crate::planners::{Card, Instance, Planner, Unsupported};
+
+/// A rule with its card.
+#[derive(Debug)]
+pub struct Heuristic {
+    pub(super) card: &'static Card,
+    pub(super) rule: fn(&Grid) -> Vec<Send>,
+}
+
+impl Heuristic {
+    pub fn name(&self) -> &'static str {
+        self.card.name
+    }
+
+    /// The sends it makes, in its order; every cluster but the root receives once.
+    pub fn sends(&self, grid: &Grid) -> Vec<Send> {
+        (self.rule)(grid)
+    }
+}
+
+impl Planner for Heuristic {
+    fn card(&self) -> &'static Card {
+        self.card
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        supports(instance)
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        let units = Units::new(instance);
+        let sends = self.sends(&units.grid);
+        Ok(instance.tree_plan(self.card.name, units.graft(instance, &sends)))
+    }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        instance.platform.node_count() <= QUICK_NODES
+    }
+}
+
+/// Up to so many nodes that differ from each other a rule takes about a millisecond.
+const QUICK_NODES: usize = 200;
+
+/// How many kinds of clusters (or hosts) may differ: three matrices of that side take 0.4 GiB.
+const MOST_KINDS: usize = 4096;
+
+/// What all planners of this folder take.
+pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
+    if instance.collective != Collective::Bcast {
+        return Err(Unsupported(format!("it plans bcast, not {}", instance.collective)));
+    }
+    let kinds = Units::count_kinds(instance);
+    if kinds > MOST_KINDS {
+        return Err(Unsupported(format!(
+            "{kinds} clusters or hosts with links of their own are more than {MOST_KINDS}; group them in \
+             clusters, or describe equal links by meshes and bridges"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! The problem of paper 2: one message, clusters with gaps and latencies between them, and the time each
+//! needs for its own broadcast.
+
+use crate::platform::LocalStart;
+
+/// Clusters i with g_ij(m), L_ij and T_i (paper 2, section 3), and who holds the message at first.
+///
+/// Clusters that no rule can tell apart share a *kind*, so that a mesh of 10,000 equal nodes is one entry
+/// and not 10⁸. Given as matrices, every cluster is a kind of its own.
+#[derive(Clone, Debug)]
+pub struct Grid {
+    kind_of: Vec<u32>,
+    /// By kind, the clusters of it, rising.
+    members: Vec<Vec<u32>>,
+    /// By sending kind, then receiving kind, seconds; infinite where there is no link.
+    gap_s: Vec<f64>,
+    latency_s: Vec<f64>,
+    /// g + L.
+    edge_s: Vec<f64>,
+    /// By kind.
+    local_s: Vec<f64>,
+    root: usize,
+    local_start: LocalStart,
+}
+
+/// Why a grid is refused: fact, offending value, remedy.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum GridError {
+    #[error("a grid of 0 clusters; give at least one")]
+    Empty,
+    #[error("{name} has {found} values for {clusters} clusters; give {wanted}, row by row")]
+    Shape { name: &'static str, clusters: usize, found: usize, wanted: usize },
+    #[error("{name} from cluster {from} to cluster {to} is {value}; give a finite number of seconds ≥ 0")]
+    Pair { name: &'static str, from: usize, to: usize, value: f64 },
+    #[error("the local broadcast of cluster {cluster} takes {value}; give a finite number of seconds ≥ 0")]
+    Local { cluster: usize, value: f64 },
+    #[error("the root is cluster {root} of {clusters}; give one of 0 … {}", clusters - 1)]
+    Root { root: usize, clusters: usize },
+}
+
+impl Grid {
+    /// A grid from n×n matrices, row by row, sender first, in seconds; the diagonals are not looked at.
+    pub fn from_matrices(
+        gap_s: &[f64],
+        latency_s: &[f64],
+        local_s: &[f64],
+        root: usize,
+        local_start: LocalStart,
+    ) -> Result<Grid, GridError> {
+        let clusters = local_s.len();
+        if clusters == 0 {
+            return Err(GridError::Empty);
+        }
+        if root >= clusters {
+            return Err(GridError::Root { root, clusters });
+        }
+        for (name, matrix) in [("the gap", gap_s), ("the latency", latency_s)] {
+            let wanted = clusters * clusters;
+            if matrix.len() != wanted {
+                return Err(GridError::Shape { name, clusters, found: matrix.len(), wanted });
+            }
+            let wrong = |&(at, &value): &(usize, &f64)| {
+                at / clusters != at % clusters && !(value.is_finite() && value >= 0.0)
+            };
+            if let Some((at, &value)) = matrix.iter().enumerate().find(wrong) {
+                return Err(GridError::Pair { name, from: at / clusters, to: at % clusters, value });
+            }
+        }
+        let wrong = |&(_, &value): &(usize, &f64)| !(value.is_finite() && value >= 0.0);
+        if let Some((cluster, &value)) = local_s.iter().enumerate().find(wrong) {
+            return Err(GridError::Local { cluster, value });
+        }
+        let kind_of = (0..clusters as u32).collect();
+        let (gap_s, latency_s) = (gap_s.to_vec(), latency_s.to_vec());
+        Ok(Grid::from_kinds(kind_of, gap_s, latency_s, local_s.to_vec(), root, local_start))
+    }
+
+    /// A grid whose clusters are told apart by kind only; matrices and `local_s` are by kind.
+    pub(super) fn from_kinds(
+        kind_of: Vec<u32>,
+        gap_s: Vec<f64>,
+        latency_s: Vec<f64>,
+        local_s: Vec<f64>,
+        root: usize,
+        local_start: LocalStart,
+    ) -> Grid {
+        let edge_s = gap_s.iter().zip(&latency_s).map(|(gap, latency)| gap + latency).collect();
+        let mut members = vec![Vec::new(); local_s.len()];
+        for (cluster, &kind) in kind_of.iter().enumerate() {
+            members[kind as usize].push(cluster as u32);
+        }
+        Grid { kind_of, members, gap_s, latency_s, edge_s, local_s, root, local_start }
+    }
+
+    /// n, the number of clusters.
+    pub fn len(&self) -> usize {
+        self.kind_of.len()
+    }
+
+    /// Whether there is no cluster; never so for a grid that was not refused.
+    pub fn is_empty(&self) -> bool {
+        self.kind_of.is_empty()
+    }
+
+    pub fn root(&self) -> usize {
+        self.root
+    }
+
+    pub fn local_start(&self) -> LocalStart {
+        self.local_start
+    }
+
+    /// g_ij(m): how long a send to `to` occupies `from`, seconds.
+    pub fn gap_s(&self, from: usize, to: usize) -> f64 {
+        self.kind_gap_s(self.kind(from), self.kind(to))
+    }
+
+    /// g_ij(m) + L_ij: how long after its start a send has arrived, seconds.
+    pub fn edge_s(&self, from: usize, to: usize) -> f64 {
+        self.kind_edge_s(self.kind(from), self.kind(to))
+    }
+
+    /// T_i: the broadcast inside a cluster, seconds.
+    pub fn local_s(&self, cluster: usize) -> f64 {
+        self.local_s[self.kind(cluster)]
+    }
+
+    /// L_ij, seconds.
+    pub fn latency_s(&self, from: usize, to: usize) -> f64 {
+        self.kind_latency_s(self.kind(from), self.kind(to))
+    }
+
+    /// Gives a cluster that is alone of its kind its T_i.
+    pub(super) fn set_local_s(&mut self, cluster: usize, local_s: f64) {
+        let kind = self.kind(cluster);
+        assert_eq!(self.members[kind].len(), 1, "clusters of one kind share their T");
+        self.local_s[kind] = local_s;
+    }
+
+    pub(super) fn kind(&self, cluster: usize) -> usize {
+        self.kind_of[cluster] as usize
+    }
+
+    pub(super) fn kinds(&self) -> usize {
+        self.local_s.len()
+    }
+
+    pub(super) fn members(&self, kind: usize) -> &[u32] {
+        &self.members[kind]
+    }
+
+    pub(super) fn kind_gap_s(&self, from: usize, to: usize) -> f64 {
+        self.gap_s[from * self.kinds() + to]
+    }
+
+    pub(super) fn kind_edge_s(&self, from: usize, to: usize) -> f64 {
+        self.edge_s[from * self.kinds() + to]
+    }
+
+    /// g + L out of a kind, by receiving kind.
+    pub(super) fn edges_from(&self, kind: usize) -> &[f64] {
+        let kinds = self.kinds();
+        &self.edge_s[kind * kinds..(kind + 1) * kinds]
+    }
+
+    /// L between two kinds, seconds.
+    pub(super) fn kind_latency_s(&self, from: usize, to: usize) -> f64 {
+        self.latency_s[from * self.kinds() + to]
+    }
+
+    pub(super) fn kind_local_s(&self, kind: usize) -> f64 {
+        self.local_s[kind]
+    }
+}

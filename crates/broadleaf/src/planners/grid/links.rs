@@ -1,0 +1,110 @@
+//! What a message costs between two hosts: the pLogP gap and latency of whole messages, from the occupation
+//! table.
+
+use crate::model::occupation;
+use crate::planners::Instance;
+use crate::platform::{Hop, LinkClassId, NodeId, Platform, PortModel};
+
+/// Gap and latency of the whole message, which may travel in segments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    /// How long the sender is occupied, seconds.
+    pub gap_s: f64,
+    /// How long after that the receiver has it all, seconds.
+    pub latency_s: f64,
+}
+
+impl Cost {
+    pub const NONE: Cost = Cost { gap_s: f64::INFINITY, latency_s: f64::INFINITY };
+}
+
+/// The costs between hosts of one instance.
+pub(super) struct Links<'a> {
+    platform: &'a Platform,
+    full_segments: u64,
+    segment_bytes: u64,
+    tail_bytes: u64,
+    /// By link class, where hosts have no part in the cost.
+    known: Vec<Option<Cost>>,
+}
+
+impl<'a> Links<'a> {
+    pub fn new(instance: &Instance<'a>) -> Self {
+        let full_segments = instance.message_bytes.div_ceil(instance.segment_bytes) - 1;
+        Links {
+            platform: instance.platform,
+            full_segments,
+            segment_bytes: instance.segment_bytes,
+            tail_bytes: instance.message_bytes - full_segments * instance.segment_bytes,
+            known: vec![None; instance.platform.classes().len()],
+        }
+    }
+
+    /// Over the direct link, if there is one.
+    pub fn direct(&mut self, from: NodeId, to: NodeId) -> Option<Cost> {
+        let class = self.platform.link(from, to)?;
+        // Only under multi-port do the hosts' own rates matter.
+        if self.platform.port_model() == PortModel::MultiPort {
+            return Some(self.over(&[Hop { from, to, class }]));
+        }
+        if let Some(cost) = self.known[class.index()] {
+            return Some(cost);
+        }
+        let cost = self.over(&[Hop { from, to, class }]);
+        self.known[class.index()] = Some(cost);
+        Some(cost)
+    }
+
+    /// From one host to many, over the quickest paths where there is no link.
+    pub fn routed(&mut self, from: NodeId, targets: &[NodeId]) -> Vec<Cost> {
+        let platform = self.platform;
+        let seconds = |class: LinkClassId| {
+            platform.class(class).latency_s + platform.transfer_s(class, self.segment_bytes)
+        };
+        let (_, before) = platform.shortest_paths(from, seconds);
+        let mut cost_to = |to: NodeId| {
+            if let Some(cost) = self.direct(from, to) {
+                return cost;
+            }
+            let mut hops = Vec::new();
+            let mut node = to;
+            while node != from {
+                let Some(hop) = before[node.index()] else { return Cost::NONE };
+                hops.push(hop);
+                node = hop.from;
+            }
+            hops.reverse();
+            self.over(&hops)
+        };
+        targets.iter().map(|&to| if to == from { Cost::NONE } else { cost_to(to) }).collect()
+    }
+
+    /// Segments follow each other through the hops at the pace of the slowest; the first hop's sender is
+    /// occupied by its own part of each.
+    fn over(&self, hops: &[Hop]) -> Cost {
+        let parts = |bytes: u64| hops.iter().map(move |&hop| occupation(self.platform, hop, bytes));
+        let release_s = |bytes: u64| parts(bytes).next().map_or(0.0, |first| first.release_s);
+        // A held resource is what delays the next segment.
+        let pace_s = |bytes: u64| {
+            parts(bytes)
+                .flat_map(|part| part.windows)
+                .map(|window| window.duration_s)
+                .fold(release_s(bytes), f64::max)
+        };
+        let travel_s: f64 = parts(self.tail_bytes).map(|part| part.arrival_s).sum();
+        if self.full_segments == 0 {
+            let gap_s = release_s(self.tail_bytes);
+            // Of one port model's terms exactly, so that equal latencies stay equal.
+            let latency_s = match (hops, self.platform.port_model()) {
+                (&[hop], PortModel::OnePort | PortModel::OnePortUnidirectional) => {
+                    self.platform.class(hop.class).latency_s
+                }
+                _ => travel_s - gap_s,
+            };
+            return Cost { gap_s, latency_s };
+        }
+        let full = self.full_segments as f64;
+        let gap_s = full * release_s(self.segment_bytes) + release_s(self.tail_bytes);
+        Cost { gap_s, latency_s: full * pace_s(self.segment_bytes) + travel_s - gap_s }
+    }
+}

@@ -1,0 +1,201 @@
+//! The grid of a platform: its clusters by their coordinators, or its hosts where there are no clusters.
+
+use super::graft;
+use super::inner::{self, Inner};
+use super::instance::Grid;
+use super::links::{Cost, Links};
+use super::sends::Send;
+use crate::plan::TreeBuilder;
+use crate::planners::Instance;
+use crate::platform::NodeId;
+use std::collections::HashMap;
+
+/// One cluster, or one host.
+#[derive(Clone, Debug)]
+pub(super) struct Unit {
+    /// Receives between clusters: the root in its own cluster, else the first member.
+    pub coordinator: NodeId,
+    /// Coordinator included.
+    pub members: Vec<NodeId>,
+    pub inner: Option<Inner>,
+}
+
+/// A platform as the grid planners see it.
+pub(super) struct Units {
+    pub units: Vec<Unit>,
+    pub grid: Grid,
+}
+
+impl Units {
+    /// Two levels where some cluster has several hosts and there is more than one cluster.
+    pub fn new(instance: &Instance) -> Self {
+        let mut units = group(instance);
+        let mut links = Links::new(instance);
+        let mut grid = grid_of(instance, &units, &mut links);
+        let has_inner = units.iter().any(|unit| unit.members.len() > 1);
+        if has_inner {
+            for (cluster, unit) in units.iter_mut().enumerate() {
+                if unit.members.len() > 1 {
+                    let inner = inner::best(instance, unit.coordinator, &unit.members, &mut links);
+                    grid.set_local_s(cluster, inner.time_s);
+                    unit.inner = Some(inner);
+                }
+            }
+        }
+        Units { units, grid }
+    }
+
+    /// How many kinds of units differ, without looking at any pair.
+    pub fn count_kinds(instance: &Instance) -> usize {
+        kinds(instance, &group(instance)).1.len()
+    }
+
+    /// The sends between units as one tree over all hosts.
+    pub fn graft(&self, instance: &Instance, sends: &[Send]) -> TreeBuilder {
+        graft::tree(instance, &self.units, sends)
+    }
+}
+
+/// The hosts by cluster, those without one on their own; hosts alone where that would make one unit or units
+/// of one host only.
+fn group(instance: &Instance) -> Vec<Unit> {
+    let platform = instance.platform;
+    let alone = |host| Unit { coordinator: host, members: vec![host], inner: None };
+    let mut units: Vec<Unit> = Vec::new();
+    let mut unit_of = vec![None; platform.clusters().len()];
+    for host in platform.hosts() {
+        let Some(cluster) = platform.node(host).cluster else {
+            units.push(alone(host));
+            continue;
+        };
+        match unit_of[cluster.index()] {
+            None => {
+                unit_of[cluster.index()] = Some(units.len());
+                units.push(alone(host));
+            }
+            Some(unit) => {
+                let unit: &mut Unit = &mut units[unit];
+                unit.members.push(host);
+                if host == instance.root {
+                    unit.coordinator = host;
+                }
+            }
+        }
+    }
+    if units.len() == 1 {
+        return platform.hosts().map(alone).collect();
+    }
+    units
+}
+
+/// What tells hosts apart that have no links of their own. A unit of several hosts is its own kind.
+#[derive(PartialEq, Eq, Hash)]
+enum Likeness {
+    Own(usize),
+    Shared { cluster: Option<u32>, meshes: Vec<u32>, numbers: [Option<u64>; 3] },
+}
+
+/// The kind of each unit, and the units of each kind.
+fn kinds(instance: &Instance, units: &[Unit]) -> (Vec<u32>, Vec<Vec<usize>>) {
+    let platform = instance.platform;
+    let mut has_own_links = vec![false; platform.node_count()];
+    for link in platform.explicit_links() {
+        has_own_links[link.from.index()] = true;
+        has_own_links[link.to.index()] = true;
+    }
+    let mut meshes_of = vec![Vec::new(); platform.node_count()];
+    for (index, mesh) in platform.meshes().iter().enumerate() {
+        for node in &mesh.nodes {
+            meshes_of[node.index()].push(index as u32);
+        }
+    }
+    let mut known: HashMap<Likeness, u32> = HashMap::new();
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    let mut kind_of = Vec::with_capacity(units.len());
+    for (index, unit) in units.iter().enumerate() {
+        let at = unit.coordinator.index();
+        let node = platform.node(unit.coordinator);
+        let likeness = if has_own_links[at] || unit.members.len() > 1 {
+            Likeness::Own(index)
+        } else {
+            let numbers = [node.local_broadcast_s, node.out_bytes_per_s, node.in_bytes_per_s];
+            Likeness::Shared {
+                cluster: node.cluster.map(|cluster| cluster.0),
+                meshes: std::mem::take(&mut meshes_of[at]),
+                numbers: numbers.map(|number| number.map(f64::to_bits)),
+            }
+        };
+        let kind = *known.entry(likeness).or_insert(members.len() as u32);
+        if kind as usize == members.len() {
+            members.push(Vec::new());
+        }
+        members[kind as usize].push(index);
+        kind_of.push(kind);
+    }
+    (kind_of, members)
+}
+
+/// The grid between coordinators; T_i is that of the coordinator alone.
+pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links) -> Grid {
+    let (kind_of, members) = kinds(instance, units);
+    let host = |unit: usize| units[unit].coordinator;
+    let pairs = members.len();
+    let mut costs = vec![Cost::NONE; pairs * pairs];
+    for (from, senders) in members.iter().enumerate() {
+        for (to, receivers) in members.iter().enumerate() {
+            // Any two of the kinds stand for all.
+            let receiver = if from == to { senders.get(1) } else { receivers.first() };
+            if let Some(cost) = receiver.and_then(|&to| links.direct(host(senders[0]), host(to))) {
+                costs[from * pairs + to] = cost;
+            }
+        }
+    }
+    let root = units.iter().position(|unit| unit.members.contains(&instance.root)).unwrap_or(0);
+    if !connects(&costs, kind_of[root] as usize, &members) {
+        // Some hosts are behind switches or hosts of other clusters: the quickest paths stand for links.
+        for (from, senders) in members.iter().enumerate() {
+            let sender = host(senders[0]);
+            let targets: Vec<NodeId> = members
+                .iter()
+                .enumerate()
+                .map(|(to, receivers)| {
+                    if from == to {
+                        senders.get(1).map_or(sender, |&unit| host(unit))
+                    } else {
+                        host(receivers[0])
+                    }
+                })
+                .collect();
+            costs[from * pairs..(from + 1) * pairs].copy_from_slice(&links.routed(sender, &targets));
+        }
+    }
+    let gap_s = costs.iter().map(|cost| cost.gap_s).collect();
+    let latency_s = costs.iter().map(|cost| cost.latency_s).collect();
+    let local_s = members
+        .iter()
+        .map(|units| instance.platform.node(host(units[0])).local_broadcast_s.unwrap_or(0.0))
+        .collect();
+    Grid::from_kinds(kind_of, gap_s, latency_s, local_s, root, instance.platform.local_start())
+}
+
+/// Whether direct links lead from the root's kind to every unit.
+fn connects(costs: &[Cost], root: usize, members: &[Vec<usize>]) -> bool {
+    let kinds = members.len();
+    let mut seen = vec![false; kinds];
+    seen[root] = true;
+    let mut open = vec![root];
+    let mut whole = vec![false; kinds];
+    whole[root] = members[root].len() == 1;
+    while let Some(from) = open.pop() {
+        for to in 0..kinds {
+            if !costs[from * kinds + to].gap_s.is_finite() {
+                continue;
+            }
+            whole[to] = true;
+            if !std::mem::replace(&mut seen[to], true) {
+                open.push(to);
+            }
+        }
+    }
+    whole.into_iter().all(|whole| whole)
+}
