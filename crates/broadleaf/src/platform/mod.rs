@@ -5,10 +5,13 @@
 //! bridges, bridges override meshes, and of two meshes that hold the same pair the later one wins.
 
 mod build;
+pub mod csv;
 mod error;
 pub mod generate;
 mod ids;
 mod link;
+mod matrices;
+mod networkx;
 mod read;
 mod route;
 mod write;
@@ -17,6 +20,7 @@ pub use build::PlatformBuilder;
 pub use error::PlatformError;
 pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
 pub use link::{Affine, GapTable, LinkClass, TransferTime};
+pub use matrices::{Matrices, PairLink};
 pub use route::{Hop, Route};
 
 use std::collections::HashMap;

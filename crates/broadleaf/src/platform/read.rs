@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::json::{parse, Fault, Place};
+use serde_json::Value;
 use std::path::Path;
 
 const FAMILY: &str = "broadleaf-platform";
@@ -17,8 +18,12 @@ impl Platform {
 
     /// Reads a platform document.
     pub fn from_json(text: &str) -> Result<Platform, Fault> {
-        let value = parse(text)?;
-        let root = Place::root(&value);
+        Platform::from_value(&parse(text)?)
+    }
+
+    /// Reads a platform document that is already parsed.
+    pub fn from_value(value: &Value) -> Result<Platform, Fault> {
+        let root = Place::root(value);
         root.expect_format(FAMILY, 1)?;
         let name = root.required("name")?.string()?;
         let mut builder = PlatformBuilder::new(name, port_model(&root.required("port_model")?)?);

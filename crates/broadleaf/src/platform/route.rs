@@ -38,6 +38,44 @@ impl PartialOrd for Reached {
     }
 }
 
+/// Dijkstra's state.
+struct Search<'a> {
+    platform: &'a Platform,
+    distance: Vec<f64>,
+    before: Vec<Option<Hop>>,
+    done: Vec<bool>,
+    queue: BinaryHeap<Reached>,
+}
+
+impl Search<'_> {
+    /// Ties go to the smaller predecessor.
+    fn reach(&mut self, through_s: f64, hop: Hop) {
+        let to = hop.to.index();
+        let known_s = self.distance[to];
+        let smaller = through_s == known_s && self.before[to].is_some_and(|known| hop.from < known.from);
+        if through_s < known_s || (smaller && !self.done[to]) {
+            self.distance[to] = through_s;
+            self.before[to] = Some(hop);
+            self.queue.push(Reached { at_s: through_s, node: hop.to });
+        }
+    }
+
+    /// Reaches the nodes that wait for the first way over their mesh or bridge; those to which something
+    /// else overrides it from here wait on.
+    fn reach_all(&mut self, through_s: f64, from: NodeId, class: LinkClassId, waiting: &mut Vec<NodeId>) {
+        waiting.retain(|&to| {
+            if self.done[to.index()] {
+                return false;
+            }
+            let is_this = self.platform.link(from, to) == Some(class);
+            if is_this {
+                self.reach(through_s, Hop { from, to, class });
+            }
+            !is_this
+        });
+    }
+}
+
 impl Platform {
     /// When each node can have a message of `bytes` at the earliest if all links were free: the sum of
     /// latency and T along the quickest path, seconds; infinite where there is none.
@@ -53,28 +91,56 @@ impl Platform {
         root: NodeId,
         seconds: impl Fn(LinkClassId) -> f64,
     ) -> (Vec<f64>, Vec<Option<Hop>>) {
-        let mut distance = vec![f64::INFINITY; self.node_count()];
-        let mut before: Vec<Option<Hop>> = vec![None; self.node_count()];
-        let mut done = vec![false; self.node_count()];
-        let mut queue = BinaryHeap::new();
-        distance[root.index()] = 0.0;
-        queue.push(Reached { at_s: 0.0, node: root });
-        while let Some(Reached { at_s, node }) = queue.pop() {
-            if std::mem::replace(&mut done[node.index()], true) {
-                continue;
-            }
-            for (to, class) in self.successors(node) {
-                let through = at_s + seconds(class);
-                let known = distance[to.index()];
-                let smaller = through == known && before[to.index()].is_some_and(|hop| node < hop.from);
-                if through < known || (smaller && !done[to.index()]) {
-                    distance[to.index()] = through;
-                    before[to.index()] = Some(Hop { from: node, to, class });
-                    queue.push(Reached { at_s: through, node: to });
-                }
+        self.shortest_paths_from(&[root], seconds)
+    }
+
+    /// [`Platform::shortest_paths`] from whichever of the `sources` is nearest.
+    ///
+    /// O((nodes + explicit links) · log): a mesh or bridge relaxes each of its members once, since it is
+    /// equally long from everywhere and nodes are settled in order of distance.
+    pub fn shortest_paths_from(
+        &self,
+        sources: &[NodeId],
+        seconds: impl Fn(LinkClassId) -> f64,
+    ) -> (Vec<f64>, Vec<Option<Hop>>) {
+        let mut search = Search {
+            platform: self,
+            distance: vec![f64::INFINITY; self.node_count()],
+            before: vec![None; self.node_count()],
+            done: vec![false; self.node_count()],
+            queue: BinaryHeap::new(),
+        };
+        for &source in sources {
+            search.distance[source.index()] = 0.0;
+            search.queue.push(Reached { at_s: 0.0, node: source });
+        }
+        let mut bridged: Vec<Vec<(LinkClassId, Vec<NodeId>)>> = vec![Vec::new(); self.clusters().len()];
+        for bridge in self.bridges() {
+            let back = bridge.both_ways.then_some((bridge.to, bridge.from));
+            for (from, to) in std::iter::once((bridge.from, bridge.to)).chain(back) {
+                let members = self.clusters()[to.index()].members.clone();
+                bridged[from.index()].push((bridge.class, members));
             }
         }
-        (distance, before)
+        let mut meshed: Vec<(LinkClassId, Vec<NodeId>)> =
+            self.meshes().iter().map(|mesh| (mesh.class, mesh.nodes.clone())).collect();
+        while let Some(Reached { at_s, node }) = search.queue.pop() {
+            if std::mem::replace(&mut search.done[node.index()], true) {
+                continue;
+            }
+            for &(to, class) in &self.out_links[node.index()] {
+                search.reach(at_s + seconds(class), Hop { from: node, to, class });
+            }
+            for &mesh in &self.meshes_of[node.index()] {
+                let (class, waiting) = &mut meshed[mesh as usize];
+                search.reach_all(at_s + seconds(*class), node, *class, waiting);
+            }
+            let Some(cluster) = self.node(node).cluster else { continue };
+            for (class, waiting) in &mut bridged[cluster.index()] {
+                search.reach_all(at_s + seconds(*class), node, *class, waiting);
+            }
+        }
+        (search.distance, search.before)
     }
 
     /// The direct link, else the quickest path for `bytes` bytes; `None` where there is no path.
