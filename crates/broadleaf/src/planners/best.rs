@@ -3,7 +3,7 @@
 
 use super::make::{finish, tune, with_bounds};
 use super::segment_search::Tuned;
-use super::{Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, PLANNERS};
+use super::{supports, Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, PLANNERS};
 use crate::plan::PlanError;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -31,7 +31,7 @@ pub(super) fn plan(
     // The cheap ones first, so that a deadline cuts off the expensive ones.
     let (quick, slow): (Vec<usize>, Vec<usize>) =
         (0..PLANNERS.len()).partition(|&at| PLANNERS[at].is_quick(instance));
-    let first = quick.iter().chain(&slow).copied().find(|&at| PLANNERS[at].supports(instance).is_ok());
+    let first = quick.iter().chain(&slow).copied().find(|&at| supports(PLANNERS[at], instance).is_ok());
     let attempt = |&at: &usize| {
         let must = Some(at) == first;
         (at, attempt(instance, PLANNERS[at], segment, effort, deadline, must))
@@ -68,7 +68,7 @@ fn attempt(
     deadline: Option<Instant>,
     must: bool,
 ) -> Result<Attempt, PlanError> {
-    if let Err(unsupported) = planner.supports(instance) {
+    if let Err(unsupported) = supports(planner, instance) {
         return Ok(Attempt::PassedOver(unsupported.to_string()));
     }
     if !must && effort == Effort::Quick && !planner.is_quick(instance) {

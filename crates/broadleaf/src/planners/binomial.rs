@@ -27,7 +27,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Plan, PlanError, TreeBuilder};
+use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::platform::NodeId;
 
 pub struct Binomial;
@@ -49,6 +49,10 @@ impl Planner for Binomial {
 
     fn supports(&self, _: &Instance) -> Result<(), Unsupported> {
         Ok(())
+    }
+
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast, Collective::Scatter]
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {

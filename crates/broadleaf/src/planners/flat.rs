@@ -21,7 +21,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Plan, PlanError, TreeBuilder};
+use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 
 pub struct Flat;
 
@@ -42,6 +42,10 @@ impl Planner for Flat {
 
     fn supports(&self, _: &Instance) -> Result<(), Unsupported> {
         Ok(())
+    }
+
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast, Collective::Scatter]
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {

@@ -1,9 +1,9 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::segment_search::{search, Tuned};
-use super::{best, find, Instance, Planner};
+use super::{best, find, supports, Instance, Planner};
 use crate::optimum::makespan_bound_s;
-use crate::plan::{throughput, Plan, PlanError, Predicted};
+use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
 use crate::simulate::{estimate, simulate};
 use std::time::Instant;
 
@@ -71,7 +71,7 @@ pub fn make(
         return best::plan(instance, segment, effort, deadline);
     }
     let planner = find(planner)?;
-    planner.supports(instance).map_err(|unsupported| PlanError::Unsupported {
+    supports(planner, instance).map_err(|unsupported| PlanError::Unsupported {
         planner: planner.card().name.to_string(),
         reason: unsupported.to_string(),
     })?;
@@ -132,6 +132,10 @@ pub(super) fn finish(
 
 /// Fills in what no plan can beat.
 pub(super) fn with_bounds(instance: &Instance, mut plan: Plan) -> Plan {
-    plan.predicted.bound_s = Some(makespan_bound_s(instance.platform, instance.root, instance.message_bytes));
+    // The bounds are those of a broadcast.
+    if instance.collective == Collective::Bcast {
+        let bound_s = makespan_bound_s(instance.platform, instance.root, instance.message_bytes);
+        plan.predicted.bound_s = Some(bound_s);
+    }
     plan
 }

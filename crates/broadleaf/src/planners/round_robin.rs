@@ -10,6 +10,9 @@
 //! does its matches in order, as soon as it can, so for odd n idle slots get used and the time can come out
 //! below the paper's t·n/(n − 1).
 //!
+//! An all-gather is the tournament alone (the paper's *global data exchange*): in each round the pairs exchange
+//! their own contributions, in (n − 1)/n·t for t = the time of all contributions together.
+//!
 //! Reference: Axida, Viet and Yoshinaga, *Pipelined round-robin broadcast*, sections 4.1 and 5.2.
 //! Cost: about D/b + (n − 1) message times to fill the pipeline, on a homogeneous full-duplex one-port network.
 //! Complexity: O(n²) slots. Guarantee: the limit m/b as the message grows, for even n.
@@ -31,7 +34,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
+use crate::plan::{Collective, Period, Plan, PlanError, Slot, TreeBuilder};
 use crate::platform::NodeId;
 
 /// n − 1 trees of n − 1 edges: beyond this the plan would take more than 32 MiB.
@@ -61,7 +64,7 @@ impl Planner for RoundRobin {
             )));
         }
         let receivers = hosts as u64 - 1;
-        if instance.message_bytes < receivers {
+        if instance.collective == Collective::Bcast && instance.message_bytes < receivers {
             let bytes = instance.message_bytes;
             return Err(Unsupported(format!(
                 "{bytes} bytes cannot give each of {receivers} nodes a message"
@@ -70,7 +73,14 @@ impl Planner for RoundRobin {
         Ok(())
     }
 
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast, Collective::Allgather]
+    }
+
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        if instance.collective == Collective::Allgather {
+            return Ok(global_data_exchange(instance));
+        }
         let mut players: Vec<NodeId> = vec![instance.root];
         players.extend(instance.receivers());
         let receivers = players.len() - 1;
@@ -115,6 +125,14 @@ impl Planner for RoundRobin {
         let period = Some(Period { segments: receivers as u32, slots });
         Ok(Plan { seed: instance.seed, period, ..plan })
     }
+}
+
+/// Section 4.2: in each round of the tournament the pairs exchange their own contributions.
+fn global_data_exchange(instance: &Instance) -> Plan {
+    let players = instance.platform.hosts().count();
+    let matches = tournament(players).into_iter().flatten();
+    let moves: Vec<_> = matches.flat_map(|(a, b)| [(a, a, b), (b, b, a)]).collect();
+    instance.allgather_plan(CARD.name, &moves, false)
 }
 
 /// The matches of every round of a tournament of `players`, by the rotation of figure 3 with player 0 fixed;
@@ -198,6 +216,20 @@ mod tests {
             let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
             let relative = trace.makespan_s / messages as f64;
             assert!(relative >= 1.0 && relative <= 1.01 * paper, "{nodes} nodes: {relative} t");
+        }
+    }
+
+    /// Section 4.2: each node receives n − 1 contributions and never waits, for odd n one round more.
+    #[test]
+    fn exchanges_globally_in_one_tournament() {
+        for nodes in 2..=17usize {
+            let platform = homogeneous(nodes);
+            let instance = Instance::new(&platform, NodeId(0), 100).unwrap();
+            let instance = Instance { collective: Collective::Allgather, ..instance };
+            let trace = simulate(&platform, &RoundRobin.plan(&instance).unwrap(), false).unwrap();
+            let rounds = (nodes - 1 + nodes % 2) as f64;
+            assert!(trace.makespan_s <= rounds * 100.0, "{nodes} nodes: {}", trace.makespan_s);
+            assert!(trace.makespan_s >= (nodes - 1) as f64 * 100.0);
         }
     }
 
