@@ -1,0 +1,152 @@
+//! From the findings to a platform: what is alike stands once, what is not stands by itself.
+
+use super::findings::{Findings, PipePlace};
+use super::fit::{six_digits, PairTable};
+use super::hosts::Pair;
+use crate::json::Fault;
+use crate::platform::{
+    Bridge, ClusterId, ExplicitLink, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// The measured platform. Its port model is bidirectional one-port: a rank that sends to two others at once
+/// shares its processor and its network card between them.
+pub fn platform(known: &Findings) -> Result<Platform, Fault> {
+    let mut builder = PlatformBuilder::new(known.settings.name.as_str(), PortModel::OnePort);
+    let ids = node_ids(known);
+    for node in known.hosts.nodes() {
+        let cluster = known.cluster_of.get(node.index()).map_or(0, |&cluster| cluster);
+        let cluster = Some(builder.cluster(&cluster_name(cluster)));
+        let host = Some(known.hosts.name(node).to_string());
+        builder.add_node(Node { id: ids[node.index()].clone(), cluster, host, ..Node::default() })?;
+    }
+    let mut shared: HashMap<PipePlace, SharedId> = HashMap::new();
+    for pipe in &known.pipes {
+        let id = builder.add_shared(pipe_name(known, &pipe.place), six_digits(pipe.bytes_per_s))?;
+        shared.insert(pipe.place.clone(), id);
+    }
+    for cluster in 0..known.clusters.len() {
+        add_cluster(known, cluster, &shared, &mut builder)?;
+    }
+    for from in 0..known.clusters.len() {
+        for to in (0..known.clusters.len()).filter(|&to| to != from) {
+            let pair = known.representative(from, to);
+            let Some(table) = known.tables.get(&pair) else { continue };
+            let class = builder.add_class(table.link_class(uses(known, pair, &shared)));
+            let (from, to) = (cluster_id(&builder, from)?, cluster_id(&builder, to)?);
+            builder.add_bridge(Bridge { from, to, both_ways: false, class })?;
+        }
+    }
+    builder.build()
+}
+
+/// The links inside a cluster: a mesh of the pairs that are alike, and links for the others.
+fn add_cluster(
+    known: &Findings,
+    cluster: usize,
+    shared: &HashMap<PipePlace, SharedId>,
+    builder: &mut PlatformBuilder,
+) -> Result<(), Fault> {
+    let members = &known.clusters[cluster];
+    let sorted = known.sorted_pairs(cluster);
+    let alike: Vec<&PairTable> = sorted.alike.iter().filter_map(|pair| known.tables.get(pair)).collect();
+    if alike.is_empty() {
+        return Ok(());
+    }
+    let table = PairTable::median_of(&alike);
+    let mut add_mesh = |nodes: &[NodeId]| {
+        let class = builder.add_class(table.link_class(uses(known, (nodes[0], nodes[1]), shared)));
+        builder.add_mesh(Mesh { nodes: nodes.to_vec(), class })
+    };
+    // The mesh of a whole cluster uses what pairs on different machines use; a machine's own pairs follow
+    // in a mesh of their own where that is something else, since the later of two meshes holds.
+    let elsewhere = members.iter().find(|&&node| !known.hosts.together(node, members[0]));
+    let mut nodes = members.clone();
+    if let Some(&other) = elsewhere {
+        nodes.retain(|&node| node != other);
+        nodes.insert(1, other);
+    }
+    add_mesh(&nodes)?;
+    if elsewhere.is_some() {
+        for host in known.hosts.members() {
+            let here: Vec<NodeId> = host.iter().copied().filter(|node| members.contains(node)).collect();
+            if here.len() > 1 && shared.contains_key(&PipePlace::InsideHost(known.hosts.of(here[0]))) {
+                add_mesh(&here)?;
+            }
+        }
+    }
+    let mut classes = BTreeMap::new();
+    for &(pair, slowness) in &sorted.unlike {
+        let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness).unwrap_or((pair, 1.0));
+        let uses = uses(known, pair, shared);
+        // Links with the same table are of one class; a factor is equal only where the pair is its own.
+        let key = (table_of, factor.to_bits(), uses.clone());
+        let class = match classes.get(&key) {
+            Some(&class) => class,
+            None => {
+                let scaled = known.tables.get(&table_of).unwrap_or(&table).scaled(factor);
+                let class = builder.add_class(scaled.link_class(uses));
+                *classes.entry(key).or_insert(class)
+            }
+        };
+        builder.add_link(ExplicitLink { from: pair.0, to: pair.1, both_ways: false, class })?;
+    }
+    Ok(())
+}
+
+/// The pair's own table; else that of the pair of about the same slowness, and the factor between them.
+fn nearest_table(known: &Findings, unlike: &[(Pair, f64)], pair: Pair, slowness: f64) -> Option<(Pair, f64)> {
+    if known.tables.contains_key(&pair) {
+        return Some((pair, 1.0));
+    }
+    let distance = |other: f64| (other / slowness).ln().abs();
+    unlike
+        .iter()
+        .filter(|(other, _)| known.tables.contains_key(other))
+        .min_by(|x, y| distance(x.1).total_cmp(&distance(y.1)))
+        .map(|&(other, theirs)| (other, slowness / theirs))
+}
+
+/// The pipes that a pair's transfers go through.
+fn uses(known: &Findings, (from, to): Pair, shared: &HashMap<PipePlace, SharedId>) -> Vec<SharedId> {
+    let (a, b) = (known.cluster_of[from.index()], known.cluster_of[to.index()]);
+    let mut places = Vec::new();
+    if known.hosts.together(from, to) {
+        places.push(PipePlace::InsideHost(known.hosts.of(from)));
+    }
+    if a == b {
+        places.push(PipePlace::InsideCluster(a));
+    } else {
+        places.extend([PipePlace::OneWay(a, b), PipePlace::BothWays(a.min(b), a.max(b))]);
+    }
+    places.iter().filter_map(|place| shared.get(place).copied()).collect()
+}
+
+/// A machine's name where it has one node; with the node's place on it where it has several.
+fn node_ids(known: &Findings) -> Vec<String> {
+    let name = |node: NodeId| {
+        let host = known.hosts.name(node);
+        match known.hosts.members()[known.hosts.of(node)].len() {
+            1 => host.to_string(),
+            _ => format!("{host}-{}", known.hosts.place(node)),
+        }
+    };
+    known.hosts.nodes().map(name).collect()
+}
+
+fn cluster_name(cluster: usize) -> String {
+    format!("c{cluster}")
+}
+
+fn cluster_id(builder: &PlatformBuilder, cluster: usize) -> Result<ClusterId, Fault> {
+    builder.find_cluster(&cluster_name(cluster))
+}
+
+fn pipe_name(known: &Findings, place: &PipePlace) -> String {
+    match *place {
+        PipePlace::OneWay(from, to) => format!("{}-to-{}", cluster_name(from), cluster_name(to)),
+        PipePlace::BothWays(a, b) => format!("{}-{}", cluster_name(a), cluster_name(b)),
+        PipePlace::InsideHost(host) => format!("inside-{}", known.hosts.name(known.hosts.members()[host][0])),
+        PipePlace::InsideCluster(cluster) => format!("inside-{}", cluster_name(cluster)),
+    }
+}

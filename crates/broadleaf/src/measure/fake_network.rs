@@ -1,0 +1,114 @@
+//! A network that is known by heart: the times that its platform says, with noise, in virtual time.
+
+use super::{Probe, RankHost, Round, Samples, Task, Trial};
+use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
+use std::collections::{HashMap, HashSet};
+
+pub struct FakeNetwork {
+    pub truth: Platform,
+    pub hosts: Vec<RankHost>,
+    /// Typical relative delay of a sample; one in twenty is delayed fifty times as much.
+    pub noise: f64,
+    /// A rendezvous: messages of this size on wait for one more round trip when they travel alone.
+    pub rendezvous_bytes: u64,
+    pub now_s: f64,
+    pub rounds: usize,
+    /// Ordered pairs measured, by the number of tasks in their round.
+    pub seen: HashMap<(NodeId, NodeId), HashSet<usize>>,
+    pub random: u64,
+}
+
+impl FakeNetwork {
+    /// One machine a node, four processors each.
+    pub fn new(truth: Platform) -> FakeNetwork {
+        let rank = |node: NodeId| RankHost { host: truth.node(node).host().to_string(), cores: 4 };
+        let hosts = truth.nodes().map(rank).collect();
+        FakeNetwork {
+            truth,
+            hosts,
+            noise: 0.0,
+            rendezvous_bytes: u64::MAX,
+            now_s: 0.0,
+            rounds: 0,
+            seen: HashMap::new(),
+            random: 1,
+        }
+    }
+
+    pub fn measure(&mut self, probe: &mut Probe) -> Platform {
+        while let Some(round) = probe.next_round(self.now_s).cloned() {
+            let samples = self.perform(&round);
+            probe.take(samples, self.now_s);
+        }
+        probe.platform().expect("finished")
+    }
+
+    fn perform(&mut self, round: &Round) -> Vec<Vec<Samples>> {
+        self.rounds += 1;
+        let mut busy = HashSet::new();
+        let mut users: HashMap<SharedId, usize> = HashMap::new();
+        for task in round {
+            assert!(busy.insert(task.from) && busy.insert(task.to), "a node in two tasks of {round:?}");
+            self.seen.entry((task.from, task.to)).or_default().insert(round.len());
+            for &shared in &self.class(task).uses {
+                *users.entry(shared).or_default() += 1;
+            }
+        }
+        let mut longest_s = 0.0f64;
+        let mut all = Vec::new();
+        for task in round {
+            let trials: Vec<Samples> =
+                task.trials.iter().map(|trial| self.samples(task, trial, &users)).collect();
+            longest_s = longest_s.max(trials.iter().flat_map(|samples| &samples.seconds).sum());
+            all.push(trials);
+        }
+        self.now_s += longest_s + 1e-3;
+        all
+    }
+
+    fn class(&self, task: &Task) -> &LinkClass {
+        self.truth.class(self.truth.link(task.from, task.to).expect("the truth links all pairs"))
+    }
+
+    fn samples(&mut self, task: &Task, trial: &Trial, users: &HashMap<SharedId, usize>) -> Samples {
+        let class = self.class(task).clone();
+        let gap_s = |bytes: u64| {
+            let pipe_s = |shared: &SharedId| {
+                let bandwidth = self.truth.shared()[shared.index()].bandwidth_bytes_per_s;
+                users[shared] as f64 * bytes as f64 / bandwidth
+            };
+            class.uses.iter().map(pipe_s).fold(class.time.seconds(bytes), f64::max)
+        };
+        let waiting_s = |bytes| if bytes >= self.rendezvous_bytes { 2.0 * class.latency_s } else { 0.0 };
+        let answer_s = 2.0 * class.latency_s + gap_s(0);
+        let overhead_s =
+            |table: &Option<GapTable>, bytes| table.as_ref().map_or(1e-7, |table| table.seconds(bytes));
+        let (seconds, send_s) = match *trial {
+            Trial::PingPong { bytes, .. } => {
+                (answer_s + waiting_s(bytes) + gap_s(bytes), overhead_s(&class.send_overhead, bytes))
+            }
+            Trial::Burst { bytes, window, .. } => {
+                (answer_s + waiting_s(bytes) + f64::from(window) * gap_s(bytes), 0.0)
+            }
+            Trial::LateReceive { bytes, pause_s, .. } => {
+                assert!(pause_s > class.latency_s, "received before it has arrived");
+                (overhead_s(&class.receive_overhead, bytes), 0.0)
+            }
+        };
+        let mut repeated =
+            |seconds: f64| (0..trial.repeats()).map(|_| seconds * self.delay()).collect::<Vec<f64>>();
+        let seconds = repeated(seconds);
+        let send_s = if send_s > 0.0 { repeated(send_s) } else { Vec::new() };
+        Samples { seconds, send_s }
+    }
+
+    /// At least 1; from a linear congruential generator (Knuth's MMIX), so that every run is the same.
+    fn delay(&mut self) -> f64 {
+        let mut uniform = || {
+            self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (self.random >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let rare = if uniform() < 0.05 { 50.0 } else { 1.0 };
+        1.0 + self.noise * rare * 2.0 * uniform()
+    }
+}

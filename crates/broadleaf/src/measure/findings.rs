@@ -1,0 +1,168 @@
+//! What the stages have learned so far; each reads the earlier ones' part and adds its own.
+
+use super::fit::PairTable;
+use super::hosts::{Hosts, Pair};
+use super::statistic::median;
+use super::Settings;
+use crate::platform::NodeId;
+use std::collections::{BTreeMap, HashMap};
+
+/// A resource that several links share, and its measured total.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipe {
+    pub place: PipePlace,
+    pub bytes_per_s: f64,
+}
+
+/// Which links a [`Pipe`] belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PipePlace {
+    /// From one cluster to another.
+    OneWay(usize, usize),
+    /// Between two clusters, both directions together; the smaller cluster first.
+    BothWays(usize, usize),
+    /// Among the nodes of a machine.
+    InsideHost(usize),
+    /// Among the nodes of a cluster.
+    InsideCluster(usize),
+}
+
+pub struct Findings {
+    pub settings: Settings,
+    pub hosts: Hosts,
+    /// Samples of the empty round trip, by (smaller, larger) node, seconds.
+    pub round_trips: HashMap<Pair, Vec<f64>>,
+    /// The usual empty round trip inside each machine, seconds.
+    pub host_round_trip_s: Vec<Option<f64>>,
+    pub clusters: Vec<Vec<NodeId>>,
+    pub cluster_of: Vec<usize>,
+    /// Whether pairs of a cluster can be measured at the same time.
+    pub quiet: Vec<bool>,
+    /// Seconds that a large message takes, of the size chosen for the pair's cluster, one value a pass.
+    pub large_gaps: BTreeMap<Pair, Vec<f64>>,
+    pub tables: BTreeMap<Pair, PairTable>,
+    pub pipes: Vec<Pipe>,
+}
+
+impl Findings {
+    pub fn new(settings: Settings, hosts: Hosts) -> Findings {
+        Findings {
+            host_round_trip_s: vec![None; hosts.members().len()],
+            settings,
+            hosts,
+            round_trips: HashMap::new(),
+            clusters: Vec::new(),
+            cluster_of: Vec::new(),
+            quiet: Vec::new(),
+            large_gaps: BTreeMap::new(),
+            tables: BTreeMap::new(),
+            pipes: Vec::new(),
+        }
+    }
+
+    /// The empty round trip, seconds; 0 where nothing is known yet.
+    ///
+    /// Pairs of one machine all count as the machine's usual pair: what differs there is which processor the
+    /// scheduler had to spare, not the network.
+    pub fn round_trip_s(&self, (a, b): Pair) -> f64 {
+        let usual_s = if self.hosts.together(a, b) { self.host_round_trip_s[self.hosts.of(a)] } else { None };
+        usual_s
+            .or_else(|| self.round_trips.get(&(a.min(b), a.max(b))).map(|samples| median(samples)))
+            .unwrap_or(0.0)
+    }
+
+    /// The pair that stands for the link between two clusters: its first node on either side.
+    pub fn representative(&self, from_cluster: usize, to_cluster: usize) -> Pair {
+        (self.clusters[from_cluster][0], self.clusters[to_cluster][0])
+    }
+
+    /// The pairs of a cluster that are alike, and those that are not, with each one's large gap over the
+    /// alike ones' median. Gaps are alike within the tolerance of the most common one; so are latencies.
+    pub fn sorted_pairs(&self, cluster: usize) -> SortedPairs {
+        let members = &self.clusters[cluster];
+        let limit = 1.0 + self.settings.tolerance;
+        let known = self.known_gaps(members);
+        let mut sorted = SortedPairs::default();
+        if known.is_empty() {
+            return sorted;
+        }
+        let usual_gap_s = most_common(known.iter().map(|&(_, gap_s)| gap_s).collect(), limit);
+        let usual_trip_s =
+            most_common(known.iter().map(|&(pair, _)| self.round_trip_s(pair)).collect(), limit);
+        for (pair, gap_s) in known {
+            let is_usual = |value: f64, usual: f64| value <= usual * limit && value * limit >= usual;
+            if is_usual(gap_s, usual_gap_s) && is_usual(self.round_trip_s(pair), usual_trip_s) {
+                sorted.alike.push(pair);
+            } else {
+                sorted.unlike.push((pair, gap_s / usual_gap_s));
+            }
+        }
+        sorted
+    }
+
+    /// The large gap of every ordered pair of a cluster, seconds. A pair that was not tried (in a large
+    /// cluster) is as slow as the slower of its ends was at its best.
+    fn known_gaps(&self, members: &[NodeId]) -> Vec<(Pair, f64)> {
+        let mut best_out: HashMap<NodeId, f64> = HashMap::new();
+        let mut best_in: HashMap<NodeId, f64> = HashMap::new();
+        let inside = |(a, b): Pair| self.cluster_of[a.index()] == self.cluster_of[b.index()];
+        let here = self.cluster_of[members[0].index()];
+        let tried: HashMap<Pair, f64> = self
+            .large_gaps
+            .iter()
+            .filter(|(&pair, _)| inside(pair) && self.cluster_of[pair.0.index()] == here)
+            .map(|(&pair, passes)| (pair, median(passes)))
+            .collect();
+        for (&(from, to), &gap_s) in &tried {
+            let keep_least = |best: &mut f64| *best = best.min(gap_s);
+            best_out.entry(from).and_modify(keep_least).or_insert(gap_s);
+            best_in.entry(to).and_modify(keep_least).or_insert(gap_s);
+        }
+        let pairs = members.iter().flat_map(|&a| members.iter().map(move |&b| (a, b)));
+        pairs
+            .filter(|(a, b)| a != b)
+            .filter_map(|pair| {
+                let ends = || Some(best_out.get(&pair.0)?.max(*best_in.get(&pair.1)?));
+                Some((pair, tried.get(&pair).copied().or_else(ends)?))
+            })
+            .collect()
+    }
+}
+
+/// The ordered pairs of a cluster by whether they are like most others.
+#[derive(Clone, Debug, Default)]
+pub struct SortedPairs {
+    pub alike: Vec<Pair>,
+    /// With the pair's large gap over the usual one.
+    pub unlike: Vec<(Pair, f64)>,
+}
+
+/// The median of the largest group of values that lie within `limit`² of each other; of two equal groups
+/// the smaller values.
+///
+/// Unlike the plain median it is never between two kinds of pairs.
+fn most_common(mut values: Vec<f64>, limit: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (mut best, mut first) = (0..0, 0);
+    for last in 0..values.len() {
+        while values[last] > values[first] * limit * limit {
+            first += 1;
+        }
+        if last + 1 - first > best.len() {
+            best = first..last + 1;
+        }
+    }
+    median(&values[best])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_common;
+
+    #[test]
+    fn the_most_common_value_is_never_between_two_kinds() {
+        assert_eq!(most_common(vec![1.0, 10.0, 10.5, 1.0], 1.3), 1.0);
+        assert_eq!(most_common(vec![1.0, 10.0, 10.5, 11.0], 1.3), 10.5);
+        assert_eq!(most_common(vec![0.0, 0.0], 1.3), 0.0);
+    }
+}

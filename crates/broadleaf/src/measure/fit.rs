@@ -1,0 +1,191 @@
+//! From a pair's points to its pLogP table, and from many pairs' tables to one.
+
+use super::statistic::{median, relative, Summary};
+use crate::platform::{GapTable, LinkClass, SharedId, TransferTime};
+
+/// No transfer occupies its ports for less: below it clocks and medians say nothing.
+pub const SHORTEST_GAP_S: f64 = 1e-9;
+
+/// One size of a [`PairTable`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Row {
+    pub bytes: u64,
+    /// g(m), seconds.
+    pub gap_s: f64,
+    /// os(m), seconds.
+    pub send_s: f64,
+    /// or(m), seconds.
+    pub receive_s: f64,
+    /// Interquartile range of the gap over the gap.
+    pub spread: f64,
+}
+
+/// pLogP of one ordered pair, or of many alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PairTable {
+    /// L, seconds.
+    pub latency_s: f64,
+    /// By size; never empty.
+    pub rows: Vec<Row>,
+}
+
+impl PairTable {
+    /// The table with every gap at least [`SHORTEST_GAP_S`], and falling with size only where the fall is
+    /// larger than the samples' own spread.
+    ///
+    /// A larger message that takes less time is real where the MPI changes its protocol; elsewhere it is
+    /// noise, and the rows on both sides of the fall get their common mean (pool adjacent violators).
+    pub fn new(latency_s: f64, mut rows: Vec<Row>) -> PairTable {
+        for row in &mut rows {
+            row.gap_s = row.gap_s.max(SHORTEST_GAP_S);
+        }
+        // Each block: its first row, its number of rows, its mean gap.
+        let mut blocks: Vec<(usize, usize, f64)> = Vec::new();
+        for (index, row) in rows.iter().enumerate() {
+            blocks.push((index, 1, row.gap_s));
+            while let [.., before, last] = blocks.as_slice() {
+                let noise_s = |block: &(usize, usize, f64)| {
+                    rows[block.0..block.0 + block.1].iter().map(|row| row.spread).fold(0.0, f64::max)
+                        * block.2
+                };
+                let fall_s = before.2 - last.2;
+                if fall_s <= 0.0 || fall_s > noise_s(before).max(noise_s(last)) {
+                    break;
+                }
+                let count = before.1 + last.1;
+                let mean_s = (before.2 * before.1 as f64 + last.2 * last.1 as f64) / count as f64;
+                let pooled = (before.0, count, mean_s);
+                blocks.truncate(blocks.len() - 2);
+                blocks.push(pooled);
+            }
+        }
+        for (first, count, gap_s) in blocks {
+            rows[first..first + count].iter_mut().for_each(|row| row.gap_s = gap_s);
+        }
+        PairTable { latency_s: latency_s.max(0.0), rows }
+    }
+
+    /// The table of many pairs that are alike: the median of each value at every size that at least half
+    /// of them were measured up to. The spread is the pairs' own or that between them, whichever is larger.
+    pub fn median_of(tables: &[&PairTable]) -> PairTable {
+        let mut sizes: Vec<u64> =
+            tables.iter().flat_map(|table| table.rows.iter().map(|row| row.bytes)).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        let row_at = |bytes: u64| {
+            let there: Vec<Row> = tables
+                .iter()
+                .filter(|table| table.rows.last().is_some_and(|last| last.bytes >= bytes))
+                .map(|table| table.at(bytes))
+                .collect();
+            let of = |value: fn(&Row) -> f64| there.iter().map(value).collect::<Vec<f64>>();
+            let gaps = Summary::of(&of(|row| row.gap_s));
+            (2 * there.len() >= tables.len()).then(|| Row {
+                bytes,
+                gap_s: gaps.median,
+                send_s: median(&of(|row| row.send_s)),
+                receive_s: median(&of(|row| row.receive_s)),
+                spread: median(&of(|row| row.spread)).max(relative(gaps.range, gaps.median)),
+            })
+        };
+        let latencies: Vec<f64> = tables.iter().map(|table| table.latency_s).collect();
+        PairTable::new(median(&latencies), sizes.into_iter().filter_map(row_at).collect())
+    }
+
+    /// The table of a pair whose large messages take `factor` times as long, all else equal.
+    pub fn scaled(&self, factor: f64) -> PairTable {
+        let scale = |row: &Row| Row { gap_s: row.gap_s * factor, ..*row };
+        PairTable { latency_s: self.latency_s, rows: self.rows.iter().map(scale).collect() }
+    }
+
+    /// All values at a size, linear between the rows and along the last two beyond.
+    pub fn at(&self, bytes: u64) -> Row {
+        let of = |value: fn(&Row) -> f64| self.table(value).seconds(bytes);
+        Row {
+            bytes,
+            gap_s: of(|row| row.gap_s),
+            send_s: of(|row| row.send_s),
+            receive_s: of(|row| row.receive_s),
+            spread: of(|row| row.spread),
+        }
+    }
+
+    fn table(&self, value: fn(&Row) -> f64) -> GapTable {
+        GapTable::new(self.rows.iter().map(|row| (row.bytes, value(row))).collect())
+    }
+
+    /// The link as it stands in a platform file, six digits of each number.
+    pub fn link_class(&self, uses: Vec<SharedId>) -> LinkClass {
+        let table = |value: fn(&Row) -> f64| {
+            GapTable::new(self.rows.iter().map(|row| (row.bytes, six_digits(value(row)))).collect())
+        };
+        LinkClass {
+            latency_s: six_digits(self.latency_s),
+            time: TransferTime::Gap(table(|row| row.gap_s)),
+            uses,
+            send_overhead: Some(table(|row| row.send_s)),
+            receive_overhead: Some(table(|row| row.receive_s)),
+            spread: Some(table(|row| row.spread)),
+            ..LinkClass::default()
+        }
+    }
+}
+
+/// More digits than any measurement has, few enough to read.
+pub fn six_digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(bytes: u64, gap_s: f64, spread: f64) -> Row {
+        Row { bytes, gap_s, send_s: 0.5 * gap_s, receive_s: 0.25 * gap_s, spread }
+    }
+
+    fn gaps(table: &PairTable) -> Vec<f64> {
+        table.rows.iter().map(|row| row.gap_s).collect()
+    }
+
+    #[test]
+    fn a_fall_within_the_noise_is_levelled() {
+        let rows = vec![row(1, 1.0, 0.0), row(2, 2.2, 0.1), row(4, 2.0, 0.2), row(8, 4.0, 0.1)];
+        assert_eq!(gaps(&PairTable::new(0.0, rows)), [1.0, 2.1, 2.1, 4.0]);
+        // The second fall only becomes one when the first two rows are pooled: 3 > 2, then 2.5 > 2.4.
+        let rows = vec![row(1, 3.0, 0.4), row(2, 2.0, 0.4), row(4, 2.4, 0.4)];
+        let wanted = (3.0 + 2.0 + 2.4) / 3.0;
+        gaps(&PairTable::new(0.0, rows)).iter().for_each(|gap| assert!((gap - wanted).abs() < 1e-12));
+    }
+
+    #[test]
+    fn a_fall_beyond_the_noise_is_real() {
+        let rows = vec![row(1, 1.0, 0.0), row(2, 9.0, 0.05), row(4, 3.0, 0.05), row(8, 4.0, 0.05)];
+        assert_eq!(gaps(&PairTable::new(0.0, rows.clone())), [1.0, 9.0, 3.0, 4.0]);
+    }
+
+    #[test]
+    fn nothing_is_negative() {
+        let table = PairTable::new(-2e-7, vec![row(1, -3e-7, 0.0), row(2, 0.0, 0.0)]);
+        assert_eq!((table.latency_s, gaps(&table)), (0.0, vec![1e-9, 1e-9]));
+    }
+
+    #[test]
+    fn the_median_of_three_pairs_by_hand() {
+        let table = |latency_s, last| PairTable::new(latency_s, vec![row(0, 1.0, 0.0), row(10, last, 0.1)]);
+        let mut long = table(5.0, 4.0);
+        long.rows.push(row(20, 100.0, 0.1));
+        let merged = PairTable::median_of(&[&table(1.0, 2.0), &table(2.0, 3.0), &long]);
+        assert_eq!(merged.latency_s, 2.0);
+        assert_eq!(gaps(&merged), [1.0, 3.0], "only one of three was measured at 20 bytes");
+        assert_eq!(merged.rows[1].send_s, 1.5);
+        // Quartiles of 2, 3, 4 are 2.5 and 3.5: between the pairs 1/3, more than the 0.1 within them.
+        assert!((merged.rows[1].spread - 1.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn numbers_in_the_file_have_six_digits() {
+        assert_eq!(six_digits(1.234_567_89e-5), 1.23457e-5);
+        assert_eq!(six_digits(0.0), 0.0);
+    }
+}

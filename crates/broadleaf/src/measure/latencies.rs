@@ -1,0 +1,109 @@
+//! Stage 1: the empty round trip of every pair, and the clusters that follow from it.
+
+use super::experiment::{Round, Samples, Task, Trial};
+use super::findings::Findings;
+use super::growth::settled;
+use super::hosts::Pair;
+use super::lowekamp;
+use super::probe::{Clock, Stage};
+use super::statistic::{median, Summary};
+use super::tournament;
+use crate::platform::NodeId;
+use std::collections::VecDeque;
+
+/// Round trips of each pair's first visit, and of the visits of pairs whose samples disagree.
+const REPEATS: u32 = 12;
+const MORE_REPEATS: u32 = 24;
+/// A pair whose samples spread more is visited again, that often.
+const LARGE_SPREAD: f64 = 0.25;
+const MORE_VISITS: u32 = 2;
+
+pub struct Latencies {
+    rounds: VecDeque<Vec<Pair>>,
+    visit: u32,
+    done: usize,
+    total: usize,
+}
+
+impl Latencies {
+    pub fn new(known: &Findings) -> Latencies {
+        let mut stage = Latencies { rounds: VecDeque::new(), visit: 0, done: 0, total: 0 };
+        for round in tournament::rounds(known.hosts.node_count()) {
+            let pairs: Vec<Pair> =
+                round.into_iter().map(|(a, b)| (NodeId(a as u32), NodeId(b as u32))).collect();
+            stage.push(known, &pairs);
+        }
+        stage
+    }
+
+    /// Empty messages disturb nobody on other machines, so all of a round's pairs run together there.
+    fn push(&mut self, known: &Findings, pairs: &[Pair]) {
+        self.total += pairs.len();
+        self.rounds.extend(known.hosts.groups(pairs));
+    }
+
+    fn push_unsettled(&mut self, known: &Findings) {
+        let mut pairs: Vec<Pair> = known
+            .round_trips
+            .iter()
+            .filter(|(_, samples)| Summary::of(samples).spread() > LARGE_SPREAD)
+            .map(|(&pair, _)| pair)
+            .collect();
+        pairs.sort_unstable();
+        self.push(known, &pairs);
+    }
+
+    /// What this stage is for: each machine's usual round trip, and the clusters.
+    fn conclude(known: &mut Findings) {
+        for (host, members) in known.hosts.members().iter().enumerate() {
+            let inside: Vec<f64> = members
+                .iter()
+                .flat_map(|&a| members.iter().map(move |&b| (a, b)))
+                .filter_map(|pair| known.round_trips.get(&pair).map(|samples| median(samples)))
+                .collect();
+            known.host_round_trip_s[host] = (!inside.is_empty()).then(|| median(&inside));
+        }
+        let count = known.hosts.node_count();
+        known.clusters =
+            lowekamp::clusters(count, known.settings.tolerance, |a, b| known.round_trip_s((a, b)) / 2.0);
+        known.cluster_of = vec![0; count];
+        for (index, cluster) in known.clusters.iter().enumerate() {
+            cluster.iter().for_each(|node| known.cluster_of[node.index()] = index);
+        }
+        known.quiet = vec![false; known.clusters.len()];
+    }
+}
+
+impl Stage for Latencies {
+    fn name(&self) -> &'static str {
+        "latencies"
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        (self.done, self.total)
+    }
+
+    fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
+        while self.rounds.is_empty() {
+            // A quarter of the time is for the latencies at most.
+            if self.visit == MORE_VISITS || clock.left(0.25) <= 0.0 {
+                Latencies::conclude(known);
+                return None;
+            }
+            self.visit += 1;
+            self.push_unsettled(known);
+        }
+        let repeats = if self.visit == 0 { REPEATS } else { MORE_REPEATS };
+        let trials = vec![Trial::PingPong { bytes: 0, repeats }];
+        let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
+        self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())
+    }
+
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
+        self.done += round.len();
+        for (task, trials) in round.iter().zip(samples) {
+            let trips = known.round_trips.entry((task.from, task.to)).or_default();
+            trips.extend(trials.into_iter().flat_map(|samples| settled(samples.seconds)));
+        }
+    }
+}

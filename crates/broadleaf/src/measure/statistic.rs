@@ -1,0 +1,57 @@
+//! Medians and quartiles: a few samples that the scheduler delayed must not move a result.
+
+/// Median and quartiles of some samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Summary {
+    pub median: f64,
+    /// Third quartile minus first.
+    pub range: f64,
+}
+
+impl Summary {
+    /// `samples` must not be empty.
+    pub fn of(samples: &[f64]) -> Summary {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Summary { median: quantile(&sorted, 0.5), range: quantile(&sorted, 0.75) - quantile(&sorted, 0.25) }
+    }
+
+    /// Interquartile range over median; 0 where the median is 0.
+    pub fn spread(&self) -> f64 {
+        relative(self.range, self.median)
+    }
+}
+
+/// `range / median`, 0 where the median is 0.
+pub fn relative(range: f64, median: f64) -> f64 {
+    if median > 0.0 {
+        range / median
+    } else {
+        0.0
+    }
+}
+
+pub fn median(samples: &[f64]) -> f64 {
+    Summary::of(samples).median
+}
+
+/// Linear between the two samples around the place, as R's type 7 and NumPy do.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let (low, high) = (place.floor() as usize, place.ceil() as usize);
+    sorted[low] + (sorted[high] - sorted[low]) * (place - low as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_by_hand() {
+        let summary = Summary::of(&[5.0, 1.0, 4.0, 2.0, 3.0]);
+        assert_eq!(summary, Summary { median: 3.0, range: 2.0 });
+        assert_eq!(median(&[1.0, 2.0, 4.0, 100.0]), 3.0);
+        assert_eq!(Summary::of(&[7.0]), Summary { median: 7.0, range: 0.0 });
+        assert_eq!(Summary::of(&[0.0, 0.0]).spread(), 0.0);
+    }
+}

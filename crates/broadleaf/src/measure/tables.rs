@@ -1,0 +1,113 @@
+//! Stage 3: pLogP tables.
+//!
+//! Which pairs get one is a matter of time. First every ordered pair of clusters by its representatives,
+//! one at a time, and a first group of each cluster's alike pairs; then the pairs that are not like the
+//! others; then all other pairs, as far as the time goes.
+
+use super::experiment::{Round, Samples};
+use super::findings::Findings;
+use super::growth::Growth;
+use super::hosts::Pair;
+use super::probe::{Clock, Stage};
+use super::screening::{groups, passes};
+use std::collections::{HashSet, VecDeque};
+
+/// Share of the time budget after which no pair is begun that could be left out.
+const SHARE: f64 = 0.8;
+/// A table that cannot be left out gets at least this time, seconds.
+const LEAST_SLICE_S: f64 = 0.4;
+
+/// Pairs measured at the same time.
+struct Group {
+    pairs: Vec<Pair>,
+    needed: bool,
+}
+
+pub struct Tables {
+    groups: VecDeque<Group>,
+    growing: Vec<Growth>,
+    done: usize,
+    total: usize,
+}
+
+impl Tables {
+    pub fn new(known: &Findings) -> Tables {
+        let count = known.clusters.len();
+        let mut needed: Vec<Vec<Pair>> = Vec::new();
+        let mut unlike: Vec<Vec<Pair>> = Vec::new();
+        let mut others: Vec<Vec<Pair>> = Vec::new();
+        for from in 0..count {
+            for to in (0..count).filter(|&to| to != from) {
+                needed.push(vec![known.representative(from, to)]);
+            }
+        }
+        for cluster in (0..count).filter(|&cluster| known.clusters[cluster].len() > 1) {
+            let sorted = known.sorted_pairs(cluster);
+            let alike: HashSet<Pair> = sorted.alike.into_iter().collect();
+            let rounds = passes(&known.clusters[cluster]);
+            let of_rounds = |wanted: &dyn Fn(&Pair) -> bool| -> Vec<Vec<Pair>> {
+                let chosen = |round: &Vec<Pair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
+                rounds.iter().flat_map(|round| groups(known, cluster, &chosen(round))).collect()
+            };
+            let mut ordinary = of_rounds(&|pair| alike.contains(pair));
+            unlike.extend(of_rounds(&|pair| !alike.contains(pair)));
+            if !ordinary.is_empty() {
+                needed.push(ordinary.remove(0));
+            }
+            others.extend(ordinary);
+        }
+        let total = [&needed, &unlike, &others].iter().flat_map(|groups| groups.iter()).map(Vec::len).sum();
+        let mark = |needed| move |pairs| Group { pairs, needed };
+        let optional = unlike.into_iter().chain(others).map(mark(false));
+        let groups = needed.into_iter().map(mark(true)).chain(optional).collect();
+        Tables { groups, growing: Vec::new(), done: 0, total }
+    }
+
+    fn start(&mut self, group: &Group, known: &Findings, left_s: f64) {
+        let share_s = left_s / (self.groups.len() + 1) as f64;
+        let slice_s = if group.needed { share_s.max(LEAST_SLICE_S) } else { share_s };
+        let largest_bytes = known.settings.largest_bytes;
+        let growth = |&pair: &Pair| Growth::new(pair, known.round_trip_s(pair), largest_bytes, slice_s);
+        self.growing = group.pairs.iter().map(growth).collect();
+    }
+}
+
+impl Stage for Tables {
+    fn name(&self) -> &'static str {
+        "tables"
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        (self.done, self.total)
+    }
+
+    fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
+        loop {
+            let round: Round = self.growing.iter_mut().filter_map(Growth::next).collect();
+            if !round.is_empty() {
+                return Some(round);
+            }
+            for growth in self.growing.drain(..) {
+                self.done += 1;
+                if let Some(table) = growth.finish() {
+                    known.tables.insert(growth.pair(), table);
+                }
+            }
+            let left_s = clock.left(SHARE);
+            if left_s <= 0.0 {
+                self.groups.retain(|group| group.needed);
+            }
+            let group = self.groups.pop_front()?;
+            self.start(&group, known, left_s);
+        }
+    }
+
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, _known: &mut Findings, took_s: f64) {
+        for (task, samples) in round.iter().zip(samples) {
+            let growth = self.growing.iter_mut().find(|growth| growth.pair() == (task.from, task.to));
+            if let Some(growth) = growth {
+                growth.take(task, samples, took_s);
+            }
+        }
+    }
+}
