@@ -4,19 +4,39 @@ Measure or describe a `Platform`, `plan` a broadcast on it, `simulate` and `chec
 with the `broadleaf run` command.
 """
 
-from broadleaf._core import Card, Plan, Platform, Trace, __version__, check, planners, simulate, throughput
+from broadleaf import generate
+from broadleaf._core import (
+    Card,
+    Comparison,
+    Plan,
+    Platform,
+    Trace,
+    Tried,
+    __version__,
+    check,
+    compare,
+    plan,
+    planners,
+    simulate,
+    throughput,
+)
 from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 
 __all__ = [
     "Card",
+    "Comparison",
     "InvalidPlan",
     "Plan",
     "PlanError",
     "Platform",
     "PlatformError",
     "Trace",
+    "Tried",
     "__version__",
     "check",
+    "compare",
+    "generate",
+    "plan",
     "planners",
     "simulate",
     "throughput",

@@ -1,7 +1,7 @@
 # The compiled core's types. tests/python/test_stub.py compares this file with the module itself.
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, final
+from typing import Any, SupportsIndex, final
 
 import networkx as nx
 import numpy as np
@@ -9,14 +9,21 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Card",
+    "Comparison",
     "Plan",
     "Platform",
     "Trace",
+    "Tried",
     "__version__",
     "check",
+    "compare",
+    "grid",
+    "plan",
     "planners",
+    "random_graph",
     "simulate",
     "throughput",
+    "tiers",
 ]
 __version__: str
 
@@ -42,9 +49,11 @@ class Platform:
     @staticmethod
     def from_dict(document: Mapping[str, Any]) -> Platform: ...
     @staticmethod
-    def from_networkx(
-        graph: nx.Graph[Any], *, name: str | None = None, port_model: str | None = None
-    ) -> Platform: ...
+    def from_networkx(graph: nx.Graph[Any]) -> Platform: ...
+    @staticmethod
+    def from_node_link(document: Mapping[str, Any]) -> Platform: ...
+    @staticmethod
+    def load_csv(path: str | os.PathLike[str]) -> Platform: ...
     @staticmethod
     def from_matrices(
         latency_s: ArrayLike,
@@ -57,6 +66,10 @@ class Platform:
     ) -> Platform: ...
     def save(self, path: str | os.PathLike[str]) -> None: ...
     def to_dict(self) -> dict[str, Any]: ...
+    def save_csv(
+        self, path: str | os.PathLike[str], *, at_bytes: SupportsIndex | None = None
+    ) -> list[str]: ...
+    def to_node_link(self) -> dict[str, Any]: ...
     def to_networkx(self) -> nx.DiGraph[str]: ...
     @property
     def name(self) -> str: ...
@@ -70,7 +83,7 @@ class Platform:
     def hosts(self) -> list[str]: ...
     def link(self, source: str, target: str) -> dict[str, Any] | None: ...
     def successors(self, node: str) -> list[str]: ...
-    def transfer_s(self, source: str, target: str, message_bytes: int) -> float: ...
+    def transfer_s(self, source: str, target: str, message_bytes: SupportsIndex) -> float: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -119,6 +132,80 @@ class Trace:
     @property
     def busy_s(self) -> dict[str, float]: ...
 
+@final
+class Tried:
+    @property
+    def planner(self) -> str: ...
+    @property
+    def segment_bytes(self) -> int: ...
+    @property
+    def makespan_s(self) -> float: ...
+    @property
+    def is_simulated(self) -> bool: ...
+    @property
+    def throughput_bytes_per_s(self) -> float: ...
+
+@final
+class Comparison:
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def tried(self) -> list[Tried]: ...
+    @property
+    def passed_over(self) -> dict[str, str]: ...
+
+def plan(
+    platform: Platform,
+    root: str,
+    message_bytes: SupportsIndex,
+    planner: str = "best",
+    collective: str = "bcast",
+    segment_bytes: SupportsIndex | None = None,
+    seed: SupportsIndex = 0,
+    time_limit_s: float | None = None,
+) -> Plan: ...
+def compare(
+    platform: Platform,
+    root: str,
+    message_bytes: SupportsIndex,
+    planner: str = "best",
+    collective: str = "bcast",
+    segment_bytes: SupportsIndex | None = None,
+    seed: SupportsIndex = 0,
+    time_limit_s: float | None = None,
+) -> Comparison: ...
+def random_graph(
+    nodes: SupportsIndex,
+    density: float,
+    *,
+    seed: SupportsIndex = 0,
+    port_model: str = "one-port",
+    mean_bytes_per_s: float = 100000000.0,
+    deviation_bytes_per_s: float = 20000000.0,
+) -> Platform: ...
+def tiers(
+    nodes: SupportsIndex,
+    density: float,
+    *,
+    seed: SupportsIndex = 0,
+    wan_nodes: SupportsIndex | None = None,
+    mans: SupportsIndex | None = None,
+    man_nodes: SupportsIndex | None = None,
+    lans_per_man: SupportsIndex | None = None,
+    port_model: str = "one-port",
+    mean_bytes_per_s: float = 100000000.0,
+    deviation_bytes_per_s: float = 20000000.0,
+) -> Platform: ...
+def grid(
+    clusters: SupportsIndex,
+    *,
+    seed: SupportsIndex = 0,
+    latency_s: tuple[float, float] = (0.001, 0.015),
+    gap_s: tuple[float, float] = (0.1, 0.6),
+    local_broadcast_s: tuple[float, float] = (0.02, 3.0),
+    gaps: str = "min",
+    local_start: str = "after-last-send",
+) -> Platform: ...
 def planners() -> list[Card]: ...
 def check(platform: Platform, plan: Plan) -> None: ...
 def simulate(platform: Platform, plan: Plan) -> Trace: ...

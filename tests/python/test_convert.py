@@ -11,7 +11,6 @@ import broadleaf as bl
 import networkx as nx
 import numpy as np
 import pytest
-from broadleaf.convert.files import node_link_data
 from documents import write
 from outcome import Command, refused
 
@@ -61,13 +60,12 @@ def test_undirected_graph_links_both_ways() -> None:
     graph: nx.Graph[int] = nx.path_graph(3)
     for _, _, attributes in graph.edges(data=True):
         attributes["latency_s"] = 1e-3
-    platform = bl.Platform.from_networkx(graph, name="path")
-    assert platform.name == "path"
+    platform = bl.Platform.from_networkx(graph)
     assert sorted(links_of(platform)) == [("0", "1"), ("1", "0"), ("1", "2"), ("2", "1")]
 
 
 def test_older_node_link_documents(command: Command, two_sites: dict[str, Any]) -> None:
-    document = node_link_data(bl.Platform.from_dict(two_sites))
+    document = bl.Platform.from_dict(two_sites).to_node_link()
     document["links"] = document.pop("edges")
     write("old.json", document)
     assert command("convert", "old.json", "-o", "net.json").code == 0
@@ -77,7 +75,7 @@ def test_older_node_link_documents(command: Command, two_sites: dict[str, Any]) 
 def test_graphs_that_are_refused() -> None:
     with pytest.raises(bl.PlatformError, match="multigraph"):
         bl.Platform.from_networkx(nx.MultiDiGraph([(0, 1)]))
-    with pytest.raises(bl.PlatformError, match="0 to 1 has none of latency_s"):
+    with pytest.raises(bl.PlatformError, match=r"\$\.edges\[0\]: an edge without latency_s"):
         bl.Platform.from_networkx(nx.Graph([(0, 1, {"weight": 3})]))
 
 
@@ -98,7 +96,7 @@ def test_csv_refuses_what_it_cannot_hold(command: Command, two_sites: dict[str, 
     refused(command("convert", "net.json", "-o", "net.csv"), '"sw"')
     two_sites["nodes"].pop()
     write("net.json", two_sites)
-    refused(command("convert", "net.json", "-o", "net.csv"), "a0 to b0", "gap table", "--at")
+    refused(command("convert", "net.json", "-o", "net.csv"), '"a0" to "b0"', "gap table", "size")
     assert not list(Path().glob("*.csv"))
     assert command("convert", "net.json", "-o", "net.csv", "--at", "1MiB").code == 0
     assert command("convert", "net.csv", "-o", "back.json").code == 0
@@ -110,14 +108,22 @@ def test_csv_refuses_what_it_cannot_hold(command: Command, two_sites: dict[str, 
     ("latency", "bandwidth", "fragments"),
     [
         ("", ",a\na,\n", ["net.latency.csv", "no matrix"]),
-        (",a,b\na,,1\nc,1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "rows and columns"]),
-        (",a,b\na,,1\nb,1,\n", ",b,a\nb,,1\na,1,\n", ["net.bandwidth.csv", "node ids"]),
+        (",a,b\na,,1\nc,1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3", '"c"']),
+        (",a,b\na,,1\nb,1,\n", ",a,c\na,,1\nc,1,\n", ["net.bandwidth.csv", "first row", '"c"']),
         (",a,b\na,,1\nb,1\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3"]),
         (",a,b\na,,1\nb,fast,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3 column 2", "fast"]),
         (",a,b\na,,1\nb,nan,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "line 3 column 2", "nan"]),
-        (",a,b\na,,1\nb,1,\n", ",a,b\na,,1\nb,,\n", ["net.bandwidth.csv", "b to a is empty"]),
-        (",a,b\na,,1\nb,-1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "-1", "negative"]),
-        (",a,b\na,,1\nb,1,\n", ",a,b\na,,1\nb,0,\n", ["net.bandwidth.csv", "0"]),
+        (
+            ",a,b\na,,1\nb,1,\n",
+            ",a,b\na,,1\nb,,\n",
+            ["net.bandwidth.csv", "bandwidth_bytes_per_s[1][0]", "no value"],
+        ),
+        (",a,b\na,,1\nb,-1,\n", ",a,b\na,,1\nb,1,\n", ["net.latency.csv", "latency_s[1][0]", "-1"]),
+        (
+            ",a,b\na,,1\nb,1,\n",
+            ",a,b\na,,1\nb,0,\n",
+            ["net.bandwidth.csv", "bandwidth_bytes_per_s[1][0]", "0"],
+        ),
     ],
 )
 def test_csv_refusals(latency: str, bandwidth: str, fragments: list[str], command: Command) -> None:
@@ -141,12 +147,13 @@ def test_matrices() -> None:
 @pytest.mark.parametrize(
     ("latency", "bandwidth", "message"),
     [
-        ([[0, 1, 2], [1, 0, 2]], [[0, 1], [1, 0]], "latency_s has shape"),
-        ([[0, 1], [1, 0]], [[0]], "2 x 2"),
-        ([[0, float("nan")], [1, 0]], [[0, 1], [1, 0]], r"latency_s\[0, 1\] is nan"),
-        ([[0, 1], [1, 0]], [[0, float("inf")], [1, 0]], r"bandwidth_bytes_per_s\[0, 1\] is inf"),
-        ([[0, -1], [1, 0]], [[0, 1], [1, 0]], "-1 is negative"),
-        ([[0, 1], [1, 0]], [[0, 0], [1, 0]], "0 is not positive"),
+        ([[0, 1, 2], [1, 0, 2]], [[0, 1], [1, 0]], r"latency_s\[0\]: 3 values for 2 nodes"),
+        ([0, 1], [1, 0], r"latency_s: an array of shape \(2,\)"),
+        ([[0, 1], [1, 0]], [[0]], "bandwidth_bytes_per_s: 1 rows for 2 nodes"),
+        ([[0, float("nan")], [1, 0]], [[0, 1], [1, 0]], r"latency_s\[0\]\[1\]: NaN"),
+        ([[0, 1], [1, 0]], [[0, float("inf")], [1, 0]], r"bandwidth_bytes_per_s\[0\]\[1\]: inf"),
+        ([[0, -1], [1, 0]], [[0, 1], [1, 0]], "-1 is not a latency"),
+        ([[0, 1], [1, 0]], [[0, 0], [1, 0]], "0 is not a bandwidth"),
         ([["x", 1], [1, 0]], [[0, 1], [1, 0]], "latency_s: "),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shlex
 import subprocess
 import sys
@@ -22,9 +23,17 @@ def example_of(help_text: str) -> str:
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])
-def test_example_runs(name: str, command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+def test_example_runs(
+    name: str,
+    command: Command,
+    chain: dict[str, Any],
+    chain_plan: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     write("net.json", chain)
     write("plan.json", chain_plan)
+    # `python3` in an example is this one, as in an activated environment.
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
     shown = command(name, "--help")
     assert shown.code == 0
     program, *arguments = shlex.split(example_of(shown.out))

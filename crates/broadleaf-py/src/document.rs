@@ -39,11 +39,12 @@ pub fn to_value(object: &Bound<'_, PyAny>, place: &str) -> Result<Value, Fault> 
         }
     }
     match object.extract::<f64>() {
-        Ok(number) => Number::from_f64(number)
-            .map(Value::Number)
-            .ok_or_else(|| Fault::new(place, format!("{number} is not a finite number"), "write a finite number")),
+        Ok(number) => Number::from_f64(number).map(Value::Number).ok_or_else(|| {
+            Fault::new(place, format!("{number} is not a finite number"), "write a finite number")
+        }),
         Err(_) => {
-            let kind = object.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string());
+            let kind =
+                object.get_type().name().map_or_else(|_| "object".to_string(), |name| name.to_string());
             Err(Fault::new(place, format!("a Python {kind}"), "give what JSON can hold"))
         }
     }
@@ -57,7 +58,9 @@ fn entries(mapping: &Bound<'_, PyMapping>, place: &str) -> Result<Value, Fault> 
             item.extract().map_err(|error| unreadable(place, &error))?;
         let name = name
             .cast::<PyString>()
-            .map_err(|_| Fault::new(place, format!("the key {name} is not a string"), "write it as a string"))?
+            .map_err(|_| {
+                Fault::new(place, format!("the key {name} is not a string"), "write it as a string")
+            })?
             .to_string();
         let value = to_value(&value, &format!("{place}.{name}"))?;
         document.insert(name, value);

@@ -2,10 +2,13 @@
 //!
 //! Long calls release the interpreter lock. Errors are the classes of `broadleaf/errors.py`.
 
+mod arguments;
 mod document;
 mod errors;
 mod evaluate;
+mod generate;
 mod plan;
+mod planning;
 mod platform;
 mod registry;
 mod trace;
@@ -17,11 +20,18 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<platform::Platform>()?;
+    module.add_class::<planning::Comparison>()?;
+    module.add_class::<planning::Tried>()?;
     module.add_class::<registry::Card>()?;
     module.add_class::<trace::Trace>()?;
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::grid, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::random_graph, module)?)?;
+    module.add_function(wrap_pyfunction!(generate::tiers, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
+    module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(registry::planners, module)?)?;
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! `bl.Platform`.
 
+use crate::arguments::{self, matrix, whole};
 use crate::document::{to_document, to_python, to_text, to_value};
 use crate::errors::{platform_error, platform_fault, PlatformError};
-use broadleaf::platform::{LinkClassId, NodeId};
+use broadleaf::platform::csv::file_pair;
+use broadleaf::platform::{LinkClassId, Matrices, NodeId};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -47,38 +49,89 @@ impl Platform {
     #[staticmethod]
     fn from_dict(py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<Self> {
         let value = to_value(document, "$").map_err(platform_fault)?;
-        let core = py
-            .detach(|| broadleaf::platform::Platform::from_json(&value.to_string()))
-            .map_err(platform_fault)?;
+        let core = py.detach(|| broadleaf::platform::Platform::from_value(&value)).map_err(platform_fault)?;
         Ok(core.into())
     }
 
     /// The platform of a NetworkX graph whose node and edge attributes are those of the platform format.
+    ///
+    /// A directed edge is a directed link, an undirected one both directions.
     #[staticmethod]
-    #[pyo3(signature = (graph, *, name=None, port_model=None))]
-    fn from_networkx<'py>(
-        graph: &Bound<'py, PyAny>,
-        name: Option<&str>,
-        port_model: Option<&str>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let convert = graph.py().import("broadleaf.convert.networkx_graphs")?;
-        convert.call_method1("platform_of_graph", (graph, name, port_model))
+    fn from_networkx(py: Python<'_>, graph: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let edges = [("edges", "edges")].into_py_dict(py)?;
+        let document = py.import("networkx")?.call_method("node_link_data", (graph,), Some(&edges))?;
+        Platform::from_node_link(py, &document)
     }
 
-    /// The platform of two square matrices, seconds and bytes/s; `links[i][j]` false leaves a pair without a link.
+    /// The platform of a dictionary as NetworkX's `node_link_data` makes it.
+    #[staticmethod]
+    fn from_node_link(py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let text = to_value(document, "$").map_err(platform_fault)?.to_string();
+        let core =
+            py.detach(|| broadleaf::platform::Platform::from_node_link(&text)).map_err(platform_fault)?;
+        Ok(core.into())
+    }
+
+    /// The platform of two square matrices, seconds and bytes/s: row i, column j is the link from node i to j.
+    ///
+    /// Diagonals are ignored; where `links[i][j]` is false there is no link. Nodes are called `ids`, or n0, n1 ...
     #[staticmethod]
     #[pyo3(signature = (latency_s, bandwidth_bytes_per_s, *, ids=None, links=None, name="matrices", port_model="one-port"))]
-    fn from_matrices<'py>(
-        latency_s: &Bound<'py, PyAny>,
-        bandwidth_bytes_per_s: &Bound<'py, PyAny>,
-        ids: Option<&Bound<'py, PyAny>>,
-        links: Option<&Bound<'py, PyAny>>,
+    fn from_matrices(
+        latency_s: &Bound<'_, PyAny>,
+        bandwidth_bytes_per_s: &Bound<'_, PyAny>,
+        ids: Option<Vec<String>>,
+        links: Option<&Bound<'_, PyAny>>,
         name: &str,
         port_model: &str,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let convert = latency_s.py().import("broadleaf.convert.matrices")?;
-        let arguments = (latency_s, bandwidth_bytes_per_s, ids, links, name, port_model);
-        convert.call_method1("platform_of_matrices", arguments)
+    ) -> PyResult<Self> {
+        let port_model = arguments::port_model(port_model)?;
+        let latency_s: Vec<Vec<f64>> = matrix("latency_s", latency_s, "float")?;
+        let bandwidth: Vec<Vec<f64>> = matrix("bandwidth_bytes_per_s", bandwidth_bytes_per_s, "float")?;
+        let links: Option<Vec<Vec<bool>>> = links.map(|links| matrix("links", links, "bool")).transpose()?;
+        let has_link = |row: usize, column: usize| {
+            links.as_ref().is_none_or(|links| links.get(row).and_then(|row| row.get(column)) == Some(&true))
+        };
+        let cells = |matrix: Vec<Vec<f64>>| -> Vec<Vec<Option<f64>>> {
+            let cell = |row, (column, value)| has_link(row, column).then_some(value);
+            let rows = matrix.into_iter().enumerate();
+            rows.map(|(row, values)| values.into_iter().enumerate().map(|at| cell(row, at)).collect())
+                .collect()
+        };
+        let ids = ids.unwrap_or_else(|| (0..latency_s.len()).map(|at| format!("n{at}")).collect());
+        let matrices = Matrices::new(ids, &cells(latency_s), &cells(bandwidth)).map_err(platform_fault)?;
+        let core = broadleaf::platform::Platform::from_matrices(name, port_model, &matrices);
+        Ok(core.map_err(platform_fault)?.into())
+    }
+
+    /// Reads a pair of CSV matrices, NAME.latency.csv (s) and NAME.bandwidth.csv (bytes/s), for NAME.csv or either
+    /// of the two: first row and first column are node ids, an empty cell is no link.
+    #[staticmethod]
+    fn load_csv(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let core = py.detach(|| broadleaf::platform::Platform::load_csv(&path)).map_err(platform_error)?;
+        Ok(core.into())
+    }
+
+    /// Writes the pair of CSV matrices that `load_csv` reads, and returns their paths.
+    ///
+    /// The bandwidth of a link with a gap table or a start-up time is what a transfer of `at_bytes` gets, without
+    /// which it is refused, as is what no matrix can say: shared resources, switches, local broadcasts.
+    #[pyo3(signature = (path, *, at_bytes=None))]
+    fn save_csv(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        at_bytes: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<String>> {
+        let at_bytes = at_bytes.map(|bytes| whole("at_bytes", bytes)).transpose()?;
+        let (latency_path, bandwidth_path) = file_pair(&path).map_err(platform_fault)?;
+        let (latency, bandwidth) = py
+            .detach(|| self.core.to_matrices(at_bytes).map(|both| both.to_csv()))
+            .map_err(platform_fault)?;
+        let files = py.import("broadleaf.files")?;
+        files.call_method1("write_whole", (&latency_path, latency))?;
+        files.call_method1("write_whole", (&bandwidth_path, bandwidth))?;
+        Ok([latency_path, bandwidth_path].iter().map(|path| path.display().to_string()).collect())
     }
 
     /// Writes the platform file, by rename.
@@ -94,8 +147,14 @@ impl Platform {
     }
 
     /// A NetworkX DiGraph with one edge a link, meshes and bridges written out.
-    fn to_networkx<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("broadleaf.convert.networkx_graphs")?.call_method1("graph_of_platform", (slf,))
+    fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let edges = [("edges", "edges")].into_py_dict(py)?;
+        py.import("networkx")?.call_method("node_link_graph", (self.to_node_link(py)?,), Some(&edges))
+    }
+
+    /// The dictionary that NetworkX's `node_link_graph(document, edges="edges")` reads.
+    fn to_node_link<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        to_document(py, &py.detach(|| self.core.to_node_link()).map_err(platform_fault)?)
     }
 
     /// What the platform is called.
@@ -140,9 +199,12 @@ impl Platform {
     }
 
     /// T(s): how long a transfer of `message_bytes` occupies the ports of a direct link, seconds.
-    fn transfer_s(&self, source: &str, target: &str, message_bytes: u64) -> PyResult<f64> {
+    fn transfer_s(&self, source: &str, target: &str, message_bytes: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let message_bytes = whole("message_bytes", message_bytes)?;
         let class = self.class(source, target)?.ok_or_else(|| {
-            PlatformError::new_err(format!("no link leads from \"{source}\" to \"{target}\"; name two linked nodes"))
+            PlatformError::new_err(format!(
+                "no link leads from \"{source}\" to \"{target}\"; name two linked nodes"
+            ))
         })?;
         Ok(self.core.transfer_s(class, message_bytes))
     }

@@ -12,14 +12,16 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, planners, simulate
+from broadleaf.cli import check, convert, draw, plan, planners, run, simulate
 
 BAD_INPUT = 2
 
 COMMANDS: tuple[click.Command, ...] = (
+    plan.command,
     planners.command,
     check.command,
     simulate.command,
+    run.command,
     convert.command,
     draw.command,
 )

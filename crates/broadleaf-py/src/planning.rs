@@ -1,0 +1,156 @@
+//! `bl.plan` and `bl.compare`.
+
+use crate::arguments::{limit, whole, Seed};
+use crate::errors::{plan_error, PlanError};
+use crate::plan::Plan;
+use crate::platform::Platform;
+use broadleaf::plan::Collective;
+use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
+use pyo3::prelude::*;
+
+/// A planner's plan with the segment size that suits it best.
+#[pyclass(module = "broadleaf", frozen, name = "Tried")]
+#[derive(Clone)]
+pub struct Tried {
+    core: broadleaf::planners::Tried,
+}
+
+#[pymethods]
+impl Tried {
+    /// The planner's name.
+    #[getter]
+    fn planner(&self) -> &'static str {
+        self.core.name
+    }
+
+    /// The segment size it does best with, bytes.
+    #[getter]
+    fn segment_bytes(&self) -> u64 {
+        self.core.segment_bytes
+    }
+
+    /// The predicted makespan, seconds.
+    #[getter]
+    fn makespan_s(&self) -> f64 {
+        self.core.makespan_s
+    }
+
+    /// Whether the prediction was simulated in full; otherwise it extends short simulations.
+    #[getter]
+    fn is_simulated(&self) -> bool {
+        self.core.is_simulated
+    }
+
+    /// Steady state, bytes/s; infinite where nothing limits.
+    #[getter]
+    fn throughput_bytes_per_s(&self) -> f64 {
+        self.core.throughput_bytes_per_s
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Tried \"{}\": {} s in segments of {} bytes>",
+            self.core.name, self.core.makespan_s, self.core.segment_bytes
+        )
+    }
+}
+
+/// A chosen plan and what it was compared with.
+#[pyclass(module = "broadleaf", frozen, name = "Comparison")]
+pub struct Comparison {
+    core: broadleaf::planners::Outcome,
+}
+
+#[pymethods]
+impl Comparison {
+    /// The fastest plan.
+    #[getter]
+    fn plan(&self) -> Plan {
+        self.core.plan.clone().into()
+    }
+
+    /// Every planner that was tried, in the registry's order.
+    #[getter]
+    fn tried(&self) -> Vec<Tried> {
+        self.core.tried.iter().map(|tried| Tried { core: tried.clone() }).collect()
+    }
+
+    /// The planners that were not tried, each with the reason.
+    #[getter]
+    fn passed_over(&self) -> std::collections::BTreeMap<&'static str, &str> {
+        self.core.passed_over.iter().map(|passed| (passed.name, passed.reason.as_str())).collect()
+    }
+
+    fn __repr__(&self) -> String {
+        let (plan, tried) = (&self.core.plan, self.core.tried.len());
+        format!("<Comparison of {tried} planners: \"{}\" is the fastest>", plan.planner)
+    }
+}
+
+/// Plans a broadcast with the planner of that name, or with `best`: all that support it, the fastest kept.
+///
+/// Without `segment_bytes` each planner's segment size is searched. Without `time_limit_s` the same arguments
+/// give the same plan. Raises PlatformError for a root that the platform does not have or that cannot reach
+/// all hosts, PlanError for a planner that is unknown or does not support the broadcast.
+#[pyfunction]
+#[pyo3(
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None)"
+)]
+#[allow(clippy::too_many_arguments)] // the contract's signature
+pub fn plan(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    message_bytes: &Bound<'_, PyAny>,
+    planner: &str,
+    collective: &str,
+    segment_bytes: Option<&Bound<'_, PyAny>>,
+    seed: Seed,
+    time_limit_s: Option<f64>,
+) -> PyResult<Plan> {
+    let comparison =
+        compare(py, platform, root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s)?;
+    Ok(comparison.core.plan.into())
+}
+
+/// As `plan`, and says what each planner that was tried would have taken.
+#[pyfunction]
+#[pyo3(
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None)"
+)]
+#[allow(clippy::too_many_arguments)] // those of `plan`
+pub fn compare(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    message_bytes: &Bound<'_, PyAny>,
+    planner: &str,
+    collective: &str,
+    segment_bytes: Option<&Bound<'_, PyAny>>,
+    seed: Seed,
+    time_limit_s: Option<f64>,
+) -> PyResult<Comparison> {
+    let root = platform.node(root)?;
+    let message_bytes = whole("message_bytes", message_bytes)?;
+    let segment = match segment_bytes {
+        None => SegmentChoice::Auto,
+        Some(bytes) => SegmentChoice::Bytes(whole("segment_bytes", bytes)?),
+    };
+    let time_limit = limit("time_limit_s", time_limit_s)?;
+    let collective = Collective::from_name(collective).ok_or_else(|| {
+        let known = Collective::ALL.map(Collective::name).join(", ");
+        PlanError::new_err(format!("unknown collective \"{collective}\"; use one of {known}"))
+    })?;
+    let made = py.detach(|| {
+        let instance = Instance::new(&platform.core, root, message_bytes)?;
+        make(
+            &Instance { collective, seed: seed.0, time_limit, ..instance },
+            planner,
+            segment,
+            Effort::Thorough,
+        )
+    });
+    Ok(Comparison { core: made.map_err(plan_error)? })
+}

@@ -1,0 +1,122 @@
+"""`broadleaf plan`: the fastest plan for a broadcast, and what the others would take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of, working
+from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
+from broadleaf.units import rate, seconds, size
+
+
+@click.command("plan", epilog=example("broadleaf plan net.json --root a --size 64MiB -o plan.json"))
+@click.argument("platform", metavar="PLATFORM", type=click.Path())
+@click.option("--root", metavar="NODE", required=True, help="The node that has the message.")
+@click.option("--size", "message_bytes", type=Size(), required=True, help="The message: 64KiB, 1MB, '4 GiB'.")
+@click.option("--planner", metavar="NAME", default="best", show_default=True, help="See broadleaf planners.")
+@click.option("--collective", metavar="NAME", default="bcast", show_default=True, help="What to plan.")
+@click.option("--segment", "segment_bytes", type=SegmentSize(), default="auto", show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--time-limit", "time_limit_s", type=float, metavar="SECONDS", help="Begin no planner after that."
+)
+@click.option("--figure", metavar="FILE", help="Draw the comparison: .png, .svg or .pdf.")
+@output_option("The plan file to write.")
+@json_option
+def command(
+    platform: str,
+    root: str,
+    message_bytes: int,
+    planner: str,
+    collective: str,
+    segment_bytes: int | None,
+    seed: int,
+    time_limit_s: float | None,
+    figure: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Plans a broadcast: with --planner best, every planner that can, the fastest kept.
+
+    The document of --json is the plan itself, with what was tried beside it.
+    """
+    if figure is not None:
+        from broadleaf.plot.figures import form_of
+
+        form_of(Path(figure))  # refused before the work, not after it
+    network = bl.Platform.load(platform)
+    with working(f"planning {size(message_bytes)} on {network.name}"):
+        comparison = bl.compare(
+            network, root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s
+        )
+    if figure is not None:
+        draw(comparison, figure)
+    if output is not None:
+        comparison.plan.save(output)
+    if as_json:
+        print_document({**comparison.plan.to_dict(), **tried_fields(comparison)})
+    else:
+        print_comparison(comparison)
+        if output is not None:
+            click.echo(f"written to {output}")
+
+
+def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
+    """What a plan document gets besides the plan."""
+    bound_s = comparison.plan.bound_s
+    rows = [
+        {
+            "planner": tried.planner,
+            "makespan_s": tried.makespan_s,
+            "x_bound": tried.makespan_s / bound_s if bound_s else None,
+            "segment_bytes": tried.segment_bytes,
+            "is_simulated": tried.is_simulated,
+        }
+        for tried in by_makespan(comparison)
+    ]
+    return {"tried": rows, "passed_over": comparison.passed_over}
+
+
+def by_makespan(comparison: bl.Comparison) -> list[bl.Tried]:
+    """The fastest first; of equal ones the chosen one, then in the registry's order."""
+    chosen = comparison.plan.planner
+    return sorted(comparison.tried, key=lambda tried: (tried.makespan_s, tried.planner != chosen))
+
+
+def title(plan: bl.Plan) -> str:
+    return f"{size(plan.message_bytes)} from {plan.root} on {plan.platform}"
+
+
+def print_comparison(comparison: bl.Comparison) -> None:
+    plan = comparison.plan
+    table = table_of(
+        title(plan),
+        *("planner", "predicted", "x bound", "segment", "steady state"),
+        numbers=("predicted", "x bound", "segment", "steady state"),
+    )
+    for tried in by_makespan(comparison):
+        above = f"{tried.makespan_s / plan.bound_s:.3f}" if plan.bound_s else "-"
+        steady = rate(tried.throughput_bytes_per_s)
+        style = "bold" if tried.planner == plan.planner else None
+        row = (tried.planner, seconds(tried.makespan_s), above, size(tried.segment_bytes), steady)
+        table.add_row(*row, style=style)
+    table.add_row(
+        "(bound: no plan is faster)", seconds(plan.bound_s), "1.000" if plan.bound_s else "-", "", ""
+    )
+    print_table(table)
+    names_by_reason: dict[str, list[str]] = {}
+    for name, reason in comparison.passed_over.items():
+        names_by_reason.setdefault(reason, []).append(name)
+    for reason, names in names_by_reason.items():
+        click.echo(f"not tried: {', '.join(names)}: {reason}")
+
+
+def draw(comparison: bl.Comparison, figure: str) -> None:
+    from broadleaf.plot.figures import save_figure
+    from broadleaf.plot.planners import draw_planners
+
+    rows = [(tried.planner, tried.makespan_s, tried.segment_bytes) for tried in comparison.tried]
+    save_figure(draw_planners(title(comparison.plan), rows, comparison.plan.bound_s), Path(figure))

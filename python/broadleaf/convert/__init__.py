@@ -1,1 +1,0 @@
-"""Platforms in other programs' forms: matrices, NetworkX graphs, and the files that hold them."""
