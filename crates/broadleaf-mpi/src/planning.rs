@@ -1,24 +1,22 @@
 //! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
 //! the first broadcast's budget, and search on in the background.
 
+use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
-use crate::quickest::{inner_tree, quickest};
 use crate::ranks::{expand, RankPlan};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
 use crate::transport::CHANNEL_TAGS;
 use broadleaf::plan::{check, Plan};
-use broadleaf::planners::{self, PLANNERS};
+use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
 use broadleaf::platform::NodeId;
 use broadleaf::simulate::estimate;
+use rayon::ThreadPoolBuilder;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// The first broadcast of its kind waits this long for its plan at most.
-pub const FIRST_BUDGET: Duration = Duration::from_millis(100);
+use std::time::Duration;
 
 /// The search beside the running program takes this long at most, on one core.
 pub const SEARCH_BUDGET: Duration = Duration::from_secs(2);
@@ -67,14 +65,13 @@ impl Planning {
 
     /// A plan for a broadcast of `bytes` > 0 from `root`. The error is one line for the user.
     pub fn first(&mut self, root: u32, bytes: u64) -> Result<Made, String> {
-        let deadline = Instant::now() + FIRST_BUDGET;
         let placement = self.placement()?;
         let job = Job { placement, root, bytes };
         if let Some(plan) = self.stored(&job)? {
             return Ok(Made { ranked: job.ranked(&plan)?, search: None });
         }
         let name = self.seats.settings.planner.clone();
-        let plan = job.plan(&name, deadline)?;
+        let plan = job.plan(&name, Effort::Quick, self.seats.settings.first_budget)?;
         let ranked = job.ranked(&plan)?;
         let search = (name == BEST).then(|| job.search(plan)).flatten();
         Ok(Made { ranked, search })
@@ -150,14 +147,13 @@ impl Job {
         self.placement.node_of_rank[self.root as usize]
     }
 
-    fn plan(&self, name: &str, deadline: Instant) -> Result<Plan, String> {
-        let platform = &self.placement.platform;
-        let planners = if name == BEST {
-            PLANNERS.to_vec()
-        } else {
-            vec![planners::find(name).map_err(|error| error.to_string())?]
-        };
-        quickest(platform, self.root_node(), self.bytes, &planners, deadline)
+    fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
+        let instance = Instance::new(&self.placement.platform, self.root_node(), self.bytes);
+        let made = instance.and_then(|instance| {
+            let instance = Instance { time_limit: Some(budget), ..instance };
+            on_threads(effort, || make(&instance, name, SegmentChoice::Auto, effort))
+        });
+        made.map(|outcome| outcome.plan).map_err(|error| error.to_string())
     }
 
     fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
@@ -182,9 +178,8 @@ impl Job {
         }
         let (found, receiver) = channel();
         let work = move || {
-            be_modest();
             let platform = &self.placement.platform;
-            let better = self.plan(BEST, Instant::now() + SEARCH_BUDGET).ok().filter(|plan| {
+            let better = self.plan(BEST, Effort::Thorough, SEARCH_BUDGET).ok().filter(|plan| {
                 let seconds = |plan: &Plan| estimate(platform, plan).unwrap_or(f64::INFINITY);
                 seconds(plan) < seconds(&start) * (1.0 - WORTH_SWITCHING)
             });
@@ -201,6 +196,26 @@ impl Job {
                 None
             }
         }
+    }
+}
+
+/// Threads for the plan that all ranks wait for; on a large node most cores are other ranks'.
+const QUICK_THREADS: usize = 4;
+
+/// Runs a planner on threads of its own, which end with it: a program should not keep idle threads that it did
+/// not ask for. The thorough search has one, of the lowest priority.
+fn on_threads<T: Send>(effort: Effort, work: impl FnOnce() -> T + Send) -> T {
+    let pool = match effort {
+        Effort::Quick => {
+            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+            ThreadPoolBuilder::new().num_threads(cores.min(QUICK_THREADS))
+        }
+        Effort::Thorough => ThreadPoolBuilder::new().num_threads(1).start_handler(|_| be_modest()),
+    };
+    match pool.thread_name(|_| "broadleaf-plan".to_string()).build() {
+        Ok(pool) => pool.install(work),
+        // No thread to be had: the caller's own must do.
+        Err(_) => work(),
     }
 }
 

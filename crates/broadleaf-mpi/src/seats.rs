@@ -5,11 +5,12 @@ use crate::placement::nodes_by_host;
 use crate::report;
 use crate::settings::{environment, PlanSettings};
 use crate::transport::CallError;
-use crate::wire::{put_u32, Malformed, Reader};
+use crate::wire::{put_u32, put_u64, Malformed, Reader};
 use broadleaf::platform::Platform;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The longest host name that is told apart, bytes; no MPI has a longer one.
 const HOST_BYTES: usize = 256;
@@ -115,6 +116,7 @@ fn encode_seats(seats: &Seats) -> Vec<u8> {
         put_u32(&mut out, text.len() as u32);
         out.extend_from_slice(text.as_bytes());
     }
+    put_u64(&mut out, settings.first_budget.as_millis() as u64);
     seats.of_rank.iter().for_each(|&node| put_u32(&mut out, node));
     out
 }
@@ -126,8 +128,9 @@ fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
         Ok(String::from_utf8_lossy(from.take(length)?).into_owned())
     };
     let (platform, plan_dir, planner, digest) = (text()?, text()?, text()?, text()?);
+    let first_budget = Duration::from_millis(from.u64()?);
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
-    let settings = PlanSettings { platform: path(platform), plan_dir: path(plan_dir), planner };
+    let settings = PlanSettings { platform: path(platform), plan_dir: path(plan_dir), planner, first_budget };
     let mut of_rank = Vec::with_capacity(from.bytes.len() / 4);
     while !from.bytes.is_empty() {
         of_rank.push(from.u32()?);

@@ -3,10 +3,14 @@
 
 use broadleaf::planners;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` says otherwise: below it
 /// a broadcast is a matter of microseconds, where a plan has little to win.
 pub const DEFAULT_MIN_BYTES: u64 = 64 << 10;
+
+/// What a program's first broadcast may wait for its plan.
+pub const DEFAULT_FIRST_BUDGET: Duration = Duration::from_millis(100);
 
 /// The name that stands for the fastest of all planners.
 pub const BEST: &str = "best";
@@ -73,12 +77,14 @@ impl WorldSettings {
 }
 
 /// How a communicator's broadcasts are planned.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSettings {
     pub platform: Option<PathBuf>,
     pub plan_dir: Option<PathBuf>,
     /// A planner's name, or `best`.
     pub planner: String,
+    /// How long the first broadcast of its kind may wait for its plan; a better one is searched meanwhile.
+    pub first_budget: Duration,
 }
 
 impl PlanSettings {
@@ -93,7 +99,16 @@ impl PlanSettings {
             })?;
         }
         let platform = lookup("BROADLEAF_PLATFORM").map(PathBuf::from);
-        Ok(PlanSettings { platform, plan_dir, planner: PlanSettings::planner(lookup)? })
+        let first_budget = match lookup("BROADLEAF_FIRST_PLAN_MS") {
+            None => DEFAULT_FIRST_BUDGET,
+            Some(value) => value.parse().map(Duration::from_millis).map_err(|_| BadValue {
+                variable: "BROADLEAF_FIRST_PLAN_MS",
+                value,
+                fact: "not a whole number of milliseconds".to_string(),
+                remedy: "write e.g. 100",
+            })?,
+        };
+        Ok(PlanSettings { platform, plan_dir, planner: PlanSettings::planner(lookup)?, first_budget })
     }
 
     fn planner(lookup: Lookup) -> Result<String, BadValue> {

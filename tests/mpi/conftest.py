@@ -1,0 +1,104 @@
+"""Real MPI runs: programs compiled by each MPI's own mpicc, started by its own mpiexec, with our runtime preloaded."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broadleaf.mpi import Mpi, find_mpi, launch_command
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+# Far above what any of these takes on two busy cores; a run that hangs ends here.
+TIMEOUT_S = 240
+
+
+@dataclass
+class Run:
+    """What a job left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    stats: dict[str, Any] | None
+
+    @property
+    def reports(self) -> list[str]:
+        """Our lines on stderr."""
+        return [line for line in self.stderr.splitlines() if line.startswith("broadleaf: ")]
+
+    def rows(self, **wanted: object) -> list[dict[str, Any]]:
+        """The statistics' rows with these values."""
+        assert self.stats is not None, self.stderr
+        rows: list[dict[str, Any]] = self.stats["broadcasts"]
+        return [row for row in rows if all(row[name] == value for name, value in wanted.items())]
+
+
+class Bench:
+    """One MPI with our runtime, and a place to work in."""
+
+    def __init__(self, mpi: Mpi, folder: Path) -> None:
+        self.mpi = mpi
+        self.folder = folder
+
+    def compile(self, name: str, folder: Path = PROGRAMS) -> str:
+        """A program, compiled once."""
+        source = folder / f"{name}.c"
+        program = self.folder / name
+        if not program.exists():
+            assert self.mpi.mpicc is not None
+            flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-lpthread"]
+            subprocess.run([self.mpi.mpicc, source, *flags, "-o", program], check=True)
+        return str(program)
+
+    def run(
+        self,
+        ranks: int,
+        program: Sequence[str],
+        *,
+        stats: bool = True,
+        preload: bool = True,
+        **settings: str | Path,
+    ) -> Run:
+        """Runs a program; `settings` are BROADLEAF_… by their lower-case rest."""
+        variables = {f"BROADLEAF_{name.upper()}": str(value) for name, value in settings.items()}
+        file = self.folder / "stats.json"
+        file.unlink(missing_ok=True)
+        if stats:
+            variables.setdefault("BROADLEAF_STATS", str(file))
+        return self.start(ranks, program, variables, preload=preload)
+
+    def start(
+        self, ranks: int, program: Sequence[str], variables: Mapping[str, str], *, preload: bool
+    ) -> Run:
+        library = self.mpi.runtime if preload else None
+        argv, environment = launch_command(self.mpi, ranks, program, variables=variables, preload=library)
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        file = Path(variables.get("BROADLEAF_STATS", "/nowhere"))
+        stats = json.loads(file.read_text()) if file.is_file() else None
+        return Run(done.returncode, done.stdout, done.stderr, stats)
+
+    def check(self, ranks: int, name: str, *arguments: str, **settings: str | Path) -> Run:
+        """Runs one of our programs, which must find everything right."""
+        run = self.run(ranks, [self.compile(name), *arguments], **settings)
+        assert run.returncode == 0, run.stderr
+        assert run.stdout.startswith("ok"), run.stdout + run.stderr
+        return run
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    mpi = find_mpi(request.param)
+    return Bench(mpi, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def host() -> str:
+    """This machine, as MPI_Get_processor_name calls it."""
+    return socket.gethostname()

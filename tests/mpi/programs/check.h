@@ -1,0 +1,52 @@
+/* What the test programs share: they compare everything they receive and stop the job at the first difference. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Stops the job, naming the rank, the place and what was expected. */
+#define REQUIRE(condition, ...)                                                     \
+    do {                                                                            \
+        if (!(condition)) {                                                         \
+            int rank_;                                                              \
+            MPI_Comm_rank(MPI_COMM_WORLD, &rank_);                                  \
+            fprintf(stderr, "rank %d, %s:%d: not %s: ", rank_, __FILE__, __LINE__, #condition); \
+            fprintf(stderr, __VA_ARGS__);                                           \
+            fputc('\n', stderr);                                                    \
+            MPI_Abort(MPI_COMM_WORLD, 1);                                           \
+        }                                                                           \
+    } while (0)
+
+/* splitmix64 (Steele, Lea, Flood 2014): the same numbers on every rank. */
+static inline uint64_t draw(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* Byte `at` of the message number `message`. */
+static inline unsigned char expected(uint64_t message, uint64_t at)
+{
+    uint64_t state = message * 0x100000001b3u + at / 8;
+    return (unsigned char)(draw(&state) >> (at % 8 * 8));
+}
+
+static inline void fill(unsigned char *bytes, uint64_t count, uint64_t message)
+{
+    for (uint64_t at = 0; at < count; at++) bytes[at] = expected(message, at);
+}
+
+static inline void compare(const unsigned char *bytes, uint64_t count, uint64_t message)
+{
+    for (uint64_t at = 0; at < count; at++)
+        REQUIRE(bytes[at] == expected(message, at), "message %llu: byte %llu of %llu",
+                (unsigned long long)message, (unsigned long long)at, (unsigned long long)count);
+}
+
+#endif

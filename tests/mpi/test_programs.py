@@ -1,0 +1,82 @@
+"""Unmodified C programs with their broadcasts planned: every byte is compared by the programs themselves."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+RANKS = [2, 3, 4, 7]
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_any_datatypes_of_equal_signature(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "shapes")
+    assert run.stats is not None
+    assert run.stats["planned"] == 16
+    # Whatever a rank's type is, the message is the same 240,000 packed bytes.
+    assert {row["bytes"] for row in run.rows()} == {240_000}
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_many_broadcasts_of_any_size_and_root(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "many", "200", "500000", str(ranks), min_bytes="4KiB")
+    assert run.stats is not None
+    passed = run.stats["passed_through"]
+    assert run.stats["planned"] > 30
+    assert passed["under-threshold"] > 30
+    assert sum(row["planned"] for row in run.rows(communicator="MPI_COMM_WORLD")) > 5
+
+
+@pytest.mark.parametrize("ranks", [3, 7])
+def test_communicators_come_and_go(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "communicators", "40")
+    assert run.stats is not None
+    # Three in every round and one at the end; a communicator of one rank has nothing to plan.
+    assert run.stats["planned"] == 3 * 40 + 1
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_a_wrong_length_is_an_error_where_it_is_wrong(bench: Bench, ranks: int) -> None:
+    # The MPICH wheel is built without argument checking.
+    arguments = ["arguments"] if bench.mpi.flavour == "openmpi" else []
+    run = bench.check(ranks, "errors", *arguments)
+    assert sum(row["failed"] for row in run.rows()) > 0
+    assert run.reports == []
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_what_is_none_of_ours_is_passed_through_and_counted(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "passed")
+    assert run.stats is not None
+    assert run.stats["planned"] == 1
+    expected = {"under-threshold": 5, "zero-bytes": 3, "one-rank": 2, "intercommunicator": 4}
+    assert run.stats["passed_through"] == expected
+
+
+@pytest.mark.parametrize("ranks", [2, 7])
+def test_the_example_program(bench: Bench, ranks: int) -> None:
+    run = bench.run(ranks, [bench.compile("bcast_model", EXAMPLES), "3000000", "3"])
+    assert run.returncode == 0, run.stderr
+    assert f"3 broadcasts, {3 * 3_000_000 * (ranks - 1)} bytes verified" in run.stdout
+    assert run.stats is not None
+    assert run.stats["planned"] == 3
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_mpi4py(bench: Bench, ranks: int) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000003", "3"]
+    run = bench.run(ranks, program)
+    assert run.returncode == 0, run.stderr
+    assert f"3 broadcasts, {3 * 1_000_003 * (ranks - 1)} bytes verified" in run.stdout
+    assert run.stats is not None
+    # mpi4py calls MPI_Bcast_c where the MPI has it, and MPI_Bcast where not.
+    assert run.stats["planned"] == 3
+    assert run.rows(bytes=1_000_003)[0]["planned"] == 3
