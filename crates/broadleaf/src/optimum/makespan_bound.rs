@@ -1,13 +1,222 @@
-//! What no plan can beat, whatever its trees and its segment size.
+//! What no plan can beat, whatever its trees, orders and segment sizes: a lower bound on the makespan.
+//!
+//! Every plan moves the message in transfers of 1 to m bytes, store and forward, each holding the resources
+//! of [`crate::model::occupation`]. The bound is the largest of these, each argued where it is computed:
+//!
+//! 1. *Distance*: a byte travels to a node at the earliest along the path of least latency + T, T taken at its
+//!    best size.
+//! 2. *Cuts* ([`crossing`]): all m bytes cross every cut between the root and a host; the resources that carry
+//!    them across move bytes at a bounded rate and only from when the first byte can be there. Cut off are each
+//!    host by itself, all but the root, each cluster and site, all but the root's cluster and site, and what
+//!    hangs on a single shared resource.
+//! 3. *Spreading* ([`spread`]): hosts that hold a byte pass it on one send at a time, so their number grows no
+//!    faster than a broadcast of one byte among nodes with the platform's least times; and the last byte starts
+//!    spreading only when the root has sent all others.
+//! 4. *Single ports*: under unidirectional one-port every byte a host gets also occupies its sender's only port.
+//!
+//! A host that stands for a cluster adds its local broadcast to its own completion.
 
-use crate::platform::{NodeId, Platform};
+mod crossing;
+mod imprint;
+mod lanes;
+mod spread;
 
-/// A time below which no plan broadcasts the message from `root`, seconds.
+use crate::platform::{LocalStart, NodeId, Platform, PortModel};
+use crossing::{Cover, Crossings};
+use spread::Sending;
+
+/// The simulator adds times in another order than the bound does; a bound that is met exactly must not come
+/// out above the simulated time by the rounding of these sums.
+const ROUNDING: f64 = 1e-9;
+
+/// Work, in links looked at, that the cuts by shared resources may take; beyond it they are left out, and
+/// the bound is as valid without them.
+const SHARED_WORK: usize = 20_000_000;
+
+/// A time below which no plan broadcasts `message_bytes` from `root`, seconds; 0 where there is nothing to do.
+///
+/// Hosts that the root cannot reach are left out. O(nodes·log + links · clusters) on most platforms.
 pub fn makespan_bound_s(platform: &Platform, root: NodeId, message_bytes: u64) -> f64 {
-    let least_s = |class| {
-        let class = platform.class(class);
-        class.latency_s + class.time.least_seconds(message_bytes)
-    };
-    let first_s = platform.distances(root, least_s);
-    platform.hosts().map(|host| first_s[host.index()]).fold(0.0, f64::max)
+    if message_bytes == 0 || !platform.node(root).is_host() {
+        return 0.0;
+    }
+    Bound::new(platform, root, message_bytes).makespan_s() * (1.0 - ROUNDING)
+}
+
+struct Bound<'a> {
+    platform: &'a Platform,
+    root: NodeId,
+    message_bytes: u64,
+    /// When the first byte can be at each node, seconds.
+    first_s: Vec<f64>,
+    crossings: Crossings<'a>,
+}
+
+impl<'a> Bound<'a> {
+    fn new(platform: &'a Platform, root: NodeId, message_bytes: u64) -> Bound<'a> {
+        // 1. Arrival is start + latency + T under every port model, and a relay starts when it has the byte.
+        let least_s = |class| {
+            let class = platform.class(class);
+            class.latency_s + class.time.least_seconds(message_bytes)
+        };
+        let first_s = platform.distances(root, least_s);
+        let crossings = Crossings::new(platform, &first_s, message_bytes);
+        Bound { platform, root, message_bytes, first_s, crossings }
+    }
+
+    fn receivers(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let reached = |host: &NodeId| *host != self.root && self.first_s[host.index()].is_finite();
+        self.platform.hosts().filter(reached)
+    }
+
+    fn makespan_s(&self) -> f64 {
+        // When each host can have the whole message.
+        let mut whole_s = self.first_s.clone();
+        whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
+        for host in self.receivers() {
+            let alone_s = self.crossings.into_node(host);
+            whole_s[host.index()] = whole_s[host.index()].max(alone_s);
+        }
+        self.cut_off_all_but_root(&mut whole_s);
+        self.cut_off_groups(&mut whole_s);
+        self.cut_off_by_shared(&mut whole_s);
+        let local_s = |host: NodeId| self.platform.node(host).local_broadcast_s.unwrap_or(0.0);
+        let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
+        let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
+        let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
+        by_host.max(spread_s).max(self.single_ports_s()).max(self.root_s())
+    }
+
+    fn cut_off_all_but_root(&self, whole_s: &mut [f64]) {
+        let mut behind = vec![true; self.platform.node_count()];
+        behind[self.root.index()] = false;
+        self.cut_off(&behind, Cover::ALL, whole_s);
+    }
+
+    /// Each cluster and each site but the root's, and all but the root's.
+    fn cut_off_groups(&self, whole_s: &mut [f64]) {
+        let cluster = |node: NodeId| self.platform.node(node).cluster.map(|cluster| cluster.index());
+        let clusters: Vec<Option<usize>> = self.platform.nodes().map(cluster).collect();
+        let mut names: Vec<&str> = self.platform.nodes().filter_map(|node| self.site(node)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let sites: Vec<Option<usize>> = self
+            .platform
+            .nodes()
+            .map(|node| self.site(node).and_then(|site| names.binary_search(&site).ok()))
+            .collect();
+        for labels in [clusters, sites] {
+            let own = labels[self.root.index()];
+            let mut sizes: Vec<usize> = Vec::new();
+            for &label in labels.iter().flatten() {
+                sizes.resize(sizes.len().max(label + 1), 0);
+                sizes[label] += 1;
+            }
+            let behind: Vec<bool> = labels.iter().map(|&label| label != own).collect();
+            self.cut_off(&behind, Cover::ALL, whole_s);
+            // A group of one is cut off as a host already.
+            let others = (0..sizes.len()).filter(|&label| sizes[label] > 1 && Some(label) != own);
+            for group in others {
+                let behind: Vec<bool> = labels.iter().map(|&label| label == Some(group)).collect();
+                self.cut_off(&behind, Cover::ALL, whole_s);
+            }
+        }
+    }
+
+    fn site(&self, node: NodeId) -> Option<&'a str> {
+        self.platform.node(node).site.as_deref()
+    }
+
+    /// What the root cannot reach without a shared resource gets the whole message through it.
+    fn cut_off_by_shared(&self, whole_s: &mut [f64]) {
+        let used = self.platform.shared().len();
+        if used.saturating_mul(self.platform.node_count() + self.crossings.size()) > SHARED_WORK {
+            return;
+        }
+        for shared in (0..used as u32).map(crate::platform::SharedId) {
+            let without = |class| match self.platform.class(class).uses.contains(&shared) {
+                true => f64::INFINITY,
+                false => 0.0,
+            };
+            let open = self.platform.distances(self.root, without);
+            let behind: Vec<bool> = open.iter().map(|distance| distance.is_infinite()).collect();
+            self.cut_off(&behind, &[Cover::Shared(shared)], whole_s);
+        }
+    }
+
+    /// Raises the completion of the hosts `behind` a cut to when all bytes can have crossed it, and of those
+    /// that nothing crosses to directly to when the last byte can have come on to them.
+    fn cut_off(&self, behind: &[bool], covers: &[Cover], whole_s: &mut [f64]) {
+        let hosts: Vec<NodeId> = self.receivers().filter(|host| behind[host.index()]).collect();
+        if hosts.is_empty() {
+            return;
+        }
+        let crossed_s =
+            covers.iter().map(|&cover| self.crossings.crossed_s(behind, cover)).fold(0.0, f64::max);
+        let entered = self.crossings.entered(behind);
+        let mut onward_s = None;
+        for host in hosts {
+            let mut seconds = crossed_s;
+            if !entered[host.index()] {
+                let onward_s = onward_s.get_or_insert_with(|| self.onward_s(&entered));
+                if onward_s[host.index()].is_finite() {
+                    seconds += onward_s[host.index()];
+                }
+            }
+            whole_s[host.index()] = whole_s[host.index()].max(seconds);
+        }
+    }
+
+    /// The least time of a byte from the nearest of the nodes that are crossed to, seconds.
+    fn onward_s(&self, entered: &[bool]) -> Vec<f64> {
+        let sources: Vec<NodeId> = self.platform.nodes().filter(|node| entered[node.index()]).collect();
+        let least_s = |class| {
+            let class = self.platform.class(class);
+            class.latency_s + class.time.least_seconds(self.message_bytes)
+        };
+        self.platform.shortest_paths_from(&sources, least_s).0
+    }
+
+    /// The least times of the hops out of `sender`, or of all hosts.
+    fn sending(&self, sender: Option<NodeId>) -> Option<Sending> {
+        let chosen = self.crossings.sends().filter(|hop| sender.is_none_or(|sender| hop.from == sender));
+        Sending::least(chosen.map(|hop| self.crossings.imprints(hop)))
+    }
+
+    /// 3. `None` where sends of one node do not wait for each other.
+    fn spread_s(&self) -> Option<f64> {
+        let receivers = self.receivers().count();
+        let (all, root) = (self.sending(None)?, self.sending(Some(self.root))?);
+        let any_s = all.spread_s(receivers, all.arrival_s, all.busy_s + all.arrival_s);
+        // The root's out-port is busy with bytes that it sends for the first time for at least m times its least
+        // rate. The last of them are with a first receiver no earlier than that plus the least time from the
+        // end of a window to its arrival, and the root starts no second copy of them before.
+        let all_out_s = self.message_bytes as f64 * root.s_per_byte;
+        let last_s = all_out_s + all.spread_s(receivers, root.after_s, all.arrival_s);
+        Some(any_s.max(last_s))
+    }
+
+    /// 4. Each of the m bytes of each receiver holds its in-port and, once for each receiver, some host's
+    /// out-port (a switch never multiplies); under unidirectional one-port these are the only ports of n hosts.
+    fn single_ports_s(&self) -> f64 {
+        if self.platform.port_model() != PortModel::OnePortUnidirectional {
+            return 0.0;
+        }
+        let receivers = self.receivers().count();
+        let Some(out) = self.sending(None) else { return 0.0 };
+        let into: f64 = self.receivers().map(|host| self.crossings.in_port_s_per_byte(host)).sum();
+        let held_s = self.message_bytes as f64 * (into + receivers as f64 * out.s_per_byte);
+        held_s / (receivers + 1) as f64
+    }
+
+    /// The root's own local broadcast, after its last send where the platform says so.
+    fn root_s(&self) -> f64 {
+        let Some(local_s) = self.platform.node(self.root).local_broadcast_s else { return 0.0 };
+        match (self.platform.local_start(), self.sending(Some(self.root))) {
+            (LocalStart::AfterLastSend, Some(out)) if self.receivers().next().is_some() => {
+                local_s + self.message_bytes as f64 * out.s_per_byte
+            }
+            _ => local_s,
+        }
+    }
 }

@@ -1,0 +1,285 @@
+//! When all bytes can have crossed a cut.
+//!
+//! Take the transfers that bring a byte behind the cut for the first time: together they carry at least m
+//! bytes. Assign each to one resource that it holds (a *cover* of the cut). If all have arrived by time t,
+//! then the windows of those on resource r lie between when the first byte can be there and t, and are
+//! disjoint, so they carry at most (t − ready_r) / s_per_byte_r bytes. The least t at which these sum to m is
+//! a bound, for whatever cover.
+
+use super::imprint::{imprints, Imprint, Imprints, Role};
+use super::lanes::{Held, Holder, Lanes};
+use crate::platform::{Hop, LinkClassId, NodeId, Platform, SharedId};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Up to here, where links override meshes or bridges, every pair is looked at by itself; beyond, an overridden
+/// pair counts with both its links, which can only lower the bound.
+const PAIRWISE_NODES: usize = 128;
+
+/// Which resource of a crossing hop is held against it: the first of these that it occupies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cover {
+    /// The sender's port, else the slowest shared resource, the link, the receiver's port.
+    Out,
+    /// The receiver's port, else the slowest shared resource, the link, the sender's port.
+    In,
+    /// The slowest shared resource, else the link, the receiver's port, the sender's.
+    Pipe,
+    /// That shared resource.
+    Shared(SharedId),
+}
+
+impl Cover {
+    pub const ALL: &'static [Cover] = &[Cover::Out, Cover::In, Cover::Pipe];
+
+    fn role(self, of: &Imprints) -> Option<Role> {
+        let has = |role| of.on(role).map(|_| role);
+        let shared = of.on.iter().filter(|imprint| matches!(imprint.role, Role::Shared(_)));
+        let slowest = shared.max_by(|a, b| a.s_per_byte.total_cmp(&b.s_per_byte)).map(|imprint| imprint.role);
+        match self {
+            Cover::Out => has(Role::Out).or(slowest).or(has(Role::Link)).or(has(Role::In)),
+            Cover::In => has(Role::In).or(slowest).or(has(Role::Link)).or(has(Role::Out)),
+            Cover::Pipe => slowest.or(has(Role::Link)).or(has(Role::In)).or(has(Role::Out)),
+            Cover::Shared(shared) => has(Role::Shared(shared)),
+        }
+    }
+}
+
+/// All links from some nodes to others, equal in class and each side either hosts or switches.
+struct Group {
+    class: LinkClassId,
+    senders: Vec<NodeId>,
+    receivers: Vec<NodeId>,
+    /// When the first of the senders can have a byte, seconds.
+    ready_s: f64,
+}
+
+/// What the imprints of a hop depend on: its class, its ends' NICs (bits of the rates), and whether they are
+/// hosts.
+type Kind = (LinkClassId, Option<u64>, Option<u64>, bool, bool);
+
+/// All links of the platform whose senders can be reached.
+pub(super) struct Crossings<'a> {
+    platform: &'a Platform,
+    message_bytes: u64,
+    first_s: Vec<f64>,
+    groups: Vec<Group>,
+    /// The groups a node receives from.
+    into: Vec<Vec<u32>>,
+    known: RefCell<HashMap<Kind, Rc<Imprints>>>,
+}
+
+impl<'a> Crossings<'a> {
+    /// `first_s` says when the first byte can be at each node, infinite where it cannot.
+    pub fn new(platform: &'a Platform, first_s: &[f64], message_bytes: u64) -> Crossings<'a> {
+        let mut crossings = Crossings {
+            platform,
+            message_bytes,
+            first_s: first_s.to_vec(),
+            groups: Vec::new(),
+            into: vec![Vec::new(); platform.node_count()],
+            known: RefCell::default(),
+        };
+        let overridden = !platform.explicit_links().is_empty()
+            && !(platform.meshes().is_empty() && platform.bridges().is_empty());
+        if overridden && platform.node_count() <= PAIRWISE_NODES {
+            for from in platform.nodes() {
+                for (to, class) in platform.successors(from) {
+                    crossings.add(class, &[from], &[to]);
+                }
+            }
+            return crossings;
+        }
+        for link in platform.explicit_links() {
+            crossings.add(link.class, &[link.from], &[link.to]);
+            if link.both_ways {
+                crossings.add(link.class, &[link.to], &[link.from]);
+            }
+        }
+        for bridge in platform.bridges() {
+            let from = &platform.clusters()[bridge.from.index()].members;
+            let to = &platform.clusters()[bridge.to.index()].members;
+            crossings.add(bridge.class, from, to);
+            if bridge.both_ways && bridge.from != bridge.to {
+                crossings.add(bridge.class, to, from);
+            }
+        }
+        for mesh in platform.meshes() {
+            crossings.add(mesh.class, &mesh.nodes, &mesh.nodes);
+        }
+        crossings
+    }
+
+    fn add(&mut self, class: LinkClassId, senders: &[NodeId], receivers: &[NodeId]) {
+        let platform = self.platform;
+        let halves = |nodes: &[NodeId]| -> [Vec<NodeId>; 2] {
+            let (hosts, switches) = nodes.iter().partition(|&&node| platform.node(node).is_host());
+            [hosts, switches]
+        };
+        let receivers = halves(receivers);
+        for senders in halves(senders) {
+            let ready_s = self.earliest_s(&senders);
+            if ready_s.is_infinite() {
+                continue;
+            }
+            for receivers in receivers.iter().filter(|receivers| !receivers.is_empty()) {
+                let index = self.groups.len() as u32;
+                receivers.iter().for_each(|node| self.into[node.index()].push(index));
+                let (senders, receivers) = (senders.clone(), receivers.clone());
+                self.groups.push(Group { class, senders, receivers, ready_s });
+            }
+        }
+    }
+
+    fn earliest_s(&self, nodes: &[NodeId]) -> f64 {
+        nodes.iter().map(|node| self.first_s[node.index()]).fold(f64::INFINITY, f64::min)
+    }
+
+    /// How many nodes stand in groups: what looking at all of them costs.
+    pub fn size(&self) -> usize {
+        self.groups.iter().map(|group| group.senders.len() + group.receivers.len()).sum()
+    }
+
+    pub fn imprints(&self, hop: Hop) -> Rc<Imprints> {
+        let (from, to) = (self.platform.node(hop.from), self.platform.node(hop.to));
+        let bits = |rate: Option<f64>| rate.map(f64::to_bits);
+        let kind =
+            (hop.class, bits(from.out_bytes_per_s), bits(to.in_bytes_per_s), from.is_host(), to.is_host());
+        let mut known = self.known.borrow_mut();
+        let made =
+            known.entry(kind).or_insert_with(|| Rc::new(imprints(self.platform, hop, self.message_bytes)));
+        Rc::clone(made)
+    }
+
+    /// One hop out of every host of every group: all there is to know about sending.
+    pub fn sends(&self) -> impl Iterator<Item = Hop> + '_ {
+        let from_hosts = self.groups.iter().filter(|group| self.platform.node(group.senders[0]).is_host());
+        from_hosts.flat_map(|group| {
+            group.senders.iter().filter_map(|&from| {
+                let to = *group.receivers.iter().find(|&&to| to != from)?;
+                self.first_s[from.index()].is_finite().then_some(Hop { from, to, class: group.class })
+            })
+        })
+    }
+
+    /// The least in-port time per byte of a host, s/byte; 0 where something reaches it without.
+    pub fn in_port_s_per_byte(&self, host: NodeId) -> f64 {
+        let hops = self.into[host.index()].iter().filter_map(|&group| {
+            let group = &self.groups[group as usize];
+            let from = *group.senders.iter().find(|&&from| from != host)?;
+            Some(self.imprints(Hop { from, to: host, class: group.class }))
+        });
+        let rate = |imprints: Rc<Imprints>| imprints.on(Role::In).map_or(0.0, |port| port.s_per_byte);
+        let least = hops.map(rate).fold(f64::INFINITY, f64::min);
+        if least.is_finite() {
+            least
+        } else {
+            0.0
+        }
+    }
+
+    /// When all bytes can have arrived at a host, cut off from all others, seconds.
+    pub fn into_node(&self, host: NodeId) -> f64 {
+        let bound_s = |cover: Cover| {
+            let mut lanes = Lanes::default();
+            for &index in &self.into[host.index()] {
+                let group = &self.groups[index as usize];
+                let Some(&from) = group.senders.iter().find(|&&from| from != host) else { continue };
+                let imprints = self.imprints(Hop { from, to: host, class: group.class });
+                let role = cover.role(&imprints);
+                let imprint = role.and_then(|role| imprints.on(role));
+                match (role, imprint) {
+                    (Some(Role::In), Some(port)) => {
+                        lanes.hold(Holder::In(host), Held::of(port, group.ready_s))
+                    }
+                    (Some(Role::Shared(shared)), Some(pipe)) => {
+                        lanes.hold(Holder::Shared(shared), Held::of(pipe, group.ready_s));
+                    }
+                    (Some(Role::Link), Some(link)) => {
+                        lanes.add(Held::of(link, group.ready_s), group.senders.len());
+                    }
+                    _ => lanes.open(group.ready_s + imprints.arrival_s),
+                }
+            }
+            lanes.carried_s(self.message_bytes)
+        };
+        bound_s(Cover::In).max(bound_s(Cover::Pipe))
+    }
+
+    /// When all bytes can have arrived behind a cut, seconds.
+    pub fn crossed_s(&self, behind: &[bool], cover: Cover) -> f64 {
+        let mut lanes = Lanes::default();
+        for group in &self.groups {
+            let is_behind = |node: &&NodeId| behind[node.index()];
+            let to: Vec<NodeId> = group.receivers.iter().filter(is_behind).copied().collect();
+            if to.is_empty() {
+                continue;
+            }
+            let before = |node: &&NodeId| !is_behind(node) && self.first_s[node.index()].is_finite();
+            let from: Vec<NodeId> = group.senders.iter().filter(before).copied().collect();
+            if !from.is_empty() {
+                self.cross(group.class, &from, &to, cover, &mut lanes);
+            }
+        }
+        lanes.carried_s(self.message_bytes)
+    }
+
+    fn cross(&self, class: LinkClassId, from: &[NodeId], to: &[NodeId], cover: Cover, lanes: &mut Lanes) {
+        let ready_s = self.earliest_s(from);
+        let first_s = |node: NodeId| self.first_s[node.index()];
+        let hop = |from: NodeId, to: NodeId| self.imprints(Hop { from, to, class });
+        let any = hop(from[0], to[0]);
+        // A resource that only some of the group's hops occupy does not cover the others: these are open.
+        let mut held =
+            |imprints: &Imprints, role: Role, ready_s: f64, take: &mut dyn FnMut(&mut Lanes, &Imprint)| {
+                match imprints.on(role) {
+                    Some(imprint) => take(lanes, imprint),
+                    None => lanes.open(ready_s + imprints.arrival_s),
+                }
+            };
+        match cover.role(&any) {
+            Some(Role::Out) => {
+                for &sender in from {
+                    let ready_s = first_s(sender);
+                    held(&hop(sender, to[0]), Role::Out, ready_s, &mut |lanes, port| {
+                        lanes.hold(Holder::Out(sender), Held::of(port, ready_s));
+                    });
+                }
+            }
+            Some(Role::In) => {
+                for &receiver in to {
+                    held(&hop(from[0], receiver), Role::In, ready_s, &mut |lanes, port| {
+                        lanes.hold(Holder::In(receiver), Held::of(port, ready_s));
+                    });
+                }
+            }
+            Some(Role::Shared(shared)) => {
+                held(&any, Role::Shared(shared), ready_s, &mut |lanes, pipe| {
+                    lanes.hold(Holder::Shared(shared), Held::of(pipe, ready_s));
+                });
+            }
+            Some(Role::Link) => {
+                for &sender in from {
+                    let ready_s = first_s(sender);
+                    held(&any, Role::Link, ready_s, &mut |lanes, link| {
+                        lanes.add(Held::of(link, ready_s), to.len());
+                    });
+                }
+            }
+            None => lanes.open(ready_s + any.arrival_s),
+        }
+    }
+
+    /// The nodes behind a cut to which some link crosses it.
+    pub fn entered(&self, behind: &[bool]) -> Vec<bool> {
+        let mut entered = vec![false; behind.len()];
+        for group in &self.groups {
+            let before = |node: &NodeId| !behind[node.index()] && self.first_s[node.index()].is_finite();
+            if group.senders.iter().any(before) {
+                group.receivers.iter().for_each(|node| entered[node.index()] |= behind[node.index()]);
+            }
+        }
+        entered
+    }
+}
