@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Builds libbroadleaf_mpi_<abi>.so, the preloadable runtime, once for every kind of MPI that is found.
+"""Builds the MPI part once for every kind of MPI that is found: libbroadleaf_mpi_<abi>.so, the preloadable
+runtime, and broadleaf-probe-<abi>, the program that `broadleaf measure` starts.
 
     build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE]
 
@@ -37,8 +38,11 @@ COMPILE = [
     "-Wextra",
     "-Werror",
 ]
-# What the Rust archive needs of the system; --exclude-libs keeps its symbols out of the program's sight.
-LINK = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", "-lpthread", "-ldl", "-lm", "-lgcc_s"]
+# What the Rust archive needs of the system.
+SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
+# --exclude-libs keeps the archive's symbols out of the program's sight.
+LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", *SYSTEM]
+LINK_PROBE = ["-Wl,--gc-sections", *SYSTEM]
 
 
 class BuildError(Exception):
@@ -73,8 +77,9 @@ def main() -> int:
         staticlib = options.staticlib or build_staticlib()
         options.out.mkdir(parents=True, exist_ok=True)
         for compiler in compilers:
-            library = build(compiler, staticlib, options.out)
-            print(f"built {library.name} with {compiler.mpicc} ({compiler.version})")
+            for build_part in (build_runtime, build_probe):
+                product = build_part(compiler, staticlib, options.out)
+                print(f"built {product.name} with {compiler.mpicc} ({compiler.version})")
     except BuildError as error:
         print(f"build_runtimes: {error}", file=sys.stderr)
         return 2
@@ -137,22 +142,33 @@ def build_staticlib() -> Path:
     raise BuildError("cargo built no libbroadleaf_mpi.a; is the crate still a staticlib?")
 
 
-def build(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+    defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
+    library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
+    return build(compiler, [*defines, *sources("c")], staticlib, LINK_RUNTIME, library)
+
+
+def build_probe(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+    return build(compiler, sources("probe"), staticlib, LINK_PROBE, out / f"broadleaf-probe-{compiler.abi}")
+
+
+def sources(folder: str) -> list[str]:
+    return sorted(str(source) for source in (CRATE / folder).glob("*.c"))
+
+
+def build(compiler: Compiler, arguments: list[str], staticlib: Path, link: list[str], product: Path) -> Path:
+    """Compiles and links; the product appears whole: a program may be using the old one at this moment."""
     if not staticlib.is_file():
         raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
-    library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
-    sources = sorted(str(source) for source in (CRATE / "c").glob("*.c"))
-    defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
-    # The library appears whole: a program may be preloading the old one at this moment.
-    temporary = out / f".{library.name}.{os.getpid()}"
-    command = [str(compiler.mpicc), *COMPILE, *defines, *sources, str(staticlib), *LINK, "-o", str(temporary)]
+    temporary = product.with_name(f".{product.name}.{os.getpid()}")
+    command = [str(compiler.mpicc), *COMPILE, *arguments, str(staticlib), *link, "-o", str(temporary)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         temporary.unlink(missing_ok=True)
         sys.stderr.write(done.stderr)
         raise BuildError(f"{compiler.mpicc} failed on the C files; see its messages above")
-    temporary.replace(library)
-    return library
+    temporary.replace(product)
+    return product
 
 
 def last_line(text: str) -> str:

@@ -1,17 +1,16 @@
-"""Real MPI runs: programs compiled by each MPI's own mpicc, started by its own mpiexec, with our runtime preloaded."""
+"""Real MPI: programs compiled by each MPI's own mpicc, started by its own mpiexec, our runtime preloaded."""
 
 from __future__ import annotations
 
 import json
 import socket
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-
 from broadleaf.mpi import Mpi, find_mpi, launch_command
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
@@ -61,26 +60,16 @@ class Bench:
         self,
         ranks: int,
         program: Sequence[str],
-        *,
-        stats: bool = True,
-        preload: bool = True,
         **settings: str | Path,
     ) -> Run:
         """Runs a program; `settings` are BROADLEAF_… by their lower-case rest."""
         variables = {f"BROADLEAF_{name.upper()}": str(value) for name, value in settings.items()}
-        file = self.folder / "stats.json"
-        file.unlink(missing_ok=True)
-        if stats:
-            variables.setdefault("BROADLEAF_STATS", str(file))
-        return self.start(ranks, program, variables, preload=preload)
-
-    def start(
-        self, ranks: int, program: Sequence[str], variables: Mapping[str, str], *, preload: bool
-    ) -> Run:
-        library = self.mpi.runtime if preload else None
-        argv, environment = launch_command(self.mpi, ranks, program, variables=variables, preload=library)
+        default = self.folder / "stats.json"
+        default.unlink(missing_ok=True)
+        file = Path(variables.setdefault("BROADLEAF_STATS", str(default)))
+        runtime = self.mpi.runtime
+        argv, environment = launch_command(self.mpi, ranks, program, variables=variables, preload=runtime)
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
-        file = Path(variables.get("BROADLEAF_STATS", "/nowhere"))
         stats = json.loads(file.read_text()) if file.is_file() else None
         return Run(done.returncode, done.stdout, done.stderr, stats)
 

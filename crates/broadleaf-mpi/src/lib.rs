@@ -17,6 +17,7 @@ mod framed;
 pub mod inner;
 pub mod placement;
 pub mod planning;
+pub mod probe;
 pub mod ranks;
 pub mod report;
 pub mod seats;

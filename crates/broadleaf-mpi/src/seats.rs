@@ -33,7 +33,7 @@ impl Seats {
             return Ok(Seats { settings, digest: String::new(), of_rank: host_numbers(places) });
         };
         let own_used = "the MPI's own broadcast is used";
-        let platform = load(path).map_err(|line| format!("{line}. For BROADLEAF_PLATFORM: {own_used}"))?;
+        let platform = load(path).map_err(|line| format!("{line}; {own_used}"))?;
         let nodes = nodes_by_host(&platform, places)
             .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
         let of_rank = nodes.iter().map(|node| node.0).collect();

@@ -1,0 +1,34 @@
+/* All ranks but 0: perform what is ordered, until an order without trials comes. */
+#include "probe.h"
+
+#include <stdlib.h>
+
+/* The sender of one of several pairs waits until rank 0 has seen all of them ready. */
+static void start_together(void)
+{
+    MPI_Request go;
+    PMPI_Irecv(NULL, 0, MPI_BYTE, 0, BL_TAG_GO, bl_orders, &go);
+    PMPI_Send(NULL, 0, MPI_BYTE, 0, BL_TAG_READY, bl_orders);
+    bl_await(&go);
+}
+
+void bl_follow(void)
+{
+    int rank;
+    PMPI_Comm_rank(bl_orders, &rank);
+    for (;;) {
+        bl_task task;
+        MPI_Request order;
+        PMPI_Irecv(&task, sizeof task, MPI_BYTE, 0, BL_TAG_ORDER, bl_orders, &order);
+        bl_await(&order);
+        if (task.trial_count == 0) return;
+        size_t count = bl_sample_count(&task);
+        double *samples = bl_memory(count * sizeof *samples);
+        bl_meet(&task, rank);
+        if (task.together && rank == (int)task.from) start_together();
+        bl_perform(&task, rank, samples);
+        if (rank == (int)task.from)
+            PMPI_Send(samples, (int)count, MPI_DOUBLE, 0, BL_TAG_SAMPLES, bl_orders);
+        free(samples);
+    }
+}

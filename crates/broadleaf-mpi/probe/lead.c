@@ -1,0 +1,72 @@
+/* Rank 0: asks for rounds, has them performed, takes part where it is named, and hands the samples back. */
+#include "probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void order(const bl_task *task, uint32_t rank)
+{
+    if (rank != 0) PMPI_Send(task, sizeof *task, MPI_BYTE, (int)rank, BL_TAG_ORDER, bl_orders);
+}
+
+static void receive_empty(uint32_t from, int tag)
+{
+    MPI_Request request;
+    PMPI_Irecv(NULL, 0, MPI_BYTE, (int)from, tag, bl_orders, &request);
+    bl_await(&request);
+}
+
+static void perform_round(const bl_task *tasks, int count, double **samples)
+{
+    const bl_task *mine = NULL;
+    double *my_samples = NULL;
+    for (int t = 0; t < count; t++) {
+        order(&tasks[t], tasks[t].from);
+        order(&tasks[t], tasks[t].to);
+        if (tasks[t].from == 0 || tasks[t].to == 0) {
+            mine = &tasks[t];
+            my_samples = samples[t];
+        }
+    }
+    if (mine != NULL) bl_meet(mine, 0);
+    if (count > 1) {
+        for (int t = 0; t < count; t++)
+            if (tasks[t].from != 0) receive_empty(tasks[t].from, BL_TAG_READY);
+        for (int t = 0; t < count; t++)
+            if (tasks[t].from != 0)
+                PMPI_Send(NULL, 0, MPI_BYTE, (int)tasks[t].from, BL_TAG_GO, bl_orders);
+    }
+    if (mine != NULL) bl_perform(mine, 0, my_samples);
+    for (int t = 0; t < count; t++) {
+        if (tasks[t].from == 0) continue;
+        MPI_Request request;
+        PMPI_Irecv(samples[t], (int)bl_sample_count(&tasks[t]), MPI_DOUBLE, (int)tasks[t].from, BL_TAG_SAMPLES,
+                   bl_orders, &request);
+        bl_await(&request);
+    }
+}
+
+int bl_lead(int ranks, const char *settings, const bl_seat *seats)
+{
+    bl_survey *survey = bl_survey_open(settings, seats, (uint32_t)ranks);
+    if (survey == NULL) return 1;
+    size_t most = (size_t)ranks / 2 + 1;
+    bl_task *tasks = bl_memory(most * sizeof *tasks);
+    double **samples = bl_memory(most * sizeof *samples);
+    double started = PMPI_Wtime();
+    int count;
+    while ((count = bl_survey_next(survey, PMPI_Wtime() - started, tasks)) > 0) {
+        for (int t = 0; t < count; t++) samples[t] = bl_memory(bl_sample_count(&tasks[t]) * sizeof **samples);
+        perform_round(tasks, count, samples);
+        int taken = bl_survey_take(survey, PMPI_Wtime() - started, (const double *const *)samples);
+        for (int t = 0; t < count; t++) free(samples[t]);
+        if (taken != 0) return 1;
+    }
+    free(samples);
+    free(tasks);
+    if (count < 0 || bl_survey_close(survey) != 0) return 1;
+    bl_task end;
+    memset(&end, 0, sizeof end);
+    for (int rank = 1; rank < ranks; rank++) order(&end, (uint32_t)rank);
+    return 0;
+}

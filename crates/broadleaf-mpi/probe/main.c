@@ -1,0 +1,43 @@
+/* broadleaf-probe: measures the network between its ranks. Started under mpiexec by `broadleaf measure`, with the
+ * settings as its one argument; what it finds comes as lines of JSON on rank 0's standard output.
+ *
+ * MPI's errors stay fatal here: a probe that has lost a rank has nothing to say, and the launcher ends the rest. */
+#include "probe.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+MPI_Comm bl_orders, bl_data;
+
+int main(int argc, char **argv)
+{
+    PMPI_Init(&argc, &argv);
+    int rank, ranks, length;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &bl_orders);
+    PMPI_Comm_dup(MPI_COMM_WORLD, &bl_data);
+
+    char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+    PMPI_Get_processor_name(name, &length);
+    bl_seat mine;
+    memset(&mine, 0, sizeof mine);
+    memcpy(mine.host, name, strnlen(name, BL_HOST_BYTES - 1));
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    mine.cores = cores > 0 ? (uint32_t)cores : 1;
+    bl_seat *seats = rank == 0 ? bl_memory((size_t)ranks * sizeof mine) : NULL;
+    PMPI_Gather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+
+    int failed = 0;
+    if (rank != 0) bl_follow();
+    else if (argc != 2) {
+        fprintf(stderr, "broadleaf-probe: one argument expected, the settings; start it with: broadleaf measure\n");
+        failed = 1;
+    } else {
+        failed = bl_lead(ranks, argv[1], seats);
+    }
+    if (failed) PMPI_Abort(MPI_COMM_WORLD, 2);
+    PMPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* One task, from the sender's side and from the receiver's. The sender has all samples in the end. */
+#include "probe.h"
+
+#include <stdlib.h>
+
+static size_t samples_of(const bl_trial *trial)
+{
+    return trial->kind == BL_PING_PONG ? 2 * (size_t)trial->repeats : trial->repeats;
+}
+
+size_t bl_sample_count(const bl_task *task)
+{
+    size_t count = 0;
+    for (uint32_t t = 0; t < task->trial_count; t++) count += samples_of(&task->trials[t]);
+    return count;
+}
+
+/* Both sides have left off napping. */
+void bl_meet(const bl_task *task, int rank)
+{
+    int other = rank == (int)task->from ? (int)task->to : (int)task->from;
+    PMPI_Sendrecv(NULL, 0, MPI_BYTE, other, BL_TAG_MEET, NULL, 0, MPI_BYTE, other, BL_TAG_MEET, bl_data,
+                  MPI_STATUS_IGNORE);
+}
+
+static void send_data(size_t bytes, int to)
+{
+    PMPI_Send(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data);
+}
+
+static void receive_data(size_t bytes, int from)
+{
+    PMPI_Recv(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data, MPI_STATUS_IGNORE);
+}
+
+static void send_answer(int to)
+{
+    PMPI_Send(NULL, 0, MPI_BYTE, to, BL_TAG_ANSWER, bl_data);
+}
+
+static void receive_answer(int from)
+{
+    PMPI_Recv(NULL, 0, MPI_BYTE, from, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+}
+
+static void ping_pong_from(const bl_trial *trial, int to, double *samples)
+{
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        double start = PMPI_Wtime();
+        send_data(trial->bytes, to);
+        double sent = PMPI_Wtime();
+        receive_answer(to);
+        samples[r] = PMPI_Wtime() - start;
+        samples[trial->repeats + r] = sent - start;
+    }
+}
+
+static void ping_pong_to(const bl_trial *trial, int from)
+{
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        receive_data(trial->bytes, from);
+        send_answer(from);
+    }
+}
+
+static void burst_from(const bl_trial *trial, int to, double *samples)
+{
+    MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        double start = PMPI_Wtime();
+        for (uint32_t w = 0; w < trial->window; w++)
+            PMPI_Isend(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data,
+                       &requests[w]);
+        PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
+        receive_answer(to);
+        samples[r] = PMPI_Wtime() - start;
+    }
+    free(requests);
+}
+
+static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
+{
+    for (uint32_t w = 0; w < trial->window; w++)
+        PMPI_Irecv(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data,
+                   &requests[w]);
+}
+
+/* The receives of a burst are posted before its sender can begin it, so that no message waits for one. */
+static void burst_to(const bl_trial *trial, int from)
+{
+    MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
+    post_burst(trial, from, requests);
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
+        if (r + 1 < trial->repeats) post_burst(trial, from, requests);
+        send_answer(from);
+    }
+    free(requests);
+}
+
+static void late_receive_from(const bl_trial *trial, int to, double *samples)
+{
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        receive_answer(to);
+        send_data(trial->bytes, to);
+    }
+    PMPI_Recv(samples, (int)trial->repeats, MPI_DOUBLE, to, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+}
+
+static void late_receive_to(const bl_trial *trial, int from)
+{
+    double *samples = bl_memory(trial->repeats * sizeof *samples);
+    for (uint32_t r = 0; r < trial->repeats; r++) {
+        send_answer(from);
+        bl_pause(trial->pause_s);
+        double start = PMPI_Wtime();
+        receive_data(trial->bytes, from);
+        samples[r] = PMPI_Wtime() - start;
+    }
+    PMPI_Send(samples, (int)trial->repeats, MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
+    free(samples);
+}
+
+void bl_perform(const bl_task *task, int rank, double *samples)
+{
+    for (uint32_t t = 0; t < task->trial_count; t++) {
+        const bl_trial *trial = &task->trials[t];
+        size_t window = trial->kind == BL_BURST ? trial->window : 1;
+        bl_buffer_reserve(window * trial->bytes);
+        int sends = rank == (int)task->from, other = sends ? (int)task->to : (int)task->from;
+        switch (trial->kind) {
+        case BL_PING_PONG:
+            if (sends) ping_pong_from(trial, other, samples);
+            else ping_pong_to(trial, other);
+            break;
+        case BL_BURST:
+            if (sends) burst_from(trial, other, samples);
+            else burst_to(trial, other);
+            break;
+        default:
+            if (sends) late_receive_from(trial, other, samples);
+            else late_receive_to(trial, other);
+        }
+        if (sends) samples += samples_of(trial);
+    }
+}

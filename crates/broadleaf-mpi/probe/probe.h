@@ -1,0 +1,35 @@
+/* The C part of broadleaf-probe: one file a concern, see the top of each. */
+#ifndef BROADLEAF_PROBE_H
+#define BROADLEAF_PROBE_H
+
+#include <mpi.h>
+#include <stddef.h>
+
+#include "survey.h"
+
+/* Orders and results, apart from the messages that are timed. */
+enum { BL_TAG_ORDER = 1, BL_TAG_READY, BL_TAG_GO, BL_TAG_SAMPLES };
+enum { BL_TAG_DATA = 1, BL_TAG_ANSWER, BL_TAG_MEET };
+
+extern MPI_Comm bl_orders, bl_data;
+
+/* lead.c: rank 0 */
+int bl_lead(int ranks, const char *settings, const bl_seat *seats);
+/* follow.c: all others */
+void bl_follow(void);
+
+/* perform.c: one task, from either side */
+size_t bl_sample_count(const bl_task *task);
+void bl_meet(const bl_task *task, int rank);
+void bl_perform(const bl_task *task, int rank, double *samples);
+
+/* buffer.c: memory that messages are sent from and received into */
+void bl_buffer_reserve(size_t bytes);
+unsigned char *bl_buffer_next(size_t bytes);
+
+/* wait.c: waiting that leaves the cores to those who measure */
+void bl_await(MPI_Request *request);
+void bl_pause(double seconds);
+void *bl_memory(size_t bytes);
+
+#endif

@@ -1,0 +1,49 @@
+/* Waiting that leaves the cores to those who measure. MPI's own waiting spins: with more ranks than cores the idle
+ * ones would take turns with the pair under test, and every time would be the scheduler's. */
+#include "probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* An idle rank looks for work that often, at first more often: what follows soon is not held up. */
+static const double shortest_nap_s = 2e-5, longest_nap_s = 5e-3, nap_share = 0.1;
+/* Naps take about this much longer than asked for; a shorter pause is spun. */
+static const double shortest_sleep_s = 2e-4;
+
+static void nap(double seconds)
+{
+    struct timespec length = {.tv_sec = (time_t)seconds};
+    length.tv_nsec = (long)((seconds - (double)length.tv_sec) * 1e9);
+    nanosleep(&length, NULL);
+}
+
+void bl_await(MPI_Request *request)
+{
+    double started = PMPI_Wtime();
+    for (;;) {
+        int done;
+        PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (done) return;
+        double seconds = nap_share * (PMPI_Wtime() - started);
+        nap(seconds < shortest_nap_s ? shortest_nap_s : seconds > longest_nap_s ? longest_nap_s : seconds);
+    }
+}
+
+void bl_pause(double seconds)
+{
+    double end = PMPI_Wtime() + seconds;
+    if (seconds > shortest_sleep_s) nap(seconds);
+    while (PMPI_Wtime() < end) {
+    }
+}
+
+void *bl_memory(size_t bytes)
+{
+    void *memory = malloc(bytes > 0 ? bytes : 1);
+    if (memory == NULL) {
+        fprintf(stderr, "broadleaf-probe: no memory for %zu bytes; measure with fewer ranks on this host\n", bytes);
+        PMPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    return memory;
+}

@@ -1,0 +1,309 @@
+//! The border of the probe program with C, as `probe/survey.h` has it, and the lines that rank 0 writes.
+//!
+//! Standard output carries one JSON object a line, its kind in `event`: `progress` (stage, done, total), at
+//! most ten a second; `round` (the raw samples, only when asked for); at the end `platform` (document) or
+//! `error` (message).
+
+use broadleaf::json::{parse, Fault, Place};
+use broadleaf::measure::{Probe, Progress, RankHost, Round, Samples, Settings, Task, Trial};
+use serde_json::{json, Value};
+use std::ffi::{c_char, c_int, CStr};
+use std::io::Write;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+const HOST_BYTES: usize = 256;
+const MOST_TRIALS: usize = 4;
+/// Seconds between two lines of progress.
+const PROGRESS_S: f64 = 0.1;
+
+/// Where a rank runs (`bl_seat`).
+#[repr(C)]
+pub struct Seat {
+    host: [c_char; HOST_BYTES],
+    cores: u32,
+}
+
+/// `bl_trial`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct TrialOrder {
+    kind: u32,
+    repeats: u32,
+    window: u32,
+    reserved: u32,
+    bytes: u64,
+    pause_s: f64,
+}
+
+/// `bl_task`.
+#[repr(C)]
+pub struct TaskOrder {
+    from: u32,
+    to: u32,
+    trial_count: u32,
+    together: u32,
+    trials: [TrialOrder; MOST_TRIALS],
+}
+
+impl From<&Trial> for TrialOrder {
+    fn from(trial: &Trial) -> Self {
+        let order = TrialOrder { repeats: trial.repeats(), ..TrialOrder::default() };
+        match *trial {
+            Trial::PingPong { bytes, .. } => TrialOrder { kind: 0, bytes, ..order },
+            Trial::Burst { bytes, window, .. } => TrialOrder { kind: 1, bytes, window, ..order },
+            Trial::LateReceive { bytes, pause_s, .. } => TrialOrder { kind: 2, bytes, pause_s, ..order },
+        }
+    }
+}
+
+impl TaskOrder {
+    fn new(task: &Task, together: bool) -> Self {
+        assert!(task.trials.len() <= MOST_TRIALS, "{} trials in a task", task.trials.len());
+        let mut trials = [TrialOrder::default(); MOST_TRIALS];
+        trials.iter_mut().zip(&task.trials).for_each(|(order, trial)| *order = trial.into());
+        let trial_count = task.trials.len() as u32;
+        TaskOrder { from: task.from.0, to: task.to.0, trial_count, together: together.into(), trials }
+    }
+}
+
+/// A measurement under way on rank 0 (`bl_survey`).
+pub struct Survey {
+    probe: Probe,
+    round: Round,
+    raw: bool,
+    shown: Option<(Progress, f64)>,
+}
+
+impl Survey {
+    fn open(settings: &str, ranks: &[RankHost]) -> Result<Survey, String> {
+        let (settings, raw) = read_settings(settings).map_err(|fault| format!("settings {fault}"))?;
+        let probe = Probe::new(ranks, settings).map_err(|error| error.to_string())?;
+        Ok(Survey { probe, round: Round::new(), raw, shown: None })
+    }
+
+    fn next(&mut self, now_s: f64) -> &Round {
+        self.round = self.probe.next_round(now_s).cloned().unwrap_or_default();
+        let progress = self.probe.progress();
+        let due = self
+            .shown
+            .is_none_or(|(shown, at_s)| shown.stage != progress.stage || now_s >= at_s + PROGRESS_S);
+        if due && !self.round.is_empty() {
+            self.shown = Some((progress, now_s));
+            let Progress { stage, done, total } = progress;
+            say(&json!({"event": "progress", "stage": stage, "done": done, "total": total}));
+        }
+        &self.round
+    }
+
+    /// # Safety
+    /// `samples` has a list for each task of the round, as long as its trials say.
+    unsafe fn take(&mut self, now_s: f64, samples: *const *const f64) {
+        let lists = std::slice::from_raw_parts(samples, self.round.len());
+        let round: Vec<Vec<Samples>> = self
+            .round
+            .iter()
+            .zip(lists)
+            .map(|(task, &list)| {
+                let mut at = list;
+                let mut next = |count: u32| {
+                    let samples = std::slice::from_raw_parts(at, count as usize).to_vec();
+                    at = at.add(count as usize);
+                    samples
+                };
+                task.trials
+                    .iter()
+                    .map(|trial| match trial {
+                        Trial::PingPong { repeats, .. } => {
+                            Samples { seconds: next(*repeats), send_s: next(*repeats) }
+                        }
+                        _ => Samples { seconds: next(trial.repeats()), send_s: Vec::new() },
+                    })
+                    .collect()
+            })
+            .collect();
+        if self.raw {
+            say(&raw_round(&self.round, &round, now_s));
+        }
+        self.probe.take(round, now_s);
+    }
+}
+
+/// The settings that `broadleaf measure` passes on, and whether raw samples are asked for.
+fn read_settings(text: &str) -> Result<(Settings, bool), Fault> {
+    let value = parse(text)?;
+    let root = Place::root(&value);
+    let mut settings = Settings::new(root.required("name")?.string()?);
+    if let Some(tolerance) = root.optional("tolerance")? {
+        settings.tolerance = tolerance.number()?;
+    }
+    if let Some(budget) = root.optional("budget_s")? {
+        settings.budget_s = Some(budget.number()?);
+    }
+    if let Some(bytes) = root.optional("largest_bytes")? {
+        settings.largest_bytes = bytes.whole()?;
+    }
+    let raw = root.optional("raw")?.map(|raw| raw.boolean()).transpose()?.unwrap_or(false);
+    Ok((settings, raw))
+}
+
+fn raw_round(round: &Round, samples: &[Vec<Samples>], now_s: f64) -> Value {
+    let trial = |(trial, samples): (&Trial, &Samples)| match *trial {
+        Trial::PingPong { bytes, .. } => {
+            json!({"ping_pong_bytes": bytes, "round_trip_s": samples.seconds, "send_s": samples.send_s})
+        }
+        Trial::Burst { bytes, window, .. } => {
+            json!({"burst_bytes": bytes, "window": window, "burst_s": samples.seconds})
+        }
+        Trial::LateReceive { bytes, pause_s, .. } => {
+            json!({"late_receive_bytes": bytes, "pause_s": pause_s, "receive_s": samples.seconds})
+        }
+    };
+    let task = |(task, samples): (&Task, &Vec<Samples>)| {
+        let trials: Vec<Value> = task.trials.iter().zip(samples).map(trial).collect();
+        json!({"from": task.from.0, "to": task.to.0, "trials": trials})
+    };
+    let tasks: Vec<Value> = round.iter().zip(samples).map(task).collect();
+    json!({"event": "round", "now_s": now_s, "tasks": tasks})
+}
+
+/// Writes one line; a reader that has gone away is noticed by the launcher, not here.
+fn say(event: &Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{event}").and_then(|()| out.flush());
+}
+
+fn say_error(message: &str) {
+    say(&json!({"event": "error", "message": message}));
+}
+
+/// Nothing unwinds into C: a panic is our own fault, and is reported as such.
+fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        say_error("the probe has a fault of its own; please report the lines above");
+        on_panic
+    })
+}
+
+/// # Safety
+/// `settings` is zero-terminated; `seats` has `count` entries with zero-terminated names.
+#[no_mangle]
+pub unsafe extern "C" fn bl_survey_open(
+    settings: *const c_char,
+    seats: *const Seat,
+    count: u32,
+) -> *mut Survey {
+    guarded(std::ptr::null_mut(), || {
+        let text = CStr::from_ptr(settings).to_string_lossy();
+        let seats = std::slice::from_raw_parts(seats, count as usize);
+        let rank = |seat: &Seat| {
+            let host = CStr::from_ptr(seat.host.as_ptr()).to_string_lossy().into_owned();
+            RankHost { host, cores: seat.cores }
+        };
+        let ranks: Vec<RankHost> = seats.iter().map(rank).collect();
+        match Survey::open(&text, &ranks) {
+            Ok(survey) => Box::into_raw(Box::new(survey)),
+            Err(message) => {
+                say_error(&message);
+                std::ptr::null_mut()
+            }
+        }
+    })
+}
+
+/// # Safety
+/// `survey` is open; `tasks` has room for half as many tasks as there are ranks.
+#[no_mangle]
+pub unsafe extern "C" fn bl_survey_next(survey: *mut Survey, now_s: f64, tasks: *mut TaskOrder) -> c_int {
+    guarded(-1, || {
+        let round = (*survey).next(now_s);
+        for (index, task) in round.iter().enumerate() {
+            tasks.add(index).write(TaskOrder::new(task, round.len() > 1));
+        }
+        round.len() as c_int
+    })
+}
+
+/// # Safety
+/// `survey` is open; `samples` is as `survey.h` says.
+#[no_mangle]
+pub unsafe extern "C" fn bl_survey_take(
+    survey: *mut Survey,
+    now_s: f64,
+    samples: *const *const f64,
+) -> c_int {
+    guarded(1, || {
+        (*survey).take(now_s, samples);
+        0
+    })
+}
+
+/// # Safety
+/// `survey` is open, and is not used again.
+#[no_mangle]
+pub unsafe extern "C" fn bl_survey_close(survey: *mut Survey) -> c_int {
+    guarded(1, || match Box::from_raw(survey).probe.platform() {
+        Ok(platform) => {
+            say(&json!({"event": "platform", "document": platform.to_json()}));
+            0
+        }
+        Err(error) => {
+            say_error(&error.to_string());
+            1
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_and_refused_by_place() {
+        let (settings, raw) = read_settings(r#"{"name": "x", "tolerance": 0.2, "raw": true}"#).unwrap();
+        assert_eq!((settings.name.as_str(), settings.tolerance, raw), ("x", 0.2, true));
+        assert_eq!(settings.largest_bytes, Settings::LARGEST_BYTES);
+        let refusal = Survey::open(r#"{"name": "x", "budget_s": "long"}"#, &[]).err().unwrap();
+        assert_eq!(refusal, "settings $.budget_s: a string where a number is wanted; write a number");
+        assert!(Survey::open(r#"{"name": "x"}"#, &[]).err().unwrap().contains("no ranks"));
+    }
+
+    /// Samples come as one list a task, the trials one after the other.
+    #[test]
+    fn samples_are_cut_by_trial() {
+        let ranks = vec![RankHost { host: "a".to_string(), cores: 1 }; 2];
+        let mut survey = Survey::open(r#"{"name": "x", "budget_s": 1e-9}"#, &ranks).unwrap();
+        let mut rounds = 0;
+        let mut now_s = 0.0;
+        while !survey.next(now_s).is_empty() {
+            rounds += 1;
+            let orders: Vec<TaskOrder> =
+                survey.round.iter().map(|task| TaskOrder::new(task, false)).collect();
+            let list = |order: &TaskOrder| -> Vec<f64> {
+                let trials = &order.trials[..order.trial_count as usize];
+                let trip_s = |bytes: u64| 1e-4 + bytes as f64 * 1e-8;
+                trials
+                    .iter()
+                    .flat_map(|trial| {
+                        let count = trial.repeats as usize;
+                        match trial.kind {
+                            0 => [vec![trip_s(trial.bytes); count], vec![3e-6; count]].concat(),
+                            1 => vec![trip_s(trial.bytes * u64::from(trial.window)); count],
+                            _ => vec![7e-6; count],
+                        }
+                    })
+                    .collect()
+            };
+            let lists: Vec<Vec<f64>> = orders.iter().map(list).collect();
+            let pointers: Vec<*const f64> = lists.iter().map(|list| list.as_ptr()).collect();
+            now_s += 0.01;
+            unsafe { survey.take(now_s, pointers.as_ptr()) };
+        }
+        assert!(rounds > 10);
+        let platform = survey.probe.platform().unwrap();
+        let class = &platform.classes()[0];
+        assert_eq!(class.send_overhead.as_ref().unwrap().seconds(1 << 20), 3e-6);
+        assert_eq!(class.receive_overhead.as_ref().unwrap().seconds(1 << 20), 7e-6);
+        let seconds = class.time.seconds(1 << 20);
+        assert!((seconds - f64::from(1 << 20) * 1e-8).abs() < 1e-6, "{seconds}");
+    }
+}

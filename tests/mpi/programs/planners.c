@@ -1,0 +1,39 @@
+/* One communicator for each planner that is named, its broadcasts planned by that one: the runtime reads the
+ * environment when a communicator carries its first large broadcast.
+ *
+ *   planners NAME... */
+#define _POSIX_C_SOURCE 200112L
+#include "check.h"
+
+#define LARGEST 300000
+
+int main(int argc, char **argv)
+{
+    static unsigned char bytes[LARGEST];
+    MPI_Init(&argc, &argv);
+    int rank, size;
+    uint64_t message = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int at = 1; at < argc; at++) {
+        MPI_Comm comm;
+        setenv("BROADLEAF_PLANNER", argv[at], 1);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_name(comm, argv[at]);
+        const int lengths[] = {LARGEST, LARGEST - 1, 70001, 5000, LARGEST};
+        for (int call = 0; call < 5; call++) {
+            const int root = call % 2 == 0 ? 0 : size - 1;
+            message++;
+            if (rank == root)
+                fill(bytes, (uint64_t)lengths[call], message);
+            else
+                memset(bytes, 0, LARGEST);
+            MPI_Bcast(bytes, lengths[call], MPI_BYTE, root, comm);
+            compare(bytes, (uint64_t)lengths[call], message);
+        }
+        MPI_Comm_free(&comm);
+    }
+    if (rank == 0) printf("ok %llu broadcasts\n", (unsigned long long)message);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,37 @@
+/* One broadcast again and again, with work in between, as a program has it while better plans are searched.
+ *
+ *   steady BYTES SECONDS */
+#define _POSIX_C_SOURCE 199309L
+#include "check.h"
+
+#include <time.h>
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const int bytes = argc > 1 ? atoi(argv[1]) : 1 << 20;
+    const double seconds = argc > 2 ? atof(argv[2]) : 3;
+    int rank, on = 1;
+    uint64_t rounds = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    unsigned char *message = malloc((size_t)bytes);
+    REQUIRE(message != NULL, "no memory");
+    const double start = MPI_Wtime();
+    while (on) {
+        rounds++;
+        if (rank == 0)
+            fill(message, (uint64_t)bytes, rounds);
+        else
+            memset(message, 0, (size_t)bytes);
+        MPI_Bcast(message, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        compare(message, (uint64_t)bytes, rounds);
+        struct timespec work = {0, 20000000};
+        nanosleep(&work, NULL);
+        on = MPI_Wtime() - start < seconds;
+        MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    free(message);
+    if (rank == 0) printf("ok %llu broadcasts\n", (unsigned long long)rounds);
+    MPI_Finalize();
+    return 0;
+}

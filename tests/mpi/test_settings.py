@@ -1,0 +1,181 @@
+"""The environment of the runtime: platforms, planners, plan files, and what happens when a value is bad."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import broadleaf as bl
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+SLOW = {"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e7}
+FAST = {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e9}
+
+
+def write_platform(path: Path, host: str, nodes: int) -> Path:
+    """Two clusters on this one machine, slow between them; odd nodes are far from even ones."""
+    names = [f"n{node}" for node in range(nodes)]
+    document: dict[str, Any] = {
+        "format": "broadleaf-platform/1",
+        "name": "halves",
+        "port_model": "one-port",
+        "nodes": [
+            {"id": name, "host": host, "cluster": "even" if at % 2 == 0 else "odd"}
+            for at, name in enumerate(names)
+        ],
+        "meshes": [
+            {"nodes": members, "link": FAST} for members in (names[::2], names[1::2]) if len(members) > 1
+        ],
+    }
+    if nodes > 1:
+        bridge = {"from_cluster": "even", "to_cluster": "odd", "both_ways": True, "link": SLOW}
+        document["bridges"] = [bridge]
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize(("ranks", "nodes"), [(4, 4), (7, 7), (3, 7), (7, 3), (4, 1), (7, 2)])
+def test_ranks_take_the_nodes_of_their_host_in_turn(
+    bench: Bench, tmp_path: Path, host: str, ranks: int, nodes: int
+) -> None:
+    platform = write_platform(tmp_path / "net.json", host, nodes)
+    run = bench.check(ranks, "many", "60", "500000", "5", platform=platform, min_bytes="4KiB")
+    assert run.stats is not None
+    assert run.stats["planned"] > 10
+    assert run.reports == []
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
+def test_every_planner_runs_for_real(bench: Bench, tmp_path: Path, host: str, ranks: int) -> None:
+    platform = write_platform(tmp_path / "net.json", host, ranks)
+    planners = [card.name for card in bl.planners()]
+    run = bench.check(ranks, "planners", *planners, "best", platform=platform, min_bytes="4KiB")
+    for planner in planners:
+        rows = run.rows(communicator=planner)
+        assert sum(row["intercepted"] for row in rows) == 5, planner
+        planned = [row for row in rows if row["planned"]]
+        assert {row["planner"] for row in planned} <= {planner}
+        # A planner may not support a platform; then the MPI's own broadcast is used, and that is said.
+        refused = any(f"planner {planner} cannot" in line for line in run.reports)
+        assert len(planned) == (0 if refused else len(rows)), planner
+    assert all("the MPI's own broadcast is used" in line for line in run.reports)
+    assert sum(row["planned"] for row in run.rows(communicator="best")) == 5
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_nodes_with_several_ranks_are_served_inside(
+    bench: Bench, tmp_path: Path, host: str, ranks: int
+) -> None:
+    platform = write_platform(tmp_path / "net.json", host, 2)
+    for planner in ("chain", "van-de-geijn", "round-robin"):
+        run = bench.check(
+            ranks, "many", "30", "300000", "9", platform=platform, planner=planner, min_bytes="4KiB"
+        )
+        assert run.stats is not None
+        assert run.stats["planned"] > 5
+
+
+def test_a_plan_of_the_directory_is_run_as_it_stands(bench: Bench, tmp_path: Path, host: str) -> None:
+    file = write_platform(tmp_path / "net.json", host, 4)
+    plans = tmp_path / "plans"
+    plans.mkdir()
+    platform = bl.Platform.load(str(file))
+    # Nobody would plan this: a chain that crosses the slow links at every step, in odd segments.
+    plan = bl.plan(platform, root="n0", message_bytes=400_000, planner="chain", segment_bytes=12_345)
+    document = plan.to_dict()
+    document["trees"] = [{"share": 1.0, "children": {"n0": ["n1"], "n1": ["n2"], "n2": ["n3"]}}]
+    document["planner"] = "by-hand"
+    (plans / "mine.json").write_text(json.dumps(document))
+    run = bench.run(
+        4, [bench.compile("many"), "60", "400000", "2"], platform=file, plan_dir=plans, min_bytes="4KiB"
+    )
+    assert run.returncode == 0, run.stderr
+    by_hand = run.rows(planner="by-hand")
+    assert by_hand
+    assert {row["segment_bytes"] for row in by_hand} == {12_345}
+    # It is for root n0 and messages of about its own size.
+    assert {row["root"] for row in by_hand} == {0}
+    assert all(200_000 <= row["bytes"] <= 800_000 for row in by_hand)
+
+
+def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path: Path, host: str) -> None:
+    platform = write_platform(tmp_path / "net.json", host, 7)
+    # No time for the first plan, so the search in the background is bound to find a better one.
+    run = bench.check(7, "steady", "600000", "10", platform=platform, first_plan_ms="0")
+    row = run.rows(bytes=600_000, root=0)[0]
+    assert row["plan_version"] >= 1, row
+
+
+BAD = {
+    "no such file": ({"platform": "missing.json"}, "missing.json"),
+    "truncated": ({"platform": "truncated.json"}, "truncated.json"),
+    "other hosts": ({"platform": "elsewhere.json"}, "no node of platform"),
+    "no number": ({"min_bytes": "plenty"}, "BROADLEAF_MIN_BYTES=plenty"),
+    "no planner": ({"planner": "oracle"}, "BROADLEAF_PLANNER=oracle"),
+    "no switch": ({"disable": "perhaps"}, "BROADLEAF_DISABLE=perhaps"),
+    "no directory": ({"plan_dir": "nowhere"}, "BROADLEAF_PLAN_DIR="),
+    "no time": ({"first_plan_ms": "soon"}, "BROADLEAF_FIRST_PLAN_MS=soon"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_value_is_told_once_and_the_program_runs_on(
+    bench: Bench, tmp_path: Path, host: str, case: str
+) -> None:
+    settings, told = BAD[case]
+    whole = write_platform(tmp_path / "whole.json", host, 3).read_text()
+    (tmp_path / "truncated.json").write_text(whole[: len(whole) // 2])
+    write_platform(tmp_path / "elsewhere.json", "another-machine", 3)
+    settings = {
+        name: str(tmp_path / value) if name in ("platform", "plan_dir") else value
+        for name, value in settings.items()
+    }
+    run = bench.check(3, "many", "40", "300000", "4", **settings)
+    assert len(run.reports) == 1, run.stderr
+    assert told in run.reports[0]
+    assert "the MPI's own broadcast is used" in run.reports[0].replace("The MPI", "the MPI")
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+
+
+def test_a_bad_plan_file_is_told_and_not_run(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "torn.json").write_text('{"format": "broadleaf-plan/1", "platform"')
+    run = bench.check(3, "many", "40", "300000", "4", plan_dir=tmp_path)
+    assert any("torn.json" in line for line in run.reports), run.stderr
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+
+
+def test_disabled_means_untouched(bench: Bench) -> None:
+    run = bench.check(3, "many", "40", "300000", "4", disable="1")
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+    assert run.stats["broadcasts"] == []
+    assert set(run.stats["passed_through"]) == {"disabled"}
+    assert run.reports == []
+
+
+def test_statistics_are_private_and_links_are_not_followed(bench: Bench, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("keep me")
+    file = tmp_path / "stats.json"
+    file.symlink_to(precious)
+    run = bench.check(2, "many", "20", "300000", "4", stats=str(file))
+    assert precious.read_text() == "keep me"
+    assert run.stats is not None
+    found = os.lstat(file)
+    assert stat.S_ISREG(found.st_mode)
+    assert stat.S_IMODE(found.st_mode) == 0o600
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["precious", "stats.json"]
+
+
+def test_statistics_that_cannot_be_written_harm_nothing(bench: Bench, tmp_path: Path) -> None:
+    run = bench.check(2, "many", "20", "300000", "4", stats=str(tmp_path / "none" / "stats.json"))
+    assert len(run.reports) == 1, run.stderr
+    assert "BROADLEAF_STATS=" in run.reports[0]
