@@ -1,0 +1,260 @@
+"""A platform as network namespaces of this machine: one a host, on one bridge, with shaped rates.
+
+Each host's end of its cable is shaped to its NIC's outgoing rate, and below that to a rate for each
+destination; the switch's end of the cable to the NIC's incoming rate. Nothing leaves the namespaces.
+Needs root and iproute2, and changes nothing outside the namespaces but files of theirs in /etc/netns.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import broadleaf as bl
+
+# Latencies are the kernel's own. A platform that asks for more than this would not get it.
+MOST_LATENCY_S = 5e-4
+
+# Bytes a class may send at once after a pause: about a millisecond's worth at 100 Mb/s.
+BURST_BYTES = 16384
+
+# Deep enough that nothing is dropped by the windows of some hundred connections.
+QUEUE_PACKETS = 5000
+
+# Class ids: the NIC, traffic to nobody in particular (ARP), and 1:16 + destination.
+NIC, OTHERS, FIRST_DESTINATION = "1:1", "1:2", 16
+
+MOST_HOSTS = 200
+
+
+class TestbedError(Exception):
+    """What keeps the test bed from working, in one line."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the shapers are set to, bytes/s on the wire."""
+
+    hosts: list[str]
+    out: list[float]
+    into: list[float]
+    pairs: list[list[float]]
+
+
+def rates_of(platform: bl.Platform) -> Rates:
+    """Raises TestbedError for what shapers cannot do: switches, shared pipes, gap tables, added latency."""
+    document = platform.to_dict()
+    hosts = platform.hosts
+    if not 2 <= len(hosts) <= MOST_HOSTS:
+        raise TestbedError(f"{platform.name} has {len(hosts)} hosts; this bed takes 2 to {MOST_HOSTS}")
+    if len(platform.nodes) != len(hosts):
+        raise TestbedError(
+            f"{platform.name} has switches, which this bed cannot lay out; give links by pairs"
+        )
+    if document.get("shared"):
+        pipe = document["shared"][0]["id"]
+        raise TestbedError(f'{platform.name}: shaped hosts share no pipe "{pipe}"; use testbeds/smpi for it')
+    pairs = [[pair_rate(platform, one, other) for other in hosts] for one in hosts]
+    columns = [[row[column] for row in pairs] for column in range(len(hosts))]
+    nodes = document["nodes"]
+    out = [node.get("out_bytes_per_s") or max(row) for node, row in zip(nodes, pairs, strict=True)]
+    into = [node.get("in_bytes_per_s") or max(column) for node, column in zip(nodes, columns, strict=True)]
+    return Rates(hosts, out, into, pairs)
+
+
+def pair_rate(platform: bl.Platform, one: str, other: str) -> float:
+    if one == other:
+        return 0.0
+    link: dict[str, Any] | None = platform.link(one, other)
+    pair = f"{platform.name}: the link {one} to {other}"
+    if link is None:
+        raise TestbedError(f"{pair} is missing; MPI needs one for any two hosts")
+    if link.get("gap") or link.get("startup_s"):
+        raise TestbedError(
+            f"{pair} has a gap table or start-up time; give it a bandwidth, which can be shaped"
+        )
+    if link.get("latency_s", 0.0) > MOST_LATENCY_S:
+        raise TestbedError(
+            f"{pair} asks for {link['latency_s']} s; this bed adds no latency, testbeds/smpi does"
+        )
+    if "bandwidth_bytes_per_s" not in link:
+        raise TestbedError(f"{pair} is unlimited; give it a bandwidth to shape it to")
+    return float(link["bandwidth_bytes_per_s"])
+
+
+def tool(*command: str, lines: list[str] | None = None) -> str:
+    """What an administrator's command prints; `lines` are its standard input."""
+    text = None if lines is None else "\n".join(lines) + "\n"
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    except FileNotFoundError:
+        raise TestbedError(f"{command[0]} is missing; install iproute2") from None
+    if done.returncode:
+        said = (done.stderr.strip() or "no message").splitlines()[0]
+        raise TestbedError(f"{' '.join(command)}: {said} (namespaces need root and CAP_NET_ADMIN)")
+    return done.stdout
+
+
+class Network:
+    """The namespaces NAME-0, NAME-1, ... and NAME-switch; a context manager that takes them down again."""
+
+    def __init__(self, name: str, rates: Rates) -> None:
+        self.name = name
+        self.rates = rates
+
+    def __enter__(self) -> Network:
+        self.up()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        down(self.name)
+
+    def namespace(self, host: str) -> str:
+        return f"{self.name}-{self.rates.hosts.index(host)}"
+
+    def up(self) -> None:
+        """Raises TestbedError, leaving nothing behind, if a namespace of that name exists or a step fails."""
+        existing = namespaces(self.name)
+        if existing:
+            raise TestbedError(f"namespace {existing[0]} exists; take it down first or use another --name")
+        try:
+            self.lay_cables()
+            for index in range(len(self.rates.hosts)):
+                self.shape(index)
+        except BaseException:
+            down(self.name)
+            raise
+
+    def lay_cables(self) -> None:
+        switch, hosts = f"{self.name}-switch", self.rates.hosts
+        tool("ip", "netns", "add", switch)
+        tool("ip", "-n", switch, "link", "add", "bridge0", "type", "bridge")
+        tool("ip", "-n", switch, "link", "set", "bridge0", "up")
+        names = ["127.0.0.1 localhost", *(f"{address(index)} {host}" for index, host in enumerate(hosts))]
+        for index in range(len(hosts)):
+            mine, port = f"{self.name}-{index}", f"port{index}"
+            tool("ip", "netns", "add", mine)
+            folder = Path("/etc/netns") / mine
+            folder.mkdir(parents=True)
+            (folder / "hosts").write_text("\n".join(names) + "\n")
+            tool(
+                "ip",
+                "link",
+                "add",
+                "e0",
+                "netns",
+                mine,
+                "type",
+                "veth",
+                "peer",
+                "name",
+                port,
+                "netns",
+                switch,
+            )
+            # One packet at a time: packets of 64 KiB would pass a shaper in lumps.
+            tool("ip", "-n", mine, "link", "set", "e0", "gso_max_segs", "1")
+            tool("ip", "-n", switch, "link", "set", port, "gso_max_segs", "1", "master", "bridge0", "up")
+            tool("ip", "-n", mine, "addr", "add", f"{address(index)}/24", "dev", "e0")
+            tool("ip", "-n", mine, "link", "set", "e0", "up")
+            tool("ip", "-n", mine, "link", "set", "lo", "up")
+            settings = [
+                # The machine's default may pace by itself (bbr); a namespace may always choose reno.
+                "net.ipv4.tcp_congestion_control=reno",
+                "net.ipv4.tcp_slow_start_after_idle=0",
+                "net.ipv4.tcp_no_metrics_save=1",
+            ]
+            tool("ip", "netns", "exec", mine, "sysctl", "-q", "-w", *settings)
+
+    def shape(self, index: int) -> None:
+        rates, mine = self.rates, f"{self.name}-{index}"
+        lines = root_class("e0", rates.out[index])
+        for other in range(len(rates.hosts)):
+            if other != index:
+                lines += destination_class("e0", other, rates.pairs[index][other])
+        tool("ip", "netns", "exec", mine, "tc", "-batch", "-", lines=lines)
+        port = root_class(f"port{index}", rates.into[index])
+        tool("ip", "netns", "exec", f"{self.name}-switch", "tc", "-batch", "-", lines=port)
+
+    def set_pair_rate(self, one: str, other: str, bytes_per_s: float) -> None:
+        """Changes the rate from one host to another while programs run."""
+        line = destination_rate("change", "e0", self.rates.hosts.index(other), bytes_per_s)
+        tool("ip", "netns", "exec", self.namespace(one), "tc", "-batch", "-", lines=[line])
+
+
+def address(index: int) -> str:
+    return f"10.77.0.{index + 1}"
+
+
+def rate(bytes_per_s: float) -> str:
+    return f"{max(1, round(bytes_per_s * 8))}bit"
+
+
+def limits(least: str, most: str) -> str:
+    return f"htb rate {least} ceil {most} burst {BURST_BYTES} cburst {BURST_BYTES} quantum 1514"
+
+
+def root_class(device: str, bytes_per_s: float) -> list[str]:
+    nic = rate(bytes_per_s)
+    return [
+        f"qdisc add dev {device} root handle 1: htb default {OTHERS.split(':')[1]}",
+        f"class add dev {device} parent 1: classid {NIC} {limits(nic, nic)}",
+        f"class add dev {device} parent {NIC} classid {OTHERS} {limits('1mbit', nic)}",
+        f"qdisc add dev {device} parent {OTHERS} pfifo limit {QUEUE_PACKETS}",
+    ]
+
+
+def destination_rate(verb: str, device: str, other: int, bytes_per_s: float) -> str:
+    # All borrow from the NIC in equal parts, up to their own rate.
+    classid = f"1:{FIRST_DESTINATION + other:x}"
+    return f"class {verb} dev {device} parent {NIC} classid {classid} {limits('100kbit', rate(bytes_per_s))}"
+
+
+def destination_class(device: str, other: int, bytes_per_s: float) -> list[str]:
+    classid = f"1:{FIRST_DESTINATION + other:x}"
+    match = f"u32 match ip dst {address(other)}/32 flowid {classid}"
+    return [
+        destination_rate("add", device, other, bytes_per_s),
+        f"qdisc add dev {device} parent {classid} pfifo limit {QUEUE_PACKETS}",
+        f"filter add dev {device} parent 1: protocol ip prio 1 {match}",
+    ]
+
+
+def namespaces(name: str) -> list[str]:
+    """The namespaces of a network of that name."""
+    listed = [line.split()[0] for line in tool("ip", "netns", "list").splitlines() if line.strip()]
+    tails = [(entry, entry.removeprefix(f"{name}-")) for entry in listed if entry.startswith(f"{name}-")]
+    return [entry for entry, tail in tails if tail == "switch" or tail.isdigit()]
+
+
+def down(name: str) -> list[str]:
+    """Ends what still runs in the network's namespaces, removes them, and returns their names."""
+    removed = namespaces(name)
+    for entry in removed:
+        end_processes(entry)
+        tool("ip", "netns", "del", entry)
+        shutil.rmtree(Path("/etc/netns") / entry, ignore_errors=True)
+    return removed
+
+
+def end_processes(namespace: str) -> None:
+    """Nothing but what this bed started lives in its namespaces."""
+    for kind in (signal.SIGTERM, signal.SIGKILL):
+        pids = [int(pid) for pid in tool("ip", "netns", "pids", namespace).split()]
+        for pid in pids:
+            try:
+                os.kill(pid, kind)
+            except ProcessLookupError:
+                continue
+        if not pids:
+            return
+        time.sleep(0.2)

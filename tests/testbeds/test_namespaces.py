@@ -1,0 +1,185 @@
+"""testbeds/namespaces: real MPI over shaped TCP, and nothing left behind whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "testbeds/namespaces/run.py"
+PROGRAM = ROOT / "testbeds/bcast.c"
+MPIS = ["openmpi", "mpich"]
+MEBIBYTE = 1 << 20
+
+
+def can_make_namespaces() -> bool:
+    if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
+        return False
+    name = f"broadleaf-try-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
+    return made and subprocess.run(["ip", "netns", "del", name], capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2")
+
+
+def bed(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(RUN), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def prefix(mpi: str) -> Path:
+    folder = ROOT / ".mpi" / mpi
+    if not (folder / "bin/mpiexec").exists():
+        pytest.skip(f"{mpi} is not installed; run make setup")
+    return folder
+
+
+def left_behind(name: str) -> list[str]:
+    listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
+    spaces = [line.split()[0] for line in listed.splitlines() if line.startswith(f"{name}-")]
+    return spaces + [path.name for path in Path("/etc/netns").glob(f"{name}-*")]
+
+
+@pytest.fixture
+def name() -> str:
+    """Of this test's namespaces; a bed of another test run is not disturbed."""
+    return f"bltest{os.getpid()}"
+
+
+def two_hosts(folder: Path, **link: Any) -> Path:
+    path = folder / "two-hosts.json"
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "two-hosts",
+        "port_model": "multi-port",
+        "nodes": [{"id": "left", "out_bytes_per_s": 1.25e7}, {"id": "right"}],
+        "links": [
+            {"from": "left", "to": "right", "bandwidth_bytes_per_s": 2.5e7},
+            {"from": "right", "to": "left", **{"bandwidth_bytes_per_s": 2.5e6, **link}},
+        ],
+    }
+    path.write_text(json.dumps(document))
+    return path
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_transfers_take_the_shaped_rate(mpi: str, name: str, tmp_path: Path) -> None:
+    """Left to right the NIC limits (12.5 MB/s), right to left the pair (2.5 MB/s)."""
+    platform, size = two_hosts(tmp_path), 4 * MEBIBYTE
+    for root, bytes_per_s in (("0", 1.25e7), ("1", 2.5e6)):
+        done = bed(
+            *("run", platform, "--name", name, "--mpi", prefix(mpi), "--"), *(PROGRAM, str(size), "2", root)
+        )
+        assert done.returncode == 0, done.stderr
+        seconds = [float(s) for s in re.findall(r"ranks=2 .* seconds=([0-9.]+) wrong_bytes=0", done.stdout)]
+        assert len(seconds) == 2, done.stdout
+        # Never faster than the wire but for a burst; slower by TCP's headers, and by what else runs here.
+        assert all(0.97 * size / bytes_per_s < taken < 2.0 * size / bytes_per_s for taken in seconds), seconds
+    assert left_behind(name) == []
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+@pytest.mark.parametrize("ranks", [3, 11])
+def test_any_number_of_ranks(mpi: str, ranks: int, name: str) -> None:
+    platform = ROOT / "testbeds/namespaces/two-clusters.json"
+    done = bed(
+        *("run", platform, "--name", name, "--mpi", prefix(mpi), "-n", str(ranks), "--"),
+        *(PROGRAM, "100000", "1", str(ranks - 1)),
+    )
+    assert f"ranks={ranks} bytes=100000" in done.stdout, done.stderr
+    assert "wrong_bytes=0" in done.stdout
+    assert left_behind(name) == []
+
+
+def test_nothing_is_left_after_a_failing_program_and_its_code_is_kept(name: str, tmp_path: Path) -> None:
+    failing = tmp_path / "failing.c"
+    failing.write_text("#include <stdlib.h>\nint main(void) { exit(7); }\n")
+    done = bed("run", two_hosts(tmp_path), "--name", name, "--mpi", prefix("openmpi"), "--", failing)
+    assert done.returncode == 7
+    assert left_behind(name) == []
+
+
+def test_nothing_is_left_after_the_time_limit(name: str, tmp_path: Path) -> None:
+    done = bed(
+        *("run", two_hosts(tmp_path), "--name", name, "--mpi", prefix("mpich"), "--timeout", "3"),
+        *("--", "/bin/sleep", "77"),
+    )
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("namespaces: the program still runs after 3 s")
+    assert left_behind(name) == []
+    assert not running("/bin/sleep 77")
+
+
+def test_nothing_is_left_after_a_signal(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(RUN), "run", str(two_hosts(tmp_path)), "--name", name]
+    command += ["--mpi", str(prefix("openmpi"))]
+    with subprocess.Popen([*command, "--", "/bin/sleep", "78"], stderr=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 30
+        while not running("/bin/sleep 78") and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert running("/bin/sleep 78")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    assert left_behind(name) == []
+    assert not running("/bin/sleep 78")
+
+
+def running(command: str) -> bool:
+    """Whether a process has exactly that command line."""
+    found = subprocess.run(["pgrep", "-fx", command], capture_output=True)
+    return found.returncode == 0
+
+
+def test_up_and_down(name: str, tmp_path: Path) -> None:
+    platform = two_hosts(tmp_path)
+    try:
+        assert bed("up", platform, "--name", name).stdout.startswith(f"up: {name}-0")
+        ping = ["ip", "netns", "exec", f"{name}-0", "ping", "-c1", "-W5", "10.77.0.2"]
+        if shutil.which("ping"):
+            assert subprocess.run(ping, capture_output=True).returncode == 0
+        again = bed("up", platform, "--name", name)
+        assert again.returncode == 2
+        assert "exists; take it down first" in again.stderr
+        assert len(left_behind(name)) == 5, "the refused second one must not take the first down"
+    finally:
+        assert bed("down", "--name", name).stdout == "down: 3 namespaces\n"
+    assert left_behind(name) == []
+    assert bed("down", "--name", name).stdout == "down: 0 namespaces\n"
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        ({"latency_s": 0.01}, "this bed adds no latency"),
+        ({"bandwidth_bytes_per_s": None}, "is unlimited"),
+        ({"bandwidth_bytes_per_s": None, "gap": [[1, 1]]}, "has a gap table"),
+        ({"to": "nobody"}, "unknown node id"),
+    ],
+)
+def test_what_cannot_be_shaped_is_one_line(
+    link: dict[str, Any], message: str, name: str, tmp_path: Path
+) -> None:
+    done = bed("up", two_hosts(tmp_path, **link), "--name", name)
+    assert done.returncode == 2
+    assert done.stderr.startswith("namespaces: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert left_behind(name) == []
+
+
+def test_a_folder_without_mpi_is_one_line(name: str, tmp_path: Path) -> None:
+    done = bed("run", two_hosts(tmp_path), "--name", name, "--mpi", tmp_path, "--", "/bin/true")
+    assert done.returncode == 2
+    assert "holds neither Open MPI nor MPICH" in done.stderr
+    assert left_behind(name) == []
