@@ -104,6 +104,38 @@ def test_a_plan_of_the_directory_is_run_as_it_stands(bench: Bench, tmp_path: Pat
     assert all(200_000 <= row["bytes"] <= 800_000 for row in by_hand)
 
 
+SHAPES: dict[str, dict[str, Any]] = {
+    "rendezvous": {"protocol": "rendezvous"},
+    "combined": {"combine": True},
+    "combined rendezvous": {"combine": True, "protocol": "rendezvous"},
+    "relayed by a host": {
+        "trees": [
+            {"share": 0.5, "children": {"n0": ["n2", "n1"], "n1": ["n3"]}, "via": {"n2": ["n3", "n1"]}},
+            {"share": 0.5, "children": {"n0": ["n3"], "n3": ["n1", "n2"]}, "via": {"n1": ["n2"]}},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ranks", [4, 7])
+def test_whatever_a_plan_file_asks_for_is_run(
+    bench: Bench, tmp_path: Path, host: str, shape: str, ranks: int
+) -> None:
+    file = write_platform(tmp_path / "net.json", host, 4)
+    plans = tmp_path / "plans"
+    plans.mkdir()
+    platform = bl.Platform.load(str(file))
+    plan = bl.plan(platform, root="n0", message_bytes=300_000, planner="binary", segment_bytes=20_000)
+    document = plan.to_dict() | SHAPES[shape] | {"planner": "by-hand"}
+    (plans / "plan.json").write_text(json.dumps(document))
+    run = bench.check(ranks, "steady", "300001", "1", platform=file, plan_dir=plans)
+    row = run.rows(bytes=300_001)[0]
+    assert row["planner"] == "by-hand"
+    assert row["planned"] == row["intercepted"] > 1
+    assert run.reports == []
+
+
 def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = write_platform(tmp_path / "net.json", host, 7)
     # No time for the first plan, so the search in the background is bound to find a better one.
