@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import broadleaf as bl
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -99,6 +101,29 @@ def test_any_number_of_ranks(mpi: str, ranks: int, name: str) -> None:
     )
     assert f"ranks={ranks} bytes=100000" in done.stdout, done.stderr
     assert "wrong_bytes=0" in done.stdout
+    assert left_behind(name) == []
+
+
+def test_a_rate_changes_while_the_network_stands(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The same transfer before and after its pair is slowed from 25 (the NIC: 12.5) to 1.25 MB/s."""
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    launch, network, run = (importlib.import_module(module) for module in ("launch", "network", "run"))
+    rates = network.rates_of(bl.Platform.load(two_hosts(tmp_path)))
+    mpi = prefix("mpich")
+    program = [str(run.build(PROGRAM, mpi, tmp_path)), str(MEBIBYTE)]
+    seconds = []
+    with network.Network(name, rates) as bed:
+        agent = launch.write_agent(bed, tmp_path)
+        for bytes_per_s in (2.5e7, 1.25e6):
+            bed.set_pair_rate("left", "right", bytes_per_s)
+            command, environment = launch.command_of(mpi, bed, agent, 2, [], program)
+            assert run.bounded(command, environment, 60) == 0
+            seconds += re.findall(r"seconds=([0-9.]+)", capfd.readouterr().out)
+    before, after = map(float, seconds)
+    assert 0.97 * MEBIBYTE / 1.25e7 < before < 0.5
+    assert 0.97 * MEBIBYTE / 1.25e6 < after < 1.7
     assert left_behind(name) == []
 
 
