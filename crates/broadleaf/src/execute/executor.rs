@@ -36,6 +36,7 @@ pub struct NodeExecutor {
     order: Order,
     combine: bool,
     rendezvous: bool,
+    in_order: bool,
     port: Port,
     /// Sorted by node.
     peers: Vec<Peer>,
@@ -114,6 +115,7 @@ impl NodeExecutor {
             order,
             combine: plan.combine,
             rendezvous,
+            in_order: programs.receives_in_order(),
             port: Port::default(),
             peers,
             outgoing,
@@ -143,9 +145,11 @@ impl NodeExecutor {
     }
 
     /// Receives are announced in advance, so that data can land in place: one segment a message, no
-    /// control messages. Otherwise the transport must be ready for any message.
+    /// control messages, an order of receives that is known. Otherwise the transport must be ready for any
+    /// message.
     pub fn is_announced(&self) -> bool {
-        !self.combine && !self.rendezvous
+        let known_order = self.in_order || matches!(self.order, Order::Trees(_));
+        !self.combine && !self.rendezvous && known_order
     }
 
     /// Allows `ahead` receives a channel (a node, with a period) to be posted before their data arrives.
@@ -420,7 +424,7 @@ impl NodeExecutor {
 
     /// Whether receives have an order.
     pub fn receives_in_order(&self) -> bool {
-        matches!(self.order, Order::Slots(_))
+        self.in_order
     }
 
     /// The expected receive is under way: the next one is expected.

@@ -70,6 +70,9 @@ impl<'a> Bound<'a> {
     }
 
     fn makespan_s(&self) -> f64 {
+        if self.receivers().next().is_none() {
+            return self.root_s();
+        }
         // When each host can have the whole message.
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);

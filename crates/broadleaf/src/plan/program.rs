@@ -192,6 +192,15 @@ impl Programs {
         &self.plan
     }
 
+    /// Whether every node receives in the order of its slots.
+    ///
+    /// Without a period there is no such order. Where hosts relay it would not be safe: what is only relayed
+    /// has no slot, and waits for a port whose own message waits for its turn at a receiver that, in turn,
+    /// waits for what is relayed. Receivers then take what comes first; sends keep their order.
+    pub fn receives_in_order(&self) -> bool {
+        self.plan.period.is_some() && self.relays.is_empty()
+    }
+
     pub fn segments(&self) -> &Arc<Segments> {
         &self.segments
     }

@@ -134,7 +134,7 @@ impl<'a> Network<'a> {
             receive_floor_s: vec![0.0; nodes],
             finish_s: vec![0.0; nodes],
             last_release_s: vec![0.0; nodes],
-            in_order: programs.plan().period.is_some(),
+            in_order: programs.receives_in_order(),
             looks_back: platform.port_model() == PortModel::MultiPort,
             record,
             transfers: Vec::new(),

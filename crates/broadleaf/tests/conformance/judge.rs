@@ -1,0 +1,104 @@
+//! What every plan must keep, judged by parts of the crate that share no code with planners.
+
+use broadleaf::execute::threads;
+use broadleaf::optimum::makespan_bound_s;
+use broadleaf::plan::{check, throughput, Collective, Plan, Programs};
+use broadleaf::planners::{supports, Instance, Planner};
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::simulate::simulate;
+
+/// More data than this is not moved through threads.
+const MOVED_BYTES: u64 = 1 << 16;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Planned,
+    Unsupported,
+}
+
+/// Plans, and panics with what is wrong with the plan.
+pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
+    let card = planner.card();
+    for (field, text) in [
+        ("name", card.name),
+        ("summary", card.summary),
+        ("reference", card.reference),
+        ("objective", card.objective),
+        ("guarantee", card.guarantee),
+        ("complexity", card.complexity),
+    ] {
+        assert!(!text.trim().is_empty() && !text.contains('\n'), "{}: no {field}", card.name);
+    }
+    if let Err(unsupported) = supports(planner, instance) {
+        assert!(!unsupported.0.is_empty() && !unsupported.0.contains('\n'), "{}: {unsupported}", card.name);
+        return Verdict::Unsupported;
+    }
+    let place = || place(card.name, instance);
+    let plan = planner.plan(instance).unwrap_or_else(|error| panic!("{}: {error}", place()));
+    assert_eq!(plan.planner, card.name);
+    // Planners may divide the message more evenly, but not into larger segments than asked for.
+    if planner.is_segmentable() {
+        assert!(plan.segment_bytes <= instance.segment_bytes, "{}: {}", place(), plan.segment_bytes);
+    }
+    let again = planner.plan(instance).unwrap();
+    assert_eq!(plan.to_json().to_string(), again.to_json().to_string(), "{}: not repeatable", place());
+    judge_plan(instance, &plan);
+    Verdict::Planned
+}
+
+fn place(name: &str, instance: &Instance) -> String {
+    let Instance { platform, collective, root, message_bytes, segment_bytes, .. } = instance;
+    let (model, root) = (platform.port_model(), &platform.node(*root).id);
+    let name = format!("{name} for {collective} on \"{}\" ({model})", platform.name());
+    format!("{name} from {root}, {message_bytes} bytes in segments of {segment_bytes}")
+}
+
+/// Panics with what is wrong with a plan for `instance`.
+pub fn judge_plan(instance: &Instance, plan: &Plan) {
+    let platform = instance.platform;
+    let place = || place(&plan.planner, instance);
+    assert_eq!(plan.root, instance.root, "{}", place());
+    assert_eq!(plan.message_bytes, instance.message_bytes, "{}", place());
+    assert_eq!(plan.collective, instance.collective, "{}", place());
+    assert_eq!(check::faults(platform, plan), Vec::<String>::new(), "{}", place());
+    let read = Plan::from_json(&plan.to_json().to_string()).unwrap();
+    assert_eq!(read.to_json(), plan.to_json(), "{}: another plan when read back", place());
+    let trace = simulate(platform, plan, false).unwrap_or_else(|error| panic!("{}: {error}", place()));
+    let reread = simulate(platform, &read, false).unwrap();
+    assert_eq!(trace.makespan_s, reread.makespan_s, "{}: another time when read back", place());
+    assert!(trace.makespan_s.is_finite(), "{}", place());
+    if plan.collective == Collective::Bcast {
+        let bound_s = makespan_bound_s(platform, instance.root, instance.message_bytes);
+        assert!(
+            bound_s <= trace.makespan_s,
+            "{}: {} s is under the bound {bound_s} s",
+            place(),
+            trace.makespan_s
+        );
+    }
+    assert!(throughput(platform, plan).unwrap() > 0.0, "{}", place());
+    deliver(platform, plan, &place);
+}
+
+/// Moves real bytes between threads; all must arrive.
+fn deliver(platform: &Platform, plan: &Plan, place: &dyn Fn() -> String) {
+    let programs = Programs::for_platform(plan, platform).unwrap();
+    if programs.total_bytes() > MOVED_BYTES {
+        return;
+    }
+    let message: Vec<u8> = (0..programs.total_bytes()).map(|byte| (byte * 167 % 251) as u8).collect();
+    let buffers = threads::run(&programs, &message).unwrap_or_else(|error| panic!("{}: {error}", place()));
+    for (index, host) in platform.hosts().enumerate() {
+        let block = index * plan.message_bytes as usize..(index + 1) * plan.message_bytes as usize;
+        let needed = match plan.collective {
+            Collective::Scatter => block,
+            Collective::Bcast | Collective::Allgather => 0..message.len(),
+        };
+        let same = buffers[host.index()].get(needed.clone()) == Some(&message[needed]);
+        assert!(same, "{}: {} got other bytes", place(), id(platform, host));
+    }
+}
+
+fn id(platform: &Platform, node: NodeId) -> &str {
+    &platform.node(node).id
+}
