@@ -203,6 +203,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &throughput::LpGrow,
     &throughput::GrowMultiport,
     &throughput::PruneRefinedMultiport,
+    &throughput::SingleTree,
     &grid::FEF,
     &grid::FEF_GAP,
     &grid::FNF,

@@ -1,0 +1,311 @@
+//! Local search over spanning trees: an edge enters, another of the cycle it closes leaves, and what lay
+//! between is turned round (as Fürer and Raghavachari exchange edges, and Pósa rotates paths).
+//!
+//! The aim is a short period, the load of the busiest resource. A search for the least maximum sees no
+//! slope, so the question is turned into: is there a tree whose loads all stay within a target? Its
+//! measure, the sum of what exceeds the target, falls in small steps. Reached, the target is lowered; missed,
+//! it comes closer to what is known. The excess is annealed: rises are accepted ever more rarely.
+
+use crate::random::Random;
+
+/// No edge: what enters the root and nodes outside the tree.
+pub const NO_EDGE: u32 = u32::MAX;
+
+/// How far below the best period the first target lies, as a part of the way to the lower bound.
+const FIRST_REACH: f64 = 0.3;
+/// Targets closer than this are not told apart; the search starts over from the first one, for longer.
+const LAST_REACH: f64 = 0.004;
+/// The excess that is accepted with probability 1/e at first, as a part of the target.
+const HEAT: f64 = 0.12;
+/// Edges tried a node before a target counts as missed, the first time round.
+const STEPS_PER_NODE: u64 = 1000;
+/// A short search has steps for this many targets at least.
+const TARGETS: u64 = 20;
+/// How often `stop` is asked, in edges tried.
+const STEPS_PER_QUESTION: u64 = 1024;
+/// Sums of loads that differ by less than this part of the target differ by rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// The edges that a tree may have, and what each asks of which resource.
+#[derive(Clone, Debug, Default)]
+pub struct Network {
+    nodes: usize,
+    root: u32,
+    resources: usize,
+    /// (from, to) by edge.
+    ends: Vec<(u32, u32)>,
+    /// The edge the other way, where there is one.
+    reverse: Vec<u32>,
+    /// `uses[first_use[e] .. first_use[e + 1]]`: the resources edge e occupies, and for how long, seconds.
+    first_use: Vec<u32>,
+    uses: Vec<(u32, f64)>,
+}
+
+impl Network {
+    /// `edges` are sorted by their ends; each comes with its uses of resources below `resources`.
+    pub fn new(nodes: usize, root: u32, resources: usize, edges: &[((u32, u32), Vec<(u32, f64)>)]) -> Self {
+        let mut first_use = vec![0];
+        let mut uses = Vec::new();
+        for (_, occupied) in edges {
+            uses.extend_from_slice(occupied);
+            first_use.push(uses.len() as u32);
+        }
+        let find =
+            |ends| edges.binary_search_by_key(&ends, |&(ends, _)| ends).map_or(NO_EDGE, |at| at as u32);
+        let reverse = edges.iter().map(|&((from, to), _)| find((to, from))).collect();
+        let ends = edges.iter().map(|&(ends, _)| ends).collect();
+        Network { nodes, root, resources, ends, reverse, first_use, uses }
+    }
+
+    fn uses_of(&self, edge: u32) -> &[(u32, f64)] {
+        &self.uses[self.first_use[edge as usize] as usize..self.first_use[edge as usize + 1] as usize]
+    }
+
+    fn parent(&self, into: &[u32], node: u32) -> u32 {
+        self.ends[into[node as usize] as usize].0
+    }
+
+    /// What an edge asks of the resource that it keeps longest, seconds.
+    fn longest_s(&self, edge: u32) -> f64 {
+        self.uses_of(edge).iter().map(|&(_, time_s)| time_s).fold(0.0, f64::max)
+    }
+
+    /// The period of the tree with these edges into the nodes, seconds.
+    pub fn period_s(&self, into: &[u32]) -> f64 {
+        Loaded::new(self, into.to_vec(), 0.0).load_s.into_iter().fold(0.0, f64::max)
+    }
+
+    /// Every node needs some edge into it: no tree's period is shorter, seconds.
+    fn lower_bound_s(&self) -> f64 {
+        let mut least_s = vec![f64::INFINITY; self.nodes];
+        for (edge, &(_, to)) in self.ends.iter().enumerate() {
+            let least_s = &mut least_s[to as usize];
+            *least_s = least_s.min(self.longest_s(edge as u32));
+        }
+        least_s[self.root as usize] = 0.0;
+        least_s.into_iter().filter(|least_s| least_s.is_finite()).fold(0.0, f64::max)
+    }
+}
+
+/// A spanning tree, the loads it makes, and by how much they exceed a target.
+struct Loaded<'a> {
+    network: &'a Network,
+    into: Vec<u32>,
+    load_s: Vec<f64>,
+    target_s: f64,
+    excess_s: f64,
+}
+
+impl<'a> Loaded<'a> {
+    fn new(network: &'a Network, into: Vec<u32>, target_s: f64) -> Self {
+        let mut tree = Loaded { network, into, load_s: Vec::new(), target_s, excess_s: 0.0 };
+        tree.aim(target_s);
+        tree
+    }
+
+    /// Sets the target, and sums all loads anew, so that rounding does not pile up.
+    fn aim(&mut self, target_s: f64) {
+        self.target_s = target_s;
+        self.load_s.clear();
+        self.load_s.resize(self.network.resources, 0.0);
+        for &edge in self.into.iter().filter(|&&edge| edge != NO_EDGE) {
+            for &(resource, time_s) in self.network.uses_of(edge) {
+                self.load_s[resource as usize] += time_s;
+            }
+        }
+        self.excess_s = self.load_s.iter().map(|load_s| (load_s - target_s).max(0.0)).sum();
+    }
+
+    fn is_within_target(&self) -> bool {
+        self.excess_s <= ROUNDING * self.target_s
+    }
+
+    fn add(&mut self, edge: u32) {
+        self.change(edge, 1.0);
+    }
+
+    fn remove(&mut self, edge: u32) {
+        self.change(edge, -1.0);
+    }
+
+    fn change(&mut self, edge: u32, sign: f64) {
+        let network = self.network;
+        for &(resource, time_s) in network.uses_of(edge) {
+            let load_s = &mut self.load_s[resource as usize];
+            let before_s = (*load_s - self.target_s).max(0.0);
+            *load_s += sign * time_s;
+            self.excess_s += (*load_s - self.target_s).max(0.0) - before_s;
+        }
+    }
+}
+
+/// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and until
+/// `stop()`. The result is never worse than the start.
+pub fn improve(
+    network: &Network,
+    start: &[u32],
+    steps: u64,
+    random: &mut Random,
+    stop: impl Fn() -> bool,
+) -> Vec<u32> {
+    let low_s = network.lower_bound_s();
+    let mut best = start.to_vec();
+    let mut best_s = network.period_s(start);
+    let target_s = |best_s: f64, reach: f64| best_s - reach * (best_s - low_s);
+    let mut reach = FIRST_REACH;
+    let mut patience = (STEPS_PER_NODE * network.nodes as u64).min(steps / TARGETS).max(1);
+    let mut exchange = Exchange::new(network, best.clone(), target_s(best_s, reach), best_s);
+    let (mut step, mut since) = (0, 0);
+    while step < steps && best_s > low_s * (1.0 + ROUNDING) && !exchange.entering.is_empty() {
+        if step % STEPS_PER_QUESTION == 0 && stop() {
+            break;
+        }
+        step += 1;
+        let cold = (step - since) as f64 / patience as f64;
+        exchange.step(random, HEAT * (1.0 - cold));
+        if exchange.tree.is_within_target() {
+            let period_s = network.period_s(&exchange.tree.into);
+            if period_s < best_s {
+                best.copy_from_slice(&exchange.tree.into);
+                best_s = period_s;
+                exchange.forget_longer_than(best_s);
+            }
+        } else if step - since < patience {
+            continue;
+        } else {
+            reach /= 2.0;
+            if reach < LAST_REACH {
+                reach = FIRST_REACH;
+                patience *= 2;
+            }
+            exchange.tree.into.copy_from_slice(&best);
+        }
+        exchange.tree.aim(target_s(best_s, reach));
+        since = step;
+    }
+    best
+}
+
+/// The moves of the search.
+struct Exchange<'a> {
+    tree: Loaded<'a>,
+    /// The edges that may enter.
+    entering: Vec<u32>,
+    /// Which step last saw a node above the entering edge.
+    seen: Vec<u64>,
+    step: u64,
+    /// The tree edges walked in the step.
+    walked: Vec<u32>,
+}
+
+impl<'a> Exchange<'a> {
+    fn new(network: &'a Network, into: Vec<u32>, target_s: f64, best_s: f64) -> Self {
+        let entering =
+            (0..network.ends.len() as u32).filter(|&edge| network.ends[edge as usize].1 != network.root);
+        let mut exchange = Exchange {
+            tree: Loaded::new(network, into, target_s),
+            entering: entering.collect(),
+            seen: vec![0; network.nodes],
+            step: 0,
+            walked: Vec::new(),
+        };
+        exchange.forget_longer_than(best_s);
+        exchange
+    }
+
+    /// A tree with such an edge is no better than the best one.
+    fn forget_longer_than(&mut self, best_s: f64) {
+        let network = self.tree.network;
+        self.entering.retain(|&edge| network.longest_s(edge) < best_s);
+    }
+
+    /// Tries a random edge with its best partner; a rise of the excess by `heat` of the target is accepted
+    /// with probability 1/e.
+    fn step(&mut self, random: &mut Random, heat: f64) {
+        let network = self.tree.network;
+        let entering = self.entering[random.below(self.entering.len())];
+        let (from, to) = network.ends[entering as usize];
+        if self.tree.into[to as usize] == entering || !self.see_above(from, to) {
+            return;
+        }
+        let before_s = self.tree.excess_s;
+        let (after_s, kept) = self.walk(entering, random);
+        let rise_s = after_s - before_s;
+        if rise_s <= 0.0 || random.unit() < (-rise_s / (heat * self.tree.target_s)).exp() {
+            self.go_back(kept);
+            self.turn_round(entering);
+        } else {
+            self.go_back(0);
+            self.tree.remove(entering);
+            self.tree.excess_s = before_s;
+        }
+    }
+
+    /// Notes the nodes above `from`; false if `to` is one of them, since then no exchange leaves a tree.
+    fn see_above(&mut self, from: u32, to: u32) -> bool {
+        self.step += 1;
+        let mut node = from;
+        while node != to {
+            self.seen[node as usize] = self.step;
+            if node == self.tree.network.root {
+                return true;
+            }
+            node = self.tree.network.parent(&self.tree.into, node);
+        }
+        false
+    }
+
+    /// Walks up from the entering edge's target to where its source hangs too: each tree edge on the way
+    /// may leave, if those before it are turned round. The loads are left as they are at the end of the
+    /// walk; returns the least excess met, and how many edges had been walked then. Ties at random.
+    fn walk(&mut self, entering: u32, random: &mut Random) -> (f64, usize) {
+        let network = self.tree.network;
+        let mut node = network.ends[entering as usize].1;
+        let mut least = (f64::INFINITY, 0);
+        let mut ties = 0;
+        self.walked.clear();
+        self.tree.add(entering);
+        loop {
+            let leaving = self.tree.into[node as usize];
+            self.tree.remove(leaving);
+            self.walked.push(leaving);
+            let rounding_s = ROUNDING * self.tree.target_s;
+            if self.tree.excess_s < least.0 - rounding_s {
+                least = (self.tree.excess_s, self.walked.len());
+                ties = 1;
+            } else if self.tree.excess_s <= least.0 + rounding_s {
+                ties += 1;
+                if random.below(ties) == 0 {
+                    least = (self.tree.excess_s, self.walked.len());
+                }
+            }
+            node = network.ends[leaving as usize].0;
+            let back = network.reverse[leaving as usize];
+            if self.seen[node as usize] == self.step || back == NO_EDGE {
+                return least;
+            }
+            self.tree.add(back);
+        }
+    }
+
+    /// Undoes the walk's changes of loads beyond the first `kept` edges.
+    fn go_back(&mut self, kept: usize) {
+        while self.walked.len() > kept {
+            let leaving = self.walked.pop().expect("more edges than are kept");
+            self.tree.add(leaving);
+            if let Some(&before) = self.walked.last() {
+                self.tree.remove(self.tree.network.reverse[before as usize]);
+            }
+        }
+    }
+
+    /// Makes the walked edges' reverses, and the entering edge, part of the tree.
+    fn turn_round(&mut self, entering: u32) {
+        let network = self.tree.network;
+        let mut edge = entering;
+        for &leaving in &self.walked {
+            self.tree.into[network.ends[edge as usize].1 as usize] = edge;
+            edge = network.reverse[leaving as usize];
+        }
+    }
+}
