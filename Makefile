@@ -15,7 +15,7 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check bench soak clean
+.PHONY: help setup demo test test-rust test-python check format bench soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -42,8 +42,19 @@ check: setup ## formatting, lints, types, documentation
 	.venv/bin/mypy
 	$(PY) -m mypy.stubtest broadleaf._core
 
+format: .venv/.tools ## put sources into the form that check wants
+	cargo fmt --all
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
 bench: setup ## the speed claims, raw samples kept in .bench
-	cargo bench --workspace
+	$(PY) benches/core.py
+	$(PY) benches/mpi_overhead.py
+
+# Property tests with far more random platforms than a change can wait for; SOAK_CASES says how many each.
+SOAK_CASES ?= 20000
+soak: .venv/.tools ## property tests with many more cases (SOAK_CASES)
+	PROPTEST_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 
 clean: ## everything that make made
 	rm -rf .venv .mpi demo .bench python/broadleaf/*.so python/broadleaf/mpi/lib

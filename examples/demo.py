@@ -76,7 +76,7 @@ def demo() -> tuple[int, int]:
 
 
 def planned_run(name: str, program: list[str]) -> tuple[int, int]:
-    """Runs a program under `broadleaf run`: how many of its broadcasts were planned, how many bytes it compared."""
+    """Runs a program under `broadleaf run`: how many broadcasts were planned, how many bytes it compared."""
     stats_file = ROOT / f"demo/stats-{name}.json"
     output = broadleaf(
         *(
