@@ -98,9 +98,26 @@ impl Arborescence {
         self.state.clear();
         self.state.resize(n, State::New);
         self.state[0] = State::Rooted;
-        for edge in 0..m as u32 {
-            let to = graph.to[edge as usize] as usize;
-            self.heap[to] = self.meld(self.heap[to], edge);
+        // Melding a queue's front pair to its back builds a heap in linear time; edges that follow each
+        // other into the same vertex are one queue.
+        let mut queue = std::collections::VecDeque::new();
+        let mut edge = 0;
+        while edge < m {
+            let to = graph.to[edge];
+            queue.clear();
+            queue.push_back(self.heap[to as usize]);
+            while edge < m && graph.to[edge] == to {
+                queue.push_back(edge as u32);
+                edge += 1;
+            }
+            while let (Some(a), Some(b)) = (queue.pop_front(), queue.pop_front()) {
+                let heap = self.meld(a, b);
+                if queue.is_empty() {
+                    self.heap[to as usize] = heap;
+                    break;
+                }
+                queue.push_back(heap);
+            }
         }
     }
 

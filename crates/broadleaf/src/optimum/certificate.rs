@@ -107,7 +107,9 @@ fn check_prices(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>
     if prices.len() != optimum.prices.len() {
         faults.push("a resource has two prices".to_string());
     }
-    if let Some((resource, price)) = optimum.prices.iter().find(|(_, price)| !(*price >= 0.0 && price.is_finite())) {
+    if let Some((resource, price)) =
+        optimum.prices.iter().find(|(_, price)| !(*price >= 0.0 && price.is_finite()))
+    {
         faults.push(format!("{resource:?} has price {price}"));
         return;
     }

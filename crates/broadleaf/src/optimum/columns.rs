@@ -27,6 +27,8 @@ pub(crate) struct Pricing {
     relays: Option<Relays>,
     weights: Vec<f64>,
     pub bound: Bound,
+    /// What the last prices proved.
+    pub last_rate: f64,
     pub rounds: usize,
 }
 
@@ -37,6 +39,7 @@ impl Pricing {
             relays: (!table.hops.is_empty()).then(|| Relays::new(table)),
             weights: Vec::new(),
             bound: Bound { rate: f64::INFINITY, prices: vec![0.0; table.resources.len()] },
+            last_rate: f64::INFINITY,
             rounds: 0,
         }
     }
@@ -69,6 +72,7 @@ impl Pricing {
         };
         let sum: f64 = prices.iter().sum();
         let rate = sum / weight;
+        self.last_rate = rate;
         let better = rate < self.bound.rate;
         if better {
             self.bound = Bound { rate, prices: prices.iter().map(|price| price / sum).collect() };
@@ -103,63 +107,148 @@ impl Packing {
 
 /// The share of the best prices in those asked first.
 const KEPT: f64 = 0.8;
+/// The part of the gap that the master's own tolerances may not use up.
+const SPARE: f64 = 0.999;
+/// Overloaded resources that get a row at a time.
+const ROWS_AT_ONCE: usize = 64;
+/// A first tree's resource this near to its busiest one has a row from the start.
+const NEAR: f64 = 0.8;
 
-/// Shares the message among `trees` and further ones until the gap is closed or the rounds are used up.
+/// The program over the trees known so far, with rows for the resources that were ever overloaded.
+pub(crate) struct Master {
+    simplex: Simplex,
+    trees: Vec<Entering>,
+    /// By tree, how long each resource is busy for a segment.
+    loads: Vec<Vec<f64>>,
+    row_of: Vec<Option<u32>>,
+    resource_of: Vec<u32>,
+}
+
+impl Master {
+    pub fn new(resources: usize) -> Master {
+        Master {
+            simplex: Simplex::default(),
+            trees: Vec::new(),
+            loads: Vec::new(),
+            row_of: vec![None; resources],
+            resource_of: Vec::new(),
+        }
+    }
+
+    /// Adds the tree if it gains, or `always`.
+    pub fn add(&mut self, table: &Table, tree: Entering, always: bool) -> bool {
+        let mut load = vec![0.0; table.resources.len()];
+        table.tree_load(&tree, &mut load);
+        if self.resource_of.iter().all(|&resource| load[resource as usize] == 0.0) {
+            // A column without a row would seem to gain without end.
+            let heavier = |&a: &usize, &b: &usize| load[a].total_cmp(&load[b]).then(b.cmp(&a));
+            (0..load.len()).max_by(heavier).into_iter().for_each(|busiest| self.add_row(busiest));
+        }
+        let rows = (0u32..).zip(&self.resource_of).map(|(row, &resource)| (row, load[resource as usize]));
+        let column: Column = rows.filter(|&(_, value)| value > 0.0).collect();
+        let gains = self.simplex.gain(&column) > 1e-9;
+        if always || gains {
+            self.simplex.add_column(column);
+            self.trees.push(tree);
+            self.loads.push(load);
+        }
+        gains
+    }
+
+    fn add_row(&mut self, resource: usize) {
+        if self.row_of[resource].is_none() {
+            self.row_of[resource] = Some(self.resource_of.len() as u32);
+            self.resource_of.push(resource as u32);
+            let values: Vec<f64> = self.loads.iter().map(|load| load[resource]).collect();
+            self.simplex.add_row(&values);
+        }
+    }
+
+    /// Rows for the resources that limit the first trees: those that any tree, or all together, load nearly
+    /// as much as the most loaded one.
+    pub fn start_rows(&mut self) {
+        let mut sum = vec![0.0; self.row_of.len()];
+        for load in &self.loads {
+            sum.iter_mut().zip(load).for_each(|(sum, by)| *sum += by);
+        }
+        let mut near = vec![false; self.row_of.len()];
+        for load in self.loads.iter().chain([&sum]) {
+            let most = load.iter().copied().fold(0.0, f64::max);
+            near.iter_mut().zip(load).for_each(|(near, &load)| *near |= load >= NEAR * most && load > 0.0);
+        }
+        (0..near.len()).filter(|&resource| near[resource]).for_each(|resource| self.add_row(resource));
+    }
+
+    /// The trees' rates at the optimum with no resource overloaded by more than `over`.
+    fn optimise(&mut self, over: f64) -> Vec<f64> {
+        loop {
+            self.simplex.optimise();
+            let rates = self.simplex.solution();
+            let mut load = vec![0.0; self.row_of.len()];
+            for (rate, tree) in rates.iter().zip(&self.loads).filter(|(rate, _)| **rate > 0.0) {
+                load.iter_mut().zip(tree).for_each(|(sum, by)| *sum += rate * by);
+            }
+            let mut late: Vec<usize> =
+                (0..load.len()).filter(|&r| load[r] > 1.0 + over && self.row_of[r].is_none()).collect();
+            if late.is_empty() {
+                return rates;
+            }
+            late.sort_by(|&a, &b| load[b].total_cmp(&load[a]).then(a.cmp(&b)));
+            late.truncate(ROWS_AT_ONCE);
+            late.into_iter().for_each(|resource| self.add_row(resource));
+        }
+    }
+
+    /// Σ prices, and the prices by resource.
+    fn prices(&self) -> (f64, Vec<f64>) {
+        let mut by_resource = vec![0.0; self.row_of.len()];
+        for (&resource, &price) in self.resource_of.iter().zip(self.simplex.prices()) {
+            by_resource[resource as usize] = price.max(0.0);
+        }
+        (by_resource.iter().sum(), by_resource)
+    }
+}
+
+/// Shares the message among the trees known and further ones until the gap is closed or the rounds are
+/// used up; with no rounds, among the trees known.
+///
+/// `centre` are prices to start the mixture from.
 pub(crate) fn generate(
     table: &mut Table,
     pricing: &mut Pricing,
-    trees: Vec<Entering>,
+    master: &mut Master,
+    centre: &mut Bound,
     gap: f64,
     most_rounds: usize,
 ) -> Packing {
-    let mut master = Simplex::new(table.resources.len());
-    let mut known = Vec::new();
-    let mut load = vec![0.0; table.resources.len()];
-    let mut add = |table: &Table, master: &mut Simplex, tree: Entering, known: &mut Vec<Entering>| {
-        table.tree_load(&tree, &mut load);
-        master.add(column(&load));
-        known.push(tree);
-    };
-    for tree in trees {
-        add(table, &mut master, tree, &mut known);
-    }
     let mut asked = vec![0.0; table.resources.len()];
-    let mut kept = if pricing.bound.rate.is_finite() { KEPT } else { 0.0 };
-    loop {
-        master.optimise(usize::MAX);
-        let value: f64 = master.prices().iter().sum();
+    let rates = loop {
+        let rates = master.optimise(1e-3 * gap.min(1e-3));
+        let (value, prices) = master.prices();
         if value >= pricing.bound.rate * (1.0 - gap * SPARE) || pricing.rounds >= most_rounds {
-            break;
+            break rates;
         }
-        let mut share = kept;
+        let mut kept = KEPT;
         let mut gained = false;
         while !gained {
             for (at, price) in asked.iter_mut().enumerate() {
-                *price = share * pricing.bound.prices[at] + (1.0 - share) * master.prices()[at] / value;
+                *price = kept * centre.prices[at] + (1.0 - kept) * prices[at] / value;
             }
-            let (tree, better) = pricing.tree(table, &asked);
-            table.tree_load(&tree, &mut load);
-            gained = master.gain(&column(&load)) > 1e-9;
-            if gained {
-                master.add(column(&load));
-                known.push(tree);
-            } else if !better && share == 0.0 {
+            let (tree, _) = pricing.tree(table, &asked);
+            let better = pricing.last_rate < centre.rate;
+            if better {
+                *centre = Bound { rate: pricing.last_rate, prices: asked.clone() };
+            }
+            gained = master.add(table, tree, false);
+            if !gained && !better && kept == 0.0 {
                 break;
             }
-            share = if share < 0.1 { 0.0 } else { share * 0.5 };
+            kept = if kept < 0.1 { 0.0 } else { kept * 0.5 };
         }
         if !gained {
-            break;
+            break rates;
         }
-        kept = KEPT;
-    }
-    let trees = master.solution().into_iter().zip(known).filter(|(rate, _)| *rate > 0.0).collect();
-    Packing { trees }
-}
-
-/// The part of the gap that the master's own tolerances may not use up.
-const SPARE: f64 = 0.999;
-
-fn column(load: &[f64]) -> Column {
-    (0u32..).zip(load).filter(|(_, &value)| value > 0.0).map(|(row, &value)| (row, value)).collect()
+    };
+    let used = rates.into_iter().zip(&master.trees).filter(|(rate, _)| *rate > 0.0);
+    Packing { trees: used.map(|(rate, tree)| (rate, tree.clone())).collect() }
 }

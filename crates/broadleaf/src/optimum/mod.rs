@@ -27,12 +27,15 @@
 //! ```
 
 mod arborescence;
+mod balance;
 pub mod certificate;
 mod columns;
+mod cover;
 mod error;
 mod makespan_bound;
 mod relay;
 mod simplex;
+mod slots;
 mod table;
 
 pub use error::OptimumError;
@@ -41,7 +44,9 @@ pub use makespan_bound::makespan_bound_s;
 use crate::model::Resource;
 use crate::plan::{Tree, TreeBuilder};
 use crate::platform::{NodeId, Platform, PortModel};
-use columns::{generate, Packing, Pricing};
+use balance::balance;
+use columns::{generate, Master, Packing, Pricing};
+use slots::Draw;
 use std::collections::{BTreeMap, HashMap};
 use table::Table;
 
@@ -54,7 +59,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { rounds: 20_000 }
+        Limits { rounds: 4_000 }
     }
 }
 
@@ -86,7 +91,9 @@ impl std::fmt::Display for BoundOnly {
             BoundOnly::UnidirectionalOnePort => {
                 "bound: under unidirectional one-port, conflicts of three nodes can keep any plan below it"
             }
-            BoundOnly::MultiPort => "bound: under multi-port, the windows of one transfer need not fit together",
+            BoundOnly::MultiPort => {
+                "bound: under multi-port, the windows of one transfer need not fit together"
+            }
             BoundOnly::SharedResources => {
                 "bound: with exclusive shared resources, the windows of one transfer need not fit together"
             }
@@ -169,12 +176,59 @@ pub fn solve(
     let even = vec![1.0 / table.resources.len().max(1) as f64; table.resources.len()];
     let (first, _) = pricing.tree(&mut table, &even);
     let packing = if pricing.bound.rate.is_finite() {
-        generate(&mut table, &mut pricing, vec![first], gap, limits.rounds)
+        pack(&mut table, &mut pricing, first, gap, limits)
     } else {
         // A tree that occupies nothing, or no node to send to.
         Packing { trees: vec![(1.0, first)] }
     };
     Ok(report(platform, &table, &pricing, &packing, segment_bytes))
+}
+
+/// Up to this many vertices, generating trees from the first one on is quicker than a cover.
+const FEW_VERTICES: usize = 70;
+/// Up to this many, the cover need only be rough, because generating trees finishes it quickly.
+const SOME_VERTICES: usize = 300;
+const ROUGH_SWEEPS: usize = 240;
+const SWEEPS: usize = 20_000;
+/// Numbers of equal-share trees drawn before trees are generated one by one.
+const DRAWN: [usize; 5] = [4, 8, 16, 32, 64];
+/// Drawing goes on while it gains this factor.
+const DRAWING_HELPS: f64 = 1.001;
+/// The part of the gap that the cover may leave open.
+const COVER_PART: f64 = 0.3;
+
+fn pack(table: &mut Table, pricing: &mut Pricing, first: Vec<u32>, gap: f64, limits: Limits) -> Packing {
+    let mut centre = pricing.bound.clone();
+    let mut master = Master::new(table.resources.len());
+    master.add(table, first, true);
+    // A cover is over direct links; which paths lead through switches is only known as trees ask for them.
+    if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
+        let rough = table.graph.vertices <= SOME_VERTICES;
+        let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
+        let fraction = cover::solve(table, pricing, gap * COVER_PART, sweeps);
+        let draw = Draw::new(table, fraction, &pricing.bound);
+        let mut reached = 0.0;
+        for count in DRAWN {
+            let mut slots = draw.slots(table, count, 0);
+            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate);
+            for slot in 0..count {
+                master.add(table, slots.tree(slot), true);
+            }
+            master.start_rows();
+            let packing = generate(table, pricing, &mut master, &mut centre, gap, 0);
+            let rate = packing.rate(table);
+            if rate >= pricing.bound.rate * (1.0 - gap) {
+                return packing;
+            }
+            // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
+            if rate < reached * DRAWING_HELPS {
+                break;
+            }
+            reached = rate;
+        }
+    }
+    master.start_rows();
+    generate(table, pricing, &mut master, &mut centre, gap, limits.rounds)
 }
 
 fn report(
@@ -232,7 +286,9 @@ fn bound_only(platform: &Platform) -> Option<BoundOnly> {
     match platform.port_model() {
         PortModel::OnePortUnidirectional => Some(BoundOnly::UnidirectionalOnePort),
         PortModel::MultiPort => Some(BoundOnly::MultiPort),
-        _ if platform.classes().iter().any(|class| !class.uses.is_empty()) => Some(BoundOnly::SharedResources),
+        _ if platform.classes().iter().any(|class| !class.uses.is_empty()) => {
+            Some(BoundOnly::SharedResources)
+        }
         _ => None,
     }
 }

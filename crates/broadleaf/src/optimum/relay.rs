@@ -30,7 +30,8 @@ impl Relays {
         let count = |node: &NodeId| node.index() + 1;
         let ends = table.hops.iter().flat_map(|(from, to)| [count(from), count(to)]);
         let nodes = ends.chain(table.hosts.iter().map(count)).max().unwrap_or(0);
-        let mut relays = Relays { known: HashMap::new(), out: vec![Vec::new(); nodes], vertex: vec![None; nodes] };
+        let mut relays =
+            Relays { known: HashMap::new(), out: vec![Vec::new(); nodes], vertex: vec![None; nodes] };
         for (at, host) in table.hosts.iter().enumerate() {
             relays.vertex[host.index()] = Some(at as u32);
         }

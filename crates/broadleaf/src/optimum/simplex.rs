@@ -1,33 +1,36 @@
-//! The one linear program that is solved exactly: max Σ x over columns A x ≤ 1, x ≥ 0, A ≥ 0, columns
-//! coming in one by one.
+//! The one linear program that is solved exactly: max Σ x over A x ≤ 1, x ≥ 0, A ≥ 0, columns and rows
+//! coming in as they are found to matter.
 //!
-//! A primal simplex with the dense inverse of its basis. General solvers were rejected: they start anew
-//! for each column, where this needs a few pivots of rows² operations.
+//! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General
+//! solvers were rejected: they start anew each time, where this needs a few pivots of rows² operations.
 
-/// A column: (row, value > 0), at least one.
+/// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
 
 /// Values smaller than this are zero to the simplex.
 const ZERO: f64 = 1e-11;
+/// No pivot is smaller than this.
+const LEAST_PIVOT: f64 = 1e-8;
 /// A column enters when it gains at least this per unit; the optimum is then that exact.
 const GAIN: f64 = 1e-9;
+/// A level below zero by more than this is repaired.
+const BELOW: f64 = 1e-10;
 /// Pivots after which the inverse is made anew, so that rounding does not add up.
 const FRESH: usize = 400;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Simplex {
-    rows: usize,
     columns: Vec<Column>,
-    /// By basis position: a column, or `columns + row` encoded as a slack.
     basis: Vec<Member>,
-    /// Column `r` of the basis' inverse is `inverse[r * rows ..]`.
-    inverse: Vec<f64>,
+    /// By row, that column of the basis' inverse.
+    inverse: Vec<Vec<f64>>,
+    /// By basis position.
     level: Vec<f64>,
     right: Vec<f64>,
     prices: Vec<f64>,
-    in_basis: Vec<bool>,
+    column_in_basis: Vec<bool>,
+    slack_in_basis: Vec<bool>,
     pivots: usize,
-    work: Vec<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,34 +40,8 @@ enum Member {
 }
 
 impl Simplex {
-    pub fn new(rows: usize) -> Simplex {
-        let mut inverse = vec![0.0; rows * rows];
-        for row in 0..rows {
-            inverse[row * rows + row] = 1.0;
-        }
-        // Right sides that all differ a little keep equal ratios apart, so that no pivot stands still.
-        // The shares are scaled to the exact loads afterwards; 1e-9 is lost at most.
-        let right: Vec<f64> = (0..rows).map(|row| 1.0 - 1e-9 * scatter(row as u64)).collect();
-        Simplex {
-            rows,
-            columns: Vec::new(),
-            basis: (0..rows as u32).map(Member::Slack).collect(),
-            inverse,
-            level: right.clone(),
-            right,
-            prices: vec![0.0; rows],
-            in_basis: Vec::new(),
-            pivots: 0,
-            work: vec![0.0; rows],
-        }
-    }
-
     pub fn prices(&self) -> &[f64] {
         &self.prices
-    }
-
-    pub fn columns(&self) -> usize {
-        self.columns.len()
     }
 
     /// What a column gains per unit under the present prices.
@@ -72,9 +49,41 @@ impl Simplex {
         1.0 - column.iter().map(|&(row, value)| self.prices[row as usize] * value).sum::<f64>()
     }
 
-    pub fn add(&mut self, column: Column) {
+    pub fn add_column(&mut self, column: Column) {
         self.columns.push(column);
-        self.in_basis.push(false);
+        self.column_in_basis.push(false);
+    }
+
+    /// Adds a row, given by its value in each column so far.
+    pub fn add_row(&mut self, values: &[f64]) {
+        let row = self.right.len() as u32;
+        // Right sides that all differ a little keep equal ratios apart, so that no pivot stands still.
+        // The shares are scaled to the exact loads afterwards; 1e-9 is lost at most.
+        self.right.push(1.0 - 1e-9 * scatter(u64::from(row)));
+        for (column, &value) in self.columns.iter_mut().zip(values) {
+            if value > 0.0 {
+                column.push((row, value));
+            }
+        }
+        let in_basis: Vec<(usize, f64)> = (self.basis.iter().enumerate())
+            .filter_map(|(position, member)| match *member {
+                Member::Column(at) if values[at as usize] > 0.0 => Some((position, values[at as usize])),
+                _ => None,
+            })
+            .collect();
+        let against =
+            |by: &[f64]| -in_basis.iter().map(|&(position, value)| value * by[position]).sum::<f64>();
+        for column in &mut self.inverse {
+            let entry = against(column);
+            column.push(entry);
+        }
+        let mut unit = vec![0.0; self.right.len()];
+        unit[row as usize] = 1.0;
+        self.inverse.push(unit);
+        self.level.push(self.right[row as usize] + against(&self.level));
+        self.basis.push(Member::Slack(row));
+        self.slack_in_basis.push(true);
+        self.prices.push(0.0);
     }
 
     /// The columns' levels.
@@ -88,22 +97,67 @@ impl Simplex {
         x
     }
 
-    /// Pivots until no known column gains, or `most` times.
-    pub fn optimise(&mut self, most: usize) {
-        for _ in 0..most {
-            let Some(entering) = self.best_entering() else { return };
-            self.pivot(entering);
-            if self.pivots >= FRESH {
-                self.refresh();
-            }
+    /// Pivots until every level is ≥ 0 and no known column gains.
+    pub fn optimise(&mut self) {
+        self.repair();
+        while let Some(entering) = self.best_entering() {
+            let change = self.change(entering);
+            let Some(leaving) = self.first_to_empty(&change) else { return };
+            self.pivot(entering, leaving, &change);
         }
+    }
+
+    /// The dual simplex: while a level is below zero, its member leaves for the one whose price rises least.
+    ///
+    /// Many trees often tie under the prices, and the dual simplex then wanders; after some pivots the basis
+    /// of slacks, which needs no repair, is the quicker start.
+    fn repair(&mut self) {
+        for _ in 0..20 + self.right.len() / 4 {
+            let worst = (0..self.level.len()).min_by(|&a, &b| self.level[a].total_cmp(&self.level[b]));
+            let Some(leaving) = worst.filter(|&position| self.level[position] < -BELOW) else { return };
+            let mut offers: Vec<(Member, f64, f64)> = Vec::new();
+            for (at, column) in self.columns.iter().enumerate() {
+                if !self.column_in_basis[at] {
+                    let rate =
+                        column.iter().map(|&(row, value)| value * self.inverse[row as usize][leaving]).sum();
+                    offers.push((Member::Column(at as u32), rate, -self.gain(column)));
+                }
+            }
+            for row in 0..self.right.len() {
+                if !self.slack_in_basis[row] {
+                    offers.push((Member::Slack(row as u32), self.inverse[row][leaving], self.prices[row]));
+                }
+            }
+            offers.retain(|offer| offer.1 < -LEAST_PIVOT);
+            let ratios = offers.iter().map(|&(member, rate, loss)| (member, -rate, loss));
+            let entering = largest_of_least(ratios);
+            // x = 0 is always allowed, so only rounding can leave no one to enter.
+            let Some(entering) = entering else { break };
+            let change = self.change(entering);
+            self.pivot(entering, leaving, &change);
+        }
+        self.restart();
+    }
+
+    /// Back to the basis of all slacks.
+    fn restart(&mut self) {
+        for (row, column) in self.inverse.iter_mut().enumerate() {
+            column.fill(0.0);
+            column[row] = 1.0;
+        }
+        self.basis = (0..self.right.len() as u32).map(Member::Slack).collect();
+        self.level.copy_from_slice(&self.right);
+        self.prices.fill(0.0);
+        self.column_in_basis.fill(false);
+        self.slack_in_basis.fill(true);
+        self.pivots = 0;
     }
 
     fn best_entering(&self) -> Option<Member> {
         let mut best = GAIN;
         let mut entering = None;
         for (at, column) in self.columns.iter().enumerate() {
-            if !self.in_basis[at] {
+            if !self.column_in_basis[at] {
                 let gain = self.gain(column);
                 if gain > best {
                     best = gain;
@@ -112,7 +166,7 @@ impl Simplex {
             }
         }
         for (row, &price) in self.prices.iter().enumerate() {
-            if -price > best {
+            if -price > best && !self.slack_in_basis[row] {
                 best = -price;
                 entering = Some(Member::Slack(row as u32));
             }
@@ -120,16 +174,11 @@ impl Simplex {
         entering
     }
 
-    fn pivot(&mut self, entering: Member) {
-        let rows = self.rows;
-        let gain = match entering {
-            Member::Column(at) => self.gain(&self.columns[at as usize]),
-            Member::Slack(row) => -self.prices[row as usize],
-        };
-        let mut change = std::mem::take(&mut self.work);
-        change.fill(0.0);
+    /// How the levels fall as the entering member rises.
+    fn change(&self, entering: Member) -> Vec<f64> {
+        let mut change = vec![0.0; self.right.len()];
         let mut accumulate = |row: u32, value: f64| {
-            let column = &self.inverse[row as usize * rows..][..rows];
+            let column = &self.inverse[row as usize];
             change.iter_mut().zip(column).for_each(|(sum, &entry)| *sum += value * entry);
         };
         match entering {
@@ -138,48 +187,54 @@ impl Simplex {
             }
             Member::Slack(row) => accumulate(row, 1.0),
         }
-        let mut leaving = usize::MAX;
-        let mut step = f64::INFINITY;
-        for (position, &by) in change.iter().enumerate() {
-            if by > 1e-8 {
-                let ratio = self.level[position].max(0.0) / by;
-                if ratio < step || (ratio == step && by > change[leaving]) {
-                    step = ratio;
-                    leaving = position;
-                }
-            }
-        }
-        assert_ne!(leaving, usize::MAX, "every column loads some row");
+        change
+    }
+
+    fn first_to_empty(&self, change: &[f64]) -> Option<usize> {
+        let falling = change.iter().enumerate().filter(|(_, &by)| by > LEAST_PIVOT);
+        largest_of_least(falling.map(|(position, &by)| (position, by, self.level[position])))
+    }
+
+    fn pivot(&mut self, entering: Member, leaving: usize, change: &[f64]) {
+        let gain = match entering {
+            Member::Column(at) => self.gain(&self.columns[at as usize]),
+            Member::Slack(row) => -self.prices[row as usize],
+        };
         let pivot = change[leaving];
-        for (level, &by) in self.level.iter_mut().zip(&change) {
+        let step = self.level[leaving] / pivot;
+        for (level, &by) in self.level.iter_mut().zip(change) {
             *level -= step * by;
         }
         self.level[leaving] = step;
-        for row in 0..rows {
-            let column = &mut self.inverse[row * rows..][..rows];
+        for (column, price) in self.inverse.iter_mut().zip(&mut self.prices) {
             let factor = column[leaving] / pivot;
             if factor.abs() > ZERO {
-                column.iter_mut().zip(&change).for_each(|(entry, &by)| *entry -= factor * by);
+                column.iter_mut().zip(change).for_each(|(entry, &by)| *entry -= factor * by);
                 column[leaving] = factor;
-                self.prices[row] += gain * factor;
+                *price += gain * factor;
             } else {
                 column[leaving] = 0.0;
             }
         }
-        if let Member::Column(at) = self.basis[leaving] {
-            self.in_basis[at as usize] = false;
-        }
-        if let Member::Column(at) = entering {
-            self.in_basis[at as usize] = true;
-        }
+        self.mark(self.basis[leaving], false);
+        self.mark(entering, true);
         self.basis[leaving] = entering;
-        self.work = change;
         self.pivots += 1;
+        if self.pivots >= FRESH {
+            self.refresh();
+        }
+    }
+
+    fn mark(&mut self, member: Member, in_basis: bool) {
+        match member {
+            Member::Slack(row) => self.slack_in_basis[row as usize] = in_basis,
+            Member::Column(at) => self.column_in_basis[at as usize] = in_basis,
+        }
     }
 
     /// Makes the inverse, levels and prices anew from the basis (Gauss-Jordan with partial pivoting).
     fn refresh(&mut self) {
-        let rows = self.rows;
+        let rows = self.right.len();
         self.pivots = 0;
         // Row-major [basis | identity]; position p's column is the basis member p.
         let mut matrix = vec![0.0; rows * rows];
@@ -230,19 +285,37 @@ impl Simplex {
         }
         for row in 0..rows {
             for position in 0..rows {
-                self.inverse[row * rows + position] = inverse[position * rows + row];
+                self.inverse[row][position] = inverse[position * rows + row];
             }
         }
         self.level.fill(0.0);
         for row in 0..rows {
-            let column = &self.inverse[row * rows..][..rows];
+            let column = &self.inverse[row];
             let by = self.right[row];
             self.level.iter_mut().zip(column).for_each(|(level, &entry)| *level += by * entry);
             let gained = self.basis.iter().zip(column);
-            self.prices[row] =
-                gained.map(|(member, &entry)| if matches!(member, Member::Column(_)) { entry } else { 0.0 }).sum();
+            self.prices[row] = gained
+                .map(|(member, &entry)| if matches!(member, Member::Column(_)) { entry } else { 0.0 })
+                .sum();
         }
     }
+}
+
+/// Of (name, rate > 0, amount): whose amount / rate is least, and among those that are as good but for
+/// `SLIP`, whose rate is largest, because small pivots spoil the inverse (Harris' test). Ties to the first.
+fn largest_of_least<T: Copy>(offers: impl Iterator<Item = (T, f64, f64)> + Clone) -> Option<T> {
+    const SLIP: f64 = 1e-10;
+    let limit =
+        offers.clone().map(|(_, rate, amount)| (amount.max(0.0) + SLIP) / rate).fold(f64::INFINITY, f64::min);
+    let mut largest = 0.0;
+    let mut best = None;
+    for (name, rate, amount) in offers {
+        if amount.max(0.0) <= limit * rate && rate > largest {
+            largest = rate;
+            best = Some(name);
+        }
+    }
+    best
 }
 
 /// A number in [0, 1) that looks random and is the same every time (splitmix64's finaliser).
@@ -251,4 +324,55 @@ fn scatter(of: u64) -> f64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows and columns in any order of arrival give the same optimum, proved by the prices.
+    #[test]
+    fn rows_that_come_late_count_as_well() {
+        let mut pick = 0u64;
+        let mut next = || {
+            pick += 1;
+            scatter(pick)
+        };
+        for _ in 0..50 {
+            let (rows, columns) = (9, 14);
+            let matrix: Vec<Vec<f64>> = (0..rows)
+                .map(|_| (0..columns).map(|_| if next() < 0.5 { next() } else { 0.0 }).collect())
+                .collect();
+            let of = |upto: usize, at: usize| -> Column {
+                (0..upto).map(|row| (row as u32, matrix[row][at])).filter(|entry| entry.1 > 0.0).collect()
+            };
+            let mut early = Simplex::default();
+            (0..rows).for_each(|_| early.add_row(&[]));
+            (0..columns).for_each(|at| early.add_column(of(rows, at)));
+            early.optimise();
+            let mut late = Simplex::default();
+            // The first row bounds every column.
+            let all: Vec<f64> = (0..columns).map(|_| 0.1).collect();
+            late.add_row(&[]);
+            (0..columns).for_each(|_| late.add_column(vec![(0, 0.1)]));
+            late.optimise();
+            for row in &matrix {
+                late.add_row(row);
+                late.optimise();
+            }
+            early.add_row(&all);
+            early.optimise();
+            for solved in [&early, &late] {
+                let x = solved.solution();
+                for row in &matrix {
+                    assert!(row.iter().zip(&x).map(|(a, x)| a * x).sum::<f64>() < 1.0 + 1e-8);
+                }
+                let value: f64 = x.iter().sum();
+                let priced: f64 = solved.prices().iter().sum();
+                assert!((value - priced).abs() < 1e-7, "{value} {priced}");
+                assert!(solved.prices().iter().all(|&price| price > -1e-8));
+                assert!(solved.columns.iter().all(|column| solved.gain(column) < 1e-8));
+            }
+        }
+    }
 }

@@ -140,10 +140,6 @@ impl Table {
         }
     }
 
-    pub fn edges(&self) -> usize {
-        self.graph.from.len()
-    }
-
     /// The resources that one segment over the edge occupies, and for how long.
     pub fn uses(&self, edge: usize) -> &[(u32, f64)] {
         self.uses.of(edge)
