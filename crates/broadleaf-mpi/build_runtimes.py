@@ -42,7 +42,7 @@ COMPILE = [
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 # --exclude-libs keeps the archive's symbols out of the program's sight.
 LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", *SYSTEM]
-LINK_PROBE = ["-Wl,--gc-sections", *SYSTEM]
+LINK_PROBE = ["-Wl,--gc-sections", "-Wl,--strip-debug", *SYSTEM]
 
 
 class BuildError(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,6 +60,30 @@ def test_what_is_none_of_ours_is_passed_through_and_counted(bench: Bench, ranks:
     assert run.stats["planned"] == 1
     expected = {"under-threshold": 5, "zero-bytes": 3, "one-rank": 2, "intercommunicator": 4}
     assert run.stats["passed_through"] == expected
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_worlds_that_are_spawned_keep_to_themselves(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "spawn")
+    assert run.stats is not None
+    assert run.stats["ranks"] == ranks
+    assert run.stats["planned"] == 1
+    assert run.stats["passed_through"] == {"spans-several-worlds": 4}
+    if bench.mpi.flavour == "openmpi":
+        # Its launcher gives the environment to the first world only, so the children are not preloaded.
+        return
+    # The children's world has a file of its own.
+    (theirs,) = bench.folder.glob("stats.json.*")
+    assert json.loads(theirs.read_text())["planned"] == 1
+    theirs.unlink()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_threads_broadcast_at_once(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "threads", "20")
+    assert run.stats is not None
+    assert "no MPI_THREAD_MULTIPLE" not in run.stdout
+    assert run.stats["planned"] == 3 * 20
 
 
 @pytest.mark.parametrize("ranks", [2, 7])

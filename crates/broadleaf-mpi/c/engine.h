@@ -78,9 +78,20 @@ bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint
  * call; single-threaded, at MPI_Finalize. */
 const char *bl_stats_text(uint64_t *bytes);
 
-/* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. `reasons` and `passed` are
- * its own counts of calls that were passed through. */
-void bl_stats_write(const char *texts, uint64_t bytes, const char *mpi, int ranks, const char *const *reasons,
-                    const uint64_t *passed, uint32_t reason_count, const bl_config *config);
+/* What rank 0 of a world knows by itself at MPI_Finalize. */
+typedef struct {
+    const char *mpi;
+    int32_t ranks;
+    int32_t is_spawned; /* the world was started by another one */
+    /* Its own counts of calls that were passed through, by reason. */
+    const char *const *reasons;
+    const uint64_t *passed;
+    uint32_t reason_count;
+    uint32_t reserved;
+    uint64_t min_bytes;
+} bl_world;
+
+/* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. */
+void bl_stats_write(const char *texts, uint64_t bytes, const bl_world *world);
 
 #endif

@@ -9,6 +9,7 @@
 
 static bl_config agreed;
 static uint32_t host_index;
+static int is_spawned;
 
 const bl_config *bl_agreed_config(void)
 {
@@ -104,7 +105,16 @@ static int write_stats(void)
     if (error == MPI_SUCCESS && rank == 0) {
         uint64_t passed[BL_REASON_COUNT];
         bl_passed_counts(passed);
-        bl_stats_write(texts, bytes, mpi_name(), size, names, passed, BL_REASON_COUNT, &agreed);
+        bl_world world = {
+            .mpi = mpi_name(),
+            .ranks = size,
+            .is_spawned = is_spawned,
+            .reasons = names,
+            .passed = passed,
+            .reason_count = BL_REASON_COUNT,
+            .min_bytes = agreed.min_bytes,
+        };
+        bl_stats_write(texts, bytes, &world);
     }
     free(texts);
     return error;
@@ -135,6 +145,11 @@ static int start(void)
     int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
     if (error != MPI_SUCCESS) return error;
+    /* A program may disconnect from its parent, so it is looked for now. */
+    MPI_Comm parent;
+    error = PMPI_Comm_get_parent(&parent);
+    if (error != MPI_SUCCESS) return error;
+    is_spawned = parent != MPI_COMM_NULL;
     memset(&agreed, 0, sizeof agreed);
     if (rank == 0) bl_config_read(&agreed);
     error = PMPI_Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);

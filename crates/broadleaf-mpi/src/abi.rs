@@ -273,27 +273,38 @@ pub unsafe extern "C" fn bl_stats_text(bytes: *mut u64) -> *const c_char {
     }
 }
 
-/// # Safety
-/// The pointers are valid for their counts; the strings but `texts` are zero-terminated.
-#[no_mangle]
-pub unsafe extern "C" fn bl_stats_write(
-    texts: *const c_char,
-    bytes: u64,
+/// What rank 0 of a world knows by itself (`bl_world`).
+#[repr(C)]
+pub struct WorldView {
     mpi: *const c_char,
-    ranks: c_int,
+    ranks: i32,
+    is_spawned: i32,
     reasons: *const *const c_char,
     passed: *const u64,
     reason_count: u32,
-    config: *const Config,
-) {
+    reserved: u32,
+    min_bytes: u64,
+}
+
+/// # Safety
+/// The pointers are valid for their counts; the names are zero-terminated.
+#[no_mangle]
+pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world: *const WorldView) {
     guarded((), || {
-        let texts = std::slice::from_raw_parts(texts.cast::<u8>(), bytes as usize);
+        let world = &*world;
+        let texts: &[u8] =
+            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
         let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
-        let reasons = std::slice::from_raw_parts(reasons, reason_count as usize);
-        let passed = std::slice::from_raw_parts(passed, reason_count as usize);
-        let passed = reasons.iter().zip(passed).map(|(&reason, &count)| (text(reason), count)).collect();
-        let world =
-            stats::World { mpi: text(mpi), ranks: ranks as u32, min_bytes: (*config).min_bytes, passed };
+        let count = world.reason_count as usize;
+        let reasons = std::slice::from_raw_parts(world.reasons, count);
+        let passed = std::slice::from_raw_parts(world.passed, count);
+        let world = stats::World {
+            mpi: text(world.mpi),
+            ranks: world.ranks as u32,
+            min_bytes: world.min_bytes,
+            is_spawned: world.is_spawned != 0,
+            passed: reasons.iter().zip(passed).map(|(&reason, &count)| (text(reason), count)).collect(),
+        };
         if let Err(line) = stats::write(&world, &String::from_utf8_lossy(texts)) {
             report::once(&line);
         }

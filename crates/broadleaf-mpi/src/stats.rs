@@ -87,13 +87,19 @@ pub struct World {
     pub mpi: String,
     pub ranks: u32,
     pub min_bytes: u64,
+    /// Started by another world, whose own file must stay.
+    pub is_spawned: bool,
     /// Calls of this process that were passed through, by reason.
     pub passed: Vec<(String, u64)>,
 }
 
 /// Writes the file from all processes' lines; the error is one line for the user.
 pub fn write(world: &World, lines: &str) -> Result<(), String> {
-    let Some(path) = settings::environment("BROADLEAF_STATS").map(PathBuf::from) else { return Ok(()) };
+    let Some(mut path) = settings::environment("BROADLEAF_STATS") else { return Ok(()) };
+    if world.is_spawned {
+        path.push_str(&format!(".{}", std::process::id()));
+    }
+    let path = PathBuf::from(path);
     let text = serde_json::to_string_pretty(&document(world, lines)).map_err(|error| error.to_string())?;
     replace(&path, text.as_bytes()).map_err(|error| {
         let shown = path.display();
@@ -179,7 +185,7 @@ mod tests {
         let lines =
             format!("{}\n{}\n", row_json(&key, &row), row_json(&Key { root: 0, ..key.clone() }, &row));
         let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
-        let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, passed };
+        let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, is_spawned: false, passed };
         let document = document(&world, &lines);
         assert_eq!(document["planned"], 6);
         assert_eq!(document["planned_bytes"], 600);

@@ -1,0 +1,54 @@
+/* What being preloaded costs a broadcast that is passed through: blocks of MPI_Bcast, which we catch, alternate
+ * with blocks of PMPI_Bcast, which is what the program would have called, in one run.
+ *
+ *   mpi_overhead BYTES CALLS_A_BLOCK BLOCKS
+ *
+ * Rank 0 prints one line a block: the nanoseconds of one call by PMPI_Bcast, then by MPI_Bcast. */
+#define _POSIX_C_SOURCE 199309L
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+typedef int broadcast(void *, int, MPI_Datatype, int, MPI_Comm);
+
+static double now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1e9 + now.tv_nsec;
+}
+
+static double block_ns(broadcast *call, char *bytes, int count, int calls)
+{
+    PMPI_Barrier(MPI_COMM_WORLD);
+    const double start = now_ns();
+    for (int at = 0; at < calls; at++) call(bytes, count, MPI_BYTE, 0, MPI_COMM_WORLD);
+    return (now_ns() - start) / calls;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    const int count = argc > 1 ? atoi(argv[1]) : 8;
+    const int calls = argc > 2 ? atoi(argv[2]) : 1000;
+    const int blocks = argc > 3 ? atoi(argv[3]) : 100;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char *bytes = calloc((size_t)count + 1, 1);
+    if (bytes == NULL) MPI_Abort(MPI_COMM_WORLD, 1);
+    /* The first calls make connections. */
+    block_ns(PMPI_Bcast, bytes, count, calls);
+    block_ns(MPI_Bcast, bytes, count, calls);
+    for (int block = 0; block < blocks; block++) {
+        /* Which goes first changes, so that neither profits from the other. */
+        double own = 0, caught = 0;
+        if (block % 2) own = block_ns(PMPI_Bcast, bytes, count, calls);
+        caught = block_ns(MPI_Bcast, bytes, count, calls);
+        if (!(block % 2)) own = block_ns(PMPI_Bcast, bytes, count, calls);
+        if (rank == 0) printf("%.2f %.2f\n", own, caught);
+    }
+    free(bytes);
+    MPI_Finalize();
+    return 0;
+}
