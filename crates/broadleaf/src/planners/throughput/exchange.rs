@@ -154,9 +154,9 @@ pub fn improve(
     let target_s = |best_s: f64, reach: f64| best_s - reach * (best_s - low_s);
     let mut reach = FIRST_REACH;
     let mut patience = (STEPS_PER_NODE * network.nodes as u64).min(steps / TARGETS).max(1);
-    let mut exchange = Exchange::new(network, best.clone(), target_s(best_s, reach), best_s);
+    let mut exchange = Exchange::new(network, best.clone(), target_s(best_s, reach));
     let (mut step, mut since) = (0, 0);
-    while step < steps && best_s > low_s * (1.0 + ROUNDING) && !exchange.entering.is_empty() {
+    while step < steps && best_s > low_s * (1.0 + ROUNDING) {
         if step % STEPS_PER_QUESTION == 0 && stop() {
             break;
         }
@@ -168,7 +168,6 @@ pub fn improve(
             if period_s < best_s {
                 best.copy_from_slice(&exchange.tree.into);
                 best_s = period_s;
-                exchange.forget_longer_than(best_s);
             }
         } else if step - since < patience {
             continue;
@@ -180,7 +179,7 @@ pub fn improve(
             }
             exchange.tree.into.copy_from_slice(&best);
         }
-        exchange.tree.aim(target_s(best_s, reach));
+        exchange.aim(target_s(best_s, reach));
         since = step;
     }
     best
@@ -189,8 +188,10 @@ pub fn improve(
 /// The moves of the search.
 struct Exchange<'a> {
     tree: Loaded<'a>,
-    /// The edges that may enter.
-    entering: Vec<u32>,
+    /// The edges that may be in a tree, shortest first.
+    edges: Vec<u32>,
+    /// How many of them are within the target: no other needs to enter.
+    entering: usize,
     /// Which step last saw a node above the entering edge.
     seen: Vec<u64>,
     step: u64,
@@ -199,31 +200,36 @@ struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    fn new(network: &'a Network, into: Vec<u32>, target_s: f64, best_s: f64) -> Self {
-        let entering =
+    fn new(network: &'a Network, into: Vec<u32>, target_s: f64) -> Self {
+        let edges =
             (0..network.ends.len() as u32).filter(|&edge| network.ends[edge as usize].1 != network.root);
+        let mut edges: Vec<u32> = edges.collect();
+        edges.sort_by(|&a, &b| network.longest_s(a).total_cmp(&network.longest_s(b)));
         let mut exchange = Exchange {
             tree: Loaded::new(network, into, target_s),
-            entering: entering.collect(),
+            edges,
+            entering: 0,
             seen: vec![0; network.nodes],
             step: 0,
             walked: Vec::new(),
         };
-        exchange.forget_longer_than(best_s);
+        exchange.aim(target_s);
         exchange
     }
 
-    /// A tree with such an edge is no better than the best one.
-    fn forget_longer_than(&mut self, best_s: f64) {
+    fn aim(&mut self, target_s: f64) {
+        self.tree.aim(target_s);
         let network = self.tree.network;
-        self.entering.retain(|&edge| network.longest_s(edge) < best_s);
+        let most_s = target_s * (1.0 + ROUNDING);
+        self.entering = self.edges.partition_point(|&edge| network.longest_s(edge) <= most_s);
     }
 
     /// Tries a random edge with its best partner; a rise of the excess by `heat` of the target is accepted
     /// with probability 1/e.
     fn step(&mut self, random: &mut Random, heat: f64) {
         let network = self.tree.network;
-        let entering = self.entering[random.below(self.entering.len())];
+        // Not empty: the target is no less than the lower bound, which some edge has.
+        let entering = self.edges[random.below(self.entering)];
         let (from, to) = network.ends[entering as usize];
         if self.tree.into[to as usize] == entering || !self.see_above(from, to) {
             return;

@@ -11,6 +11,9 @@ use std::collections::{BinaryHeap, HashMap};
 /// Meshes and bridges are written out as edges; beyond this many a planner does not take the platform.
 pub const MOST_EDGES: u64 = 2_000_000;
 
+/// Up to this many edges a heuristic takes about a millisecond: some 60 nodes, all linked.
+const QUICK_EDGES: u64 = 4_000;
+
 /// Times (and loads) that differ by less than this part of the largest one tie: sums taken in another
 /// order must not decide which edge goes.
 const TIE: f64 = 1e-9;
@@ -51,6 +54,11 @@ pub fn supports(instance: &Instance) -> Result<(), Unsupported> {
         )));
     }
     Ok(())
+}
+
+/// Whether a heuristic takes about a millisecond.
+pub fn is_quick(instance: &Instance) -> bool {
+    most_edges(instance.platform) <= QUICK_EDGES
 }
 
 /// An upper limit of the number of edges, without writing them out.

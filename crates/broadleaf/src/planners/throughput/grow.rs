@@ -54,4 +54,8 @@ impl Planner for Grow {
             growing::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
         Ok(graph.plan(CARD.name, &tree))
     }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        graph::is_quick(instance)
+    }
 }

@@ -64,4 +64,8 @@ impl Planner for GrowMultiport {
         });
         Ok(graph.plan(CARD.name, &tree))
     }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        graph::is_quick(instance)
+    }
 }

@@ -45,4 +45,8 @@ impl Planner for LpGrow {
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance)?))
     }
+
+    fn is_quick(&self, _: &Instance) -> bool {
+        false
+    }
 }

@@ -48,4 +48,8 @@ impl Planner for LpPrune {
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance)?))
     }
+
+    fn is_quick(&self, _: &Instance) -> bool {
+        false
+    }
 }

@@ -50,4 +50,8 @@ impl Planner for PruneRefined {
         let tree = prune_busiest(&graph, |load| load.times_s);
         Ok(graph.plan(CARD.name, &tree))
     }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        graph::is_quick(instance)
+    }
 }

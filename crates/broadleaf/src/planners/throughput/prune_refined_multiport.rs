@@ -55,4 +55,8 @@ impl Planner for PruneRefinedMultiport {
         let tree = prune_busiest(&graph, |load| load.sends_s.max(load.longest_s));
         Ok(graph.plan(CARD.name, &tree))
     }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        graph::is_quick(instance)
+    }
 }

@@ -54,4 +54,8 @@ impl Planner for PruneSimple {
         let order = heaviest_first(&graph, (0..graph.edges.len()).collect());
         Ok(graph.plan(CARD.name, &prune_in_order(&graph, order)))
     }
+
+    fn is_quick(&self, instance: &Instance) -> bool {
+        graph::is_quick(instance)
+    }
 }
