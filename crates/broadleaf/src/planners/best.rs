@@ -77,5 +77,9 @@ fn attempt(
     if !must && deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Ok(Attempt::PassedOver("the time limit was reached before its turn".to_string()));
     }
-    tune(instance, planner, segment, effort, deadline).map(Attempt::Tuned)
+    match tune(instance, planner, segment, effort, deadline) {
+        // Some only find out while they plan, e.g. that a proof takes too long.
+        Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),
+        tuned => tuned.map(Attempt::Tuned),
+    }
 }

@@ -215,6 +215,8 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &grid::ECEF_LAT_MAX,
     &grid::BOTTOM_UP,
     &grid::MIXED,
+    &grid::Makespan,
+    &grid::Exact,
 ];
 
 /// The planner of that name.

@@ -11,12 +11,15 @@
 //! hosts (the inner trees are grafted onto the coordinators), else directly between hosts.
 
 mod bottom_up;
+mod branch;
 mod ecef;
 mod ecef_la;
 mod ecef_la_average;
 mod ecef_la_senders;
 mod ecef_lat_max;
 mod ecef_lat_min;
+mod exact;
+pub mod experiment;
 mod fef;
 mod fef_gap;
 mod flat;
@@ -28,26 +31,33 @@ mod inner;
 mod instance;
 mod links;
 mod lookahead;
+mod makespan;
 mod mixed;
 mod nearest;
+mod search;
 mod sends;
+mod serving;
 mod units;
 mod waiting;
 
 pub use bottom_up::{BOTTOM_UP, BOTTOM_UP_AS_PRINTED};
+pub use branch::{bound_s, Proof};
 pub use ecef::ECEF;
 pub use ecef_la::ECEF_LA;
 pub use ecef_la_average::ECEF_LA_AVERAGE;
 pub use ecef_la_senders::ECEF_LA_SENDERS;
 pub use ecef_lat_max::ECEF_LAT_MAX;
 pub use ecef_lat_min::ECEF_LAT_MIN;
+pub use exact::{solve, Exact};
 pub use fef::FEF;
 pub use fef_gap::FEF_GAP;
 pub use flat::flat_sends;
 pub use fnf::FNF;
 pub use heuristic::Heuristic;
 pub use instance::{Grid, GridError};
+pub use makespan::Makespan;
 pub use mixed::MIXED;
+pub use search::{search, Effort};
 pub use sends::{makespan_s, times, Send, Times};
 
 /// Every heuristic that is a planner, in the order they are shown.

@@ -50,6 +50,11 @@ impl Units {
         kinds(instance, &group(instance)).1.len()
     }
 
+    /// How many units there are.
+    pub fn count(instance: &Instance) -> usize {
+        group(instance).len()
+    }
+
     /// The sends between units as one tree over all hosts.
     pub fn graft(&self, instance: &Instance, sends: &[Send]) -> TreeBuilder {
         graft::tree(instance, &self.units, sends)

@@ -1,0 +1,353 @@
+//! Branch and bound over send sequences: always the sender that is ready first, which either sends to someone
+//! or never again.
+//!
+//! Every schedule without idle senders is met exactly once that way, and all that still happens starts no
+//! earlier than that sender's ready time. Two bounds cut branches against the best makespan known:
+//!
+//! - *paths*: nobody waiting is reached before the shortest path from the senders, and then needs its T;
+//! - *slots*: a cluster that waits must be sent to by a latest start, and senders offer only so many starts by
+//!   then. Sorted, the k-th start offered (every sender at its smallest gaps, every receiver at once the best
+//!   of senders) must not lie after the k-th latest start.
+
+use super::instance::Grid;
+use super::sends::Send;
+use crate::platform::LocalStart;
+use std::time::{Duration, Instant};
+
+/// More clusters than fit the fixed arrays are not tried: 12 take up to minutes already.
+pub(super) const MOST_CLUSTERS: usize = 64;
+
+/// Two makespans closer than this part of themselves are one: sums in another order differ by so much.
+const SAME_MAKESPAN: f64 = 1e-12;
+
+/// Steps between two looks at the clock.
+const STEPS_PER_LOOK: u64 = 4096;
+
+type Row = [f64; MOST_CLUSTERS];
+
+/// A sender that may still send.
+#[derive(Clone, Copy, Debug)]
+struct Sender {
+    ready_s: f64,
+    cluster: usize,
+}
+
+struct Branching {
+    n: usize,
+    after_last_send: bool,
+    gap_s: [Row; MOST_CLUSTERS],
+    edge_s: [Row; MOST_CLUSTERS],
+    /// The shortest path into the first index from the second.
+    path_s: [Row; MOST_CLUSTERS],
+    local_s: Row,
+    /// By sender, the others by rising gap.
+    by_gap: [[u8; MOST_CLUSTERS]; MOST_CLUSTERS],
+    /// By receiver, the others by rising g + L from them.
+    by_edge_in: [[u8; MOST_CLUSTERS]; MOST_CLUSTERS],
+    best_s: f64,
+    best: Option<Vec<Send>>,
+    sends: Vec<Send>,
+    deadline: Option<Instant>,
+    steps: u64,
+    most_steps: u64,
+    out_of_time: bool,
+}
+
+/// What a proof attempt found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proof {
+    /// Optimal if `proved`.
+    pub sends: Vec<Send>,
+    pub proved: bool,
+    /// Senders looked at.
+    pub steps: u64,
+}
+
+/// Improves `start` until nothing shorter is left, or the time is over.
+pub(super) fn prove(grid: &Grid, start: &[Send], most_steps: u64, time_limit: Option<Duration>) -> Proof {
+    let mut branching = Branching::new(grid, super::makespan_s(grid, start), most_steps, time_limit);
+    let mut senders = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
+    senders[0].cluster = grid.root();
+    let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << grid.root());
+    branching.descend(&senders[..1], waiting, grid.local_s(grid.root()));
+    Proof {
+        sends: branching.best.unwrap_or_else(|| start.to_vec()),
+        proved: !branching.out_of_time,
+        steps: branching.steps,
+    }
+}
+
+fn members(mask: u64) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let at = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            at
+        })
+    })
+}
+
+impl Branching {
+    fn new(grid: &Grid, best_s: f64, most_steps: u64, time_limit: Option<Duration>) -> Box<Self> {
+        let n = grid.len();
+        let zero = [[0.0; MOST_CLUSTERS]; MOST_CLUSTERS];
+        let mut branching = Box::new(Branching {
+            n,
+            after_last_send: grid.local_start() == LocalStart::AfterLastSend,
+            gap_s: zero,
+            edge_s: zero,
+            path_s: zero,
+            local_s: [0.0; MOST_CLUSTERS],
+            by_gap: [[NOBODY; MOST_CLUSTERS]; MOST_CLUSTERS],
+            by_edge_in: [[NOBODY; MOST_CLUSTERS]; MOST_CLUSTERS],
+            best_s,
+            best: None,
+            sends: Vec::with_capacity(n),
+            deadline: time_limit.map(|limit| Instant::now() + limit),
+            steps: 0,
+            most_steps,
+            out_of_time: false,
+        });
+        for i in 0..n {
+            branching.local_s[i] = grid.local_s(i);
+            for j in (0..n).filter(|&j| j != i) {
+                branching.gap_s[i][j] = grid.gap_s(i, j);
+                branching.edge_s[i][j] = grid.edge_s(i, j);
+                branching.path_s[j][i] = grid.edge_s(i, j);
+            }
+            let by = |weight_s: &dyn Fn(usize) -> f64, list: &mut [u8; MOST_CLUSTERS]| {
+                let mut order: Vec<u8> = (0..n as u8).filter(|&j| usize::from(j) != i).collect();
+                order.sort_by(|&a, &b| weight_s(usize::from(a)).total_cmp(&weight_s(usize::from(b))));
+                list[..n - 1].copy_from_slice(&order);
+            };
+            by(&|j| grid.gap_s(i, j), &mut branching.by_gap[i]);
+            by(&|j| grid.edge_s(j, i), &mut branching.by_edge_in[i]);
+        }
+        for k in 0..n {
+            for to in 0..n {
+                for from in 0..n {
+                    let over_s = branching.path_s[to][k] + branching.path_s[k][from];
+                    branching.path_s[to][from] = branching.path_s[to][from].min(over_s);
+                }
+            }
+        }
+        branching
+    }
+
+    /// What a makespan must stay below to count as shorter.
+    fn limit_s(&self) -> f64 {
+        self.best_s * (1.0 - SAME_MAKESPAN)
+    }
+
+    /// `senders` sorted by ready time; `latest_s`: what is certain to be over no earlier.
+    fn descend(&mut self, senders: &[Sender], waiting: u64, latest_s: f64) {
+        self.steps += 1;
+        self.out_of_time |= self.steps >= self.most_steps;
+        if self.steps % STEPS_PER_LOOK == 0 {
+            self.out_of_time |= self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        }
+        if waiting == 0 {
+            self.best_s = latest_s;
+            self.best = Some(self.sends.clone());
+            return;
+        }
+        let [first, others @ ..] = senders else { return };
+        let from = first.cluster;
+        let mut next = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
+        // Whoever takes longest from here comes first: good schedules are found early.
+        let mut targets = [(0.0, 0usize); MOST_CLUSTERS];
+        let mut count = 0;
+        for to in members(waiting) {
+            targets[count] = (self.edge_s[from][to], to);
+            count += 1;
+        }
+        targets[..count].sort_by(|a, b| a.0.total_cmp(&b.0));
+        for &(edge_s, to) in &targets[..count] {
+            if self.out_of_time {
+                return;
+            }
+            let arrival_s = first.ready_s + edge_s;
+            let ready_s = first.ready_s + self.gap_s[from][to];
+            let own_s = if self.after_last_send { ready_s + self.local_s[from] } else { 0.0 };
+            let latest_s = latest_s.max(arrival_s + self.local_s[to]).max(own_s);
+            if latest_s >= self.limit_s() {
+                continue;
+            }
+            let still = waiting & !(1 << to);
+            let mut len = 0;
+            let mut put = |sender: Sender| {
+                let mut at = len;
+                while at > 0 && next[at - 1].ready_s > sender.ready_s {
+                    next[at] = next[at - 1];
+                    at -= 1;
+                }
+                next[at] = sender;
+                len += 1;
+            };
+            others.iter().for_each(|&other| put(other));
+            put(Sender { ready_s, cluster: from });
+            put(Sender { ready_s: arrival_s, cluster: to });
+            if self.may_beat(&next[..len], still) {
+                self.sends.push(Send { from: from as u32, to: to as u32 });
+                let (copy, length) = (next, len);
+                self.descend(&copy[..length], still, latest_s);
+                self.sends.pop();
+            }
+        }
+        if !others.is_empty() && self.may_beat(others, waiting) {
+            self.descend(others, waiting, latest_s);
+        }
+    }
+
+    /// Whether the bounds leave room for a makespan below the best.
+    fn may_beat(&self, senders: &[Sender], waiting: u64) -> bool {
+        let limit_s = self.limit_s();
+        let able = senders.iter().fold(waiting, |able, sender| able | 1 << sender.cluster);
+        let mut latest_starts = [0.0f64; MOST_CLUSTERS];
+        let mut jobs = 0;
+        let (mut least_edge_s, mut least_gap_s, mut least_local_s) =
+            (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+        for to in members(waiting) {
+            let arrival_s = senders
+                .iter()
+                .map(|sender| sender.ready_s + self.path_s[to][sender.cluster])
+                .fold(f64::INFINITY, f64::min);
+            let due_s = limit_s - self.local_s[to];
+            if arrival_s >= due_s {
+                return false;
+            }
+            let nearest = first_in(&self.by_edge_in[to], able);
+            let edge_s = nearest.map_or(f64::INFINITY, |from| self.edge_s[from][to]);
+            let receiver = first_in(&self.by_gap[to], waiting);
+            least_gap_s = least_gap_s.min(receiver.map_or(f64::INFINITY, |next| self.gap_s[to][next]));
+            least_edge_s = least_edge_s.min(edge_s);
+            least_local_s = least_local_s.min(self.local_s[to]);
+            latest_starts[jobs] = due_s - edge_s;
+            jobs += 1;
+        }
+        latest_starts[..jobs].sort_unstable_by(f64::total_cmp);
+        // The next start of each machine: the real senders, with the place of their next smallest gap, then the
+        // receivers.
+        let mut starts = [f64::INFINITY; 2 * MOST_CLUSTERS];
+        let mut places = [0u8; MOST_CLUSTERS];
+        let mut machines = senders.len();
+        for (machine, sender) in senders.iter().enumerate() {
+            starts[machine] = self.next_start(sender, sender.ready_s, &mut places[machine], waiting, limit_s);
+        }
+        for &latest_s in &latest_starts[..jobs] {
+            let mut first = 0;
+            for machine in 1..machines {
+                if starts[machine] < starts[first] {
+                    first = machine;
+                }
+            }
+            let start_s = starts[first];
+            if start_s >= latest_s {
+                return false;
+            }
+            starts[first] = match senders.get(first) {
+                Some(sender) => {
+                    let place = &mut places[first];
+                    let gap_s = self.gap_s[sender.cluster]
+                        [usize::from(self.by_gap[sender.cluster][usize::from(*place)])];
+                    *place += 1;
+                    self.next_start(sender, start_s + gap_s, place, waiting, limit_s)
+                }
+                None => self.offered(start_s + least_gap_s, least_gap_s, least_local_s, limit_s),
+            };
+            starts[machines] = self.offered(start_s + least_edge_s, least_gap_s, least_local_s, limit_s);
+            machines += 1;
+        }
+        true
+    }
+
+    /// A start at which a best of receivers could still send and finish itself in time; else never.
+    fn offered(&self, start_s: f64, gap_s: f64, local_s: f64, limit_s: f64) -> f64 {
+        if self.after_last_send && start_s + gap_s + local_s >= limit_s {
+            f64::INFINITY
+        } else {
+            start_s
+        }
+    }
+
+    /// The start of a real sender's next send, its smallest gap from `place` on; never where that send would
+    /// make its own broadcast late.
+    fn next_start(&self, sender: &Sender, free_s: f64, place: &mut u8, waiting: u64, limit_s: f64) -> f64 {
+        let from = sender.cluster;
+        while let Some(&to) = self.by_gap[from].get(usize::from(*place)) {
+            if to == NOBODY {
+                break;
+            }
+            if waiting & (1 << to) != 0 {
+                return self.offered(free_s, self.gap_s[from][usize::from(to)], self.local_s[from], limit_s);
+            }
+            *place += 1;
+        }
+        f64::INFINITY
+    }
+}
+
+/// Ends a list of clusters.
+const NOBODY: u8 = u8::MAX;
+
+/// The first of a list that is in a set.
+fn first_in(list: &[u8; MOST_CLUSTERS], set: u64) -> Option<usize> {
+    list.iter()
+        .take_while(|&&cluster| cluster != NOBODY)
+        .find(|&&cluster| set & (1 << cluster) != 0)
+        .map(|&cluster| usize::from(cluster))
+}
+
+/// A time, in seconds, below which no schedule of the grid can end: the least that the bounds leave room for;
+/// shortest paths only for more than 64 clusters.
+pub fn bound_s(grid: &Grid) -> f64 {
+    let root = grid.root();
+    if grid.len() == 1 {
+        return grid.local_s(root);
+    }
+    let others = || (0..grid.len()).filter(|&j| j != root);
+    let first_send_s = others().map(|j| grid.gap_s(root, j)).fold(f64::INFINITY, f64::min);
+    let own_s = match grid.local_start() {
+        LocalStart::AfterLastSend => first_send_s + grid.local_s(root),
+        LocalStart::OnArrival => grid.local_s(root),
+    };
+    if grid.len() > MOST_CLUSTERS {
+        return own_s.max(paths_s(grid));
+    }
+    let flat_s = super::makespan_s(grid, &super::flat_sends(grid));
+    let mut branching = Branching::new(grid, flat_s, 0, None);
+    let senders = [Sender { ready_s: 0.0, cluster: root }];
+    let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << root);
+    let (mut low_s, mut high_s) = (own_s, flat_s);
+    while high_s - low_s > BOUND_PRECISION * high_s {
+        branching.best_s = (low_s + high_s) / 2.0;
+        if branching.may_beat(&senders, waiting) {
+            high_s = branching.best_s;
+        } else {
+            low_s = branching.best_s;
+        }
+    }
+    // What was refuted is `low_s` less the tolerance of comparisons.
+    low_s * (1.0 - SAME_MAKESPAN)
+}
+
+/// How closely the bound is found, relative.
+const BOUND_PRECISION: f64 = 1e-9;
+
+/// The latest of shortest path and T over all clusters: Dijkstra without a heap, O(n²).
+fn paths_s(grid: &Grid) -> f64 {
+    let mut distance_s = vec![f64::INFINITY; grid.len()];
+    let mut open: Vec<usize> = (0..grid.len()).collect();
+    distance_s[grid.root()] = 0.0;
+    let mut latest_s: f64 = 0.0;
+    while !open.is_empty() {
+        let at = (0..open.len()).min_by(|&a, &b| distance_s[open[a]].total_cmp(&distance_s[open[b]]));
+        let near = open.swap_remove(at.expect("someone is open"));
+        latest_s = latest_s.max(distance_s[near] + grid.local_s(near));
+        for &far in &open {
+            distance_s[far] = distance_s[far].min(distance_s[near] + grid.edge_s(near, far));
+        }
+    }
+    latest_s
+}

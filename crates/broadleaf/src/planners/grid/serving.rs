@@ -1,0 +1,432 @@
+//! A tree between clusters with every sender's order at its best, and its makespan kept while edges move.
+//!
+//! Seen from j's arrival, j and all below it need q_j. Sender i serves its children one after another; child c
+//! keeps it busy for g_ic and is over L_ic + q_c after that. Largest L_ic + q_c first minimises the last end
+//! (Jackson 1955), and i's own broadcast, after the last send or from the arrival on, is the same in every
+//! order. So the tree alone is the solution, and a moved edge changes q only on the way to the root.
+
+use super::instance::Grid;
+use super::sends::Send;
+use crate::platform::LocalStart;
+use std::collections::BinaryHeap;
+
+/// An edge that a move makes or removes: `child` under `parent`, over `tail_s` after its send; `None`: gone.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    parent: u32,
+    child: u32,
+    tail_s: Option<f64>,
+}
+
+/// One thing to try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Move {
+    /// `child` with all below it goes under `parent`, which is not below it.
+    Under { child: u32, parent: u32 },
+    /// Two nodes with all below them change places; neither is below the other.
+    Exchange { one: u32, other: u32 },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Serving<'g> {
+    grid: &'g Grid,
+    after_last_send: bool,
+    parent: Vec<u32>,
+    depth: Vec<u32>,
+    /// In serving order: (L + q, child).
+    children: Vec<Vec<(f64, u32)>>,
+    /// q by node, seconds.
+    remaining_s: Vec<f64>,
+    /// Changes not yet carried to the root, and the ones of the node at hand.
+    pending: Vec<Change>,
+    here: Vec<Change>,
+}
+
+const NOBODY: u32 = u32::MAX;
+
+impl<'g> Serving<'g> {
+    /// The tree of a send sequence, in the best order.
+    pub fn new(grid: &'g Grid, sends: &[Send]) -> Self {
+        let mut tree = Serving {
+            grid,
+            after_last_send: grid.local_start() == LocalStart::AfterLastSend,
+            parent: vec![NOBODY; grid.len()],
+            depth: vec![0; grid.len()],
+            children: vec![Vec::new(); grid.len()],
+            remaining_s: vec![0.0; grid.len()],
+            pending: Vec::new(),
+            here: Vec::new(),
+        };
+        for &Send { from, to } in sends {
+            tree.parent[to as usize] = from;
+            tree.depth[to as usize] = tree.depth[from as usize] + 1;
+        }
+        // Receivers before their senders.
+        for &Send { from, to } in sends.iter().rev() {
+            tree.remaining_s[to as usize] = tree.remaining(to);
+            let tail_s = tree.tail_s(from, to);
+            tree.insert(from, to, tail_s);
+        }
+        let root = grid.root() as u32;
+        tree.remaining_s[root as usize] = tree.remaining(root);
+        tree
+    }
+
+    /// The tree of every node's [`Serving::parents`] entry.
+    pub fn from_parents(grid: &'g Grid, parents: &[u32]) -> Self {
+        let mut below = vec![Vec::new(); parents.len()];
+        for (node, &parent) in parents.iter().enumerate().filter(|(_, &parent)| parent != NOBODY) {
+            below[parent as usize].push(node as u32);
+        }
+        let mut order = vec![grid.root() as u32];
+        let mut sends = Vec::with_capacity(parents.len());
+        let mut at = 0;
+        while let Some(&from) = order.get(at) {
+            sends.extend(below[from as usize].iter().map(|&to| Send { from, to }));
+            order.append(&mut below[from as usize]);
+            at += 1;
+        }
+        Serving::new(grid, &sends)
+    }
+
+    /// Opaque, for [`Serving::from_parents`].
+    pub fn parents(&self) -> &[u32] {
+        &self.parent
+    }
+
+    pub fn makespan_s(&self) -> f64 {
+        self.remaining_s[self.grid.root()]
+    }
+
+    pub fn parent(&self, node: u32) -> Option<u32> {
+        let parent = self.parent[node as usize];
+        (parent != NOBODY).then_some(parent)
+    }
+
+    /// In serving order.
+    fn children(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.children[node as usize].iter().map(|&(_, child)| child)
+    }
+
+    /// The child served in that place.
+    pub fn child(&self, node: u32, place: usize) -> u32 {
+        self.children[node as usize][place].1
+    }
+
+    pub fn is_below(&self, node: u32, above: u32) -> bool {
+        let mut at = node;
+        while self.depth[at as usize] > self.depth[above as usize] {
+            at = self.parent[at as usize];
+        }
+        at == above
+    }
+
+    /// The sends in the order of their starts, ties by sender.
+    pub fn sends(&self) -> Vec<Send> {
+        let mut sends = Vec::with_capacity(self.grid.len());
+        let mut queue = BinaryHeap::new();
+        let start = |node: u32, at_s: f64| std::cmp::Reverse((Start(at_s), node, 0usize));
+        queue.push(start(self.grid.root() as u32, 0.0));
+        while let Some(std::cmp::Reverse((Start(at_s), from, next))) = queue.pop() {
+            let Some(&(_, to)) = self.children[from as usize].get(next) else { continue };
+            sends.push(Send { from, to });
+            queue.push(start(to, at_s + self.grid.edge_s(from as usize, to as usize)));
+            let free_s = at_s + self.grid.gap_s(from as usize, to as usize);
+            queue.push(std::cmp::Reverse((Start(free_s), from, next + 1)));
+        }
+        sends
+    }
+
+    /// The nodes whose edges decide the makespan: from the root along the child that is over last. The last of
+    /// them is held up by its own broadcast. Beside each, how many of its sends come into it.
+    pub fn critical_path(&self, path: &mut Vec<(u32, usize)>) {
+        path.clear();
+        let mut node = self.grid.root() as u32;
+        loop {
+            let children = &self.children[node as usize];
+            let mut free_s = 0.0;
+            let mut latest = (f64::NEG_INFINITY, 0);
+            for (at, &(tail_s, child)) in children.iter().enumerate() {
+                free_s += self.grid.gap_s(node as usize, child as usize);
+                if free_s + tail_s > latest.0 {
+                    latest = (free_s + tail_s, at);
+                }
+            }
+            if latest.0 < self.own_s(node, free_s) {
+                path.push((node, if self.after_last_send { children.len() } else { 0 }));
+                return;
+            }
+            path.push((node, latest.1 + 1));
+            node = children[latest.1].1;
+        }
+    }
+
+    /// The makespan after a move, without making it.
+    pub fn after(&mut self, step: Move) -> f64 {
+        self.changes(step);
+        self.carry(false)
+    }
+
+    /// Makes a move.
+    pub fn make(&mut self, step: Move) {
+        self.changes(step);
+        self.carry(true);
+        match step {
+            Move::Under { child, parent } => self.adopt(child, parent),
+            Move::Exchange { one, other } => {
+                let (above_one, above_other) = (self.parent[one as usize], self.parent[other as usize]);
+                self.adopt(one, above_other);
+                self.adopt(other, above_one);
+            }
+        }
+    }
+
+    fn adopt(&mut self, child: u32, parent: u32) {
+        self.parent[child as usize] = parent;
+        let mut open = vec![child];
+        while let Some(node) = open.pop() {
+            self.depth[node as usize] = self.depth[self.parent[node as usize] as usize] + 1;
+            open.extend(self.children(node));
+        }
+    }
+
+    fn changes(&mut self, step: Move) {
+        self.pending.clear();
+        let gone =
+            |tree: &Self, child: u32| Change { parent: tree.parent[child as usize], child, tail_s: None };
+        let new =
+            |tree: &Self, parent, child| Change { parent, child, tail_s: Some(tree.tail_s(parent, child)) };
+        let changes = match step {
+            Move::Under { child, parent } => {
+                [Some(gone(self, child)), Some(new(self, parent, child)), None, None]
+            }
+            Move::Exchange { one, other } => {
+                let (above_one, above_other) = (self.parent[one as usize], self.parent[other as usize]);
+                [
+                    Some(gone(self, one)),
+                    Some(gone(self, other)),
+                    Some(new(self, above_other, one)),
+                    Some(new(self, above_one, other)),
+                ]
+            }
+        };
+        self.pending.extend(changes.into_iter().flatten());
+    }
+
+    /// Carries the pending changes to the root, deepest node first, and returns the makespan they make; keeps
+    /// them if `keep`.
+    fn carry(&mut self, keep: bool) -> f64 {
+        let root = self.grid.root() as u32;
+        let mut makespan_s = self.makespan_s();
+        while let Some(deepest) =
+            self.pending.iter().map(|change| change.parent).max_by_key(|&node| self.depth[node as usize])
+        {
+            let mut here = std::mem::take(&mut self.here);
+            here.clear();
+            self.pending.retain(|change| {
+                if change.parent == deepest {
+                    here.push(*change);
+                }
+                change.parent != deepest
+            });
+            if keep {
+                let children = &mut self.children[deepest as usize];
+                children.retain(|&(_, child)| here.iter().all(|change| change.child != child));
+                for change in &here {
+                    if let Some(tail_s) = change.tail_s {
+                        self.insert(deepest, change.child, tail_s);
+                    }
+                }
+            }
+            let remaining_s =
+                if keep { self.remaining(deepest) } else { self.remaining_with(deepest, &mut here) };
+            self.here = here;
+            let before_s = self.remaining_s[deepest as usize];
+            if keep {
+                self.remaining_s[deepest as usize] = remaining_s;
+            }
+            if deepest == root {
+                makespan_s = remaining_s;
+            } else if remaining_s != before_s {
+                let parent = self.parent[deepest as usize];
+                let tail_s = self.grid.latency_s(parent as usize, deepest as usize) + remaining_s;
+                self.pending.push(Change { parent, child: deepest, tail_s: Some(tail_s) });
+            }
+        }
+        makespan_s
+    }
+
+    /// L + q of a child.
+    fn tail_s(&self, parent: u32, child: u32) -> f64 {
+        self.grid.latency_s(parent as usize, child as usize) + self.remaining_s[child as usize]
+    }
+
+    fn insert(&mut self, parent: u32, child: u32, tail_s: f64) {
+        let children = &mut self.children[parent as usize];
+        let at = children.partition_point(|&(other_s, other)| before((other_s, other), (tail_s, child)));
+        children.insert(at, (tail_s, child));
+    }
+
+    /// When the node's own broadcast ends if its sends do at `free_s`.
+    fn own_s(&self, node: u32, free_s: f64) -> f64 {
+        let local_s = self.grid.local_s(node as usize);
+        if self.after_last_send {
+            free_s + local_s
+        } else {
+            local_s
+        }
+    }
+
+    /// q of a node from its children.
+    fn remaining(&self, node: u32) -> f64 {
+        let mut free_s = 0.0;
+        let mut latest_s: f64 = 0.0;
+        for &(tail_s, child) in &self.children[node as usize] {
+            free_s += self.grid.gap_s(node as usize, child as usize);
+            latest_s = latest_s.max(free_s + tail_s);
+        }
+        latest_s.max(self.own_s(node, free_s))
+    }
+
+    /// q of a node with some of its children changed.
+    fn remaining_with(&self, node: u32, changes: &mut [Change]) -> f64 {
+        // Those that stay or come, in serving order; the ones that go sort last.
+        let key = |change: &Change| (change.tail_s.unwrap_or(f64::NEG_INFINITY), change.child);
+        if changes.len() > 1 && before(key(&changes[1]), key(&changes[0])) || changes.len() > 2 {
+            changes.sort_unstable_by(|a, b| {
+                if before(key(a), key(b)) {
+                    std::cmp::Ordering::Less
+                } else {
+                    std::cmp::Ordering::Greater
+                }
+            });
+        }
+        let mut free_s = 0.0;
+        let mut latest_s: f64 = 0.0;
+        let mut serve = |tail_s: f64, child: u32| {
+            free_s += self.grid.gap_s(node as usize, child as usize);
+            latest_s = latest_s.max(free_s + tail_s);
+        };
+        let mut next = 0;
+        for &(tail_s, child) in &self.children[node as usize] {
+            if changes.iter().any(|change| change.child == child) {
+                continue;
+            }
+            while let Some(change) = changes.get(next) {
+                match change.tail_s {
+                    Some(changed_s) if before((changed_s, change.child), (tail_s, child)) => {
+                        serve(changed_s, change.child)
+                    }
+                    _ => break,
+                }
+                next += 1;
+            }
+            serve(tail_s, child);
+        }
+        for change in &changes[next..] {
+            if let Some(tail_s) = change.tail_s {
+                serve(tail_s, change.child);
+            }
+        }
+        latest_s.max(self.own_s(node, free_s))
+    }
+}
+
+/// The serving order: largest L + q first, ties to the smaller child.
+fn before(one: (f64, u32), other: (f64, u32)) -> bool {
+    one.0 > other.0 || one.0 == other.0 && one.1 < other.1
+}
+
+#[derive(Clone, Copy, PartialEq)]
+struct Start(f64);
+
+impl Eq for Start {}
+
+impl Ord for Start {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Start {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::experiment::{Draws, Gaps};
+    use super::super::{flat_sends, makespan_s, ECEF};
+    use super::*;
+    use crate::random::Random;
+
+    /// Random moves: what a move is said to make, what it makes, and the makespan of the sends as carried out
+    /// in time are all the same.
+    #[test]
+    fn moves_make_what_they_announce() {
+        let mut random = Random::new(5);
+        for draw in 0..60 {
+            let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
+            let clusters = 3 + random.below(20);
+            let grid = Draws { clusters, gaps: Gaps::Pair, local_start, seed: 9 }.grid(draw);
+            let mut tree = Serving::new(&grid, &flat_sends(&grid));
+            for _ in 0..200 {
+                let (child, other) = (random.below(clusters) as u32, random.below(clusters) as u32);
+                let Some(above) = tree.parent(child) else { continue };
+                let step = if random.chance(0.5) {
+                    Move::Under { child, parent: other }
+                } else {
+                    Move::Exchange { one: child, other }
+                };
+                let exchange = matches!(step, Move::Exchange { .. });
+                if tree.is_below(other, child) || other == above || exchange && tree.is_below(child, other) {
+                    continue;
+                }
+                let announced_s = tree.after(step);
+                tree.make(step);
+                assert_eq!(tree.makespan_s(), announced_s);
+                let carried_out_s = makespan_s(&grid, &tree.sends());
+                assert!((carried_out_s - announced_s).abs() < 1e-9, "{carried_out_s}, not {announced_s}");
+                let again = Serving::from_parents(&grid, tree.parents());
+                assert!((again.makespan_s() - announced_s).abs() < 1e-12);
+            }
+        }
+    }
+
+    /// No order of the same tree is better: all of them are tried.
+    #[test]
+    fn the_serving_order_is_the_best() {
+        for draw in 0..40 {
+            let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
+            let grid = Draws { clusters: 7, gaps: Gaps::Pair, local_start, seed: 4 }.grid(draw);
+            let sends = if draw % 4 < 2 { ECEF.sends(&grid) } else { flat_sends(&grid) };
+            let ours_s = Serving::new(&grid, &sends).makespan_s();
+            let mut least_s = f64::INFINITY;
+            let mut order = sends.clone();
+            permutations(&mut order, 0, &mut |order| {
+                let mut holds = vec![false; grid.len()];
+                holds[0] = true;
+                let causal = order.iter().all(|send| {
+                    holds[send.to as usize] = true;
+                    holds[send.from as usize]
+                });
+                if causal {
+                    least_s = least_s.min(makespan_s(&grid, order));
+                }
+            });
+            assert!((ours_s - least_s).abs() < 1e-9, "{ours_s}, not {least_s}");
+        }
+    }
+
+    fn permutations(items: &mut [Send], from: usize, visit: &mut impl FnMut(&[Send])) {
+        if from == items.len() {
+            return visit(items);
+        }
+        for at in from..items.len() {
+            items.swap(from, at);
+            permutations(items, from + 1, visit);
+            items.swap(from, at);
+        }
+    }
+}
