@@ -77,7 +77,8 @@ impl Findings {
     }
 
     /// The pairs of a cluster that are alike, and those that are not, with each one's large gap over the
-    /// alike ones' median. Gaps are alike within the tolerance of the most common one; so are latencies.
+    /// usual one. Alike are gaps within the tolerance of the most common one, and latencies; a pair that was
+    /// tried several times is unlike the others only if it was each time, and in the same direction.
     pub fn sorted_pairs(&self, cluster: usize) -> SortedPairs {
         let members = &self.clusters[cluster];
         let limit = 1.0 + self.settings.tolerance;
@@ -90,8 +91,12 @@ impl Findings {
         let usual_trip_s =
             most_common(known.iter().map(|&(pair, _)| self.round_trip_s(pair)).collect(), limit);
         for (pair, gap_s) in known {
-            let is_usual = |value: f64, usual: f64| value <= usual * limit && value * limit >= usual;
-            if is_usual(gap_s, usual_gap_s) && is_usual(self.round_trip_s(pair), usual_trip_s) {
+            let passes = self.large_gaps.get(&pair).map_or(std::slice::from_ref(&gap_s), Vec::as_slice);
+            let is_slower = passes.iter().all(|&pass_s| pass_s > usual_gap_s * limit);
+            let is_faster = passes.iter().all(|&pass_s| pass_s * limit < usual_gap_s);
+            let trip_s = self.round_trip_s(pair);
+            let is_elsewhere = trip_s > usual_trip_s * limit || trip_s * limit < usual_trip_s;
+            if !is_slower && !is_faster && !is_elsewhere {
                 sorted.alike.push(pair);
             } else {
                 sorted.unlike.push((pair, gap_s / usual_gap_s));

@@ -65,13 +65,18 @@ impl PairTable {
         PairTable { latency_s: latency_s.max(0.0), rows }
     }
 
-    /// The table of many pairs that are alike: the median of each value at every size that at least half
-    /// of them were measured up to. The spread is the pairs' own or that between them, whichever is larger.
+    /// The table of many pairs that are alike: the median of each value at every size that a quarter of them
+    /// were measured at (a bend of the network shows in many, one of a noisy moment in few) and half of them
+    /// up to. The spread is the pairs' own or that between them, whichever is larger.
     pub fn median_of(tables: &[&PairTable]) -> PairTable {
         let mut sizes: Vec<u64> =
             tables.iter().flat_map(|table| table.rows.iter().map(|row| row.bytes)).collect();
         sizes.sort_unstable();
-        sizes.dedup();
+        let sizes: Vec<u64> = sizes
+            .chunk_by(|a, b| a == b)
+            .filter(|same| 4 * same.len() >= tables.len())
+            .map(|same| same[0])
+            .collect();
         let row_at = |bytes: u64| {
             let there: Vec<Row> = tables
                 .iter()

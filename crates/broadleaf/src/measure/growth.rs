@@ -30,7 +30,7 @@ const MOST_BISECTIONS: usize = 10;
 const FEWEST: u32 = 5;
 const FEWEST_SLOW: u32 = 3;
 const SLOW_S: f64 = 0.01;
-const MOST: u32 = 25;
+const MOST: u32 = 200;
 /// Messages of a saturation: the most for g(0), else as many as a round trip has room for.
 const WINDOW: u32 = 4;
 const MOST_WINDOW: u32 = 64;
@@ -38,8 +38,12 @@ const MOST_WINDOW: u32 = 64;
 const WINDOW_BYTES: u64 = 8 << 20;
 /// Share of the gap from which on the latency matters: a rendezvous's extra round trip is twice that.
 const LATENCY_MATTERS: f64 = 0.01;
-/// A size with more spread is visited again, up to that often.
-const LARGE_SPREAD: f64 = 0.15;
+/// A round trip shorter than a scheduler's time slice is timed again with every size, that often: all gaps
+/// hang on RTT(0), and a single moment may have been a busy one.
+const SHORT_ROUND_TRIP_S: f64 = 1e-3;
+const MORE_EMPTY: u32 = 10;
+/// A size is visited again, up to that often, while its median may be off by more than this.
+const UNCERTAIN: f64 = 0.08;
 const MOST_VISITS: u32 = 4;
 /// Doubling may take this share of the slice, so that something is left for the bends.
 const DOUBLING_SHARE: f64 = 0.6;
@@ -67,8 +71,9 @@ pub struct Growth {
     /// Time to stay within, seconds.
     slice_s: f64,
     spent_s: f64,
-    /// RTT(0), seconds; a guess until the first samples are in.
+    /// RTT(0), seconds: what was known before, then the median of all samples.
     round_trip_s: f64,
+    round_trips_s: Vec<f64>,
     /// g(0), seconds, once it is known.
     empty_gap_s: Option<f64>,
     points: BTreeMap<u64, Point>,
@@ -85,6 +90,7 @@ impl Growth {
             slice_s,
             spent_s: 0.0,
             round_trip_s,
+            round_trips_s: Vec::new(),
             empty_gap_s: None,
             points: BTreeMap::new(),
             doubled: false,
@@ -170,6 +176,9 @@ impl Growth {
             let repeats = self.repeats(f64::from(window) * gap_s + self.round_trip_s).min(FEWEST);
             trials.push(Trial::Burst { bytes, window, repeats: repeats + 1 });
         }
+        if self.round_trip_s < SHORT_ROUND_TRIP_S {
+            trials.push(Trial::PingPong { bytes: 0, repeats: MORE_EMPTY + 1 });
+        }
         // Long enough for the message to have arrived, if it travels before it is received at all.
         let pause_s = 1.2 * each_s + 2e-5;
         let repeats = self.repeats(pause_s + gap_s).min(FEWEST);
@@ -183,7 +192,10 @@ impl Growth {
         for (trial, samples) in task.trials.iter().zip(samples) {
             let seconds = settled(samples.seconds);
             match *trial {
-                Trial::PingPong { bytes: 0, .. } => self.round_trip_s = median(&seconds),
+                Trial::PingPong { bytes: 0, .. } => {
+                    self.round_trips_s.extend(seconds);
+                    self.round_trip_s = median(&self.round_trips_s);
+                }
                 Trial::Burst { bytes: 0, window, .. } => {
                     let gap_s = (median(&seconds) - self.round_trip_s) / f64::from(window - 1);
                     self.empty_gap_s =
@@ -256,15 +268,16 @@ impl Growth {
 
     /// The size whose gap is least certain, while that is worth another visit.
     fn noisiest(&self) -> Option<u64> {
-        let spread = |bytes: u64| {
+        let uncertainty = |bytes: u64, point: &Point| {
             let (gap_s, range_s) = self.gap(bytes);
-            range_s / gap_s
+            // About the standard error of a median.
+            range_s / gap_s / (point.round_trip_s.len() as f64).sqrt()
         };
         self.points
             .iter()
             .filter(|(_, point)| point.visits < MOST_VISITS)
-            .map(|(&bytes, _)| (bytes, spread(bytes)))
-            .filter(|&(_, spread)| spread > LARGE_SPREAD)
+            .map(|(&bytes, point)| (bytes, uncertainty(bytes, point)))
+            .filter(|&(_, uncertainty)| uncertainty > UNCERTAIN)
             .max_by(|x, y| x.1.total_cmp(&y.1))
             .map(|(bytes, _)| bytes)
     }

@@ -18,7 +18,7 @@ pub struct Settings {
     pub name: String,
     /// ρ of Lowekamp's clustering, and how far pairs of a cluster may differ and still count as alike.
     pub tolerance: f64,
-    /// Time to stay within, seconds, as far as the network lets; `None`: 5 s and 2 s a node, at most 45 s.
+    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s.
     pub budget_s: Option<f64>,
     /// Gap tables end here, bytes; beyond it the last slope holds.
     pub largest_bytes: u64,
@@ -122,7 +122,7 @@ impl Probe {
         if !(growth::FIRST_BYTES..=growth::MOST_BYTES).contains(&settings.largest_bytes) {
             return Err(MeasureError::LargestBytes(settings.largest_bytes));
         }
-        let budget_s = settings.budget_s.unwrap_or((5.0 + 2.0 * ranks.len() as f64).min(45.0));
+        let budget_s = settings.budget_s.unwrap_or((4.0 + 1.5 * ranks.len() as f64).min(40.0));
         if !(budget_s > 0.0 && budget_s.is_finite()) {
             return Err(MeasureError::Budget(budget_s));
         }

@@ -1,8 +1,8 @@
 //! Stage 2: inside each cluster, one large message per pair.
 //!
 //! Equal latencies do not mean equal bandwidths. Before any table is measured, every ordered pair of a
-//! cluster sends a few large messages; those that differ from the others do so twice more, so that a busy
-//! moment does not make a link. A cluster too large for that is tried in a few rounds of a tournament.
+//! cluster sends a few large messages; those that differ from the others are tried again, so that a
+//! busy moment does not make a link. A cluster too large for that is tried in a few rounds of a tournament.
 //!
 //! A tournament's pairs run at the same time where they do not disturb each other. Whether they do is
 //! tried out first: a round's pairs together, then two of them alone.
@@ -29,8 +29,8 @@ const DISTURBED: f64 = 0.15;
 /// Clusters up to this size have every pair tried; larger ones as many rounds as that.
 const EVERY_PAIR: usize = 24;
 const ROUNDS_OF_LARGE: usize = 6;
-/// How often pairs that differ are tried again.
-const CONFIRMATIONS: u32 = 2;
+/// How often pairs that differ are tried again; one pass in which they do not is enough to end that.
+const CONFIRMATIONS: u32 = 3;
 
 /// Why a round is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

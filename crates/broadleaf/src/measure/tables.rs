@@ -14,8 +14,8 @@ use std::collections::{HashSet, VecDeque};
 
 /// Share of the time budget after which no pair is begun that could be left out.
 const SHARE: f64 = 0.8;
-/// A table that cannot be left out gets at least this time, seconds.
-const LEAST_SLICE_S: f64 = 0.4;
+/// A table gets at least this time, seconds: a few whole tables say more than many that end early.
+const LEAST_SLICE_S: f64 = 0.2;
 
 /// Pairs measured at the same time.
 struct Group {
@@ -64,8 +64,7 @@ impl Tables {
     }
 
     fn start(&mut self, group: &Group, known: &Findings, left_s: f64) {
-        let share_s = left_s / (self.groups.len() + 1) as f64;
-        let slice_s = if group.needed { share_s.max(LEAST_SLICE_S) } else { share_s };
+        let slice_s = (left_s / (self.groups.len() + 1) as f64).max(LEAST_SLICE_S);
         let largest_bytes = known.settings.largest_bytes;
         let growth = |&pair: &Pair| Growth::new(pair, known.round_trip_s(pair), largest_bytes, slice_s);
         self.growing = group.pairs.iter().map(growth).collect();

@@ -274,7 +274,7 @@ fn in_a_large_cluster_a_slow_node_is_found_from_a_few_rounds() {
     );
     let mut network = FakeNetwork::new(truth(&document));
     network.noise = 0.005;
-    let found = measured(&mut network);
+    let found = network.measure(&mut Probe::new(&network.hosts, Settings::new("large")).unwrap());
     assert_eq!(found.explicit_links().len(), 39);
     assert!(found.explicit_links().iter().all(|link| link.from == NodeId(7)));
     for other in [0, 6, 8, 39] {
@@ -293,8 +293,10 @@ fn when_time_is_short_the_needed_tables_are_still_there() {
         Probe::new(&network.hosts, Settings { budget_s: Some(0.05), ..Settings::new("hurry") }).unwrap();
     let found = network.measure(&mut probe);
     for (from, to) in [(0, 1), (4, 2), (7, 11), (2, 9), (9, 2)] {
-        let gap = class(&found, from, to).time.seconds(1 << 20);
-        assert_close(gap, class(&network.truth, from, to).time.seconds(1 << 20), "gap in a hurry");
+        let ratio = class(&found, from, to).time.seconds(1 << 20)
+            / class(&network.truth, from, to).time.seconds(1 << 20);
+        // Extrapolated from 256 KiB, across a kink in cluster A.
+        assert!((0.8..1.2).contains(&ratio), "{from} to {to}: {ratio}");
     }
     let unhurried = {
         measured(&mut network);
