@@ -30,15 +30,21 @@ typedef enum {
         BL_REASON_COUNT
 } bl_reason;
 
+/* A request as the engine knows it. */
+typedef struct {
+    uint32_t number;
+    int is_receive;
+} bl_ticket;
+
 /* A user communicator's private side. */
 typedef struct bl_comm {
     MPI_Comm private_comm; /* MPI_COMM_NULL: calls are passed through for `reason` */
     bl_reason reason;
     int rank, size;
     bl_session *session;
-    /* Requests under way: the engine knows `requests[i]` as `numbers[i]`. */
+    /* Requests under way, and what the engine knows of each. */
     MPI_Request *requests;
-    uint32_t *numbers;
+    bl_ticket *tickets;
     uint32_t count, capacity;
     /* Results of one PMPI_Testsome, of the same capacity. */
     int *indices;

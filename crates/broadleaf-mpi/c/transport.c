@@ -44,15 +44,15 @@ static int grow(bl_comm *comm)
     uint32_t capacity = comm->capacity == 0 ? 64 : 2 * comm->capacity;
     void *requests = realloc(comm->requests, capacity * sizeof *comm->requests);
     if (requests != NULL) comm->requests = requests;
-    void *numbers = realloc(comm->numbers, capacity * sizeof *comm->numbers);
-    if (numbers != NULL) comm->numbers = numbers;
+    void *tickets = realloc(comm->tickets, capacity * sizeof *comm->tickets);
+    if (tickets != NULL) comm->tickets = tickets;
     void *indices = realloc(comm->indices, capacity * sizeof *comm->indices);
     if (indices != NULL) comm->indices = indices;
     void *statuses = realloc(comm->statuses, capacity * sizeof *comm->statuses);
     if (statuses != NULL) comm->statuses = statuses;
     void *done = realloc(comm->done, capacity * sizeof *comm->done);
     if (done != NULL) comm->done = done;
-    if (!requests || !numbers || !indices || !statuses || !done) return MPI_ERR_NO_MEM;
+    if (!requests || !tickets || !indices || !statuses || !done) return MPI_ERR_NO_MEM;
     comm->capacity = capacity;
     return MPI_SUCCESS;
 }
@@ -60,16 +60,16 @@ static int grow(bl_comm *comm)
 void bl_transport_free(bl_comm *comm)
 {
     free(comm->requests);
-    free(comm->numbers);
+    free(comm->tickets);
     free(comm->indices);
     free(comm->statuses);
     free(comm->done);
 }
 
-static void keep(bl_comm *comm, MPI_Request request, uint32_t number)
+static void keep(bl_comm *comm, MPI_Request request, uint32_t number, int is_receive)
 {
     comm->requests[comm->count] = request;
-    comm->numbers[comm->count++] = number;
+    comm->tickets[comm->count++] = (bl_ticket){number, is_receive};
 }
 
 static int isend(void *context, const void *data, uint64_t bytes, int peer, int tag, uint32_t number)
@@ -82,7 +82,7 @@ static int isend(void *context, const void *data, uint64_t bytes, int peer, int 
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
     error = PMPI_Isend(data, count, type, peer, tag, comm->private_comm, &request);
-    if (error == MPI_SUCCESS) keep(comm, request, number);
+    if (error == MPI_SUCCESS) keep(comm, request, number, 0);
     if (made) PMPI_Type_free(&type);
     return error;
 }
@@ -98,20 +98,25 @@ static int irecv(void *context, void *data, uint64_t bytes, int peer, int tag, u
     if (error != MPI_SUCCESS) return error;
     if (peer == BL_ANY_RANK) peer = MPI_ANY_SOURCE;
     error = PMPI_Irecv(data, count, type, peer, tag, comm->private_comm, &request);
-    if (error == MPI_SUCCESS) keep(comm, request, number);
+    if (error == MPI_SUCCESS) keep(comm, request, number, 1);
     if (made) PMPI_Type_free(&type);
     return error;
 }
 
+/* The status of a send holds nothing but its error. */
 static int describe(bl_comm *comm, int at, int in_status, bl_done *done)
 {
     MPI_Status *status = &comm->statuses[at];
+    bl_ticket ticket = comm->tickets[comm->indices[at]];
     MPI_Count bytes = 0;
-    done->request = comm->numbers[comm->indices[at]];
-    done->error = in_status ? status->MPI_ERROR : MPI_SUCCESS;
-    done->source = status->MPI_SOURCE;
-    int error = done->error == MPI_SUCCESS ? PMPI_Get_elements_x(status, MPI_BYTE, &bytes) : MPI_SUCCESS;
-    done->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    int error = MPI_SUCCESS;
+    *done = (bl_done){.request = ticket.number, .source = -1};
+    if (in_status) done->error = status->MPI_ERROR;
+    if (ticket.is_receive && done->error == MPI_SUCCESS) {
+        done->source = status->MPI_SOURCE;
+        error = PMPI_Get_elements_x(status, MPI_BYTE, &bytes);
+        done->bytes = bytes > 0 ? (uint64_t)bytes : 0;
+    }
     return error;
 }
 
@@ -122,7 +127,7 @@ static void compact(bl_comm *comm)
     for (uint32_t at = 0; at < comm->count; at++) {
         if (comm->requests[at] == MPI_REQUEST_NULL) continue;
         comm->requests[kept] = comm->requests[at];
-        comm->numbers[kept++] = comm->numbers[at];
+        comm->tickets[kept++] = comm->tickets[at];
     }
     comm->count = kept;
 }
