@@ -73,6 +73,8 @@ struct Search<'a> {
     instance: &'a Instance<'a>,
     planner: &'a dyn Planner,
     deadline: Option<Instant>,
+    /// The plan whose segment size is varied; `None`: each size gets a plan of its own.
+    varied: Option<Plan>,
     best: Option<Tuned>,
     /// (count, makespan or a bound that exceeded the best then), by count.
     seen: Vec<(u64, f64)>,
@@ -89,8 +91,11 @@ impl Search<'_> {
             Ok(at) => return Ok(self.seen[at].1),
             Err(at) => at,
         };
-        let bytes = self.instance.message_bytes.div_ceil(count);
-        let plan = self.planner.plan(&self.instance.segmented(bytes))?;
+        let segment_bytes = self.instance.message_bytes.div_ceil(count);
+        let plan = match &self.varied {
+            Some(plan) => Plan { segment_bytes, ..plan.clone() },
+            None => self.planner.plan(&self.instance.segmented(segment_bytes))?,
+        };
         let least_s = steady_s(self.instance.platform, &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
         // The busiest resource alone takes longer than the best plan: no need to simulate.
@@ -100,6 +105,18 @@ impl Search<'_> {
             self.best = Some(Tuned { plan, makespan_s });
         }
         Ok(makespan_s)
+    }
+
+    /// Plans for `count` segments and varies that plan from now on: planners that are not quick would
+    /// otherwise take the search's time for trees that hardly differ. A time limit is meant for all of the
+    /// search, so each of its two plans gets a third.
+    fn vary(&mut self, count: u64) -> Result<(), PlanError> {
+        let time_limit = self.instance.time_limit.map(|limit| limit / 3);
+        let instance = Instance { time_limit, ..*self.instance };
+        let plan = self.planner.plan(&instance.segmented(instance.message_bytes.div_ceil(count)))?;
+        self.varied = Some(plan);
+        self.seen.clear();
+        Ok(())
     }
 
     /// Halves the step around `count` until it is fine.
@@ -136,15 +153,24 @@ fn thorough(
     planner: &dyn Planner,
     deadline: Option<Instant>,
 ) -> Result<Tuned, PlanError> {
-    let mut search = Search { instance, planner, deadline, best: None, seen: Vec::new() };
+    let mut search = Search { instance, planner, deadline, varied: None, best: None, seen: Vec::new() };
     let mut bracket_s = Vec::new();
-    for count in bracket(instance, 2) {
+    let counts = bracket(instance, 2);
+    let is_quick = planner.is_quick(instance);
+    if !is_quick {
+        search.vary(counts[counts.len() / 2])?;
+    }
+    for count in counts {
         if search.out_of_time() {
             break;
         }
         bracket_s.push((count, search.try_count(count)?));
     }
-    for (count, _) in minima(&bracket_s) {
+    let minima = minima(&bracket_s);
+    if !is_quick && !search.out_of_time() {
+        search.vary(minima[0].0)?;
+    }
+    for (count, _) in minima {
         search.refine(count)?;
     }
     Ok(search.best.expect("one segment is always tried"))
