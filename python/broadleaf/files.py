@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
+
+
+def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
+    """Raises OSError, naming the file, where a result could not be written: before the work, not after.
+
+    None stands for a result that nobody asked for.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        target = Path(path)
+        if not target.parent.is_dir():
+            raise FileNotFoundError(errno.ENOENT, "its folder does not exist; make it first", str(target))
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(target))
+        if not os.access(target.parent, os.W_OK):
+            raise PermissionError(errno.EACCES, "its folder cannot be written; name another", str(target))
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:

@@ -9,6 +9,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, table_of, working
 from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
+from broadleaf.files import refuse_unwritable
 from broadleaf.units import rate, seconds, size
 
 
@@ -46,7 +47,8 @@ def command(
     if figure is not None:
         from broadleaf.plot.figures import form_of
 
-        form_of(Path(figure))  # refused before the work, not after it
+        form_of(Path(figure))
+    refuse_unwritable(figure, output)
     network = bl.Platform.load(platform)
     with working(f"planning {size(message_bytes)} on {network.name}"):
         comparison = bl.compare(

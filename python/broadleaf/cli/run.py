@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import Size, example, json_option
+from broadleaf.files import refuse_unwritable
 from broadleaf.mpi import find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
 
@@ -91,7 +91,7 @@ def command(
 
 
 def refuse_what_cannot_run(program: str, plans: str | None, planner: str | None, stats: str | None) -> None:
-    """Raises ValueError, before any rank is started, for what every rank would stumble over."""
+    """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
     if shutil.which(program) is None:
         raise ValueError(f"{program}: no such program; name one on PATH or give its path")
     if plans is not None:
@@ -99,8 +99,7 @@ def refuse_what_cannot_run(program: str, plans: str | None, planner: str | None,
     known = [card.name for card in bl.planners()]
     if planner is not None and planner not in [*known, "best"]:
         raise ValueError(f'unknown planner "{planner}"; use one of {", ".join([*known, "best"])}')
-    if stats is not None and not os.access(Path(stats).resolve().parent, os.W_OK):
-        raise ValueError(f"{stats}: its folder cannot be written; name another")
+    refuse_unwritable(stats)
 
 
 def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_stderr: bool) -> int:

