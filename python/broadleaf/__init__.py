@@ -8,6 +8,7 @@ from broadleaf import generate
 from broadleaf._core import (
     Card,
     Comparison,
+    Optimum,
     Plan,
     Platform,
     Trace,
@@ -15,6 +16,7 @@ from broadleaf._core import (
     __version__,
     check,
     compare,
+    optimum,
     plan,
     planners,
     simulate,
@@ -25,6 +27,7 @@ from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 __all__ = [
     "Card",
     "Comparison",
+    "Optimum",
     "InvalidPlan",
     "Plan",
     "PlanError",
@@ -36,6 +39,7 @@ __all__ = [
     "check",
     "compare",
     "generate",
+    "optimum",
     "plan",
     "planners",
     "simulate",

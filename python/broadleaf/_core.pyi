@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "Card",
     "Comparison",
+    "Optimum",
     "Plan",
     "Platform",
     "Trace",
@@ -18,6 +19,7 @@ __all__ = [
     "check",
     "compare",
     "grid",
+    "optimum",
     "plan",
     "planners",
     "random_graph",
@@ -206,6 +208,23 @@ def grid(
     gaps: str = "min",
     local_start: str = "after-last-send",
 ) -> Platform: ...
+
+@final
+class Optimum:
+    @property
+    def throughput_bytes_per_s(self) -> float: ...
+    @property
+    def upper_bound_bytes_per_s(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def bound_only(self) -> str | None: ...
+    @property
+    def trees(self) -> list[dict[str, Any]]: ...
+    @property
+    def link_load(self) -> dict[tuple[str, str], float]: ...
+
+def optimum(platform: Platform, root: str, segment_bytes: SupportsIndex, gap: float = 1e-4) -> Optimum: ...
 def planners() -> list[Card]: ...
 def check(platform: Platform, plan: Plan) -> None: ...
 def simulate(platform: Platform, plan: Plan) -> Trace: ...

@@ -7,6 +7,7 @@ mod document;
 mod errors;
 mod evaluate;
 mod generate;
+mod optimum;
 mod plan;
 mod planning;
 mod platform;
@@ -18,6 +19,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<optimum::Optimum>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<platform::Platform>()?;
     module.add_class::<planning::Comparison>()?;
@@ -30,6 +32,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::grid, module)?)?;
     module.add_function(wrap_pyfunction!(generate::random_graph, module)?)?;
     module.add_function(wrap_pyfunction!(generate::tiers, module)?)?;
+    module.add_function(wrap_pyfunction!(optimum::optimum, module)?)?;
     module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(registry::planners, module)?)?;

@@ -26,6 +26,9 @@ const STEPS_PER_QUESTION: u64 = 1024;
 /// Sums of loads that differ by less than this part of the target differ by rounding.
 const ROUNDING: f64 = 1e-9;
 
+/// An edge's (from, to), and for how many seconds it occupies which resource.
+pub type Using = ((u32, u32), Vec<(u32, f64)>);
+
 /// The edges that a tree may have, and what each asks of which resource.
 #[derive(Clone, Debug, Default)]
 pub struct Network {
@@ -42,8 +45,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// `edges` are sorted by their ends; each comes with its uses of resources below `resources`.
-    pub fn new(nodes: usize, root: u32, resources: usize, edges: &[((u32, u32), Vec<(u32, f64)>)]) -> Self {
+    /// `edges` are sorted by their ends; their resources are below `resources`.
+    pub fn new(nodes: usize, root: u32, resources: usize, edges: &[Using]) -> Self {
         let mut first_use = vec![0];
         let mut uses = Vec::new();
         for (_, occupied) in edges {

@@ -1,0 +1,111 @@
+//! `bl.optimum`: the throughput optimum over any number of trees, with its proof.
+
+use crate::arguments::whole;
+use crate::document::to_document;
+use crate::errors::PlanError;
+use crate::platform::Platform;
+use broadleaf::optimum::{solve, Limits, OptimumError};
+use broadleaf::plan::{Plan, Tree};
+use broadleaf::platform::NodeId;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// The most that trees can carry together, enclosed from both sides.
+#[pyclass(module = "broadleaf", frozen, name = "Optimum")]
+pub struct Optimum {
+    core: broadleaf::optimum::Optimum,
+    platform: Arc<broadleaf::platform::Platform>,
+}
+
+fn refused(error: OptimumError) -> PyErr {
+    match error {
+        OptimumError::Gap(_) | OptimumError::EmptySegment => PyValueError::new_err(error.to_string()),
+        error => PlanError::new_err(error.to_string()),
+    }
+}
+
+impl Optimum {
+    /// The trees as they stand in plan documents.
+    fn documents<'py>(&self, py: Python<'py>, trees: Vec<Tree>) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = self.core.segment_bytes;
+        let plan = Plan::bcast(&self.platform, "optimum", self.core.root, bytes, bytes, trees);
+        to_document(py, &plan.to_json())?.as_any().get_item("trees")
+    }
+}
+
+#[pymethods]
+impl Optimum {
+    /// What the trees carry when their busiest resource is always busy, bytes/s; infinite where nothing
+    /// limits.
+    #[getter]
+    fn throughput_bytes_per_s(&self) -> f64 {
+        self.core.throughput_bytes_per_s
+    }
+
+    /// What no number of trees exceeds, bytes/s.
+    #[getter]
+    fn upper_bound_bytes_per_s(&self) -> f64 {
+        self.core.upper_bound_bytes_per_s
+    }
+
+    /// How far the throughput may be below the best, as a part of the upper bound.
+    #[getter]
+    fn gap(&self) -> f64 {
+        self.core.gap()
+    }
+
+    /// Why no schedule need reach the value, where it is only a bound; else None.
+    #[getter]
+    fn bound_only(&self) -> Option<String> {
+        self.core.bound_only.map(|reason| reason.to_string())
+    }
+
+    /// The trees with their shares, largest first, as in a plan document.
+    #[getter]
+    fn trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.documents(py, self.core.plan_trees())
+    }
+
+    /// Segments a second over each link, by (from, to); links that carry none are left out.
+    #[getter]
+    fn link_load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let id = |node: NodeId| self.platform.node(node).id.as_str();
+        let loads = PyDict::new(py);
+        for &(from, to, load) in &self.core.link_load {
+            loads.set_item((id(from), id(to)), load)?;
+        }
+        Ok(loads)
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "<Optimum: {} bytes/s by {} trees, at most {}>",
+            self.core.throughput_bytes_per_s,
+            self.core.trees.len(),
+            self.core.upper_bound_bytes_per_s
+        )
+    }
+}
+
+/// The best steady state over any number of trees for segments of that size, to a relative gap between what
+/// is reached and what is proved to be the most.
+///
+/// Raises ValueError for a gap that is not positive and for an empty segment, PlatformError for a root that
+/// the platform does not have, PlanError for a switch as root and for hosts that it cannot reach.
+#[pyfunction]
+#[pyo3(signature = (platform, root, segment_bytes, gap=1e-4))]
+pub fn optimum(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    segment_bytes: &Bound<'_, PyAny>,
+    gap: f64,
+) -> PyResult<Optimum> {
+    let root = platform.node(root)?;
+    let segment_bytes = whole("segment_bytes", segment_bytes)?;
+    let core =
+        py.detach(|| solve(&platform.core, root, segment_bytes, gap, Limits::default())).map_err(refused)?;
+    Ok(Optimum { core, platform: Arc::clone(&platform.core) })
+}
