@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +85,14 @@ def test_threads_broadcast_at_once(bench: Bench, ranks: int) -> None:
     assert run.stats is not None
     assert "no MPI_THREAD_MULTIPLE" not in run.stdout
     assert run.stats["planned"] == 3 * 20
+
+
+@pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="moves 9 GB; run by make soak")
+@pytest.mark.parametrize("planner", ["flat", "chain", "two-tree"])
+def test_messages_beyond_what_an_int_counts(bench: Bench, planner: str) -> None:
+    run = bench.check(2, "big", "2200", planner=planner)
+    assert [row["bytes"] for row in run.rows()] == [2200 << 20]
+    assert run.rows()[0]["planned"] == 2
 
 
 @pytest.mark.parametrize("ranks", [2, 7])

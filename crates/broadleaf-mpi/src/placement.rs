@@ -10,6 +10,8 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct Placement {
     pub platform: Platform,
+    /// The platform as a message of ours sees it, handling included: what plans are made for.
+    pub handled: Platform,
     /// The ranks of every node, ascending; none at a switch.
     pub ranks: Vec<Vec<u32>>,
     pub node_of_rank: Vec<NodeId>,
@@ -56,13 +58,13 @@ impl Placement {
         let kept: Vec<NodeId> =
             platform.nodes().filter(|&node| used[node.index()] || !platform.node(node).is_host()).collect();
         if kept.len() == platform.node_count() {
-            return Ok(Placement::of(platform.clone(), node_of_rank.to_vec()));
+            return Placement::of(platform.clone(), node_of_rank.to_vec());
         }
         let mut moved = vec![None; platform.node_count()];
         kept.iter().enumerate().for_each(|(at, node)| moved[node.index()] = Some(NodeId(at as u32)));
-        let part = restrict(platform, &kept, &moved)?;
+        let part = restrict(platform, &kept, &moved, LinkClass::clone)?;
         let node_of_rank = node_of_rank.iter().filter_map(|node| moved[node.index()]).collect();
-        Ok(Placement::of(part, node_of_rank))
+        Placement::of(part, node_of_rank)
     }
 
     /// What is assumed where no platform is given: ranks of one host talk through its memory, hosts through
@@ -82,16 +84,35 @@ impl Placement {
         }
         let class = builder.add_class(if hosts == 1 { memory_link() } else { network_link() });
         builder.add_mesh(Mesh { nodes: (0..nodes).map(NodeId).collect(), class })?;
-        Ok(Placement::of(builder.build()?, node_of_rank))
+        Placement::of(builder.build()?, node_of_rank)
     }
 
-    fn of(platform: Platform, node_of_rank: Vec<NodeId>) -> Placement {
+    fn of(platform: Platform, node_of_rank: Vec<NodeId>) -> Result<Placement, Fault> {
         let mut ranks = vec![Vec::new(); platform.node_count()];
         for (rank, node) in node_of_rank.iter().enumerate() {
             ranks[node.index()].push(rank as u32);
         }
-        Placement { platform, ranks, node_of_rank }
+        let all: Vec<NodeId> = platform.nodes().collect();
+        let same: Vec<Option<NodeId>> = platform.nodes().map(Some).collect();
+        let handled = restrict(&platform, &all, &same, with_handling)?;
+        Ok(Placement { platform, handled, ranks, node_of_rank })
     }
+}
+
+/// What a message costs a rank besides the network, s: two calls into MPI, a step of the executor, and the turn
+/// of the loop that notices it. Without it a platform of mere rates would ask for segments of a few bytes.
+const HANDLING_S: f64 = 3e-6;
+
+/// Measured gaps hold the handling already.
+fn with_handling(class: &LinkClass) -> LinkClass {
+    let time = match &class.time {
+        TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => TransferTime::Affine {
+            startup_s: startup_s + HANDLING_S,
+            bandwidth_bytes_per_s: *bandwidth_bytes_per_s,
+        },
+        measured @ TransferTime::Gap(_) => measured.clone(),
+    };
+    LinkClass { time, ..class.clone() }
 }
 
 /// Between ranks of one host, where nothing was measured: a few microseconds and one copy through memory.
@@ -106,8 +127,13 @@ fn network_link() -> LinkClass {
     LinkClass { latency_s: 2e-5, time, ..LinkClass::default() }
 }
 
-/// The platform of the nodes in `kept` only; `moved` says where each of the old ones is.
-fn restrict(platform: &Platform, kept: &[NodeId], moved: &[Option<NodeId>]) -> Result<Platform, Fault> {
+/// The platform of the nodes in `kept` only, with its links changed; `moved` says where each of the old nodes is.
+fn restrict(
+    platform: &Platform,
+    kept: &[NodeId],
+    moved: &[Option<NodeId>],
+    changed: impl Fn(&LinkClass) -> LinkClass,
+) -> Result<Platform, Fault> {
     let mut builder = PlatformBuilder::new(platform.name(), platform.port_model());
     builder.local_start(platform.local_start());
     let mut clusters = Vec::new();
@@ -124,7 +150,7 @@ fn restrict(platform: &Platform, kept: &[NodeId], moved: &[Option<NodeId>]) -> R
     }
     // Classes are added in their old order, so their ids stay.
     for class in platform.classes() {
-        builder.add_class(class.clone());
+        builder.add_class(changed(class));
     }
     for link in platform.explicit_links() {
         if let (Some(from), Some(to)) = (moved[link.from.index()], moved[link.to.index()]) {

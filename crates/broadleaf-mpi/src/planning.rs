@@ -21,6 +21,13 @@ use std::time::Duration;
 /// The search beside the running program takes this long at most, on one core.
 pub const SEARCH_BUDGET: Duration = Duration::from_secs(2);
 
+/// Smaller segments are mostly headers on the wire, which no platform tells: about 150 bytes each with TCP, IP,
+/// Ethernet and the MPI's own.
+const LEAST_SEGMENT_BYTES: u64 = 2048;
+
+/// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
+const BEFORE_LIMIT: f64 = 0.7;
+
 /// A found plan must promise this much to be worth a switch, relative.
 const WORTH_SWITCHING: f64 = 0.02;
 
@@ -125,6 +132,8 @@ impl Planning {
                 continue;
             }
             let Ok(plan) = plan.bind(platform) else { continue };
+            // Of the platform file it was made for, `platform` may be a part.
+            let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
             let fits = plan.root == job.root_node() && check::faults(platform, &plan).is_empty();
             if fits && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
                 nearest = Some((distance, plan));
@@ -148,18 +157,26 @@ impl Job {
     }
 
     fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
-        let instance = Instance::new(&self.placement.platform, self.root_node(), self.bytes);
+        let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let made = instance.and_then(|instance| {
-            let instance = Instance { time_limit: Some(budget), ..instance };
-            on_threads(effort, || make(&instance, name, SegmentChoice::Auto, effort))
+            let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
+            on_threads(effort, || {
+                let plan = make(&instance, name, SegmentChoice::Auto, effort)?.plan;
+                if plan.segment_bytes >= LEAST_SEGMENT_BYTES.min(self.bytes) {
+                    return Ok(plan);
+                }
+                let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
+                make(&instance, &plan.planner, larger, effort).map(|outcome| outcome.plan)
+            })
         });
-        made.map(|outcome| outcome.plan).map_err(|error| error.to_string())
+        made.map_err(|error| error.to_string())
     }
 
     fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
-        let Placement { platform, ranks, .. } = &*self.placement;
+        // Windows follow what a message really takes.
+        let Placement { handled, ranks, .. } = &*self.placement;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
-        let ranked = expand(plan, platform, ranks, self.root, &inner, &memory_link())
+        let ranked = expand(plan, handled, ranks, self.root, &inner, &memory_link())
             .map_err(|error| error.to_string())?;
         // Channels of one pair of ranks: at most one a tree, and one more for each relayed edge.
         let trees = &ranked.plan.trees;
@@ -178,7 +195,7 @@ impl Job {
         }
         let (found, receiver) = channel();
         let work = move || {
-            let platform = &self.placement.platform;
+            let platform = &self.placement.handled;
             let better = self.plan(BEST, Effort::Thorough, SEARCH_BUDGET).ok().filter(|plan| {
                 let seconds = |plan: &Plan| estimate(platform, plan).unwrap_or(f64::INFINITY);
                 seconds(plan) < seconds(&start) * (1.0 - WORTH_SWITCHING)

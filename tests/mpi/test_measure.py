@@ -1,0 +1,204 @@
+"""`broadleaf measure` for real: ranks of this machine under both MPIs, and everything that can go wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import broadleaf as bl
+import pytest
+from broadleaf.measure import MeasureError, measure
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+TIMEOUT_S = 240
+
+
+def command(bench: Bench, *arguments: str) -> list[str]:
+    launcher = ["--mpiexec", str(bench.mpi.mpiexec)]
+    return [sys.executable, "-m", "broadleaf", "measure", *arguments, *launcher]
+
+
+def run(argv: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], folder: Path, *facts: str) -> None:
+    """One line on standard error, exit 2, nothing written."""
+    assert done.returncode == 2, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("broadleaf: ")
+    assert done.stderr.count("\n") == 1, done.stderr
+    for fact in facts:
+        assert fact in done.stderr
+    assert [path.name for path in folder.iterdir() if "net" in path.name] == []
+
+
+def links_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    parts = [mesh["link"] for mesh in document.get("meshes", [])]
+    parts += [bridge["link"] for bridge in document.get("bridges", [])]
+    return parts + document.get("links", [])
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 7])
+def test_local_ranks_become_a_platform(bench: Bench, tmp_path: Path, ranks: int) -> None:
+    done = run(command(bench, "-n", str(ranks), "--time", "3", "-o", "net.json"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    platform = bl.Platform.load(tmp_path / "net.json")
+    host = socket.gethostname()
+    assert platform.nodes == [f"{host}-{rank}" for rank in range(ranks)]
+    assert platform.port_model == "one-port"
+    document = platform.to_dict()
+    assert {(node["host"], node["cluster"]) for node in document["nodes"]} == {(host, "c0")}
+    # Whatever the noise of a busy machine: every pair has a link, and every link is one that can be.
+    for source in platform.nodes:
+        assert len(platform.successors(source)) == ranks - 1
+    for link in links_of(document):
+        sizes = [size for size, _ in link["gap"]]
+        assert sizes[0] == 1
+        assert sizes[-1] >= 64 << 10
+        for name in ("gap", "os", "or", "spread"):
+            assert [size for size, _ in link[name]] == sizes
+        assert all(1e-9 <= gap < 10 for _, gap in link["gap"])
+        assert 0 <= link["latency_s"] < 1
+        # Memory is not slower than 1 MB/s, nor are 64 KiB copied within 100 ns.
+        assert 1e-7 < dict(map(tuple, link["gap"]))[64 << 10] < 0.065536
+
+
+def test_sixteen_ranks_within_their_minute(bench: Bench, tmp_path: Path) -> None:
+    argv = command(bench, "-n", "16", "-o", "net.json")
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert len(bl.Platform.load(tmp_path / "net.json").nodes) == 16
+
+
+def test_one_rank_is_a_platform_of_one_node(bench: Bench, tmp_path: Path) -> None:
+    stages: list[str] = []
+    platform = measure(
+        1, out=tmp_path / "one.json", mpi=bench.mpi, progress=lambda stage, done, total: stages.append(stage)
+    )
+    assert platform.to_dict()["nodes"] == [
+        {"id": socket.gethostname(), "cluster": "c0", "host": socket.gethostname()}
+    ]
+    assert platform == bl.Platform.load(tmp_path / "one.json")
+    assert platform.name == "one"
+    assert stages == []
+
+
+def test_raw_samples_and_their_environment_are_kept(bench: Bench, tmp_path: Path) -> None:
+    seen: list[tuple[str, int, int]] = []
+    measure(
+        2,
+        mpi=bench.mpi,
+        budget_s=1.0,
+        largest_bytes=64 << 10,
+        samples=tmp_path / "raw.jsonl",
+        progress=lambda *step: seen.append(step),
+    )
+    environment, *rounds = [json.loads(line) for line in (tmp_path / "raw.jsonl").read_text().splitlines()]
+    assert environment["mpi"].startswith(bench.mpi.flavour)
+    assert environment["ranks"] == 2
+    trials = [trial for step in rounds for task in step["tasks"] for trial in task["trials"]]
+    trips = [trial for trial in trials if "round_trip_s" in trial]
+    assert {trial["ping_pong_bytes"] for trial in trips} >= {0, 1, 1024, 64 << 10}
+    assert max(trial["ping_pong_bytes"] for trial in trips) == 64 << 10
+    # The send call is part of the round trip, in each single sample.
+    for trial in trips:
+        pairs = list(zip(trial["round_trip_s"], trial["send_s"], strict=True))
+        assert pairs
+        assert all(0 <= send_s <= trip_s for trip_s, send_s in pairs)
+    assert seen[0][0] == "latencies"
+    assert all(0 <= done <= total for _, done, total in seen)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts"),
+    [
+        (["-n", "2", "--hosts", "nowhere"], ["nowhere"]),
+        (["-n", "0"], ["0"]),
+        (["-n", "2", "--tolerance", "-1"], ["tolerance -1"]),
+        (["-n", "2", "--tolerance", "nan"], ["tolerance"]),
+        (["-n", "2", "--time", "0"], ["time budget of 0 s"]),
+        (["-n", "2", "--largest", "100"], ["100 bytes"]),
+        (["-n", "2", "-o", "missing/net.json"], ["missing/net.json"]),
+        (["-n", "2", "--mpiexec", "no-such-mpiexec"], ["no-such-mpiexec"]),
+        (["-n", "2", "--mpiexec", "/bin/true"], ["/bin/true"]),
+    ],
+)
+def test_refusals(bench: Bench, tmp_path: Path, arguments: list[str], facts: list[str]) -> None:
+    argv = [sys.executable, "-m", "broadleaf", "measure", "-o", "net.json"]
+    launcher = [] if "--mpiexec" in arguments else ["--mpiexec", str(bench.mpi.mpiexec)]
+    assert_refused(run([*argv, *launcher, *arguments], tmp_path), tmp_path, *facts)
+
+
+def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("broadleaf-no-such-host.invalid slots=2\n")
+    done = run(command(bench, "-n", "2", "--hosts", "hosts", "-o", "net.json"), tmp_path)
+    assert_refused(done, tmp_path, str(bench.mpi.mpiexec))
+
+
+def probe_ranks(name: str) -> list[int]:
+    """The processes of the probe whose settings carry that name."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
+        except OSError:
+            continue
+        if words and b"broadleaf-probe" in words[0] and name.encode() in words[1]:
+            found.append(int(entry.name))
+    return found
+
+
+def begun(bench: Bench, folder: Path, name: str) -> subprocess.Popen[str]:
+    """A measurement of three ranks that is well under way."""
+    argv = command(bench, "-n", "3", "--time", "60", "-o", f"{name}.json")
+    job = subprocess.Popen(argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while len(probe_ranks(name)) < 3 and job.poll() is None and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    return job
+
+
+def wait_until_gone(name: str) -> None:
+    end = time.monotonic() + 30
+    while probe_ranks(name) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert probe_ranks(name) == []
+
+
+def test_a_rank_that_dies_ends_the_measurement(bench: Bench, tmp_path: Path) -> None:
+    name = f"net-dying-{os.getpid()}"
+    job = begun(bench, tmp_path, name)
+    os.kill(probe_ranks(name)[-1], signal.SIGKILL)
+    out, err = job.communicate(timeout=TIMEOUT_S)
+    done = subprocess.CompletedProcess(job.args, job.returncode, out, err)
+    assert_refused(done, tmp_path, "the probe ended early", "measure again")
+    wait_until_gone(name)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(bench: Bench, tmp_path: Path, number: signal.Signals) -> None:
+    name = f"net-interrupted-{os.getpid()}"
+    job = begun(bench, tmp_path, name)
+    job.send_signal(number)
+    out, err = job.communicate(timeout=TIMEOUT_S)
+    assert (job.returncode, out, err) == (130, "", "broadleaf: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+    wait_until_gone(name)
+
+
+def test_no_ranks_at_all() -> None:
+    with pytest.raises(MeasureError, match="0 ranks"):
+        measure(0)
