@@ -12,7 +12,7 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, plan, planners, run, simulate
+from broadleaf.cli import check, convert, draw, paper, plan, planners, run, simulate
 
 BAD_INPUT = 2
 
@@ -24,6 +24,7 @@ COMMANDS: tuple[click.Command, ...] = (
     run.command,
     convert.command,
     draw.command,
+    paper.command,
 )
 
 

@@ -1,0 +1,105 @@
+"""`broadleaf paper`: a paper's experiments, run again, beside what the paper prints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.options import example, json_option
+from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.papers import PAPERS
+from broadleaf.papers.results import Cell, Results, Start
+
+
+@click.command("paper", epilog=example("broadleaf paper trees --quick -o ."))
+@click.argument("name", metavar="NAME", type=click.Choice(list(PAPERS)))
+@click.option("--quick", is_flag=True, help="Fewer and smaller draws, under a minute.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, exists=True),
+    help="Where the CSV files and figures go; nothing is written without it.",
+)
+@json_option
+def command(name: str, quick: bool, output: str | None, as_json: bool) -> None:
+    """Runs a paper's experiments again: tables beside the printed values, CSV and PNG files."""
+    paper = PAPERS[name]
+    if output is not None:
+        refuse_unwritable(Path(output) / f"{name}.csv")
+    with progress(name) as start:
+        results = paper.run(quick, start)
+    written = [] if output is None else write(results, name, Path(output))
+    if as_json:
+        sheets = [
+            {"name": sheet.name, "title": sheet.title, "columns": sheet.columns, "rows": sheet.rows}
+            for sheet in results.sheets
+        ]
+        print_document(
+            {"paper": name, "title": paper.title, "quick": quick, "sheets": sheets,
+             "remarks": results.remarks, "files": written}
+        )  # fmt: skip
+    else:
+        show(results, paper.title)
+        for path in written:
+            click.echo(f"written to {path}")
+
+
+def write(results: Results, name: str, folder: Path) -> list[str]:
+    """Each sheet as CSV, each figure as PNG; the files' names."""
+    from broadleaf.plot.figures import save_figure
+
+    written = []
+    for sheet in results.sheets:
+        path = folder / f"{name}-{sheet.name}.csv"
+        write_whole(path, sheet.csv())
+        written.append(str(path))
+    for figure_name, figure in results.figures.items():
+        path = folder / f"{name}-{figure_name}.png"
+        save_figure(figure, path)
+        written.append(str(path))
+    return written
+
+
+def show(results: Results, title: str) -> None:
+    click.echo(title)
+    for sheet in (sheet for sheet in results.sheets if sheet.is_shown):
+        numbers = tuple(
+            column
+            for at, column in enumerate(sheet.columns)
+            if all(not isinstance(row[at], str) for row in sheet.rows)
+        )
+        table = table_of(sheet.title, *sheet.columns, numbers=numbers)
+        for row in sheet.rows:
+            table.add_row(*(cell(value) for value in row))
+        click.echo()
+        print_table(table)
+    click.echo()
+    for remark in results.remarks:
+        click.echo(remark)
+
+
+def cell(value: Cell) -> str:
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Start]:
+    """A progress bar on standard error; silent where nobody watches."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+
+        def start(steps: int) -> Callable[[], None]:
+            task = bar.add_task(f"paper {name}", total=steps)
+            return lambda: bar.advance(task)
+
+        yield start

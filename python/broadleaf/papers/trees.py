@@ -1,0 +1,253 @@
+"""Paper 1, section 5: how near one pipelined tree comes to the optimum over any number of trees.
+
+Every number is a ratio: the steady state of a tree over the one-port optimum of the same platform, under
+multi-port too (where it may exceed 1, as in the paper).
+
+Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, figures 4(a), 4(b), 5, table 3.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from statistics import fmean, pstdev
+from typing import TYPE_CHECKING
+
+import broadleaf as bl
+from broadleaf.papers.results import Cell, Results, Sheet, Start
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Ratios do not depend on it: the drawn links have no start-up.
+SEGMENT_BYTES = 1 << 20
+# The steady state of a tree does not depend on the message; a short one is planned fast.
+MESSAGE_BYTES = 4 * SEGMENT_BYTES
+OPTIMUM_GAP = 1e-4
+
+PAPERS_LINES = ("prune-simple", "prune-refined", "grow", "lp-prune", "lp-grow", "binomial")
+MULTI_PORT_LINES = ("grow-multiport", "prune-refined-multiport", "lp-prune", "lp-grow", "binomial")
+# LP-based trees come from the one-port program under either model, as in the paper.
+FROM_ONE_PORT = ("lp-prune", "lp-grow", "binomial")
+OUR_LINES = ("single-tree", "optimal")
+
+# Table 3: (mean, deviation) in per cent, by nodes and line.
+TABLE_3 = {
+    30: {
+        "prune-simple": (46.0, 0.12),
+        "prune-refined": (82.0, 10.0),
+        "grow": (75.0, 10.0),
+        "lp-grow": (82.0, 11.0),
+        "lp-prune": (82.0, 11.0),
+        "binomial": (11.0, 2.0),
+    },
+    65: {
+        "prune-simple": (30.0, 10.0),
+        "prune-refined": (73.0, 13.0),
+        "grow": (71.0, 12.0),
+        "lp-grow": (73.0, 11.0),
+        "lp-prune": (74.0, 11.0),
+        "binomial": (5.0, 1.0),
+    },
+}
+# What section 5.2.1 says of figure 4(a) at its right end, in per cent; the curves carry no numbers.
+SAID_AT_50 = {"prune-simple": 20, "prune-refined": 70, "grow": 70, "lp-prune": 60, "lp-grow": 60}
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One platform of the experiments."""
+
+    kind: str
+    nodes: int
+    density: float
+    seed: int
+
+    def platform(self, port_model: str) -> bl.Platform:
+        make = bl.generate.random if self.kind == "random" else bl.generate.tiers
+        return make(self.nodes, self.density, seed=self.seed, port_model=port_model)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The ratio that one line reached on one platform."""
+
+    draw: Draw
+    port_model: str
+    line: str
+    ratio: float
+
+
+def draws(quick: bool) -> list[Draw]:
+    """Table 2's random platforms, and Tiers platforms with densities spread over 0.05 to 0.15."""
+    sizes = (10, 30, 50) if quick else (10, 20, 30, 40, 50)
+    densities = (0.04, 0.12, 0.20) if quick else (0.04, 0.08, 0.12, 0.16, 0.20)
+    each = 1 if quick else 10
+    tiers = 4 if quick else 100
+    drawn = [
+        Draw("random", nodes, density, 1000 * nodes + 100 * at + draw)
+        for nodes in sizes
+        for at, density in enumerate(densities)
+        for draw in range(each)
+    ]
+    for nodes in TABLE_3:
+        for draw in range(tiers):
+            drawn.append(Draw("tiers", nodes, 0.05 + 0.10 * draw / (tiers - 1), 1000 * nodes + draw))
+    return drawn
+
+
+def moved(plan: bl.Plan, platform: bl.Platform) -> bl.Plan:
+    """The same trees on the same network under another port model."""
+    document = plan.to_dict()
+    document["platform"] = platform.name
+    document["platform_digest"] = platform.digest
+    return bl.Plan.from_dict(document)
+
+
+def sample(draw: Draw, ours: tuple[str, ...]) -> list[Sample]:
+    """Every line's ratio on one platform."""
+    one_port = draw.platform("one-port")
+    root = one_port.hosts[0]
+    best = bl.optimum(one_port, root, SEGMENT_BYTES, gap=OPTIMUM_GAP).throughput_bytes_per_s
+
+    def planned(platform: bl.Platform, line: str) -> bl.Plan:
+        return bl.plan(platform, root, MESSAGE_BYTES, planner=line, segment_bytes=SEGMENT_BYTES)
+
+    plans = {line: planned(one_port, line) for line in (*PAPERS_LINES, *ours)}
+    samples = [
+        Sample(draw, "one-port", line, bl.throughput(one_port, plan) / best) for line, plan in plans.items()
+    ]
+    if draw.kind == "random":
+        multi_port = draw.platform("multi-port")
+        for line in (*MULTI_PORT_LINES, *(line for line in ours if line == "single-tree")):
+            plan = moved(plans[line], multi_port) if line in FROM_ONE_PORT else planned(multi_port, line)
+            ratio = bl.throughput(multi_port, plan) / best
+            samples.append(Sample(draw, "multi-port", line, ratio))
+    return samples
+
+
+def run(quick: bool, start: Start) -> Results:
+    """Draws the platforms, plans with every line, and compares with what is printed."""
+    known = {card.name for card in bl.planners()}
+    ours = tuple(line for line in OUR_LINES if line in known)
+    drawn = draws(quick)
+    advance = start(len(drawn))
+
+    def one(draw: Draw) -> list[Sample]:
+        samples = sample(draw, ours)
+        advance()
+        return samples
+
+    # The core releases the interpreter lock, so threads keep all processors busy.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        samples = [sample for samples in pool.map(one, drawn) for sample in samples]
+    lines = (*PAPERS_LINES, *ours)
+    multi_lines = tuple(dict.fromkeys(s.line for s in samples if s.port_model == "multi-port"))
+    by_nodes = pivot("figure-4a", "Figure 4(a): per cent of the optimum, one-port", "nodes", lines,
+                     of(samples, "random", "one-port"), lambda draw: draw.nodes)  # fmt: skip
+    by_density = pivot("figure-4b", "Figure 4(b): per cent of the optimum, one-port", "density", lines,
+                       of(samples, "random", "one-port"), lambda draw: draw.density)  # fmt: skip
+    multi_port = pivot("figure-5", "Figure 5: per cent of the one-port optimum, multi-port", "nodes",
+                       multi_lines, of(samples, "random", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
+    largest = [s for s in of(samples, "random", "one-port") if s.draw.nodes == 50]
+    return Results(
+        sheets=[
+            by_nodes,
+            said_beside(lines, largest),
+            by_density,
+            multi_port,
+            table_3(lines, of(samples, "tiers", "one-port")),
+            raw(samples),
+        ],
+        figures={
+            "figure-4a": draw_lines(by_nodes, "nodes", "one-port"),
+            "figure-4b": draw_lines(by_density, "density", "one-port"),
+            "figure-5": draw_lines(multi_port, "nodes", "multi-port"),
+        },
+        remarks=[
+            "Ratios of single trees to the one-port optimum over any number of trees, certified to 1e-4.",
+            "The paper's figures carry no numbers: what its text says of them stands beside figure 4(a).",
+            "The Tiers platforms are drawn anew: the paper does not say with which parameters its own were.",
+        ],
+    )
+
+
+def of(samples: Iterable[Sample], kind: str, port_model: str) -> list[Sample]:
+    return [s for s in samples if s.draw.kind == kind and s.port_model == port_model]
+
+
+def per_cent(samples: Iterable[Sample]) -> tuple[float, float]:
+    """Mean and deviation."""
+    ratios = [100 * s.ratio for s in samples]
+    return round(fmean(ratios), 1), round(pstdev(ratios), 1)
+
+
+def pivot(
+    name: str,
+    title: str,
+    against: str,
+    lines: tuple[str, ...],
+    samples: list[Sample],
+    key: Callable[[Draw], float],
+) -> Sheet:
+    """A row for each value on the X axis, a column for each line."""
+    rows: list[tuple[Cell, ...]] = [
+        (at, *(per_cent(s for s in samples if s.line == line and key(s.draw) == at)[0] for line in lines))
+        for at in sorted({key(s.draw) for s in samples})
+    ]
+    return Sheet(name, title, (against, *lines), rows)
+
+
+def said_beside(lines: tuple[str, ...], samples: list[Sample]) -> Sheet:
+    rows: list[tuple[Cell, ...]] = []
+    for line in lines:
+        mean, deviation = per_cent(s for s in samples if s.line == line)
+        rows.append((line, mean, deviation, SAID_AT_50.get(line)))
+    columns = ("planner", "mean %", "deviation %", "text says about %")
+    return Sheet("figure-4a-text", "Figure 4(a) at 50 nodes, beside what the text says", columns, rows)
+
+
+def table_3(lines: tuple[str, ...], samples: list[Sample]) -> Sheet:
+    rows: list[tuple[Cell, ...]] = []
+    for nodes, printed in TABLE_3.items():
+        for line in lines:
+            chosen = [s for s in samples if s.draw.nodes == nodes and s.line == line]
+            mean, deviation = per_cent(chosen)
+            rows.append((nodes, line, len(chosen), mean, deviation, *printed.get(line, (None, None))))
+    columns = ("nodes", "planner", "platforms", "mean %", "deviation %", "printed %", "printed deviation %")
+    return Sheet("table-3", "Table 3: Tiers platforms, one-port, per cent of the optimum", columns, rows)
+
+
+def raw(samples: list[Sample]) -> Sheet:
+    rows: list[tuple[Cell, ...]] = [
+        (s.draw.kind, s.draw.nodes, round(s.draw.density, 6), s.draw.seed, s.port_model, s.line, s.ratio)
+        for s in samples
+    ]
+    columns = ("platform", "nodes", "density", "seed", "port_model", "planner", "ratio")
+    return Sheet("samples", "Every ratio", columns, rows, is_shown=False)
+
+
+def draw_lines(sheet: Sheet, against: str, port_model: str) -> Figure:
+    """The sheet's columns as lines."""
+    from matplotlib.figure import Figure
+
+    from broadleaf.plot.figures import COLOURS
+
+    markers = "os^Dv*XP"
+    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    axes = figure.subplots()
+    at = [float(row[0] or 0.0) for row in sheet.rows]
+    for place, line in enumerate(sheet.columns[1:]):
+        ratios = [float(row[place + 1] or 0.0) / 100 for row in sheet.rows]
+        style = "-" if line in OUR_LINES else "--"
+        colour = COLOURS[place % len(COLOURS)]
+        axes.plot(at, ratios, style, marker=markers[place % len(markers)], color=colour, label=line)
+    axes.axhline(1.0, color="black", linewidth=0.8)
+    axes.set_xlabel("density of the platform" if against == "density" else "number of nodes")
+    axes.set_ylabel("throughput / one-port optimum")
+    axes.set_title(f"One pipelined tree against the optimum ({port_model})", fontsize="medium")
+    axes.set_ylim(bottom=0)
+    axes.legend(fontsize="small", ncols=2)
+    return figure
