@@ -178,7 +178,7 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         }
         Collective::Allgather => platform.hosts().count(),
     };
-    if positions % blocks != 0 {
+    if !positions.is_multiple_of(blocks) {
         faults.push(format!("period: {positions} positions, not a multiple of the {blocks} contributions"));
         return;
     }
