@@ -12,11 +12,12 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, paper, plan, planners, run, simulate
+from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, run, simulate
 
 BAD_INPUT = 2
 
 COMMANDS: tuple[click.Command, ...] = (
+    measure.command,
     plan.command,
     planners.command,
     check.command,

@@ -49,6 +49,17 @@ class Mpi:
             )
         return library
 
+    @property
+    def probe(self) -> Path:
+        """The program that measures under this MPI; raises `MpiNotFoundError` where it was not built."""
+        program = RUNTIMES / f"broadleaf-probe-{ABI[self.flavour]}"
+        if not os.access(program, os.X_OK):
+            raise MpiNotFoundError(
+                f"no Broadleaf probe for {self.flavour} at {program}; "
+                "install broadleaf again with its mpicc on PATH"
+            )
+        return program
+
 
 def find_mpi(flavour: Flavour | None = None, mpiexec: str | Path | None = None) -> Mpi:
     """The MPI to use: the named launcher, else the first found, of that flavour if one is given.

@@ -38,7 +38,9 @@ pub struct Findings {
     pub cluster_of: Vec<usize>,
     /// Whether pairs of a cluster can be measured at the same time.
     pub quiet: Vec<bool>,
-    /// Seconds that a large message takes, of the size chosen for the pair's cluster, one value a pass.
+    /// What counts as a large message in each cluster, bytes.
+    pub large_bytes: Vec<u64>,
+    /// Seconds that one takes, one value a pass.
     pub large_gaps: BTreeMap<Pair, Vec<f64>>,
     pub tables: BTreeMap<Pair, PairTable>,
     pub pipes: Vec<Pipe>,
@@ -54,6 +56,7 @@ impl Findings {
             clusters: Vec::new(),
             cluster_of: Vec::new(),
             quiet: Vec::new(),
+            large_bytes: Vec::new(),
             large_gaps: BTreeMap::new(),
             tables: BTreeMap::new(),
             pipes: Vec::new(),

@@ -71,6 +71,7 @@ impl Latencies {
             cluster.iter().for_each(|node| known.cluster_of[node.index()] = index);
         }
         known.quiet = vec![false; known.clusters.len()];
+        known.large_bytes = vec![0; known.clusters.len()];
     }
 }
 

@@ -90,6 +90,15 @@ pub trait Stage {
 
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
+/// In order; each is made from what the earlier ones have found.
+const STAGES: [MakeStage; 5] = [
+    |known| Box::new(Latencies::new(known)),
+    |known| Box::new(Screening::new(known)),
+    |known| Box::new(Tables::new(known)),
+    |known| Box::new(Pipes::new(known)),
+    |known| Box::new(Screening::again(known)),
+];
+
 /// A measurement under way.
 ///
 /// ```
@@ -103,8 +112,8 @@ pub struct Probe {
     known: Findings,
     budget_s: f64,
     stage: Box<dyn Stage>,
-    /// The stages still to come, the next one last.
-    later: Vec<MakeStage>,
+    /// How many of [`STAGES`] have been begun.
+    begun: usize,
     /// The round under way, and when it was given out.
     current: Option<(Round, f64)>,
     finished: bool,
@@ -127,12 +136,8 @@ impl Probe {
             return Err(MeasureError::Budget(budget_s));
         }
         let known = Findings::new(settings, Hosts::new(ranks));
-        let stage = Box::new(Latencies::new(&known));
-        let later: Vec<MakeStage> =
-            vec![|known| Box::new(Pipes::new(known)), |known| Box::new(Tables::new(known)), |known| {
-                Box::new(Screening::new(known))
-            }];
-        Ok(Probe { known, budget_s, stage, later, current: None, finished: false })
+        let stage = STAGES[0](&known);
+        Ok(Probe { known, budget_s, stage, begun: 1, current: None, finished: false })
     }
 
     /// The experiments to perform now, all tasks at the same time; `None` when the measurement is finished.
@@ -144,10 +149,11 @@ impl Probe {
             if let Some(round) = self.stage.next(&mut self.known, clock) {
                 return Some(&self.current.insert((round, now_s)).0);
             }
-            let Some(following) = self.later.pop() else {
+            let Some(following) = STAGES.get(self.begun) else {
                 self.finished = true;
                 return None;
             };
+            self.begun += 1;
             self.stage = following(&self.known);
         }
     }

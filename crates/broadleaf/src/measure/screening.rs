@@ -4,6 +4,8 @@
 //! cluster sends a few large messages; those that differ from the others are tried again, so that a
 //! busy moment does not make a link. A cluster too large for that is tried in a few rounds of a tournament.
 //!
+//! After the tables, when some time has gone by, the pairs that still differ are tried a last time.
+//!
 //! A tournament's pairs run at the same time where they do not disturb each other. Whether they do is
 //! tried out first: a round's pairs together, then two of them alone.
 
@@ -43,12 +45,12 @@ enum Purpose {
 }
 
 pub struct Screening {
+    name: &'static str,
     /// Clusters of two and more nodes, still to do after the one under way.
     clusters: VecDeque<usize>,
     cluster: Option<usize>,
     purpose: Purpose,
     rounds: VecDeque<Vec<Pair>>,
-    bytes: u64,
     /// Gaps of the rounds that decide the size, and whether pairs disturb each other, seconds.
     sizing: Vec<f64>,
     together: HashMap<Pair, f64>,
@@ -62,22 +64,36 @@ impl Screening {
         let clusters: VecDeque<usize> =
             (0..known.clusters.len()).filter(|&cluster| known.clusters[cluster].len() > 1).collect();
         let total = clusters.iter().map(|&cluster| passes(&known.clusters[cluster]).concat().len()).sum();
+        Screening { clusters, total, ..Screening::idle("screening") }
+    }
+
+    /// The last try of the pairs that differ.
+    pub fn again(known: &Findings) -> Screening {
+        let differ = |&cluster: &usize| !known.sorted_pairs(cluster).unlike.is_empty();
+        let clusters = (0..known.clusters.len()).filter(differ).collect();
+        Screening { clusters, ..Screening::idle("again") }
+    }
+
+    fn idle(name: &'static str) -> Screening {
         Screening {
-            clusters,
+            name,
+            clusters: VecDeque::new(),
             cluster: None,
             purpose: Purpose::Sizing,
             rounds: VecDeque::new(),
-            bytes: 0,
             sizing: Vec::new(),
             together: HashMap::new(),
             alone: HashMap::new(),
             done: 0,
-            total,
+            total: 0,
         }
     }
 
     fn start(&mut self, cluster: usize, known: &Findings) {
         self.cluster = Some(cluster);
+        if self.name == "again" {
+            return self.confirm(cluster, known, CONFIRMATIONS);
+        }
         self.purpose = Purpose::Sizing;
         self.sizing.clear();
         self.together.clear();
@@ -102,7 +118,8 @@ impl Screening {
                 let bytes_per_s = SIZING_BYTES as f64 / median(&self.sizing);
                 let wanted = (bytes_per_s * BURST_S / f64::from(WINDOW)) as u64;
                 let power = wanted.max(1).ilog2();
-                self.bytes = (1u64 << power).clamp(LEAST_BYTES, MOST_BYTES).min(known.settings.largest_bytes);
+                known.large_bytes[cluster] =
+                    (1u64 << power).clamp(LEAST_BYTES, MOST_BYTES).min(known.settings.largest_bytes);
                 self.purpose = Purpose::Together;
                 let first = passes(&members).swap_remove(0);
                 let group = known.hosts.groups(&first).swap_remove(0);
@@ -177,7 +194,7 @@ fn record(known: &mut Findings, pair: Pair, gap_s: f64) {
 
 impl Stage for Screening {
     fn name(&self) -> &'static str {
-        "screening"
+        self.name
     }
 
     fn progress(&self) -> (usize, usize) {
@@ -194,7 +211,10 @@ impl Stage for Screening {
                 }
             }
         }
-        let bytes = if self.purpose == Purpose::Sizing { SIZING_BYTES } else { self.bytes };
+        let bytes = match self.cluster {
+            Some(cluster) if self.purpose != Purpose::Sizing => known.large_bytes[cluster],
+            _ => SIZING_BYTES,
+        };
         let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: REPEATS }];
         let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
         self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())

@@ -1,0 +1,152 @@
+"""`broadleaf measure`: a platform from real messages between MPI ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.options import Size, example, json_option, output_option
+from broadleaf.measure import TOLERANCE, Progress, measure
+from broadleaf.mpi import find_mpi
+from broadleaf.mpi.find import Flavour
+from broadleaf.units import rate, seconds
+
+# What a user hears of each of the probe's stages.
+STAGES = {
+    "latencies": "latency of every pair",
+    "screening": "one large message per pair",
+    "tables": "gap and overheads by size",
+    "pipes": "several pairs at once",
+    "again": "pairs that differ, again",
+}
+
+# Links that differ from the others of their cluster are shown one by one up to here.
+MOST_LINKS = 12
+
+
+@click.command("measure", epilog=example("broadleaf measure -n 2 --time 3 -o net.json"))
+@click.option(
+    "-n",
+    "ranks",
+    type=click.IntRange(1),
+    required=True,
+    metavar="RANKS",
+    help="How many to start; each is a node.",
+)
+@click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
+@output_option("The platform.", required=True)
+@click.option(
+    "--tolerance",
+    type=float,
+    default=TOLERANCE,
+    show_default=True,
+    metavar="SHARE",
+    help="How far latencies in a cluster, and pairs that count as alike, may differ.",
+)
+@click.option(
+    "--time",
+    "budget_s",
+    type=float,
+    metavar="SECONDS",
+    help="Time to stay within, if the network lets.  [default: 4 and 1.5 a rank, at most 40]",
+)
+@click.option("--largest", type=Size(), metavar="SIZE", help="Where gap tables end.  [default: 4MiB]")
+@click.option("--samples", metavar="FILE", help="Also keep every raw sample, a JSON object a line.")
+@click.option("--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs.")
+@click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
+@json_option
+def command(
+    ranks: int,
+    hosts: str | None,
+    output: str,
+    tolerance: float,
+    budget_s: float | None,
+    largest: int | None,
+    samples: str | None,
+    flavour: Flavour | None,
+    mpiexec: str | None,
+    as_json: bool,
+) -> None:
+    """Measures the network between MPI ranks: latency, gap and overheads by size, clusters, shared pipes.
+
+    Links that are alike stand once, as a mesh or a bridge. With --json the platform is the document on
+    standard output too.
+    """
+    with shown() as progress:
+        platform = measure(
+            ranks,
+            hosts,
+            output,
+            mpi=find_mpi(flavour, mpiexec),
+            tolerance=tolerance,
+            budget_s=budget_s,
+            largest_bytes=largest,
+            samples=samples,
+            progress=progress,
+        )
+    if as_json:
+        print_document(platform.to_dict())
+    else:
+        print_summary(platform, output)
+
+
+@contextmanager
+def shown() -> Iterator[Progress | None]:
+    """A bar for each stage on standard error, where somebody watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=console, transient=True) as bars:
+        started: dict[str, TaskID] = {}
+
+        def update(stage: str, done: int, total: int) -> None:
+            if stage not in started:
+                for earlier in started.values():
+                    bars.stop_task(earlier)
+                started[stage] = bars.add_task(STAGES[stage], total=total)
+            bars.update(started[stage], completed=done, total=total)
+
+        yield update
+
+
+def print_summary(platform: bl.Platform, output: str) -> None:
+    """What leads from where to where; the file has the rest."""
+    document = platform.to_dict()
+    clusters: dict[str, list[str]] = {}
+    for node in document["nodes"]:
+        clusters.setdefault(node["cluster"], []).append(node["id"])
+    # For each kind of link: what to call it, how many pairs it stands for, and one of them.
+    kinds: list[tuple[str, int, str, str]] = []
+    for mesh in document.get("meshes", []):
+        first, second, *others = mesh["nodes"]
+        count = 2 + len(others)
+        kinds.append((f"among {count} nodes, {first} ...", count * (count - 1), first, second))
+    for bridge in document.get("bridges", []):
+        source, target = bridge["from_cluster"], bridge["to_cluster"]
+        pairs = len(clusters[source]) * len(clusters[target])
+        kinds.append((f"{source} to {target}", pairs, clusters[source][0], clusters[target][0]))
+    links = document.get("links", [])
+    kinds += [(f"{link['from']} to {link['to']}", 1, link["from"], link["to"]) for link in links[:MOST_LINKS]]
+    table = table_of(
+        f"{output}: {len(platform.nodes)} nodes in {len(clusters)} clusters",
+        *("links", "pairs", "latency", "1 MiB takes", "rate"),
+        numbers=("pairs", "latency", "1 MiB takes", "rate"),
+    )
+    for text, pairs, source, target in kinds:
+        latency_s = (platform.link(source, target) or {})["latency_s"]
+        time_s = platform.transfer_s(source, target, 1 << 20)
+        table.add_row(text, str(pairs), seconds(latency_s), seconds(time_s), rate((1 << 20) / time_s))
+    if len(links) > MOST_LINKS:
+        table.add_row(f"{len(links) - MOST_LINKS} more links", "", "", "", "")
+    for pipe in document.get("shared", []):
+        table.add_row(f"all through {pipe['id']}", "", "", "", rate(pipe["bandwidth_bytes_per_s"]))
+    print_table(table)

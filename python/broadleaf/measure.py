@@ -1,0 +1,204 @@
+"""Measuring a network: starts the probe under MPI and takes the platform that it finds.
+
+What is measured, and in which order, is decided in the core. The probe's rank 0 writes a line of JSON for
+each step; their kinds are those of `crates/broadleaf-mpi/src/probe.rs`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform as machine
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, NoReturn
+
+from broadleaf import Platform
+from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.mpi import Host, Mpi, find_mpi, launch_command, read_hosts
+
+TOLERANCE = 0.30
+
+# How long the launcher may take to end its ranks before it is ended itself.
+GRACE_S = 5.0
+
+# Called with the stage's name, and how many pairs of it are done and to be done.
+Progress = Callable[[str, int, int], None]
+
+
+class MeasureError(ValueError):
+    """A measurement that could not be made; the message is one line."""
+
+
+def measure(
+    n: int,
+    hosts: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    mpi: Mpi | None = None,
+    name: str | None = None,
+    tolerance: float = TOLERANCE,
+    budget_s: float | None = None,
+    largest_bytes: int | None = None,
+    samples: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Platform:
+    """The network between `n` ranks, started on the machines of the file `hosts` or all on this one.
+
+    Each rank becomes a node. `tolerance` is that of Lowekamp's clustering, and how far pairs may differ and
+    still count as alike; `budget_s` the time to stay within (default: by the number of ranks), as far as the
+    network lets; `largest_bytes` where gap tables end. `out` receives the platform and `samples` every raw
+    sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
+
+    Raises MeasureError, PlatformError, MpiNotFoundError, HostsFileError or OSError, each one line.
+    """
+    if n < 1:
+        raise MeasureError(f"{n} ranks cannot be started; measure between at least 1")
+    for what, value in (("tolerance", tolerance), ("time budget", budget_s)):
+        if value is not None and not math.isfinite(value):
+            raise MeasureError(f"the {what} {value} is not a finite number; write one")
+    refuse_unwritable(out, samples)
+    machines = read_hosts(Path(hosts)) if hosts is not None else []
+    mpi = mpi or find_mpi()
+    settings = {
+        "name": name or (Path(out).stem if out is not None else "measured"),
+        "tolerance": tolerance,
+        "budget_s": budget_s,
+        "largest_bytes": largest_bytes,
+        "raw": samples is not None,
+    }
+    document = None
+    raw = [json.dumps(environment(mpi, n, machines, settings))]
+    for event in events(mpi, n, machines, settings):
+        if event["event"] == "progress" and progress is not None:
+            progress(event["stage"], event["done"], event["total"])
+        elif event["event"] == "round":
+            raw.append(json.dumps(event))
+        elif event["event"] == "error":
+            raise MeasureError(event["message"])
+        elif event["event"] == "platform":
+            document = event["document"]
+    if document is None:
+        raise MeasureError("the probe ended without a platform; please report this")
+    found = Platform.from_dict(document)
+    if samples is not None:
+        write_whole(samples, "\n".join(raw) + "\n")
+    if out is not None:
+        found.save(Path(out))
+    return found
+
+
+def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> dict[str, Any]:
+    """What the samples depend on besides the network."""
+    return {
+        "event": "environment",
+        "mpi": f"{mpi.flavour} {mpi.version}",
+        "ranks": n,
+        "hosts": [{"name": host.name, "slots": host.slots} for host in hosts],
+        "launched_on": machine.node(),
+        "kernel": machine.release(),
+        "cores": os.cpu_count(),
+        "load": os.getloadavg(),
+        "settings": settings,
+    }
+
+
+def events(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The probe's lines; raises MeasureError if it fails without having said why."""
+    argv, variables = launch_command(mpi, n, [str(mpi.probe), json.dumps(settings)], hosts=hosts)
+    with (
+        tempfile.TemporaryFile("w+", errors="replace") as complaints,
+        started(argv, variables, complaints) as job,
+    ):
+        assert job.stdout is not None
+        explained = False
+        for line in job.stdout:
+            # Launchers have been seen to write on standard output too.
+            if line.startswith('{"event"'):
+                event = json.loads(line)
+                explained = explained or event["event"] == "error"
+                yield event
+        code = job.wait()
+        if code != 0 and not explained:
+            complaints.seek(0)
+            raise MeasureError(
+                f"the probe ended early under {mpi.mpiexec} (exit code {code}): "
+                f"{first_complaint(complaints.read())}; nothing was written, measure again"
+            )
+
+
+def first_complaint(text: str) -> str:
+    """The launcher's line that says most: the first that names a failure, else the first at all."""
+    lines = [line.strip(" \t=-|*") for line in text.splitlines()]
+    lines = [line for line in lines if any(letter.isalpha() for letter in line)]
+    signs = ("broadleaf", "signal", "killed", "terminat", "error", "unable", "not ", "fail", "abort")
+    telling = (line for sign in signs for line in lines if sign in line.lower())
+    return next(telling, lines[0] if lines else "it gave no reason")
+
+
+@contextmanager
+def started(
+    argv: Sequence[str], variables: dict[str, str], complaints: IO[str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Runs the launcher, and sees to it that it has ended, with its ranks, however this is left.
+
+    The launcher has a session of its own: an interrupt in the terminal reaches only us, and we end it.
+    """
+    with termination_raises():
+        try:
+            job = subprocess.Popen(
+                argv,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MeasureError(
+                f"{argv[0]} cannot be started: {error.strerror}; name another mpiexec"
+            ) from None
+        try:
+            yield job
+        finally:
+            end(job)
+            if job.stdout is not None:
+                job.stdout.close()
+
+
+def end(job: subprocess.Popen[str]) -> None:
+    """Asks the launcher to end, which ends the ranks; insists after a while."""
+    if job.poll() is not None:
+        return
+    job.terminate()
+    try:
+        job.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+
+
+@contextmanager
+def termination_raises() -> Iterator[None]:
+    """Makes SIGTERM end us as an interrupt does, so that the launcher is ended on the way."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
