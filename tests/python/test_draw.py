@@ -9,7 +9,7 @@ from typing import Any
 
 import broadleaf as bl
 import pytest
-from broadleaf.plot.trees import tree_places
+from broadleaf.plot.trees import ROW_DEPTH, folded, tree_places
 from documents import write
 from outcome import Command, refused
 
@@ -46,6 +46,13 @@ def test_a_deep_tree_needs_no_recursion() -> None:
 def test_places_by_hand() -> None:
     places = tree_places({"r": ["a", "b"], "b": ["c", "d"]}, "r")
     assert places == {"a": (1, 0), "c": (2, 1), "d": (2, 2), "b": (1, 1.5), "r": (0, 0.75)}
+
+
+def test_what_is_too_deep_goes_on_below() -> None:
+    places = folded({f"n{depth}": (depth, 0) for depth in range(2 * ROW_DEPTH)})
+    assert places["n0"] == (0, 0)
+    assert places[f"n{ROW_DEPTH - 1}"] == (ROW_DEPTH - 1, 0)
+    assert places[f"n{ROW_DEPTH}"] == (0, 2)
 
 
 @pytest.mark.parametrize("name", ["tree.gif", "tree", "absent/tree.png"])

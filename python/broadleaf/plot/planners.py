@@ -29,6 +29,7 @@ def draw_planners(title: str, planners: Sequence[tuple[str, float, int]], bound_
             beside += f", {makespan_s / bound_s:.3g} x bound"
         axes.annotate(beside, (makespan_s, place), va="center", fontsize=7)
     axes.set_yticks(range(len(rows)), [planner for planner, _, _ in rows], fontsize=8)
+    axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.set_xscale("log")
     # Room for the text beside the longest bar.
     axes.set_xlim(left, max(makespan_s for _, makespan_s, _ in rows) * 8)

@@ -15,6 +15,8 @@ from broadleaf.units import seconds, size
 
 # More trees than this on one page can no longer be read; the title then says how many there are.
 MOST_TREES = 6
+# A row of the page takes this many levels; a chain over many nodes goes on in the next.
+ROW_DEPTH = 16
 # Beyond this many nodes labels overlap.
 MOST_LABELS = 120
 
@@ -26,13 +28,13 @@ def draw_trees(platform: Platform, plan: Plan) -> Figure:
     document = plan.to_dict()
     trees = sorted(document["trees"], key=lambda tree: -tree["share"])
     shown = trees[:MOST_TREES]
-    places = [tree_places(tree["children"], tree.get("root", document["root"])) for tree in shown]
+    places = [folded(tree_places(tree["children"], tree.get("root", document["root"]))) for tree in shown]
     deepest = max(x for layout in places for x, _ in layout.values())
     tallest = max(y for layout in places for _, y in layout.values())
-    width = min(max(5.0, 1.0 + 0.9 * deepest), 40.0)
-    height = min(max(2.5, 1.2 + 0.17 * tallest), 40.0)
+    width = min(max(6.0, 1.0 + 0.9 * deepest), 40.0)
+    height = min(max(2.5, 1.6 + 0.17 * tallest), 40.0)
     figure = Figure(figsize=(width * len(shown), height), layout="constrained")
-    figure.suptitle(title(plan, document, len(trees), len(shown)), fontsize=10)
+    figure.suptitle(title(plan, document, len(trees), len(shown)), fontsize=9)
     colours = node_colours(platform)
     row = figure.subplots(1, len(shown), squeeze=False)[0]
     for axes, tree, layout in zip(row, shown, places, strict=True):
@@ -53,7 +55,7 @@ def title(plan: Plan, document: Mapping[str, Any], trees: int, shown: int) -> st
         parts.append(f"{seconds(predicted['makespan_s'])}{bound}")
     if shown < trees:
         parts.append(f"{shown} of {trees} trees")
-    return " | ".join(parts)
+    return "\n".join(parts)
 
 
 def tree_places(children: Mapping[str, list[str]], root: str) -> dict[str, Place]:
@@ -79,6 +81,14 @@ def tree_places(children: Mapping[str, list[str]], root: str) -> dict[str, Place
     return places
 
 
+def folded(places: Mapping[str, Place]) -> dict[str, Place]:
+    """The places with what is deeper than a row going on in the next row below, as text does."""
+    rows = 1 + max(y for _, y in places.values())
+    return {
+        node: (depth % ROW_DEPTH, y + depth // ROW_DEPTH * (rows + 1)) for node, (depth, y) in places.items()
+    }
+
+
 def draw_tree(
     axes: Axes, tree: Mapping[str, Any], places: Mapping[str, Place], colours: Mapping[str, str]
 ) -> None:
@@ -86,8 +96,13 @@ def draw_tree(
         for child in below:
             (x0, y0), (x1, y1) = places[parent], places[child]
             style = ":" if child in tree.get("via", {}) else "-"
-            middle = (x0 + x1) / 2
-            axes.plot([x0, middle, middle, x1], [y0, y0, y1, y1], style, color="0.6", lw=0.8, zorder=1)
+            if x1 < x0:  # folded: out at the right, in again at the left
+                paths = [([x0, x0 + 0.5], [y0, y0]), ([x1 - 0.5, x1], [y1, y1])]
+            else:
+                middle = (x0 + x1) / 2
+                paths = [([x0, middle, middle, x1], [y0, y0, y1, y1])]
+            for xs, ys in paths:
+                axes.plot(xs, ys, style, color="0.6", lw=0.8, zorder=1)
     nodes = list(places)
     axes.scatter(
         [places[node][0] for node in nodes],
