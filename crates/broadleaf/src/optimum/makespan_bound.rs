@@ -154,9 +154,7 @@ impl<'a> Bound<'a> {
         if hosts.is_empty() {
             return;
         }
-        let crossed_s =
-            covers.iter().map(|&cover| self.crossings.crossed_s(behind, cover)).fold(0.0, f64::max);
-        let entered = self.crossings.entered(behind);
+        let (crossed_s, entered) = self.crossings.crossed_s(behind, covers);
         let mut onward_s = None;
         for host in hosts {
             let mut seconds = crossed_s;

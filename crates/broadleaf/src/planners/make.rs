@@ -1,10 +1,9 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::segment_search::{search, Tuned};
-use super::{best, find, supports, Instance, Planner};
+use super::{best, find, supports, Instance};
 use crate::optimum::makespan_bound_s;
 use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
-use crate::simulate::{estimate, simulate};
 use std::time::Instant;
 
 /// Which segment size a plan gets.
@@ -15,6 +14,19 @@ pub enum SegmentChoice {
     Auto,
     /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep theirs.
     Bytes(u64),
+}
+
+impl SegmentChoice {
+    /// The instance with the segment size that was asked for, if one was.
+    pub(super) fn applied<'a>(self, instance: &Instance<'a>) -> Result<Instance<'a>, PlanError> {
+        match self {
+            SegmentChoice::Auto => Ok(*instance),
+            SegmentChoice::Bytes(0) => {
+                Err(PlanError::BadRequest("a segment of 0 bytes; give at least 1 byte, or auto".to_string()))
+            }
+            SegmentChoice::Bytes(bytes) => Ok(instance.segmented(bytes)),
+        }
+    }
 }
 
 /// How much work planning may do, apart from [`Instance::time_limit`].
@@ -75,57 +87,37 @@ pub fn make(
         planner: planner.card().name.to_string(),
         reason: unsupported.to_string(),
     })?;
-    let tuned = tune(instance, planner, segment, effort, deadline)?;
-    let (plan, tried) = finish(instance, planner, tuned, effort)?;
+    let sized = segment.applied(instance)?;
+    let mut tuned = match segment {
+        SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline)?,
+        _ => Tuned::estimated(instance.platform, planner.plan(&sized)?)?,
+    };
+    let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
+    let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;
+    if is_simulated {
+        tuned = Tuned::simulated(instance.platform, tuned.plan)?;
+    }
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated)?;
     let plan = with_bounds(instance, plan);
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
 }
 
-/// The planner's plan with the segment size that was asked for.
-pub(super) fn tune(
-    instance: &Instance,
-    planner: &dyn Planner,
-    segment: SegmentChoice,
-    effort: Effort,
-    deadline: Option<Instant>,
-) -> Result<Tuned, PlanError> {
-    match segment {
-        SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline),
-        SegmentChoice::Auto => fixed(instance, planner),
-        SegmentChoice::Bytes(0) => {
-            Err(PlanError::BadRequest("a segment of 0 bytes; give at least 1 byte, or auto".to_string()))
-        }
-        SegmentChoice::Bytes(bytes) => fixed(&instance.segmented(bytes), planner),
-    }
-}
-
-fn fixed(instance: &Instance, planner: &dyn Planner) -> Result<Tuned, PlanError> {
-    let plan = planner.plan(instance)?;
-    let makespan_s = estimate(instance.platform, &plan)?;
-    Ok(Tuned { plan, makespan_s })
-}
-
 /// Most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
-const FULL_TRANSFERS: u64 = 1_000_000;
+const FULL_TRANSFERS: u64 = 2_000_000;
 
 /// Fills in what the plan itself predicts.
 pub(super) fn finish(
     instance: &Instance,
-    planner: &dyn Planner,
-    tuned: Tuned,
-    effort: Effort,
+    name: &'static str,
+    tuned: &Tuned,
+    is_simulated: bool,
 ) -> Result<(Plan, Tried), PlanError> {
-    let Tuned { mut plan, mut makespan_s } = tuned;
-    let transfers = plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
-    let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;
-    if is_simulated {
-        makespan_s = simulate(instance.platform, &plan, false)?.makespan_s;
-    }
+    let Tuned { plan, makespan_s } = tuned;
+    let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
     plan.predicted =
         Predicted { makespan_s: Some(makespan_s), throughput_bytes_per_s: finite, ..Predicted::default() };
-    let name = planner.card().name;
     let segment_bytes = plan.segment_bytes;
     Ok((plan, Tried { name, segment_bytes, makespan_s, is_simulated, throughput_bytes_per_s }))
 }

@@ -42,6 +42,9 @@ const MOST_HOSTS: usize = 1500;
 
 pub struct RoundRobin;
 
+/// Up to here it is planned and simulated at several segment sizes in a few milliseconds.
+const QUICK_HOSTS: usize = 32;
+
 static CARD: Card = Card {
     name: "round-robin",
     summary: "the root scatters the next messages while all others exchange these in a tournament",
@@ -75,6 +78,11 @@ impl Planner for RoundRobin {
 
     fn collectives(&self) -> &'static [Collective] {
         &[Collective::Bcast, Collective::Allgather]
+    }
+
+    /// Every simulation of it lasts for whole periods of n² slots.
+    fn is_quick(&self, instance: &Instance) -> bool {
+        instance.receivers().count() < QUICK_HOSTS
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {

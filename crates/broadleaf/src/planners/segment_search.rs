@@ -7,13 +7,13 @@
 
 use super::{Effort, Instance, Planner};
 use crate::plan::{throughput, Plan, PlanError};
-use crate::platform::Platform;
-use crate::simulate::{estimate, estimate_from};
+use crate::platform::{Platform, TransferTime};
+use crate::simulate::{estimate, estimate_from, simulate};
 use std::time::Instant;
 
-/// Handling a message costs an end system about this long, whatever the platform says: segments that the
-/// fastest link moves in less are not tried.
-const HANDLING_S: f64 = 1e-6;
+/// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
+/// that it moves in less are not tried. (A start-up that is given or measured says it better.)
+const HANDLING_S: f64 = 5e-6;
 /// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
 const MOST_SEGMENTS: u64 = 16_384;
 /// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
@@ -31,6 +31,20 @@ pub(super) struct Tuned {
     pub makespan_s: f64,
 }
 
+impl Tuned {
+    /// The plan with its makespan from two simulations that reach the steady state.
+    pub fn estimated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+        let makespan_s = estimate(platform, &plan)?;
+        Ok(Tuned { plan, makespan_s })
+    }
+
+    /// The plan with its makespan simulated from end to end.
+    pub fn simulated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+        let makespan_s = simulate(platform, &plan, false)?.makespan_s;
+        Ok(Tuned { plan, makespan_s })
+    }
+}
+
 /// Searches the segment size of a segmentable planner.
 ///
 /// Stops early, with the best so far, when `deadline` passes.
@@ -42,7 +56,7 @@ pub(super) fn search(
 ) -> Result<Tuned, PlanError> {
     match effort {
         Effort::Thorough => thorough(instance, planner, deadline),
-        Effort::Quick => quick(instance, planner),
+        Effort::Quick => rough(instance.platform, sketch(instance, planner, effort)?.plan),
     }
 }
 
@@ -57,16 +71,13 @@ fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
 }
 
 fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
-    let moved = |bytes: u64| {
-        let classes = platform.classes().iter();
-        classes.map(|class| class.time.seconds(bytes)).fold(f64::INFINITY, f64::min)
+    let silent = |time: &TransferTime| match *time {
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
+        _ => None,
     };
-    // The fewest bytes that keep even the fastest link busy for as long as handling them takes.
-    let mut smallest = 1;
-    while smallest < message_bytes && moved(smallest) < HANDLING_S {
-        smallest *= 2;
-    }
-    (message_bytes / smallest).clamp(1, MOST_SEGMENTS)
+    let fastest = platform.classes().iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
+    let smallest = (fastest * HANDLING_S).max(1.0);
+    ((message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
 }
 
 struct Search<'a> {
@@ -190,31 +201,44 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
     minima
 }
 
-/// Segments of the two short simulations that the quick search ends with.
-const QUICK_SEGMENTS: u64 = 16;
-
-/// One plan, made for a middling segment size; its first segment is simulated at few sizes and the rest
-/// taken at the steady rate, which needs no more work than a broadcast of one segment.
-fn quick(instance: &Instance, planner: &dyn Planner) -> Result<Tuned, PlanError> {
+/// One plan, made for a middling segment size, with the best of few sizes.
+///
+/// A thorough sketch simulates each size roughly. A quick one simulates the first segment of a tree and takes
+/// the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
+/// static order may keep nodes waiting, the steady rate promises too much, and it is simulated too.
+pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort) -> Result<Tuned, PlanError> {
     let platform = instance.platform;
-    let counts = bracket(instance, 4);
+    let is_large = platform.node_count() > LARGE_NODES;
+    let counts = bracket(instance, if is_large { 64 } else { 4 });
     let middle = counts[counts.len() / 2];
-    let of_count = |plan: &Plan, count: u64| {
-        let segment_bytes = instance.message_bytes.div_ceil(count);
-        Plan { segment_bytes, ..plan.clone() }
-    };
     let plan =
         planner.plan(&instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
+    let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
     let mut best: Option<Tuned> = None;
     for count in counts {
-        let plan = of_count(&plan, count);
-        let first_s = estimate(platform, &plan.resized(plan.segment_bytes))?;
-        let makespan_s = first_s + steady_s(platform, &plan)?;
+        let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
+        let makespan_s = if is_simulated {
+            estimate_from(platform, &plan, SKETCH_SEGMENTS)?
+        } else {
+            estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, &plan)?
+        };
         if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
             best = Some(Tuned { plan, makespan_s });
         }
     }
-    let best = best.expect("one segment is always tried");
-    let makespan_s = estimate_from(platform, &best.plan, QUICK_SEGMENTS)?;
-    Ok(Tuned { makespan_s, ..best })
+    Ok(best.expect("one segment is always tried"))
+}
+
+/// Platforms with more nodes are sketched at fewer sizes, by the steady rate.
+pub(super) const LARGE_NODES: usize = 1000;
+/// Segments of the longer of the two simulations of a sketch, but for the depth of its trees.
+const SKETCH_SEGMENTS: u64 = 4;
+
+/// Segments of the longer of the two simulations of a rough estimate.
+const ROUGH_SEGMENTS: u64 = 16;
+
+/// The plan with its makespan from two short simulations.
+pub(super) fn rough(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+    let makespan_s = estimate_from(platform, &plan, ROUGH_SEGMENTS)?;
+    Ok(Tuned { plan, makespan_s })
 }

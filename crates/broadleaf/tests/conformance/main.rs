@@ -104,7 +104,7 @@ fn an_impossible_request_is_an_error_of_one_line() {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config { cases: 192, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(proptest::test_runner::Config { failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn every_planner_on_random_platforms(drawn in drawn_platforms(), message_bytes in 1u64..3000, parts in 1u64..9) {

@@ -207,22 +207,36 @@ impl<'a> Crossings<'a> {
         bound_s(Cover::In).max(bound_s(Cover::Pipe))
     }
 
-    /// When all bytes can have arrived behind a cut, seconds.
-    pub fn crossed_s(&self, behind: &[bool], cover: Cover) -> f64 {
-        let mut lanes = Lanes::default();
-        for group in &self.groups {
-            let is_behind = |node: &&NodeId| behind[node.index()];
-            let to: Vec<NodeId> = group.receivers.iter().filter(is_behind).copied().collect();
-            if to.is_empty() {
+    /// The groups that some of `nodes` receive from.
+    fn groups_into(&self, nodes: &[NodeId]) -> impl Iterator<Item = &Group> {
+        let mut groups: Vec<u32> = nodes.iter().flat_map(|node| &self.into[node.index()]).copied().collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups.into_iter().map(|group| &self.groups[group as usize])
+    }
+
+    /// When all bytes can have arrived behind a cut, by each of the covers; and the nodes there to which some
+    /// link crosses it. Seconds.
+    pub fn crossed_s(&self, behind: &[bool], covers: &[Cover]) -> (f64, Vec<bool>) {
+        let inside: Vec<NodeId> = self.platform.nodes().filter(|node| behind[node.index()]).collect();
+        let mut lanes: Vec<Lanes> = vec![Lanes::default(); covers.len()];
+        let mut entered = vec![false; behind.len()];
+        for group in self.groups_into(&inside) {
+            let before = |node: &&NodeId| !behind[node.index()] && self.first_s[node.index()].is_finite();
+            let from: Vec<NodeId> = group.senders.iter().filter(before).copied().collect();
+            if from.is_empty() {
                 continue;
             }
-            let before = |node: &&NodeId| !is_behind(node) && self.first_s[node.index()].is_finite();
-            let from: Vec<NodeId> = group.senders.iter().filter(before).copied().collect();
-            if !from.is_empty() {
-                self.cross(group.class, &from, &to, cover, &mut lanes);
+            let is_behind = |node: &&NodeId| behind[node.index()];
+            let to: Vec<NodeId> = group.receivers.iter().filter(is_behind).copied().collect();
+            to.iter().for_each(|node| entered[node.index()] = true);
+            for (&cover, lanes) in covers.iter().zip(&mut lanes) {
+                self.cross(group.class, &from, &to, cover, lanes);
             }
         }
-        lanes.carried_s(self.message_bytes)
+        let crossed_s =
+            lanes.into_iter().map(|lanes| lanes.carried_s(self.message_bytes)).fold(0.0, f64::max);
+        (crossed_s, entered)
     }
 
     fn cross(&self, class: LinkClassId, from: &[NodeId], to: &[NodeId], cover: Cover, lanes: &mut Lanes) {
@@ -269,17 +283,5 @@ impl<'a> Crossings<'a> {
             }
             None => lanes.open(ready_s + any.arrival_s),
         }
-    }
-
-    /// The nodes behind a cut to which some link crosses it.
-    pub fn entered(&self, behind: &[bool]) -> Vec<bool> {
-        let mut entered = vec![false; behind.len()];
-        for group in &self.groups {
-            let before = |node: &NodeId| !behind[node.index()] && self.first_s[node.index()].is_finite();
-            if group.senders.iter().any(before) {
-                group.receivers.iter().for_each(|node| entered[node.index()] |= behind[node.index()]);
-            }
-        }
-        entered
     }
 }

@@ -43,7 +43,8 @@ impl Sending {
     /// order of sends beats. Seconds; O(receivers · log).
     pub fn spread_s(&self, receivers: usize, first_s: f64, second_s: f64) -> f64 {
         let mut next: BinaryHeap<Reverse<Instant>> = BinaryHeap::new();
-        let mut last_s = 0.0f64;
+        // First arrivals may be before 0, where windows outlast them.
+        let mut last_s = if receivers == 0 { 0.0 } else { f64::NEG_INFINITY };
         for received in 0..receivers {
             let at_s = match (received, next.pop()) {
                 (_, Some(Reverse(Instant(at_s)))) => {
