@@ -75,18 +75,23 @@ fn add_cluster(
             }
         }
     }
+    let limit = 1.0 + known.settings.tolerance;
     let mut classes = BTreeMap::new();
     for &(pair, slowness) in &sorted.unlike {
-        let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness).unwrap_or((pair, 1.0));
+        let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness);
+        if table_of.is_none() && factor <= limit && factor * limit >= 1.0 {
+            // Only its latency differs, and there was no time to look closer: nothing to say about it.
+            continue;
+        }
         let uses = uses(known, pair, shared);
-        // Links with the same table are of one class; a factor is equal only where the pair is its own.
-        let key = (table_of, factor.to_bits(), uses.clone());
-        let class = match classes.get(&key) {
+        // Links with the same table and factor are of one class.
+        let class = match classes.get(&(table_of, factor.to_bits(), uses.clone())) {
             Some(&class) => class,
             None => {
-                let scaled = known.tables.get(&table_of).unwrap_or(&table).scaled(factor);
-                let class = builder.add_class(scaled.link_class(uses));
-                *classes.entry(key).or_insert(class)
+                let table = table_of.and_then(|pair| known.tables.get(&pair)).unwrap_or(&table);
+                let class = builder.add_class(table.scaled(factor).link_class(uses.clone()));
+                classes.insert((table_of, factor.to_bits(), uses), class);
+                class
             }
         };
         builder.add_link(ExplicitLink { from: pair.0, to: pair.1, both_ways: false, class })?;
@@ -94,17 +99,18 @@ fn add_cluster(
     Ok(())
 }
 
-/// The pair's own table; else that of the pair of about the same slowness, and the factor between them.
-fn nearest_table(known: &Findings, unlike: &[(Pair, f64)], pair: Pair, slowness: f64) -> Option<(Pair, f64)> {
+/// The pair's own table; else that of a pair of about the same slowness, or `None` for the usual one, and the
+/// factor between them.
+fn nearest_table(known: &Findings, unlike: &[(Pair, f64)], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
     if known.tables.contains_key(&pair) {
-        return Some((pair, 1.0));
+        return (Some(pair), 1.0);
     }
+    let measured = unlike.iter().filter(|(other, _)| known.tables.contains_key(other));
+    let choices = std::iter::once((None, 1.0)).chain(measured.map(|&(other, theirs)| (Some(other), theirs)));
     let distance = |other: f64| (other / slowness).ln().abs();
-    unlike
-        .iter()
-        .filter(|(other, _)| known.tables.contains_key(other))
-        .min_by(|x, y| distance(x.1).total_cmp(&distance(y.1)))
-        .map(|&(other, theirs)| (other, slowness / theirs))
+    let nearest = choices.min_by(|x, y| distance(x.1).total_cmp(&distance(y.1)));
+    let (table_of, theirs) = nearest.expect("the usual table is among them");
+    (table_of, slowness / theirs)
 }
 
 /// The pipes that a pair's transfers go through.

@@ -2,7 +2,7 @@
 
 use super::fit::PairTable;
 use super::hosts::{Hosts, Pair};
-use super::statistic::median;
+use super::statistic::{lower_quartile, median};
 use super::Settings;
 use crate::platform::NodeId;
 use std::collections::{BTreeMap, HashMap};
@@ -63,14 +63,14 @@ impl Findings {
         }
     }
 
-    /// The empty round trip, seconds; 0 where nothing is known yet.
+    /// The empty round trip on a quiet network, seconds; 0 where nothing is known yet.
     ///
     /// Pairs of one machine all count as the machine's usual pair: what differs there is which processor the
     /// scheduler had to spare, not the network.
     pub fn round_trip_s(&self, (a, b): Pair) -> f64 {
         let usual_s = if self.hosts.together(a, b) { self.host_round_trip_s[self.hosts.of(a)] } else { None };
         usual_s
-            .or_else(|| self.round_trips.get(&(a.min(b), a.max(b))).map(|samples| median(samples)))
+            .or_else(|| self.round_trips.get(&(a.min(b), a.max(b))).map(|samples| lower_quartile(samples)))
             .unwrap_or(0.0)
     }
 

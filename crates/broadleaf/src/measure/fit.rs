@@ -65,6 +65,33 @@ impl PairTable {
         PairTable { latency_s: latency_s.max(0.0), rows }
     }
 
+    /// The table with one more row, twice the size of the last, along the median of the slopes between all of
+    /// its last rows (Theil, Sen): the last two alone, which lead beyond a table's end, are too few where it
+    /// ends early and they are noisy.
+    pub fn continued(mut self) -> PairTable {
+        let Some(&last) = self.rows.last() else { return self };
+        let end: Vec<Row> = self.rows.iter().copied().filter(|row| row.bytes >= last.bytes / 8).collect();
+        let slope = |value: fn(&Row) -> f64| {
+            let between = |a: &Row, b: &Row| (value(b) - value(a)) / (b.bytes - a.bytes) as f64;
+            let pairs = end.iter().enumerate().flat_map(|(at, a)| end[at + 1..].iter().map(move |b| (a, b)));
+            let slopes: Vec<f64> = pairs.map(|(a, b)| between(a, b)).collect();
+            if slopes.is_empty() {
+                0.0
+            } else {
+                median(&slopes).max(0.0)
+            }
+        };
+        let next = |value: fn(&Row) -> f64| value(&last) + slope(value) * last.bytes as f64;
+        self.rows.push(Row {
+            bytes: 2 * last.bytes,
+            gap_s: next(|row| row.gap_s),
+            send_s: next(|row| row.send_s),
+            receive_s: next(|row| row.receive_s),
+            spread: last.spread,
+        });
+        self
+    }
+
     /// The table of many pairs that are alike: the median of each value at every size that a quarter of them
     /// were measured at (a bend of the network shows in many, one of a noisy moment in few) and half of them
     /// up to. The spread is the pairs' own or that between them, whichever is larger.
@@ -173,6 +200,18 @@ mod tests {
     fn nothing_is_negative() {
         let table = PairTable::new(-2e-7, vec![row(1, -3e-7, 0.0), row(2, 0.0, 0.0)]);
         assert_eq!((table.latency_s, gaps(&table)), (0.0, vec![1e-9, 1e-9]));
+    }
+
+    #[test]
+    fn a_table_that_ends_early_goes_on_along_the_median_slope() {
+        // Slopes by hand: 1 (8 to 16), 2 (16 to 32), 5/3 (8 to 32); the row at 2 is too small to count.
+        let rows = vec![row(2, 7.0, 0.0), row(8, 8.0, 0.0), row(16, 16.0, 0.0), row(32, 48.0, 0.2)];
+        let table = PairTable::new(0.0, rows).continued();
+        let added = table.rows.last().unwrap();
+        assert_eq!((added.bytes, added.spread), (64, 0.2));
+        assert!((added.gap_s - (48.0 + 32.0 * 5.0 / 3.0)).abs() < 1e-12, "{added:?}");
+        let single = PairTable::new(0.0, vec![row(1, 3.0, 0.0)]).continued();
+        assert_eq!(gaps(&single), [3.0, 3.0]);
     }
 
     #[test]

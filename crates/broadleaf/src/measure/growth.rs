@@ -139,7 +139,7 @@ impl Growth {
     }
 
     fn can_double_to(&self, bytes: u64) -> bool {
-        let in_time = self.spent_s <= DOUBLING_SHARE * self.slice_s;
+        let in_time = self.spent_s + self.cost_s(bytes) <= DOUBLING_SHARE * self.slice_s;
         let needed = bytes <= LEAST_LARGEST_BYTES && self.expected_s(bytes) <= SLOW_MESSAGE_S;
         in_time || needed || bytes <= 2 * FIRST_BYTES
     }
@@ -154,6 +154,17 @@ impl Growth {
                 gap_s * if size < FIRST_BYTES { 1.0 } else { bytes as f64 / size as f64 }
             }
         }
+    }
+
+    /// What a visit of a size not measured yet should take, seconds.
+    fn cost_s(&self, bytes: u64) -> f64 {
+        let gap_s = self.expected_s(bytes);
+        let each_s = |trial: &Trial| match *trial {
+            Trial::PingPong { .. } => gap_s + self.round_trip_s,
+            Trial::Burst { window, .. } => f64::from(window) * gap_s + self.round_trip_s,
+            Trial::LateReceive { pause_s, .. } => pause_s + gap_s,
+        };
+        self.trials(bytes).iter().map(|trial| f64::from(trial.repeats()) * each_s(trial)).sum()
     }
 
     /// Round trips that a visit of a fortieth of the slice has room for.
@@ -290,7 +301,9 @@ impl Growth {
             Row { bytes, gap_s, send_s: median(&point.send_s), receive_s, spread: range_s / gap_s }
         };
         let rows: Vec<Row> = self.points.iter().map(row).collect();
-        (!rows.is_empty()).then(|| PairTable::new(self.latency_s(), rows))
+        let last = rows.last()?.bytes;
+        let table = PairTable::new(self.latency_s(), rows);
+        Some(if last < self.largest_bytes { table.continued() } else { table })
     }
 }
 

@@ -6,7 +6,7 @@ use super::growth::settled;
 use super::hosts::Pair;
 use super::lowekamp;
 use super::probe::{Clock, Stage};
-use super::statistic::{median, Summary};
+use super::statistic::{lower_quartile, median, Summary};
 use super::tournament;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
@@ -59,7 +59,7 @@ impl Latencies {
             let inside: Vec<f64> = members
                 .iter()
                 .flat_map(|&a| members.iter().map(move |&b| (a, b)))
-                .filter_map(|pair| known.round_trips.get(&pair).map(|samples| median(samples)))
+                .filter_map(|pair| known.round_trips.get(&pair).map(|samples| lower_quartile(samples)))
                 .collect();
             known.host_round_trip_s[host] = (!inside.is_empty()).then(|| median(&inside));
         }

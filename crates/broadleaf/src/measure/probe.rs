@@ -18,7 +18,8 @@ pub struct Settings {
     pub name: String,
     /// ρ of Lowekamp's clustering, and how far pairs of a cluster may differ and still count as alike.
     pub tolerance: f64,
-    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s.
+    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s,
+    /// and three times that between several machines.
     pub budget_s: Option<f64>,
     /// Gap tables end here, bytes; beyond it the last slope holds.
     pub largest_bytes: u64,
@@ -88,6 +89,12 @@ pub trait Stage {
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64);
 }
 
+fn usual_budget_s(ranks: &[RankHost]) -> f64 {
+    let one_machine_s = (4.0 + 1.5 * ranks.len() as f64).min(40.0);
+    let several = ranks.iter().any(|rank| rank.host != ranks[0].host);
+    one_machine_s * if several { 3.0 } else { 1.0 }
+}
+
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
 /// In order; each is made from what the earlier ones have found.
@@ -131,7 +138,7 @@ impl Probe {
         if !(growth::FIRST_BYTES..=growth::MOST_BYTES).contains(&settings.largest_bytes) {
             return Err(MeasureError::LargestBytes(settings.largest_bytes));
         }
-        let budget_s = settings.budget_s.unwrap_or((4.0 + 1.5 * ranks.len() as f64).min(40.0));
+        let budget_s = settings.budget_s.unwrap_or_else(|| usual_budget_s(ranks));
         if !(budget_s > 0.0 && budget_s.is_finite()) {
             return Err(MeasureError::Budget(budget_s));
         }

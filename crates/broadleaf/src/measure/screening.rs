@@ -20,11 +20,11 @@ use crate::platform::NodeId;
 use std::collections::{HashMap, VecDeque};
 
 const WINDOW: u32 = 4;
-const REPEATS: u32 = 4;
+const REPEATS: u32 = 3;
 /// The message that tells how large a large message should be, and the time that a burst should take.
-const SIZING_BYTES: u64 = 32 << 10;
+const SIZING_BYTES: u64 = 16 << 10;
 const BURST_S: f64 = 0.02;
-const LEAST_BYTES: u64 = 64 << 10;
+const LEAST_BYTES: u64 = 32 << 10;
 const MOST_BYTES: u64 = 1 << 20;
 /// Pairs disturb each other when one takes longer by more than this in company.
 const DISTURBED: f64 = 0.15;

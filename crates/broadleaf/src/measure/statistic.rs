@@ -35,6 +35,14 @@ pub fn median(samples: &[f64]) -> f64 {
     Summary::of(samples).median
 }
 
+/// What a thing takes when little else is in the way: delays only add, so the lower quartile is nearer to the
+/// truth than the median where few samples must do.
+pub fn lower_quartile(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.25)
+}
+
 /// Linear between the two samples around the place, as R's type 7 and NumPy do.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
@@ -51,6 +59,7 @@ mod tests {
         let summary = Summary::of(&[5.0, 1.0, 4.0, 2.0, 3.0]);
         assert_eq!(summary, Summary { median: 3.0, range: 2.0 });
         assert_eq!(median(&[1.0, 2.0, 4.0, 100.0]), 3.0);
+        assert_eq!(lower_quartile(&[5.0, 1.0, 4.0, 2.0, 3.0]), 2.0);
         assert_eq!(Summary::of(&[7.0]), Summary { median: 7.0, range: 0.0 });
         assert_eq!(Summary::of(&[0.0, 0.0]).spread(), 0.0);
     }

@@ -295,8 +295,8 @@ fn when_time_is_short_the_needed_tables_are_still_there() {
     for (from, to) in [(0, 1), (4, 2), (7, 11), (2, 9), (9, 2)] {
         let ratio = class(&found, from, to).time.seconds(1 << 20)
             / class(&network.truth, from, to).time.seconds(1 << 20);
-        // Extrapolated from 256 KiB, across a kink in cluster A.
-        assert!((0.8..1.2).contains(&ratio), "{from} to {to}: {ratio}");
+        // Extrapolated from 256 KiB, just behind a kink in cluster A.
+        assert!((0.7..1.2).contains(&ratio), "{from} to {to}: {ratio}");
     }
     let unhurried = {
         measured(&mut network);
