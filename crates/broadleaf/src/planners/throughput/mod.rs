@@ -9,6 +9,7 @@ mod growing;
 mod loads;
 mod lp_grow;
 mod lp_prune;
+mod network;
 mod order;
 mod prune_refined;
 mod prune_refined_multiport;

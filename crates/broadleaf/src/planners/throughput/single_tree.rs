@@ -34,9 +34,10 @@
 //! assert_eq!((period_s("prune-simple"), period_s("single-tree")), (2.0, 1.25));
 //! ```
 
-use super::exchange::{improve, Network, NO_EDGE};
+use super::exchange::improve;
 use super::graph::{self, Graph};
 use super::growing;
+use super::network::{Network, NO_EDGE};
 use super::pruning::prune_busiest;
 use crate::model::{occupation, Resource};
 use crate::plan::{Plan, PlanError};
@@ -48,7 +49,7 @@ use std::time::Instant;
 /// Edges tried without a time limit: some 20 ms for 50 nodes.
 const DEFAULT_STEPS: u64 = 60_000;
 /// Edges tried a second on 50 nodes, by the slower of today's machines; more nodes make longer walks.
-const STEPS_PER_SECOND: f64 = 4e6 * 50.0;
+const STEPS_PER_SECOND: f64 = 5e6 * 50.0;
 
 /// Pruning larger graphs takes longer than the search.
 const PRUNED_EDGES: usize = 20_000;
