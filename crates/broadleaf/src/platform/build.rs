@@ -145,12 +145,13 @@ impl PlatformBuilder {
             return Err(fault(format!("a link from \"{}\" to itself", id(from)), "remove it"));
         }
         let reverse = both_ways.then_some((to, from));
-        for (a, b) in std::iter::once((from, to)).chain(reverse) {
-            if !self.pairs.insert((a, b)) {
-                let fact = format!("the ordered pair \"{}\" to \"{}\" stands twice in links", id(a), id(b));
-                return Err(fault(fact, "keep one of the two"));
-            }
+        let pairs = std::iter::once((from, to)).chain(reverse);
+        // Both directions are looked at before either is taken: what is refused leaves no trace.
+        if let Some((a, b)) = pairs.clone().find(|pair| self.pairs.contains(pair)) {
+            let fact = format!("the ordered pair \"{}\" to \"{}\" stands twice in links", id(a), id(b));
+            return Err(fault(fact, "keep one of the two"));
         }
+        self.pairs.extend(pairs);
         self.links.push(link);
         Ok(())
     }
@@ -169,13 +170,13 @@ impl PlatformBuilder {
     pub fn add_bridge(&mut self, bridge: Bridge) -> Result<(), Fault> {
         let Bridge { from, to, both_ways, class } = bridge;
         let reverse = (both_ways && from != to).then_some((to, from));
-        for pair in std::iter::once((from, to)).chain(reverse) {
-            if self.bridge_class.insert(pair, class).is_some() {
-                let name = |cluster: ClusterId| &self.clusters[cluster.index()].name;
-                let fact = format!("a second bridge from \"{}\" to \"{}\"", name(pair.0), name(pair.1));
-                return Err(fault(fact, "keep one of the two"));
-            }
+        let pairs = std::iter::once((from, to)).chain(reverse);
+        if let Some((a, b)) = pairs.clone().find(|pair| self.bridge_class.contains_key(pair)) {
+            let name = |cluster: ClusterId| &self.clusters[cluster.index()].name;
+            let fact = format!("a second bridge from \"{}\" to \"{}\"", name(a), name(b));
+            return Err(fault(fact, "keep one of the two"));
         }
+        self.bridge_class.extend(pairs.map(|pair| (pair, class)));
         self.bridges.push(bridge);
         Ok(())
     }
@@ -223,5 +224,41 @@ impl PlatformBuilder {
         };
         platform.digest = super::write::digest(&platform);
         Ok(platform)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_leaves_no_trace() {
+        let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
+        let clusters = ["A", "B"].map(|name| builder.cluster(name));
+        let nodes = clusters.map(|cluster| {
+            let id = format!("in {cluster}");
+            builder.add_node(Node { id, cluster: Some(cluster), ..Node::default() }).unwrap()
+        });
+        let class = builder.add_class(LinkClass::default());
+        let bridge = |from: usize, to: usize, both_ways| Bridge {
+            from: clusters[from],
+            to: clusters[to],
+            both_ways,
+            class,
+        };
+        builder.add_bridge(bridge(0, 1, false)).unwrap();
+        // The way back is free, the way there is taken.
+        builder.add_bridge(bridge(1, 0, true)).unwrap_err();
+        let platform = builder.clone().build().unwrap();
+        assert_eq!(platform.link(nodes[1], nodes[0]), None);
+        let link = |from: usize, to: usize, both_ways| ExplicitLink {
+            from: nodes[from],
+            to: nodes[to],
+            both_ways,
+            class,
+        };
+        builder.add_link(link(0, 1, false)).unwrap();
+        builder.add_link(link(1, 0, true)).unwrap_err();
+        builder.add_link(link(1, 0, false)).unwrap();
     }
 }
