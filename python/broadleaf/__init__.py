@@ -27,8 +27,8 @@ from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 __all__ = [
     "Card",
     "Comparison",
-    "Optimum",
     "InvalidPlan",
+    "Optimum",
     "Plan",
     "PlanError",
     "Platform",

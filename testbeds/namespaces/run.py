@@ -20,9 +20,10 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-import broadleaf as bl
 from launch import command_of, write_agent
 from network import Network, TestbedError, down, rates_of
+
+import broadleaf as bl
 
 HERE = Path(__file__).parent
 DEFAULT_PLATFORM = HERE / "two-clusters.json"

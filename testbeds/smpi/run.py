@@ -18,8 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import broadleaf as bl
 from simgrid_xml import write_simgrid
+
+import broadleaf as bl
 
 # A transfer takes latency + bytes / rate and nothing else: SMPI's defaults stretch latencies by 2 to 11.6,
 # charge for crossing traffic, and bill the program's own computing to simulated time.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from broadleaf.mpi import Mpi, find_mpi, launch_command
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"

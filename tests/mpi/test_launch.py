@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from broadleaf.mpi import Host, HostsFileError, MpiNotFoundError, find_mpi, launch_command, read_hosts
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 from broadleaf.measure import MeasureError, measure
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 
 if TYPE_CHECKING:
     from conftest import Bench

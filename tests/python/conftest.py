@@ -6,8 +6,9 @@ import copy
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 from broadleaf.cli import exit_code
 from documents import CHAIN, TWO_SITES
 from outcome import Command, Outcome

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 from documents import write
 from outcome import Command, refused
 

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import networkx as nx
 import numpy as np
 import pytest
+
+import broadleaf as bl
 from documents import write
 from outcome import Command, refused
 

@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 from broadleaf.plot.trees import ROW_DEPTH, folded, tree_places
 from documents import write
 from outcome import Command, refused

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 
 DRAWS = {
     "random": partial(bl.generate.random, 20, 0.1),

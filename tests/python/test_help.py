@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from broadleaf.cli import COMMANDS
 from documents import write
 from outcome import Command, refused

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+
 from broadleaf.papers import PAPERS
 from outcome import Command, refused
 

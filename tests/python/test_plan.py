@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
+import numpy as np
 import pytest
+
+import broadleaf as bl
 from documents import write
 from outcome import Command, refused
 
@@ -137,6 +142,26 @@ def test_command_refusals(
     write("net.json", two_sites)
     refused(command("plan", "net.json", *arguments), *fragments)
     assert [path.name for path in Path().iterdir()] == ["net.json"]
+
+
+def test_an_interrupt_ends_long_work_at_once(tmp_path: Path) -> None:
+    ring = np.array([[0 < (j - i) % 200 <= 40 for j in range(200)] for i in range(200)])
+    rates = np.random.default_rng(1).uniform(1e6, 1e9, (200, 200))
+    bl.Platform.from_matrices(np.full((200, 200), 1e-3), rates, links=ring).save(tmp_path / "net.json")
+    asked = ["plan", "net.json", "--root", "n0", "--size", "1GiB", "-o", "plan.json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "broadleaf", *asked], cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        time.sleep(3.0)
+        assert process.poll() is None, "the work is too short to be interrupted"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=5)
+    finally:
+        process.kill()
+    # The empty line is click's, for the terminal's ^C.
+    assert (process.returncode, errors) == (130, "\nbroadleaf: interrupted\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["net.json"]
 
 
 def test_other_threads_run_while_a_plan_is_made() -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 from documents import write
 from outcome import Command, refused
 

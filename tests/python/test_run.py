@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import numpy as np
 import pytest
+
+import broadleaf as bl
 from broadleaf.mpi import Mpi, find_mpis
 from documents import write
 from outcome import Command, refused

@@ -7,9 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import numpy as np
 import pytest
+
+import broadleaf as bl
 from documents import write
 from outcome import Command, refused
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import doctest
 
-import broadleaf.units
 import pytest
+
+import broadleaf.units
 from broadleaf.units import parse_size
 
 

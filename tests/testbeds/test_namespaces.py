@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
 import pytest
+
+import broadleaf as bl
 
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / "testbeds/namespaces/run.py"

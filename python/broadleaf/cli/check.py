@@ -7,7 +7,7 @@ import sys
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, working
+from broadleaf.cli.display import print_document, wait_for
 from broadleaf.cli.options import example, json_option
 
 FAULTS_FOUND = 1
@@ -22,8 +22,7 @@ def command(platform: str, plan: str, as_json: bool) -> int:
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     faults: list[str] = []
     try:
-        with working("checking the plan"):
-            bl.check(network, broadcast)
+        wait_for("checking the plan", lambda: bl.check(network, broadcast))
     except bl.InvalidPlan as error:
         faults = error.faults
     if as_json:

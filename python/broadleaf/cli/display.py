@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import nullcontext
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
+
+T = TypeVar("T")
 
 
 def print_document(document: Any) -> None:
@@ -32,12 +36,21 @@ def table_of(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
     return table
 
 
-@contextmanager
-def working(message: str) -> Iterator[None]:
-    """A spinner on standard error while something takes long; silent where nobody watches."""
+def wait_for(message: str, work: Callable[[], T]) -> T:
+    """Does long native work with a spinner on standard error; silent where nobody watches.
+
+    The work has a thread of its own, because Python hears of an interrupt only between native calls: this way
+    one ends the command at once, and the thread, which holds nothing that others need, with it.
+    """
+    outcome: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
     console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    with console.status(message):
-        yield
+    with console.status(message) if console.is_terminal else nullcontext():
+        return outcome.result()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, working
+from broadleaf.cli.display import print_document, print_table, table_of, wait_for
 from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
 from broadleaf.files import refuse_unwritable
 from broadleaf.units import rate, seconds, size
@@ -50,10 +50,9 @@ def command(
         form_of(Path(figure))
     refuse_unwritable(figure, output)
     network = bl.Platform.load(platform)
-    with working(f"planning {size(message_bytes)} on {network.name}"):
-        comparison = bl.compare(
-            network, root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s
-        )
+    asked = (root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s)
+    doing = f"planning {size(message_bytes)} on {network.name}"
+    comparison = wait_for(doing, lambda: bl.compare(network, *asked))
     if figure is not None:
         draw(comparison, figure)
     if output is not None:

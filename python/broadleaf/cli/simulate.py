@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, working
+from broadleaf.cli.display import print_document, print_table, table_of, wait_for
 from broadleaf.cli.options import example, json_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import rate, seconds, size
@@ -29,9 +29,8 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     """Runs a plan on a platform in simulated time: makespan, finish of each node, busiest resources."""
     refuse_unwritable(trace_file)
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
-    with working("simulating"):
-        trace = bl.simulate(network, broadcast)
-        steady = bl.throughput(network, broadcast)
+    trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
+    steady = bl.throughput(network, broadcast)
     if trace_file is not None:
         from broadleaf.perfetto import trace_events
 
