@@ -5,6 +5,24 @@
 //! trees' rates over each edge, (n − 1)·throughput in all, the least an optimum can have. Several optima
 //! may exist, and the tree depends on which one is found.
 //! Complexity: the optimum, then O(n·E) at worst. Guarantee: none; about 0.7 of the optimum in the paper.
+//!
+//! ```
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("triangle", PortModel::OnePort);
+//! let nodes: Vec<_> = ["a", "b", "c"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! for (from, to, bandwidth) in [(0, 1, 100.0), (0, 2, 50.0), (1, 2, 40.0)] {
+//!     let class = builder.add_class(LinkClass::affine(0.0, bandwidth));
+//!     builder.add_link(ExplicitLink { from: nodes[from], to: nodes[to], both_ways: false, class }).unwrap();
+//! }
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
+//! // T is 1, 2 and 2.5 s. Chains x and stars y: a is busy for x + 3y, c's port for 2.5x + 2y. Both are full
+//! // at x = 2/11, y = 3/11, so that a→b carries 5/11, a→c 3/11 and b→c 2/11 segments a second: a→c enters.
+//! let plan = find("lp-grow").unwrap().plan(&instance).unwrap();
+//! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
+//! ```
 
 use super::graph::{self, Graph};
 use super::growing;
