@@ -13,8 +13,9 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Up to here, where links override meshes or bridges, every pair is looked at by itself; beyond, an overridden
-/// pair counts with both its links, which can only lower the bound.
+/// Up to here, where links override meshes or bridges, and where links alone limit, every pair is looked at by
+/// itself; beyond, an overridden pair counts with both its links and all of a group's links count from when
+/// the first of its senders has a byte, which can only lower the bound.
 const PAIRWISE_NODES: usize = 128;
 
 /// Which resource of a crossing hop is held against it: the first of these that it occupies.
@@ -81,8 +82,8 @@ impl<'a> Crossings<'a> {
             into: vec![Vec::new(); platform.node_count()],
             known: RefCell::default(),
         };
-        let overridden = !platform.explicit_links().is_empty()
-            && !(platform.meshes().is_empty() && platform.bridges().is_empty());
+        let has_groups = !platform.meshes().is_empty() || !platform.bridges().is_empty();
+        let overridden = has_groups && !platform.explicit_links().is_empty();
         if overridden && platform.node_count() <= PAIRWISE_NODES {
             for from in platform.nodes() {
                 for (to, class) in platform.successors(from) {
@@ -180,7 +181,7 @@ impl<'a> Crossings<'a> {
     }
 
     /// When all bytes can have arrived at a host, cut off from all others, seconds.
-    pub fn into_node(&self, host: NodeId) -> f64 {
+    pub fn alone_s(&self, host: NodeId) -> f64 {
         let bound_s = |cover: Cover| {
             let mut lanes = Lanes::default();
             for &index in &self.into[host.index()] {
@@ -195,6 +196,12 @@ impl<'a> Crossings<'a> {
                     }
                     (Some(Role::Shared(shared)), Some(pipe)) => {
                         lanes.hold(Holder::Shared(shared), Held::of(pipe, group.ready_s));
+                    }
+                    (Some(Role::Link), Some(link)) if group.senders.len() <= PAIRWISE_NODES => {
+                        let others = group.senders.iter().filter(|&&from| from != host);
+                        for ready_s in others.map(|from| self.first_s[from.index()]) {
+                            lanes.add(Held::of(link, ready_s), 1);
+                        }
                     }
                     (Some(Role::Link), Some(link)) => {
                         lanes.add(Held::of(link, group.ready_s), group.senders.len());

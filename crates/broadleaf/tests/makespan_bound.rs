@@ -1,0 +1,191 @@
+//! The makespan bound against values worked out by hand and against every plan of tiny instances.
+
+use broadleaf::optimum::makespan_bound_s;
+use broadleaf::plan::{Plan, Tree, TreeBuilder};
+use broadleaf::platform::{NodeId, Platform, PortModel};
+use broadleaf::simulate::simulate;
+use serde_json::{json, Value};
+
+fn platform(model: &str, more: Value) -> Platform {
+    let mut document = json!({"format": "broadleaf-platform/1", "name": "small", "port_model": model});
+    for (field, value) in more.as_object().unwrap() {
+        document[field] = value.clone();
+    }
+    Platform::from_json(&document.to_string()).unwrap()
+}
+
+/// Hosts in a mesh of 100 bytes/s.
+fn mesh(model: &str, count: usize, latency_s: f64) -> Platform {
+    let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
+    let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+    let link = json!({"latency_s": latency_s, "bandwidth_bytes_per_s": 100.0});
+    platform(model, json!({"nodes": nodes, "meshes": [{"nodes": ids, "link": link}]}))
+}
+
+#[track_caller]
+fn assert_bound(platform: &Platform, message_bytes: u64, wanted_s: f64) {
+    let bound_s = makespan_bound_s(platform, NodeId(0), message_bytes);
+    assert!((bound_s - wanted_s).abs() <= 1e-8 * wanted_s.max(1e-3), "{bound_s} s, not {wanted_s} s");
+}
+
+#[test]
+fn alike_nodes_by_hand() {
+    assert_bound(&mesh("one-port", 1, 0.5), 400, 0.0);
+    // The message over one link, and its latency.
+    assert_bound(&mesh("one-port", 2, 0.5), 400, 4.5);
+    // A byte takes 0.01 s a hop: 2, 4, 8 holders after 1, 2, 3 hops.
+    assert_bound(&mesh("one-port", 8, 0.0), 1, 0.03);
+    assert_bound(&mesh("one-port", 9, 0.0), 1, 0.04);
+    // The root sends 4 s of bytes for the first time. The last byte is then with one receiver; 0.01 s later
+    // with the second, from the root, and the third, from the first.
+    assert_bound(&mesh("one-port", 4, 0.0), 400, 4.01);
+    // With latency, the first copy of the last byte is there at 4.5 s, the second at 4.51 s.
+    assert_bound(&mesh("one-port", 3, 0.5), 400, 4.51);
+    // Links alone: all four in parallel into each node (from the root at once, from the two others as soon as
+    // a byte can be there): x/2 s from the root, the rest from the others: t = (400 + 1 + 1) / 300.
+    assert_bound(&mesh("link-capacity", 4, 0.0), 400, 402.0 / 300.0);
+    // One port for both directions on two nodes: each is busy 4 s. On three, 2 receivers' 800 bytes hold two
+    // ports each: 16 s on 3 ports.
+    assert_bound(&mesh("one-port-unidirectional", 2, 0.0), 400, 4.0);
+    assert_bound(&mesh("one-port-unidirectional", 3, 0.0), 400, 16.0 / 3.0);
+}
+
+#[test]
+fn cuts_by_hand() {
+    // Two clusters over a pipe as fast as the links: 400 bytes at 50 bytes/s and 3 s of latency.
+    let nodes = json!([{"id": "a0", "cluster": "A"}, {"id": "a1", "cluster": "A"}, {"id": "b0", "cluster": "B"},
+        {"id": "b1", "cluster": "B"}]);
+    let near = json!({"bandwidth_bytes_per_s": 100.0});
+    let far = json!({"latency_s": 3.0, "bandwidth_bytes_per_s": 50.0, "uses": ["wan"]});
+    let two = platform(
+        "one-port",
+        json!({"nodes": nodes, "shared": [{"id": "wan", "bandwidth_bytes_per_s": 50.0}],
+            "meshes": [{"nodes": ["a0", "a1"], "link": near}, {"nodes": ["b0", "b1"], "link": near}],
+            "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true, "link": far}]}),
+    );
+    assert_bound(&two, 400, 11.0);
+    // A line: the last byte leaves the root after 8 s, and needs two more hops of 0.01 and 0.02 s.
+    let line = platform(
+        "one-port",
+        json!({"nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "links": [
+            {"from": "a", "to": "b", "bandwidth_bytes_per_s": 50.0, "latency_s": 1.0},
+            {"from": "b", "to": "c", "bandwidth_bytes_per_s": 100.0, "latency_s": 2.0}]}),
+    );
+    assert_bound(&line, 400, 8.0 + 1.0 + 0.01 + 2.0);
+    // A switch has no port: what it relays is limited by the hosts' own.
+    let star = platform(
+        "one-port",
+        json!({"nodes": [{"id": "a"}, {"id": "b"}, {"id": "sw", "kind": "switch"}], "links": [
+            {"from": "a", "to": "sw", "bandwidth_bytes_per_s": 100.0, "latency_s": 1.0},
+            {"from": "sw", "to": "b", "bandwidth_bytes_per_s": 25.0, "latency_s": 1.0}]}),
+    );
+    assert_bound(&star, 400, 0.01 + 1.0 + 1.0 + 16.0);
+    // Clusters as nodes: c's own broadcast comes on top, the root's after it has sent 400 bytes.
+    let clusters = |root_s: f64| {
+        platform(
+            "one-port",
+            json!({"nodes": [{"id": "a", "local_broadcast_s": root_s}, {"id": "c", "local_broadcast_s": 5.0}],
+                "links": [{"from": "a", "to": "c", "bandwidth_bytes_per_s": 100.0, "latency_s": 1.0}]}),
+        )
+    };
+    assert_bound(&clusters(0.0), 400, 10.0);
+    assert_bound(&clusters(7.0), 400, 11.0);
+}
+
+/// Every ordered tree over the hosts.
+fn ordered_trees(platform: &Platform) -> Vec<Tree> {
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let mut trees = vec![Vec::new()];
+    // Hosts join in every order, each below any that is there: every ordered tree comes up.
+    let mut found: Vec<Tree> = Vec::new();
+    for _ in 1..hosts.len() {
+        let mut larger = Vec::new();
+        for edges in &trees {
+            let edges: &Vec<(NodeId, NodeId)> = edges;
+            let there: Vec<NodeId> =
+                std::iter::once(hosts[0]).chain(edges.iter().map(|&(_, child)| child)).collect();
+            for &child in hosts.iter().filter(|host| !there.contains(host)) {
+                for &parent in &there {
+                    let mut more = edges.clone();
+                    more.push((parent, child));
+                    larger.push(more);
+                }
+            }
+        }
+        trees = larger;
+    }
+    for edges in trees {
+        let mut builder = TreeBuilder::new(platform.node_count());
+        edges.into_iter().for_each(|(parent, child)| {
+            builder.add(parent, child);
+        });
+        let tree = builder.build();
+        if !found.contains(&tree) {
+            found.push(tree);
+        }
+    }
+    found
+}
+
+/// The least makespan over all plans of one tree, or two trees with equal shares, and all segment sizes.
+fn least_makespan_s(platform: &Platform, message_bytes: u64) -> f64 {
+    let mut trees = ordered_trees(platform);
+    trees.retain(|tree| tree.edges().all(|(from, to)| platform.route(from, to, 1).is_some()));
+    let mut least_s = f64::INFINITY;
+    for segment_bytes in 1..=message_bytes {
+        for (first, tree) in trees.iter().enumerate() {
+            let alone = [vec![tree.clone()]];
+            let halves = trees[..first].iter().map(|other| {
+                let half = |tree: &Tree| {
+                    let mut half = tree.clone();
+                    half.share = 0.5;
+                    half
+                };
+                vec![half(tree), half(other)]
+            });
+            for set in alone.into_iter().chain(halves) {
+                let plan = Plan::bcast(platform, "brute", NodeId(0), message_bytes, segment_bytes, set);
+                least_s = least_s.min(simulate(platform, &plan, false).unwrap().makespan_s);
+            }
+        }
+    }
+    least_s
+}
+
+#[test]
+fn no_plan_of_a_tiny_instance_beats_it() {
+    let mut state = 11u64;
+    let mut draw = |limit: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % limit
+    };
+    let mut met = 0;
+    for round in 0..60 {
+        let model = PortModel::ALL[round % 4].name();
+        let count = 2 + draw(3) as usize;
+        let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
+        let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+        let mut links = Vec::new();
+        for from in 0..count {
+            for to in (0..count).filter(|&to| to != from) {
+                // Some links are missing, but not those from a node to the next.
+                if to == from + 1 || draw(4) > 0 {
+                    let uses = if draw(4) == 0 { vec!["pipe"] } else { vec![] };
+                    links.push(json!({"from": ids[from], "to": ids[to], "latency_s": draw(3) as f64,
+                        "startup_s": draw(2) as f64, "bandwidth_bytes_per_s": 1.0 / (1 + draw(3)) as f64,
+                        "uses": uses}));
+                }
+            }
+        }
+        let shared = json!([{"id": "pipe", "bandwidth_bytes_per_s": 0.5}]);
+        let platform = platform(model, json!({"nodes": nodes, "links": links, "shared": shared}));
+        for message_bytes in 1..=3 {
+            let bound_s = makespan_bound_s(&platform, NodeId(0), message_bytes);
+            let least_s = least_makespan_s(&platform, message_bytes);
+            assert!(bound_s <= least_s, "round {round}, {message_bytes} bytes: {bound_s} s, but {least_s} s");
+            met += usize::from(bound_s >= least_s * (1.0 - 1e-8));
+        }
+    }
+    // It is worth something: for a good part of these it is the optimum.
+    assert!(met >= 60, "the bound is met on {met} of 180");
+}

@@ -1,0 +1,93 @@
+//! The searched segment size against every segment size there is.
+
+use broadleaf::planners::{find, make, Effort, Instance, SegmentChoice};
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::simulate::simulate;
+use serde_json::{json, Value};
+use std::time::Duration;
+
+/// The best of a scan may be missed by this much.
+const MISSED: f64 = 1.01;
+
+fn mesh(model: &str, count: usize, link: Value) -> Platform {
+    let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
+    let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+    let document = json!({"format": "broadleaf-platform/1", "name": "mesh", "port_model": model, "nodes": nodes,
+        "meshes": [{"nodes": ids, "link": link}]});
+    Platform::from_json(&document.to_string()).unwrap()
+}
+
+/// The least makespan over every number of segments, simulated from end to end.
+fn scanned_s(platform: &Platform, planner: &str, message_bytes: u64, most: u64) -> f64 {
+    let instance = Instance::new(platform, NodeId(0), message_bytes).unwrap();
+    let makespan_s = |count: u64| {
+        let instance = instance.segmented(message_bytes.div_ceil(count));
+        let plan = find(planner).unwrap().plan(&instance).unwrap();
+        simulate(platform, &plan, false).unwrap().makespan_s
+    };
+    (1..=most).map(makespan_s).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn no_segment_size_is_much_faster_than_the_searched_one() {
+    let links = [
+        // The minimum is at some hundred segments, at few, and at one.
+        json!({"latency_s": 1e-4, "startup_s": 1e-6, "bandwidth_bytes_per_s": 1e7}),
+        json!({"latency_s": 1e-4, "startup_s": 1e-4, "bandwidth_bytes_per_s": 1e7}),
+        json!({"latency_s": 1e-2, "startup_s": 1e-2, "bandwidth_bytes_per_s": 1e7}),
+        // Measured: a step at 4 KiB where the protocol changes.
+        json!({"latency_s": 5e-5, "gap": [[1, 2e-5], [1024, 8e-5], [4096, 2e-4], [4097, 6e-4], [65536, 4e-3]]}),
+    ];
+    for link in &links {
+        for count in [2, 7] {
+            let platform = mesh("one-port", count, link.clone());
+            for planner in ["flat", "chain", "binary", "binomial"] {
+                for message_bytes in [1000, 50_001] {
+                    let instance = Instance::new(&platform, NodeId(0), message_bytes).unwrap();
+                    let found = make(&instance, planner, SegmentChoice::Auto, Effort::Thorough).unwrap();
+                    let found_s = found.plan.predicted.makespan_s.unwrap();
+                    let scanned_s = scanned_s(&platform, planner, message_bytes, 300);
+                    let place = format!("{planner}, {count} nodes, {message_bytes} bytes over {link}");
+                    assert!(found_s <= scanned_s * MISSED, "{place}: {found_s} s, scanned {scanned_s} s");
+                    // What is predicted is what the plan takes.
+                    let simulated_s = simulate(&platform, &found.plan, false).unwrap().makespan_s;
+                    assert_eq!(found_s, simulated_s, "{place}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_given_segment_size_is_kept() {
+    let platform = mesh("one-port", 5, json!({"bandwidth_bytes_per_s": 1e6}));
+    let instance = Instance::new(&platform, NodeId(0), 10_000).unwrap();
+    for effort in [Effort::Quick, Effort::Thorough] {
+        let chain = make(&instance, "chain", SegmentChoice::Bytes(777), effort).unwrap();
+        assert_eq!(chain.plan.segment_bytes, 777);
+        let whole = make(&instance, "chain", SegmentChoice::Bytes(1 << 40), effort).unwrap();
+        assert_eq!(whole.plan.segment_bytes, 10_000);
+        let best = make(&instance, "best", SegmentChoice::Bytes(777), effort).unwrap();
+        assert!(best.tried.iter().filter(|tried| tried.segment_bytes != 777).all(|tried| {
+            // Planners that divide the message their own way say so.
+            !find(tried.name).unwrap().is_segmentable() || tried.segment_bytes < 777
+        }));
+        // Van de Geijn has a block for each of the five.
+        let blocks = make(&instance, "van-de-geijn", SegmentChoice::Bytes(777), effort).unwrap();
+        assert_eq!(blocks.plan.segment_bytes, 2000);
+    }
+}
+
+#[test]
+fn a_time_limit_of_nothing_still_gives_a_plan() {
+    let platform = mesh("one-port", 5, json!({"bandwidth_bytes_per_s": 1e6}));
+    let instance = Instance::new(&platform, NodeId(0), 10_000).unwrap();
+    let hurried = Instance { time_limit: Some(Duration::ZERO), ..instance };
+    for effort in [Effort::Quick, Effort::Thorough] {
+        let outcome = make(&hurried, "best", SegmentChoice::Auto, effort).unwrap();
+        assert_eq!(outcome.plan.planner, "flat");
+        let late = outcome.passed_over.iter().filter(|passed| passed.reason.contains("time limit")).count();
+        assert!(late >= 5, "{:?}", outcome.passed_over);
+        make(&hurried, "chain", SegmentChoice::Auto, effort).unwrap();
+    }
+}
