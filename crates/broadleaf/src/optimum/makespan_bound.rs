@@ -77,7 +77,7 @@ impl<'a> Bound<'a> {
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
         for host in self.receivers() {
-            let alone_s = self.crossings.into_node(host);
+            let alone_s = self.crossings.alone_s(host);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
         self.cut_off_all_but_root(&mut whole_s);
@@ -197,8 +197,9 @@ impl<'a> Bound<'a> {
         Some(any_s.max(last_s))
     }
 
-    /// 4. Each of the m bytes of each receiver holds its in-port and, once for each receiver, some host's
-    /// out-port (a switch never multiplies); under unidirectional one-port these are the only ports of n hosts.
+    /// Argument 4: each of the m bytes of each receiver holds its in-port and, once for each receiver, some
+    /// host's out-port (a switch never multiplies); under unidirectional one-port these are the only ports of n
+    /// hosts.
     fn single_ports_s(&self) -> f64 {
         if self.platform.port_model() != PortModel::OnePortUnidirectional {
             return 0.0;

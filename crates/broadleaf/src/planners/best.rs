@@ -48,7 +48,7 @@ struct Entrant {
 
 /// What became of one planner.
 enum Attempt {
-    Entered(Entrant),
+    Entered(Box<Entrant>),
     PassedOver(String),
 }
 
@@ -127,7 +127,7 @@ impl Contest<'_> {
             planners.par_iter().map(|&at| self.attempt(at, Some(at) == first)).collect();
         for (&at, attempt) in planners.iter().zip(attempts?) {
             match attempt {
-                Attempt::Entered(entrant) => self.entrants.push(entrant),
+                Attempt::Entered(entrant) => self.entrants.push(*entrant),
                 Attempt::PassedOver(reason) => self.passed_over.push((at, reason)),
             }
         }
@@ -143,7 +143,7 @@ impl Contest<'_> {
             return Ok(Attempt::PassedOver("the time limit was reached before its turn".to_string()));
         }
         match self.first_look(planner) {
-            Ok((look, tuned)) => Ok(Attempt::Entered(Entrant { at, look, tuned })),
+            Ok((look, tuned)) => Ok(Attempt::Entered(Box::new(Entrant { at, look, tuned }))),
             // Some only find out while they plan, e.g. that a proof takes too long.
             Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),
             Err(error) => Err(error),

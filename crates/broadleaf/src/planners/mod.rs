@@ -125,10 +125,16 @@ impl Instance<'_> {
 
     /// The plan of an all-gather in which the slots of one period move every contribution once, to be
     /// repeated for each segment. `moves` are (contribution, from, to), by the hosts' places.
-    pub(crate) fn allgather_plan(&self, planner: &str, moves: &[(usize, usize, usize)], combine: bool) -> Plan {
+    pub(crate) fn allgather_plan(
+        &self,
+        planner: &str,
+        moves: &[(usize, usize, usize)],
+        combine: bool,
+    ) -> Plan {
         let hosts: Vec<NodeId> = self.platform.hosts().collect();
         let nodes = self.platform.node_count();
-        let mut trees: Vec<TreeBuilder> = hosts.iter().map(|&host| TreeBuilder::new(nodes).root(host)).collect();
+        let mut trees: Vec<TreeBuilder> =
+            hosts.iter().map(|&host| TreeBuilder::new(nodes).root(host)).collect();
         let mut slots = Vec::with_capacity(moves.len());
         for &(contribution, from, to) in moves {
             let (from, to) = (hosts[from], hosts[to]);
@@ -136,7 +142,8 @@ impl Instance<'_> {
             slots.push(Slot { segment: contribution as u32, from, to, lag: 0 });
         }
         let trees = trees.into_iter().map(TreeBuilder::build).collect();
-        let plan = Plan::bcast(self.platform, planner, self.root, self.message_bytes, self.segment_bytes, trees);
+        let plan =
+            Plan::bcast(self.platform, planner, self.root, self.message_bytes, self.segment_bytes, trees);
         let period = Some(Period { segments: hosts.len() as u32, slots });
         Plan { seed: self.seed, collective: Collective::Allgather, combine, period, ..plan }
     }
@@ -178,7 +185,11 @@ pub trait Planner: Sync {
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
     if !planner.collectives().contains(&instance.collective) {
         let known: Vec<&str> = planner.collectives().iter().map(|collective| collective.name()).collect();
-        return Err(Unsupported(format!("no plans for {}, only for {}", instance.collective, known.join(", "))));
+        return Err(Unsupported(format!(
+            "no plans for {}, only for {}",
+            instance.collective,
+            known.join(", ")
+        )));
     }
     planner.supports(instance)
 }

@@ -233,7 +233,9 @@ mod tests {
             builder.add_bridge(Bridge { from, to, both_ways, class }).unwrap();
         }
         for from in 0..12 {
-            for to in (0..12).filter(|&to| to != from && (from * 5 + to * 3 + seed as usize) % 4 == 0) {
+            for to in
+                (0..12).filter(|&to| to != from && (from * 5 + to * 3 + seed as usize).is_multiple_of(4))
+            {
                 let class = class(&mut builder, 60);
                 let link = ExplicitLink { from: nodes[from], to: nodes[to], both_ways: false, class };
                 builder.add_link(link).unwrap();

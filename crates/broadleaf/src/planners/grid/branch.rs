@@ -33,7 +33,6 @@ struct Sender {
 }
 
 struct Branching {
-    n: usize,
     after_last_send: bool,
     gap_s: [Row; MOST_CLUSTERS],
     edge_s: [Row; MOST_CLUSTERS],
@@ -93,7 +92,6 @@ impl Branching {
         let n = grid.len();
         let zero = [[0.0; MOST_CLUSTERS]; MOST_CLUSTERS];
         let mut branching = Box::new(Branching {
-            n,
             after_last_send: grid.local_start() == LocalStart::AfterLastSend,
             gap_s: zero,
             edge_s: zero,
@@ -144,7 +142,7 @@ impl Branching {
     fn descend(&mut self, senders: &[Sender], waiting: u64, latest_s: f64) {
         self.steps += 1;
         self.out_of_time |= self.steps >= self.most_steps;
-        if self.steps % STEPS_PER_LOOK == 0 {
+        if self.steps.is_multiple_of(STEPS_PER_LOOK) {
             self.out_of_time |= self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         }
         if waiting == 0 {
