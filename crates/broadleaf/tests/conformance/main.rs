@@ -26,7 +26,7 @@ fn segment_sizes(message_bytes: u64) -> Vec<u64> {
 #[test]
 fn every_planner_on_every_small_platform() {
     let platforms: Vec<Platform> = PortModel::ALL.into_iter().flat_map(small_platforms).collect();
-    let planned: usize = platforms.par_iter().map(|platform| on_platform(platform)).sum();
+    let planned: usize = platforms.par_iter().map(on_platform).sum();
     // The registry's planners all take most of these; far fewer would mean that the test tests nothing.
     assert!(planned > platforms.len() * 20, "only {planned} plans were judged");
 }
