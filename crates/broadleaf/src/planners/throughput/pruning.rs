@@ -21,6 +21,8 @@ pub struct Pruning<'a> {
     /// Which search last saw a node, and whether it hangs below the node searched for.
     seen: Vec<u32>,
     below: Vec<bool>,
+    /// Which search last came to a node backwards.
+    opened: Vec<u32>,
     search: u32,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Pruning<'a> {
             reached_by,
             seen: vec![0; graph.node_count()],
             below: vec![false; graph.node_count()],
+            opened: vec![0; graph.node_count()],
             search: 0,
         }
     }
@@ -77,8 +80,7 @@ impl<'a> Pruning<'a> {
         self.note(self.graph.root(), false);
         // (node, the edge on from it, where in `open` that edge leads).
         let mut open: Vec<(NodeId, u32, usize)> = vec![(target, u32::MAX, 0)];
-        let mut is_open = vec![false; self.graph.node_count()];
-        is_open[target.index()] = true;
+        self.opened[target.index()] = self.search;
         let mut at = 0;
         while at < open.len() {
             let node = open[at].0;
@@ -90,7 +92,7 @@ impl<'a> Pruning<'a> {
                 }
                 place += 1;
                 let from = self.graph.edges[into as usize].from;
-                if into as usize == edge || is_open[from.index()] {
+                if into as usize == edge || self.opened[from.index()] == self.search {
                     continue;
                 }
                 if !self.hangs_below(from) {
@@ -102,7 +104,7 @@ impl<'a> Pruning<'a> {
                     }
                     return true;
                 }
-                is_open[from.index()] = true;
+                self.opened[from.index()] = self.search;
                 open.push((from, into, at));
             }
             at += 1;
