@@ -49,6 +49,7 @@ def measure(
     largest_bytes: int | None = None,
     samples: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
+    shortfall: Callable[[str], None] | None = None,
 ) -> Platform:
     """The network between `n` ranks, started on the machines of the file `hosts` or all on this one.
 
@@ -56,6 +57,7 @@ def measure(
     still count as alike; `budget_s` the time to stay within (default: by the number of ranks), as far as the
     network lets; `largest_bytes` where gap tables end. `out` receives the platform and `samples` every raw
     sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
+    `shortfall` is told in a line what the time was too short for.
 
     Raises MeasureError, PlatformError, MpiNotFoundError, HostsFileError or OSError, each one line.
     """
@@ -81,6 +83,8 @@ def measure(
             progress(event["stage"], event["done"], event["total"])
         elif event["event"] == "round":
             raw.append(json.dumps(event))
+        elif event["event"] == "shortfall" and shortfall is not None:
+            shortfall(event["message"])
         elif event["event"] == "error":
             raise MeasureError(event["message"])
         elif event["event"] == "platform":

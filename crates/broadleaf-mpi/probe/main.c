@@ -23,7 +23,7 @@ int main(int argc, char **argv)
     PMPI_Get_processor_name(name, &length);
     bl_seat mine;
     memset(&mine, 0, sizeof mine);
-    memcpy(mine.host, name, strnlen(name, BL_HOST_BYTES - 1));
+    snprintf(mine.host, BL_HOST_BYTES, "%.*s", BL_HOST_BYTES - 1, name);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mine.cores = cores > 0 ? (uint32_t)cores : 1;
     bl_seat *seats = rank == 0 ? bl_memory((size_t)ranks * sizeof mine) : NULL;

@@ -8,8 +8,6 @@
 
 /* An idle rank looks for work that often, at first more often: what follows soon is not held up. */
 static const double shortest_nap_s = 2e-5, longest_nap_s = 5e-3, nap_share = 0.1;
-/* Naps take about this much longer than asked for; a shorter pause is spun. */
-static const double shortest_sleep_s = 2e-4;
 
 static void nap(double seconds)
 {
@@ -30,12 +28,10 @@ void bl_await(MPI_Request *request)
     }
 }
 
+/* At least that long: a nap takes some 60 us more than asked for. */
 void bl_pause(double seconds)
 {
-    double end = PMPI_Wtime() + seconds;
-    if (seconds > shortest_sleep_s) nap(seconds);
-    while (PMPI_Wtime() < end) {
-    }
+    nap(seconds);
 }
 
 void *bl_memory(size_t bytes)

@@ -1,8 +1,8 @@
 //! The border of the probe program with C, as `probe/survey.h` has it, and the lines that rank 0 writes.
 //!
 //! Standard output carries one JSON object a line, its kind in `event`: `progress` (stage, done, total), at
-//! most ten a second; `round` (the raw samples, only when asked for); at the end `platform` (document) or
-//! `error` (message).
+//! most ten a second; `round` (the raw samples, only when asked for); at the end `shortfall` (message: what the
+//! time was too short for), `platform` (document), or `error` (message).
 
 use broadleaf::json::{parse, Fault, Place};
 use broadleaf::measure::{Probe, Progress, RankHost, Round, Samples, Settings, Task, Trial};
@@ -241,8 +241,12 @@ pub unsafe extern "C" fn bl_survey_take(
 /// `survey` is open, and is not used again.
 #[no_mangle]
 pub unsafe extern "C" fn bl_survey_close(survey: *mut Survey) -> c_int {
-    guarded(1, || match Box::from_raw(survey).probe.platform() {
+    let probe = Box::from_raw(survey).probe;
+    guarded(1, || match probe.platform() {
         Ok(platform) => {
+            for message in probe.shortfalls() {
+                say(&json!({"event": "shortfall", "message": message}));
+            }
             say(&json!({"event": "platform", "document": platform.to_json()}));
             0
         }

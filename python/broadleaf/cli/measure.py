@@ -81,6 +81,7 @@ def command(
     Links that are alike stand once, as a mesh or a bridge. With --json the platform is the document on
     standard output too.
     """
+    shortfalls: list[str] = []
     with shown() as progress:
         platform = measure(
             ranks,
@@ -92,11 +93,14 @@ def command(
             largest_bytes=largest,
             samples=samples,
             progress=progress,
+            shortfall=shortfalls.append,
         )
     if as_json:
         print_document(platform.to_dict())
     else:
         print_summary(platform, output)
+        for line in shortfalls:
+            click.echo(f"Too little time: {line}")
 
 
 @contextmanager

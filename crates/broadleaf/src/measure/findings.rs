@@ -44,6 +44,8 @@ pub struct Findings {
     pub large_gaps: BTreeMap<Pair, Vec<f64>>,
     pub tables: BTreeMap<Pair, PairTable>,
     pub pipes: Vec<Pipe>,
+    /// Places in which there was no time to look for a pipe.
+    pub untried_pipes: usize,
 }
 
 impl Findings {
@@ -60,6 +62,7 @@ impl Findings {
             large_gaps: BTreeMap::new(),
             tables: BTreeMap::new(),
             pipes: Vec::new(),
+            untried_pipes: 0,
         }
     }
 
@@ -74,13 +77,32 @@ impl Findings {
             .unwrap_or(0.0)
     }
 
+    /// What time was too short for, in one line each.
+    pub fn shortfalls(&self) -> Vec<String> {
+        let unlike = (0..self.clusters.len()).flat_map(|cluster| self.sorted_pairs(cluster).unlike);
+        let scaled = unlike.filter(|(pair, _)| !self.tables.contains_key(pair)).count();
+        let mut lines = Vec::new();
+        if scaled > 0 {
+            lines.push(format!(
+                "{scaled} pairs that are not like the others have tables scaled from other pairs'; give more time"
+            ));
+        }
+        if self.untried_pipes > 0 {
+            lines.push(format!(
+                "{} places were not searched for shared pipes; give more time",
+                self.untried_pipes
+            ));
+        }
+        lines
+    }
+
     /// The pair that stands for the link between two clusters: its first node on either side.
     pub fn representative(&self, from_cluster: usize, to_cluster: usize) -> Pair {
         (self.clusters[from_cluster][0], self.clusters[to_cluster][0])
     }
 
     /// The pairs of a cluster that are alike, and those that are not, with each one's large gap over the
-    /// usual one. Alike are gaps within the tolerance of the most common one, and latencies; a pair that was
+    /// usual one. Alike are gaps within the tolerance of the most common one; a pair that was
     /// tried several times is unlike the others only if it was each time, and in the same direction.
     pub fn sorted_pairs(&self, cluster: usize) -> SortedPairs {
         let members = &self.clusters[cluster];
@@ -97,8 +119,9 @@ impl Findings {
             let passes = self.large_gaps.get(&pair).map_or(std::slice::from_ref(&gap_s), Vec::as_slice);
             let is_slower = passes.iter().all(|&pass_s| pass_s > usual_gap_s * limit);
             let is_faster = passes.iter().all(|&pass_s| pass_s * limit < usual_gap_s);
-            let trip_s = self.round_trip_s(pair);
-            let is_elsewhere = trip_s > usual_trip_s * limit || trip_s * limit < usual_trip_s;
+            // Latencies in a cluster are about equal; one that is not counts where a large message feels it.
+            let detour_s = (self.round_trip_s(pair) - usual_trip_s).abs() / 2.0;
+            let is_elsewhere = detour_s > self.settings.tolerance * usual_gap_s;
             if !is_slower && !is_faster && !is_elsewhere {
                 sorted.alike.push(pair);
             } else {

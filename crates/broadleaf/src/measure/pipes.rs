@@ -2,14 +2,16 @@
 //!
 //! From one cluster to another, and among the nodes of a machine (whose links are its memory and its
 //! processors) or of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint
-//! pairs at once. Where they are slower than so many times one pair, each of the others is timed alone as
-//! well, and if they are slower than the sum of that, they share a pipe: the rate of them all is its total.
+//! pairs at once. Where they are slower than so many times one pair, they share a pipe, and the rate of them
+//! all is its total. Unless four are no faster than two, each is timed alone as well before that is believed:
+//! the others might be slower pairs.
 //!
 //! The two directions between two clusters are two pipes, unless both are found and together carry less
 //! than the two apart: then they are one.
 
 use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::{Findings, Pipe, PipePlace};
+use super::growth::settled;
 use super::hosts::Pair;
 use super::probe::{Clock, Stage};
 use super::statistic::median;
@@ -27,16 +29,19 @@ const FALL_OF_DIRECTIONS: f64 = 0.25;
 const MESSAGE_S: f64 = 0.005;
 const LEAST_BYTES: u64 = 32 << 10;
 const MOST_BYTES: u64 = 1 << 20;
-/// A burst lasts that many round trips, so that waiting for its answer does not count, within these limits.
-const ROUND_TRIPS: f64 = 32.0;
+/// A burst lasts that many round trips, so that waiting for its answer hardly counts, within these limits.
+const ROUND_TRIPS: f64 = 12.0;
 const LEAST_WINDOW: u32 = 8;
 const MOST_WINDOW_BYTES: u64 = 32 << 20;
 /// A test lasts about this long, in so many bursts.
 const TEST_S: f64 = 0.1;
-const FEWEST_BURSTS: u32 = 6;
+const FEWEST_BURSTS: u32 = 3;
+/// The others may not have begun at the first burst, and may be through at the last, if bursts are so short.
+const SHORT_BURST_S: f64 = 0.2;
+const FEWEST_SHORT_BURSTS: u32 = 6;
 const MOST_BURSTS: u32 = 30;
 /// Past this share of the time budget, pipes are no longer looked for.
-const SHARE: f64 = 1.25;
+const SHARE: f64 = 1.5;
 
 /// What a test adds to the search for a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,21 +90,25 @@ impl Search {
         Some(Search { place, pairs, tests, trial, alone: vec![carried], together: Vec::new() })
     }
 
-    fn fell(&self, count: usize, total: f64, loss: f64) -> bool {
-        let expected = if self.alone.len() >= count {
-            self.alone[..count].iter().sum()
-        } else {
-            self.alone[0] * count as f64
-        };
-        total < (1.0 - loss) * expected
+    /// What the first pairs carry one at a time, in all, bytes/s; those not timed alone count as the first.
+    fn apart(&self, count: usize) -> f64 {
+        (0..count).map(|pair| self.alone.get(pair).unwrap_or(&self.alone[0])).sum()
+    }
+
+    fn fell(&self, count: usize, total: f64) -> bool {
+        total < (1.0 - FALL) * self.apart(count)
     }
 
     /// The pipe's total once the tests are done, bytes/s; `None` while more tests are needed (they are
     /// queued) or if there is no pipe.
     fn conclude(&mut self) -> Option<f64> {
-        let &(count, total) =
-            self.together.iter().rev().find(|&&(count, total)| self.fell(count, total, FALL))?;
-        if self.alone.len() < count {
+        let &(count, total) = self.together.iter().rev().find(|&&(count, total)| self.fell(count, total))?;
+        // As much with four pairs as with two: that is the pipe. If it still grows, it may be slow pairs.
+        let levelled = self.together.len() > 1 && {
+            let (two, four) = (self.together[0].1, self.together[1].1);
+            self.fell(2, two) && four < (1.0 + FALL) * two
+        };
+        if !levelled && self.alone.len() < count {
             let others = &self.pairs[self.alone.len()..count];
             self.tests.extend(others.iter().map(|&pair| (Purpose::OtherAlone, vec![pair])));
             return None;
@@ -127,8 +136,9 @@ fn trial(known: &Findings, pair: Pair) -> Trial {
     let one_s = gap_s(bytes).max(1e-6);
     let window = (ROUND_TRIPS * known.round_trip_s(pair) / one_s).min(f64::from(u32::MAX)) as u32;
     let window = window.clamp(LEAST_WINDOW, (MOST_WINDOW_BYTES / bytes) as u32);
-    let repeats = (TEST_S / (one_s * f64::from(window))) as u32;
-    Trial::Burst { bytes, window, repeats: repeats.clamp(FEWEST_BURSTS, MOST_BURSTS) }
+    let burst_s = one_s * f64::from(window);
+    let fewest = if burst_s < SHORT_BURST_S { FEWEST_SHORT_BURSTS } else { FEWEST_BURSTS };
+    Trial::Burst { bytes, window, repeats: ((TEST_S / burst_s) as u32).clamp(fewest, MOST_BURSTS) }
 }
 
 pub struct Pipes {
@@ -181,7 +191,7 @@ impl Pipes {
             let back = self.found.iter().find(|(back, _)| back.place == PipePlace::OneWay(b, a));
             let Some((back, back_total)) = back.filter(|_| a < b) else { continue };
             let half = there.pairs.len() / 2;
-            let carried = |search: &Search, total: f64| total.min(search.alone[..half].iter().sum());
+            let carried = |search: &Search, total: f64| total.min(search.apart(half));
             let sum = carried(there, *total) + carried(back, *back_total);
             // `across` pairs the same nodes in both directions.
             let back: Vec<Pair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
@@ -233,6 +243,7 @@ impl Stage for Pipes {
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         loop {
             if clock.left(SHARE) <= 0.0 {
+                known.untried_pipes += self.searches.len();
                 self.searches.clear();
                 self.directions_tried = true;
             }
@@ -265,15 +276,17 @@ impl Stage for Pipes {
         }
     }
 
-    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, _known: &mut Findings, _took_s: f64) {
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
         let Some(search) = self.searches.front_mut() else { return };
         let rate = |(task, trials): (&Task, Vec<Samples>)| -> f64 {
-            let mut burst_s = trials.into_iter().next().map(|samples| samples.seconds).unwrap_or_default();
-            // The others may not have begun at the first burst, and may be through at the last.
-            if burst_s.len() > 3 {
-                burst_s = burst_s[1..burst_s.len() - 1].to_vec();
+            let mut burst_s: Vec<f64> =
+                trials.into_iter().next().map(|samples| samples.seconds).unwrap_or_default();
+            if burst_s.len() >= FEWEST_SHORT_BURSTS as usize {
+                burst_s.pop();
             }
-            task.trials[0].bytes_per_repeat() as f64 / median(&burst_s)
+            // While a pair waits for its answer, the others may or may not use the pipe: half of that counts.
+            let busy_s = median(&settled(burst_s)) - known.round_trip_s((task.from, task.to)) / 2.0;
+            task.trials[0].bytes_per_repeat() as f64 / busy_s
         };
         let total: f64 = round.iter().zip(samples).map(rate).sum();
         match self.purpose {

@@ -176,6 +176,11 @@ impl Probe {
         Progress { stage: self.stage.name(), done, total }
     }
 
+    /// What the time was too short for, one line each.
+    pub fn shortfalls(&self) -> Vec<String> {
+        self.known.shortfalls()
+    }
+
     /// The measured network.
     pub fn platform(&self) -> Result<Platform, MeasureError> {
         if !self.finished {

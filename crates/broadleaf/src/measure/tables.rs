@@ -12,8 +12,10 @@ use super::probe::{Clock, Stage};
 use super::screening::{groups, passes};
 use std::collections::{HashSet, VecDeque};
 
-/// Share of the time budget after which no pair is begun that could be left out.
+/// Share of the time budget after which no pair is begun that could be left out: of one cluster, and of
+/// several, between which there are pipes to look for.
 const SHARE: f64 = 0.8;
+const SHARE_OF_CLUSTERS: f64 = 0.5;
 /// A table gets at least this time, seconds: a few whole tables say more than many that end early.
 const LEAST_SLICE_S: f64 = 0.2;
 
@@ -92,7 +94,8 @@ impl Stage for Tables {
                     known.tables.insert(growth.pair(), table);
                 }
             }
-            let left_s = clock.left(SHARE);
+            let share = if known.clusters.len() > 1 { SHARE_OF_CLUSTERS } else { SHARE };
+            let left_s = clock.left(share);
             if left_s <= 0.0 {
                 self.groups.retain(|group| group.needed);
             }

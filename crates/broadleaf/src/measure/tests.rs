@@ -303,6 +303,7 @@ fn when_time_is_short_the_needed_tables_are_still_there() {
         network.rounds
     };
     assert!(network.rounds <= unhurried);
+    assert_eq!(probe.shortfalls(), ["2 places were not searched for shared pipes; give more time"]);
 }
 
 #[test]
