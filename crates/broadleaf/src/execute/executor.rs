@@ -173,15 +173,6 @@ impl NodeExecutor {
         self.to_send == 0 && self.to_receive == 0 && self.answers.is_empty() && self.port.is_idle()
     }
 
-    /// Whether every byte this node needs has arrived.
-    pub fn has_received_all(&self) -> bool {
-        self.to_receive == 0
-    }
-
-    pub fn has_sent_all(&self) -> bool {
-        self.to_send == 0
-    }
-
     /// A message to `to` no longer occupies its window and the port.
     pub fn handle_sent(&mut self, to: NodeId) {
         let peer = find_peer(&self.peers, to) as usize;
