@@ -1,36 +1,41 @@
-//! Evens the loads of equal-share trees: vertices change their parent in single trees while that lowers
-//! the squared excess over the load that the bound allows.
+//! Evens the loads of equal-share trees: vertices change their parent in single trees to lower the squared
+//! excess over the load that the bound allows.
 
 use super::slots::Slots;
 use super::table::Table;
 
+/// A move: the vertex that `edge` enters in `slot` is entered by `other` instead.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Move {
+    change: f64,
+    edge: u32,
+    other: u32,
+    slot: usize,
+}
+
+struct Balance<'a> {
+    table: &'a Table,
+    into: &'a [Vec<u32>],
+    allowed: f64,
+    load: Vec<f64>,
+    /// The edges that use each resource.
+    users: Vec<Vec<u32>>,
+}
+
 /// Moves vertices until no resource is busy for more than `allowed`, or none of the overloaded ones can be
 /// relieved. Returns the busiest resource's time over all slots.
 pub(crate) fn balance(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowed: f64) -> f64 {
-    let mut load = vec![0.0; table.resources.len()];
-    for slot in 0..slots.count {
-        for vertex in 1..table.graph.vertices {
-            for &(resource, time) in table.uses(slots.entering(slot, vertex) as usize) {
-                load[resource as usize] += time;
-            }
-        }
-    }
-    let mut users: Vec<Vec<u32>> = vec![Vec::new(); table.resources.len()];
-    for edge in 0..table.direct {
-        for &(resource, _) in table.uses(edge) {
-            users[resource as usize].push(edge as u32);
-        }
-    }
+    let mut state = Balance::new(table, slots, into, allowed);
     // Passes from the most overloaded resource down; a pass without a move is the last.
     const PASSES: usize = 200;
     for _ in 0..PASSES {
-        let mut over: Vec<usize> = (0..load.len()).filter(|&resource| load[resource] > allowed).collect();
-        over.sort_by(|&a, &b| load[b].total_cmp(&load[a]).then(a.cmp(&b)));
+        let mut over: Vec<usize> = (0..state.load.len()).filter(|&r| state.load[r] > allowed).collect();
+        over.sort_by(|&a, &b| state.load[b].total_cmp(&state.load[a]).then(a.cmp(&b)));
         let mut moved = false;
         for resource in over {
-            while load[resource] > allowed
-                && relieve(table, slots, into, allowed, &mut load, &users[resource])
-            {
+            while state.load[resource] > allowed {
+                let Some(step) = state.best(slots, resource, -LEAST_GAIN, |_, _| true) else { break };
+                state.apply(slots, step);
                 moved = true;
             }
         }
@@ -38,55 +43,137 @@ pub(crate) fn balance(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allow
             break;
         }
     }
-    load.into_iter().fold(0.0, f64::max)
+    state.busiest().1
 }
 
-/// Makes the best single move of a vertex entered by one of `edges`.
-fn relieve(
-    table: &Table,
-    slots: &mut Slots,
-    into: &[Vec<u32>],
-    allowed: f64,
-    load: &mut [f64],
-    edges: &[u32],
-) -> bool {
-    let excess = |load: f64| (load - allowed).max(0.0).powi(2);
-    let mut best: Option<(f64, u32, u32, usize)> = None;
-    for &edge in edges {
-        if slots.users(edge as usize).next().is_none() {
-            continue;
+/// A gain below this is rounding.
+const LEAST_GAIN: f64 = 1e-12;
+/// A vertex that moved in a slot stays there for this many moves, and up to as many again by its number.
+const REST: usize = 8;
+
+/// [`balance`], then a tabu search: the busiest resource is always relieved by the best move, even one that
+/// overloads another, but a vertex that just moved in a slot rests. Ends after `moves`, or when nothing is
+/// overloaded; the best trees met are kept.
+pub(crate) fn search(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowed: f64, moves: usize) -> f64 {
+    let mut best = balance(table, slots, into, allowed);
+    let mut state = Balance::new(table, slots, into, allowed);
+    let vertices = table.graph.vertices;
+    let mut rests_until = vec![0usize; slots.count * vertices];
+    // Moves since the best trees, to go back by.
+    let mut since: Vec<Move> = Vec::new();
+    for now in 1..=moves {
+        let (resource, busiest) = state.busiest();
+        if busiest < best * (1.0 - LEAST_GAIN) {
+            best = busiest;
+            since.clear();
         }
-        for &other in into[table.graph.to[edge as usize] as usize].iter().filter(|&&other| other != edge) {
-            let mut change = 0.0;
-            let mut gain = |resource: u32, by: f64| {
-                let before = load[resource as usize];
-                change += excess(before + by) - excess(before);
-            };
-            let (old, new) = (table.uses(edge as usize), table.uses(other as usize));
-            for &(resource, time) in old {
-                let back = new.iter().find(|&&(same, _)| same == resource).map_or(0.0, |&(_, time)| time);
-                gain(resource, back - time);
-            }
-            for &(resource, time) in new.iter().filter(|(r, _)| old.iter().all(|(same, _)| same != r)) {
-                gain(resource, time);
-            }
-            if change < best.map_or(-1e-12, |best| best.0) {
-                let (from, to) =
-                    (table.graph.from[other as usize] as usize, table.graph.to[edge as usize] as usize);
-                let free = slots.users(edge as usize).find(|&slot| !slots.is_above(table, slot, to, from));
-                if let Some(slot) = free {
-                    best = Some((change, edge, other, slot));
+        if best <= allowed * (1.0 + LEAST_GAIN) {
+            break;
+        }
+        let may = |slot: usize, edge: u32| {
+            rests_until[slot * vertices + table.graph.to[edge as usize] as usize] <= now
+        };
+        let step = state.best(slots, resource, f64::INFINITY, may).or_else(|| {
+            // No way out for the busiest: perhaps relieving another one opens one.
+            let mut over: Vec<usize> = (0..state.load.len()).filter(|&r| state.load[r] > allowed).collect();
+            over.sort_by(|&a, &b| state.load[b].total_cmp(&state.load[a]).then(a.cmp(&b)));
+            over.into_iter().find_map(|resource| state.best(slots, resource, f64::INFINITY, may))
+        });
+        let Some(step) = step else { break };
+        state.apply(slots, step);
+        let vertex = table.graph.to[step.edge as usize] as usize;
+        rests_until[step.slot * vertices + vertex] = now + REST + (now * 7 + vertex) % REST;
+        since.push(step);
+    }
+    for step in since.into_iter().rev() {
+        slots.enter(step.slot, table.graph.to[step.edge as usize] as usize, step.edge);
+    }
+    best
+}
+
+impl<'a> Balance<'a> {
+    fn new(table: &'a Table, slots: &Slots, into: &'a [Vec<u32>], allowed: f64) -> Balance<'a> {
+        let mut load = vec![0.0; table.resources.len()];
+        for slot in 0..slots.count {
+            for vertex in 1..table.graph.vertices {
+                for &(resource, time) in table.uses(slots.entering(slot, vertex) as usize) {
+                    load[resource as usize] += time;
                 }
             }
         }
+        let mut users: Vec<Vec<u32>> = vec![Vec::new(); table.resources.len()];
+        for edge in 0..table.direct {
+            for &(resource, _) in table.uses(edge) {
+                users[resource as usize].push(edge as u32);
+            }
+        }
+        Balance { table, into, allowed, load, users }
     }
-    let Some((_, edge, other, slot)) = best else { return false };
-    slots.enter(slot, table.graph.to[edge as usize] as usize, other);
-    for &(resource, time) in table.uses(edge as usize) {
-        load[resource as usize] -= time;
+
+    fn busiest(&self) -> (usize, f64) {
+        let mut busiest = (0, 0.0);
+        for (resource, &load) in self.load.iter().enumerate() {
+            if load > busiest.1 {
+                busiest = (resource, load);
+            }
+        }
+        busiest
     }
-    for &(resource, time) in table.uses(other as usize) {
-        load[resource as usize] += time;
+
+    /// The best allowed move away from the edges that use `resource`, if it changes the squared excess by
+    /// less than `limit`.
+    fn best(
+        &self,
+        slots: &Slots,
+        resource: usize,
+        limit: f64,
+        may: impl Fn(usize, u32) -> bool,
+    ) -> Option<Move> {
+        let mut best: Option<Move> = None;
+        for &edge in &self.users[resource] {
+            let to = self.table.graph.to[edge as usize] as usize;
+            if slots.users(edge as usize).next().is_none() {
+                continue;
+            }
+            for &other in self.into[to].iter().filter(|&&other| other != edge) {
+                let change = self.change(edge, other);
+                if change >= best.map_or(limit, |best| best.change) {
+                    continue;
+                }
+                let from = self.table.graph.from[other as usize] as usize;
+                let fits = |&slot: &usize| may(slot, edge) && !slots.is_above(self.table, slot, to, from);
+                if let Some(slot) = slots.users(edge as usize).find(fits) {
+                    best = Some(Move { change, edge, other, slot });
+                }
+            }
+        }
+        best
     }
-    true
+
+    /// How the squared excess changes with one use of `other` for one of `edge`.
+    fn change(&self, edge: u32, other: u32) -> f64 {
+        let excess = |load: f64| (load - self.allowed).max(0.0).powi(2);
+        let (old, new) = (self.table.uses(edge as usize), self.table.uses(other as usize));
+        let mut change = 0.0;
+        for &(resource, time) in old {
+            let back = new.iter().find(|&&(same, _)| same == resource).map_or(0.0, |&(_, time)| time);
+            let before = self.load[resource as usize];
+            change += excess(before + back - time) - excess(before);
+        }
+        for &(resource, time) in new.iter().filter(|(r, _)| old.iter().all(|(same, _)| same != r)) {
+            let before = self.load[resource as usize];
+            change += excess(before + time) - excess(before);
+        }
+        change
+    }
+
+    fn apply(&mut self, slots: &mut Slots, step: Move) {
+        slots.enter(step.slot, self.table.graph.to[step.edge as usize] as usize, step.other);
+        for &(resource, time) in self.table.uses(step.edge as usize) {
+            self.load[resource as usize] -= time;
+        }
+        for &(resource, time) in self.table.uses(step.other as usize) {
+            self.load[resource as usize] += time;
+        }
+    }
 }

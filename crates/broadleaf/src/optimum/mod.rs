@@ -32,6 +32,7 @@ pub mod certificate;
 mod columns;
 mod cover;
 mod error;
+mod few;
 mod makespan_bound;
 mod relay;
 mod simplex;
@@ -39,6 +40,7 @@ mod slots;
 mod table;
 
 pub use error::OptimumError;
+pub use few::equal_trees;
 pub use makespan_bound::makespan_bound_s;
 
 use crate::model::Resource;
@@ -138,7 +140,22 @@ impl Optimum {
 }
 
 impl WeightedTree {
-    fn plan_tree(&self) -> Tree {
+    /// The links the tree uses, those through switches included, by receiver.
+    pub fn hops(&self) -> Vec<(NodeId, NodeId)> {
+        let mut hops = Vec::new();
+        for (to, parent) in self.parent.iter().enumerate() {
+            let (Some(parent), to) = (*parent, NodeId(to as u32)) else { continue };
+            let mut from = parent;
+            for &next in self.via.get(&to).into_iter().flatten().chain([&to]) {
+                hops.push((from, next));
+                from = next;
+            }
+        }
+        hops
+    }
+
+    /// The tree for a plan, children by id.
+    pub fn plan_tree(&self) -> Tree {
         let mut builder = TreeBuilder::new(self.parent.len()).share(self.share);
         for (child, parent) in self.parent.iter().enumerate() {
             if let Some(parent) = parent {
@@ -244,26 +261,13 @@ fn report(
     let mut load: HashMap<(NodeId, NodeId), f64> = HashMap::new();
     let mut trees = Vec::with_capacity(packing.trees.len());
     for (rate, entering) in &packing.trees {
-        let share = rate / total;
-        let mut parent = vec![None; platform.node_count()];
-        let mut via = BTreeMap::new();
-        for (vertex, &edge) in entering.iter().enumerate().skip(1) {
-            let from = table.hosts[table.graph.from[edge as usize] as usize];
-            let to = table.hosts[vertex];
-            parent[to.index()] = Some(from);
-            let relays = table.relays_of(edge as usize);
-            if !relays.is_empty() {
-                via.insert(to, relays.to_vec());
-            }
-            let path: Vec<NodeId> =
-                std::iter::once(from).chain(relays.iter().copied()).chain(std::iter::once(to)).collect();
-            if rate_per_s.is_finite() {
-                for hop in path.windows(2) {
-                    *load.entry((hop[0], hop[1])).or_default() += share * rate_per_s;
-                }
+        let tree = weighted(platform, table, rate / total, entering);
+        if rate_per_s.is_finite() {
+            for hop in tree.hops() {
+                *load.entry(hop).or_default() += tree.share * rate_per_s;
             }
         }
-        trees.push(WeightedTree { share, parent, via });
+        trees.push(tree);
     }
     trees.sort_by(|a, b| b.share.total_cmp(&a.share));
     let mut link_load: Vec<_> = load.into_iter().map(|((from, to), n)| (from, to, n)).collect();
@@ -280,6 +284,20 @@ fn report(
         rounds: pricing.rounds,
         bound_only: bound_only(platform),
     }
+}
+
+/// The tree in terms of the platform's nodes.
+fn weighted(platform: &Platform, table: &Table, share: f64, entering: &[u32]) -> WeightedTree {
+    let mut tree = WeightedTree { share, parent: vec![None; platform.node_count()], via: BTreeMap::new() };
+    for (vertex, &edge) in entering.iter().enumerate().skip(1) {
+        let to = table.hosts[vertex];
+        tree.parent[to.index()] = Some(table.hosts[table.graph.from[edge as usize] as usize]);
+        let relays = table.relays_of(edge as usize);
+        if !relays.is_empty() {
+            tree.via.insert(to, relays.to_vec());
+        }
+    }
+    tree
 }
 
 fn bound_only(platform: &Platform) -> Option<BoundOnly> {

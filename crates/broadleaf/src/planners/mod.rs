@@ -13,11 +13,13 @@ mod groups;
 mod magpie;
 mod make;
 mod mpich_g2;
+mod optimal;
 mod recursive_doubling;
 mod ring;
 mod round_robin;
 mod segment_search;
 pub mod throughput;
+mod timetable;
 mod two_tree;
 mod van_de_geijn;
 
@@ -215,6 +217,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &throughput::GrowMultiport,
     &throughput::PruneRefinedMultiport,
     &throughput::SingleTree,
+    &optimal::Optimal,
     &grid::FEF,
     &grid::FEF_GAP,
     &grid::FNF,

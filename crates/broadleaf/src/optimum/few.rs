@@ -1,0 +1,101 @@
+//! A few trees of equal share, warm-started from the optimum's.
+//!
+//! The optimum shares the message among many trees in odd parts. A plan wants few, because each tree adds
+//! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
+//! W trees are drawn along the optimum's link loads, and evened out.
+
+use super::balance::search;
+use super::columns::Bound;
+use super::slots::Draw;
+use super::table::Table;
+use super::{weighted, Optimum, OptimumError, WeightedTree};
+use crate::model::{occupation, Resource};
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::HashMap;
+
+/// Draws tried for each number of trees; the best is kept.
+const DRAWS: u64 = 8;
+/// Moves of the search in each draw, for each vertex of each tree, and at most.
+const MOVES: usize = 40;
+const MOST_MOVES: usize = 6_000;
+/// No further draw is made when the busiest resource is this near to what the bound allows.
+const ENOUGH: f64 = 1.001;
+
+/// `count` trees of share 1 / `count` each, and the throughput they reach together, bytes/s.
+///
+/// Equal trees are not merged: the list is the order in which a period uses them. Through switches the
+/// optimum's own trees are used, as often as their shares say.
+///
+/// # Errors
+/// Those of [`super::solve`] for the optimum's root and segment size on this platform.
+pub fn equal_trees(
+    platform: &Platform,
+    optimum: &Optimum,
+    count: usize,
+) -> Result<(Vec<WeightedTree>, f64), OptimumError> {
+    let table = Table::new(platform, optimum.root, optimum.segment_bytes)?;
+    let share = 1.0 / count as f64;
+    let bytes_per_s = |rate: f64| rate / table.unit_s * optimum.segment_bytes as f64;
+    if !table.hops.is_empty() || optimum.trees.len() == 1 {
+        return Ok(dealt(platform, optimum, count));
+    }
+    let edge_of: HashMap<(u32, u32), usize> =
+        (0..table.direct).map(|edge| ((table.graph.from[edge], table.graph.to[edge]), edge)).collect();
+    let vertex: HashMap<_, u32> = table.hosts.iter().zip(0u32..).map(|(&host, at)| (host, at)).collect();
+    let mut fraction = vec![0.0; table.direct];
+    for tree in &optimum.trees {
+        for (to, from) in tree.parent.iter().enumerate() {
+            let Some(from) = from else { continue };
+            let to = NodeId(to as u32);
+            fraction[edge_of[&(vertex[from], vertex[&to])]] += tree.share;
+        }
+    }
+    let rate = optimum.upper_bound_bytes_per_s / optimum.segment_bytes as f64 * table.unit_s;
+    let prices: HashMap<_, f64> = optimum.prices.iter().copied().collect();
+    let prices =
+        table.resources.iter().map(|resource| prices.get(resource).copied().unwrap_or(0.0)).collect();
+    let draw = Draw::new(&table, fraction, &Bound { rate, prices });
+    let allowed = count as f64 / rate;
+    let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES);
+    let mut best: Option<(f64, _)> = None;
+    for seed in 0..DRAWS {
+        if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH) {
+            break;
+        }
+        let mut slots = draw.slots(&table, count, seed);
+        let busiest = search(&table, &mut slots, &draw.into, allowed, moves);
+        if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
+            best = Some((busiest, slots));
+        }
+    }
+    let (busiest, slots) = best.expect("there is a draw");
+    let bytes = bytes_per_s(count as f64 / busiest);
+    let trees = (0..count).map(|slot| weighted(platform, &table, share, &slots.tree(slot))).collect();
+    Ok((trees, bytes))
+}
+
+/// The optimum's own trees in whole parts, by largest remainder, and their throughput.
+fn dealt(platform: &Platform, optimum: &Optimum, count: usize) -> (Vec<WeightedTree>, f64) {
+    let exact: Vec<f64> = optimum.trees.iter().map(|tree| tree.share * count as f64).collect();
+    let mut parts: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
+    let mut order: Vec<usize> = (0..exact.len()).collect();
+    let rest = |at: usize| exact[at] - exact[at].floor();
+    order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)).then(a.cmp(&b)));
+    let given: usize = parts.iter().sum();
+    order.iter().cycle().take(count.saturating_sub(given)).for_each(|&at| parts[at] += 1);
+    let share = 1.0 / count as f64;
+    let of = |(tree, &part): (&WeightedTree, &usize)| vec![WeightedTree { share, ..tree.clone() }; part];
+    let trees: Vec<WeightedTree> = optimum.trees.iter().zip(&parts).flat_map(of).collect();
+    let mut busy_s: HashMap<Resource, f64> = HashMap::new();
+    for tree in &trees {
+        for hop in tree.hops() {
+            let class = platform.link(hop.0, hop.1).expect("a tree of the optimum uses links");
+            let hop = Hop { from: hop.0, to: hop.1, class };
+            for window in occupation(platform, hop, optimum.segment_bytes).windows {
+                *busy_s.entry(window.resource).or_default() += share * window.duration_s;
+            }
+        }
+    }
+    let busiest_s = busy_s.into_values().fold(0.0, f64::max);
+    (trees, optimum.segment_bytes as f64 / busiest_s)
+}

@@ -1,0 +1,246 @@
+//! The optimal broadcast of a long message: a few trees and a period that keeps the busiest ports busy.
+//!
+//! What Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute the value of
+//! (program (2)) and call too complicated to build. [`optimum`] gives the trees and the bound; W trees of
+//! equal share are drawn from them for several W, each set is laid out as a period of W segments
+//! ([`super::timetable`]), played, and the one that is done first is kept: more trees come nearer to the
+//! bound, fewer start up sooner. Where a transfer passes switches there is no period, and the optimum's
+//! own trees are used in their shares.
+//!
+//! Complexity: the optimum's, then O(n · W · degree) for each W. Guarantee: the throughput of the plan's
+//! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
+//!
+//! ```
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
+//!
+//! // The root has 10 bytes/s to each of two nodes, which have 10 bytes/s to each other: each node gets half
+//! // of the segments from the root and half from the other, in two trees.
+//! let mut builder = PlatformBuilder::new("three", PortModel::OnePort);
+//! let nodes: Vec<_> = ["a", "b", "c"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! let class = builder.add_class(LinkClass::affine(0.0, 10.0));
+//! for (from, to) in [(0, 1), (0, 2), (1, 2)] {
+//!     builder.add_link(ExplicitLink { from: nodes[from], to: nodes[to], both_ways: true, class }).unwrap();
+//! }
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(10);
+//! let plan = find("optimal").unwrap().plan(&instance).unwrap();
+//! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
+//! // 100 segments of a second each, and one more second for the last one's second hop.
+//! assert_eq!(trace.makespan_s, 101.0);
+//! ```
+
+use super::timetable::{Timetable, Transfer};
+use super::{Card, Instance, Planner, Unsupported};
+use crate::model::{occupation, Resource};
+use crate::optimum::{equal_trees, solve, Limits, Optimum, WeightedTree};
+use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::HashMap;
+
+pub struct Optimal;
+
+static CARD: Card = Card {
+    name: "optimal",
+    summary: "a few trees near the throughput optimum, and the period in which they take turns",
+    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, program (2)",
+    objective: "throughput of long messages on any platform",
+    guarantee: "within the stated gap of the bound in throughput, before start-up and rounding to segments",
+    complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
+};
+
+/// Links that the optimum is computed for at most; more take minutes and gigabytes.
+const MOST_LINKS: usize = 2_000_000;
+/// Numbers of segments in a period.
+const WIDTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32];
+/// Transfers in a period at most.
+const MOST_TRANSFERS: usize = 4_000;
+/// By how much the period is longer than its busiest resource's time, shortest first.
+const STRETCHES: [f64; 3] = [0.0, 0.005, 0.015];
+/// Larger periods are not worth fitting: the dense timetables are better.
+const MOST_FITTED: usize = 500;
+/// Urgencies of the dense timetables tried.
+const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
+/// No further set of trees is laid out once one is done in this many times what the bound asks for.
+const GOOD: f64 = 1.01;
+/// Periods that a start-up is expected to take when sets of trees are ranked.
+const START_UP: f64 = 4.0;
+/// What a timetable is expected to lose for each tree, as a part of the period, for ranking.
+const LOSS: f64 = 0.002;
+/// A further set of trees must promise to be done in this part of the time.
+const WORTHWHILE: f64 = 0.9995;
+
+impl Planner for Optimal {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        match links(instance.platform) {
+            links if links > MOST_LINKS => {
+                Err(Unsupported(format!("{links} links; the optimum is computed for {MOST_LINKS} at most")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        let Instance { platform, root, segment_bytes, .. } = *instance;
+        // What is left between throughput and bound is small beside what rounding to segments costs.
+        let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
+        let optimum = solve(platform, root, segment_bytes, gap, Limits::default())
+            .map_err(|error| PlanError::BadRequest(error.to_string()))?;
+        let is_direct = optimum.trees.iter().all(|tree| tree.via.is_empty());
+        let rated = optimum.throughput_bytes_per_s.is_finite();
+        let mut plan = match is_direct && rated {
+            true => periodic(instance, &optimum)?,
+            false => tree_plan(instance, optimum.plan_trees()),
+        };
+        plan.predicted = Predicted {
+            throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
+                .filter(|rate| rate.is_finite()),
+            bound_bytes_per_s: Some(optimum.upper_bound_bytes_per_s).filter(|rate| rate.is_finite()),
+            ..Predicted::default()
+        };
+        Ok(plan)
+    }
+}
+
+/// Ordered pairs with a direct link, those that several meshes or bridges name counted again.
+fn links(platform: &Platform) -> usize {
+    let size = |cluster: usize| platform.clusters()[cluster].members.len();
+    let meshes = platform.meshes().iter().map(|mesh| mesh.nodes.len() * mesh.nodes.len().saturating_sub(1));
+    let ways = |both_ways| 1 + usize::from(both_ways);
+    let bridges = platform.bridges().iter();
+    let bridges =
+        bridges.map(|bridge| size(bridge.from.index()) * size(bridge.to.index()) * ways(bridge.both_ways));
+    let explicit = platform.explicit_links().iter().map(|link| ways(link.both_ways));
+    meshes.chain(bridges).chain(explicit).sum()
+}
+
+fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
+    let Instance { platform, root, message_bytes, segment_bytes, seed, .. } = *instance;
+    Plan { seed, ..Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees) }
+}
+
+/// The plan with the number of trees that is done first.
+fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
+    let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    let nodes = instance.platform.node_count();
+    let fits = |&width: &usize| width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS);
+    let mut ranked: Vec<(f64, Vec<WeightedTree>)> = Vec::new();
+    for width in WIDTHS.into_iter().filter(fits) {
+        let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width)
+            .map_err(|error| PlanError::BadRequest(error.to_string()))?;
+        let start_up = START_UP * width as f64 / segments as f64;
+        ranked.push((instance.message_bytes as f64 / bytes_per_s * (1.0 + start_up), trees));
+    }
+    let expected_s = |set: &(f64, Vec<WeightedTree>)| set.0 * (1.0 + LOSS * set.1.len() as f64);
+    ranked.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
+    let mut best: Option<(f64, Plan)> = None;
+    let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
+    for (promised_s, trees) in ranked {
+        if best.as_ref().is_some_and(|(done_s, _)| *done_s <= least_s * GOOD) {
+            break;
+        }
+        if best.as_ref().is_some_and(|(done_s, _)| promised_s >= *done_s * WORTHWHILE) {
+            continue;
+        }
+        let Some((done_s, plan)) = laid_out(instance, &trees, segments) else { continue };
+        if best.as_ref().is_none_or(|(least_s, _)| done_s < *least_s) {
+            best = Some((done_s, plan));
+        }
+    }
+    Ok(best.map_or_else(|| tree_plan(instance, optimum.plan_trees()), |(_, plan)| plan))
+}
+
+/// The trees as a period, and when the message is everywhere then, seconds.
+fn laid_out(instance: &Instance, trees: &[WeightedTree], segments: u64) -> Option<(f64, Plan)> {
+    let mut layout = Layout::default();
+    for (position, tree) in trees.iter().enumerate() {
+        layout.add(instance, tree, position, trees.len());
+    }
+    let Layout { transfers, ends, resources, .. } = layout;
+    let mut busy_s = vec![0.0f64; resources.len()];
+    for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
+        busy_s[resource as usize] += duration_s;
+    }
+    let busiest_s = busy_s.iter().copied().fold(0.0, f64::max);
+    let fit = |stretch: &f64| Timetable::fit(&transfers, busy_s.len(), busiest_s * (1.0 + stretch));
+    let done_s = |timetable: &Timetable| {
+        timetable.play_s(&transfers, busy_s.len(), segments.div_ceil(trees.len() as u64))
+    };
+    let fitted = (transfers.len() <= MOST_FITTED).then(|| STRETCHES.iter().find_map(fit)).flatten();
+    let dense = URGENCIES.iter().map(|&urgency| Timetable::dense(&transfers, busy_s.len(), urgency));
+    let timed = fitted.into_iter().chain(dense).map(|timetable| (done_s(&timetable), timetable));
+    let (done_s, timetable) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let slot = |&at: &usize| {
+        let (segment, from, to) = ends[at];
+        Slot { segment, from, to, lag: timetable.lag[at] }
+    };
+    let slots = timetable.order.iter().map(slot).collect();
+    let period = Some(Period { segments: trees.len() as u32, slots });
+    Some((done_s, Plan { period, ..tree_plan(instance, merged(trees)) }))
+}
+
+/// Equal trees as one of their common share: positions of a period are told apart by their trees' edges.
+fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
+    let mut distinct: Vec<WeightedTree> = Vec::new();
+    let mut count: Vec<usize> = Vec::new();
+    for tree in trees {
+        match distinct.iter().position(|known| known.parent == tree.parent) {
+            Some(at) => count[at] += 1,
+            None => {
+                distinct.push(tree.clone());
+                count.push(1);
+            }
+        }
+    }
+    for (tree, count) in distinct.iter_mut().zip(count) {
+        tree.share = count as f64 / trees.len() as f64;
+    }
+    distinct.iter().map(WeightedTree::plan_tree).collect()
+}
+
+/// The transfers of one period.
+#[derive(Default)]
+struct Layout {
+    transfers: Vec<Transfer>,
+    /// Position, sender and receiver of each transfer.
+    ends: Vec<(u32, NodeId, NodeId)>,
+    resources: HashMap<Resource, u32>,
+}
+
+impl Layout {
+    /// Adds a tree's transfers, parents first.
+    fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
+        let plan_tree = tree.plan_tree();
+        let mut brought: HashMap<NodeId, usize> = HashMap::new();
+        for from in plan_tree.breadth_first(instance.root) {
+            for &to in plan_tree.children(from) {
+                let class = instance.platform.link(from, to).expect("a tree of the optimum has direct links");
+                let latency_s = instance.platform.class(class).latency_s;
+                let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
+                let mut transfer = Transfer {
+                    after: brought.get(&from).copied(),
+                    windows: Vec::new(),
+                    real_windows: Vec::new(),
+                    arrival_s: occupied.arrival_s,
+                    phase: position as f64 / positions as f64,
+                };
+                for window in occupied.windows {
+                    let next = self.resources.len() as u32;
+                    let resource = *self.resources.entry(window.resource).or_insert(next);
+                    let at_receiver =
+                        matches!(window.resource, Resource::In(_)) || window.resource == Resource::Out(to);
+                    let offset_s = window.offset_s - if at_receiver { latency_s } else { 0.0 };
+                    transfer.windows.push((resource, offset_s, window.duration_s));
+                    transfer.real_windows.push((resource, window.offset_s, window.duration_s));
+                }
+                brought.insert(to, self.transfers.len());
+                self.transfers.push(transfer);
+                self.ends.push((position as u32, from, to));
+            }
+        }
+    }
+}
