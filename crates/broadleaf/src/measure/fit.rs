@@ -126,7 +126,7 @@ impl PairTable {
 
     /// The table of a pair whose large messages take `factor` times as long, all else equal.
     pub fn scaled(&self, factor: f64) -> PairTable {
-        let scale = |row: &Row| Row { gap_s: row.gap_s * factor, ..*row };
+        let scale = |row: &Row| Row { gap_s: (row.gap_s * factor).max(SHORTEST_GAP_S), ..*row };
         PairTable { latency_s: self.latency_s, rows: self.rows.iter().map(scale).collect() }
     }
 
@@ -178,6 +178,13 @@ mod tests {
 
     fn gaps(table: &PairTable) -> Vec<f64> {
         table.rows.iter().map(|row| row.gap_s).collect()
+    }
+
+    #[test]
+    fn no_gap_is_scaled_below_the_shortest() {
+        let row = |bytes, gap_s| Row { bytes, gap_s, send_s: 0.0, receive_s: 0.0, spread: 0.0 };
+        let table = PairTable::new(0.0, vec![row(1, SHORTEST_GAP_S), row(1024, 1e-3)]).scaled(0.01);
+        assert_eq!(table.rows.iter().map(|row| row.gap_s).collect::<Vec<_>>(), [SHORTEST_GAP_S, 1e-5]);
     }
 
     #[test]
