@@ -50,6 +50,10 @@ def links_of(document: dict[str, Any]) -> list[dict[str, Any]]:
     return parts + document.get("links", [])
 
 
+def plausible(document: dict[str, Any]) -> bool:
+    return all(1e-7 < dict(map(tuple, link["gap"]))[64 << 10] < 0.065536 for link in links_of(document))
+
+
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])
 def test_local_ranks_become_a_platform(bench: Bench, tmp_path: Path, ranks: int) -> None:
     done = run(command(bench, "-n", str(ranks), "--time", "3", "-o", "net.json"), tmp_path)
@@ -72,8 +76,14 @@ def test_local_ranks_become_a_platform(bench: Bench, tmp_path: Path, ranks: int)
             assert [size for size, _ in link[name]] == sizes
         assert all(1e-9 <= gap < 10 for _, gap in link["gap"])
         assert 0 <= link["latency_s"] < 1
-        # Memory is not slower than 1 MB/s, nor are 64 KiB copied within 100 ns.
-        assert 1e-7 < dict(map(tuple, link["gap"]))[64 << 10] < 0.065536
+    # Memory is not slower than 1 MB/s, nor are 64 KiB copied within 100 ns. Other programs on the machine can
+    # spoil a measurement of 3 s, so it may be repeated.
+    for _ in range(2):
+        if plausible(document):
+            break
+        run(command(bench, "-n", str(ranks), "--time", "3", "-o", "net.json"), tmp_path)
+        document = bl.Platform.load(tmp_path / "net.json").to_dict()
+    assert plausible(document)
 
 
 def test_sixteen_ranks_within_their_minute(bench: Bench, tmp_path: Path) -> None:
