@@ -34,6 +34,21 @@ def test_value_trees_and_loads_belong_together() -> None:
         assert received == pytest.approx(rate, rel=1e-9)
 
 
+def test_few_equal_trees_carry_nearly_all() -> None:
+    platform = bl.generate.random(20, 0.15, seed=2)
+    root = platform.hosts[0]
+    optimum = bl.optimum(platform, root, 1 << 20)
+    document = bl.plan(platform, root, 1 << 24, planner="chain", segment_bytes=1 << 20).to_dict()
+    for count in (1, 4):
+        document["trees"] = optimum.equal_trees(count)
+        assert sum(tree["share"] for tree in document["trees"]) == pytest.approx(1, abs=1e-9)
+        reached = bl.throughput(platform, bl.Plan.from_dict(document))
+        assert reached <= optimum.upper_bound_bytes_per_s * (1 + 1e-9)
+    assert reached >= 0.9 * optimum.throughput_bytes_per_s
+    with pytest.raises(ValueError, match="0 trees"):
+        optimum.equal_trees(0)
+
+
 def test_one_port_for_both_directions_is_only_a_bound() -> None:
     # Three nodes, unit links: the program says 0.75 segments a second, the truth is 0.5.
     optimum = bl.optimum(complete(3, "one-port-unidirectional"), "n0", 100)

@@ -1,15 +1,16 @@
 //! `bl.optimum`: the throughput optimum over any number of trees, with its proof.
 
-use crate::arguments::whole;
+use crate::arguments::{whole, Count};
 use crate::document::to_document;
 use crate::errors::PlanError;
 use crate::platform::Platform;
-use broadleaf::optimum::{solve, Limits, OptimumError};
-use broadleaf::plan::{Plan, Tree};
+use broadleaf::optimum::{equal_trees, solve, Limits, OptimumError, WeightedTree};
+use broadleaf::plan::{Plan, Tree, TreeBuilder};
 use broadleaf::platform::NodeId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The most that trees can carry together, enclosed from both sides.
@@ -33,6 +34,18 @@ impl Optimum {
         let plan = Plan::bcast(&self.platform, "optimum", self.core.root, bytes, bytes, trees);
         to_document(py, &plan.to_json())?.as_any().get_item("trees")
     }
+}
+
+fn plan_tree(tree: &WeightedTree) -> Tree {
+    let mut builder = TreeBuilder::new(tree.parent.len()).share(tree.share);
+    for (child, parent) in tree.parent.iter().enumerate() {
+        let child = NodeId(child as u32);
+        if let Some(parent) = parent {
+            builder.add(*parent, child);
+            builder.via(child, tree.via.get(&child).cloned().unwrap_or_default());
+        }
+    }
+    builder.build()
 }
 
 #[pymethods]
@@ -77,6 +90,21 @@ impl Optimum {
             loads.set_item((id(from), id(to)), load)?;
         }
         Ok(loads)
+    }
+
+    /// That many trees of equal share that together come near the optimum, as in a plan document.
+    fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {
+        if count.0 == 0 {
+            return Err(PyValueError::new_err("0 trees carry nothing; give a count of at least 1"));
+        }
+        let (trees, _) = py.detach(|| equal_trees(&self.platform, &self.core, count.0)).map_err(refused)?;
+        // A plan's trees differ from each other: those drawn more than once carry more.
+        let mut merged: BTreeMap<Vec<Option<NodeId>>, WeightedTree> = BTreeMap::new();
+        for tree in trees {
+            let share = tree.share;
+            merged.entry(tree.parent.clone()).and_modify(|same| same.share += share).or_insert(tree);
+        }
+        self.documents(py, merged.values().map(plan_tree).collect())
     }
 
     fn __repr__(&self) -> String {
