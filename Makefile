@@ -7,7 +7,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-PYTHON ?= python3.11
+PYTHON ?= $(or $(shell command -v python3.11),python3)
 PY := .venv/bin/python
 # One interpreter for maturin's and cargo's builds of the bindings, or each would undo the other's.
 export PYO3_PYTHON := $(CURDIR)/$(PY)
@@ -15,7 +15,8 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check format bench soak clean
+.PHONY: help setup demo test test-rust test-python check check-format check-rust check-docs check-python format \
+	bench soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -33,14 +34,22 @@ test-rust: .venv/.tools
 test-python: setup
 	$(PY) -m pytest
 
-check: setup ## formatting, lints, types, documentation
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+# In parts, so that `make --keep-going check` tells everything at once.
+check: check-format check-rust check-docs check-python ## formatting, lints, types, documentation
+
+check-format: .venv/.tools
+	cargo fmt --all --check -- --color never
 	.venv/bin/ruff format --check .
+
+check-rust: .venv/.tools
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+check-docs: .venv/.tools
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+
+check-python: setup
 	.venv/bin/ruff check .
 	.venv/bin/mypy
-	$(PY) -m mypy.stubtest broadleaf._core
 
 format: .venv/.tools ## put sources into the form that check wants
 	cargo fmt --all
