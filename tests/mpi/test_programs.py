@@ -39,10 +39,10 @@ def test_many_broadcasts_of_any_size_and_root(bench: Bench, ranks: int) -> None:
 
 @pytest.mark.parametrize("ranks", [3, 7])
 def test_communicators_come_and_go(bench: Bench, ranks: int) -> None:
-    run = bench.check(ranks, "communicators", "40")
+    run = bench.check(ranks, "communicators", "20")
     assert run.stats is not None
     # Three in every round and one at the end; a communicator of one rank has nothing to plan.
-    assert run.stats["planned"] == 3 * 40 + 1
+    assert run.stats["planned"] == 3 * 20 + 1
 
 
 @pytest.mark.parametrize("ranks", RANKS)

@@ -92,9 +92,12 @@ static int make_private(MPI_Comm comm, MPI_Comm *private)
     if (error == MPI_SUCCESS) {
         error = PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         if (error == MPI_SUCCESS) error = PMPI_Comm_create(comm, group, private);
-        int restored = PMPI_Comm_set_errhandler(comm, theirs);
-        if (error == MPI_SUCCESS) error = restored;
-        PMPI_Errhandler_free(&theirs);
+        /* SMPI has none until one is set. */
+        if (theirs != MPI_ERRHANDLER_NULL) {
+            int restored = PMPI_Comm_set_errhandler(comm, theirs);
+            if (error == MPI_SUCCESS) error = restored;
+            PMPI_Errhandler_free(&theirs);
+        }
     }
     PMPI_Group_free(&group);
     return error == MPI_SUCCESS ? PMPI_Comm_set_errhandler(*private, MPI_ERRORS_RETURN) : error;

@@ -17,8 +17,13 @@ static _Atomic int small_reason = BL_PASSED_NOT_STARTED;
 
 static _Atomic uint64_t passed[BL_REASON_COUNT];
 
-/* A broadcast that the MPI (or a tool above it) makes from inside ours is not ours. */
+/* A broadcast that the MPI (or a tool above it) makes from inside ours is not ours. The quickest kind of
+ * thread-local variable is scarce; SMPI loads the program once for every rank and would run out of it. */
+#ifdef SMPI_H
+static _Thread_local int inside;
+#else
 static _Thread_local int inside __attribute__((tls_model("initial-exec")));
+#endif
 
 void bl_set_small_limit(uint64_t bytes, bl_reason reason)
 {

@@ -120,14 +120,32 @@ static int write_stats(void)
     return error;
 }
 
-static int on_finalize(MPI_Comm self, int keyval, void *value, void *extra)
+static int finish(void)
 {
-    (void)self, (void)keyval, (void)value, (void)extra;
     bl_set_small_limit(UINT64_MAX, BL_PASSED_NOT_STARTED);
     int error = agreed.stats ? write_stats() : MPI_SUCCESS;
     bl_comms_finish();
     bl_contiguous_finish();
     return error;
+}
+
+#ifdef SMPI_H
+/* SMPI deletes attributes when it has forgotten that it was initialised. */
+__attribute__((visibility("default"))) int MPI_Finalize(void)
+{
+    int error = finish();
+    return error == MPI_SUCCESS ? PMPI_Finalize() : error;
+}
+
+static int watch_finalize(void)
+{
+    return MPI_SUCCESS;
+}
+#else
+static int on_finalize(MPI_Comm self, int keyval, void *value, void *extra)
+{
+    (void)self, (void)keyval, (void)value, (void)extra;
+    return finish();
 }
 
 static int watch_finalize(void)
@@ -138,6 +156,7 @@ static int watch_finalize(void)
     /* The key lives on until its attribute is deleted. */
     return error == MPI_SUCCESS ? PMPI_Comm_free_keyval(&keyval) : error;
 }
+#endif
 
 static int start(void)
 {
@@ -145,11 +164,13 @@ static int start(void)
     int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
     if (error != MPI_SUCCESS) return error;
-    /* A program may disconnect from its parent, so it is looked for now. */
+#ifndef SMPI_H
+    /* A program may disconnect from its parent, so it is looked for now. SMPI spawns nothing, and aborts. */
     MPI_Comm parent;
     error = PMPI_Comm_get_parent(&parent);
     if (error != MPI_SUCCESS) return error;
     is_spawned = parent != MPI_COMM_NULL;
+#endif
     memset(&agreed, 0, sizeof agreed);
     if (rank == 0) bl_config_read(&agreed);
     error = PMPI_Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);

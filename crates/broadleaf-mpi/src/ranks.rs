@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub struct RankPlan {
     pub plan: Arc<Plan>,
     /// `windows[tree][rank]`: messages that may be in flight on the edge into `rank`.
-    pub windows: Vec<Vec<u8>>,
+    pub windows: Vec<Vec<u16>>,
 }
 
 /// The inner tree of a node with that many ranks: (parent, child) positions, breadth first, 0 = leader.
@@ -24,13 +24,13 @@ pub type InnerTree<'a> = &'a dyn Fn(usize) -> Vec<(usize, usize)>;
 const TURNAROUND_S: f64 = 20e-6;
 
 /// Beyond this, more messages in flight only sit in buffers.
-const MAX_WINDOW: f64 = 32.0;
+const MAX_WINDOW: f64 = 2048.0;
 
 /// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
-pub fn window(class: &LinkClass, bytes: u64) -> u8 {
+pub fn window(class: &LinkClass, bytes: u64) -> u16 {
     let busy_s = class.time.seconds(bytes);
     let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil() + 1.0;
-    messages.clamp(1.0, MAX_WINDOW) as u8
+    messages.clamp(1.0, MAX_WINDOW) as u16
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
@@ -101,7 +101,7 @@ fn expand_tree(
 }
 
 /// Of the hops of a relayed transfer, the widest window: each hop moves whole segments.
-fn relayed_window(platform: &Platform, tree: &Tree, from: NodeId, to: NodeId, bytes: u64) -> u8 {
+fn relayed_window(platform: &Platform, tree: &Tree, from: NodeId, to: NodeId, bytes: u64) -> u16 {
     let mut path = vec![from];
     path.extend(tree.via.get(&to).into_iter().flatten());
     path.push(to);

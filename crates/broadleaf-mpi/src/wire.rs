@@ -119,7 +119,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         for (_, child) in tree.edges() {
             put_u32(&mut out, child.0);
         }
-        out.extend_from_slice(windows);
+        windows.iter().for_each(|window| out.extend_from_slice(&window.to_le_bytes()));
         put_u32(&mut out, tree.via.len() as u32);
         for (target, relays) in &tree.via {
             put_u32(&mut out, target.0);
@@ -161,7 +161,8 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
                 builder.add(NodeId(rank as u32), NodeId(from.u32()?));
             }
         }
-        windows.push(from.take(ranks)?.to_vec());
+        let pairs = from.take(2 * ranks)?.chunks_exact(2);
+        windows.push(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect());
         for _ in 0..from.u32()? {
             let target = NodeId(from.u32()?);
             let relays = from.u32()?;
