@@ -315,6 +315,16 @@ fn bad_requests_are_one_line() {
     );
 }
 
+#[test]
+fn a_complete_platform_of_many_nodes_is_refused_before_it_is_written_out() {
+    let mut builder = PlatformBuilder::new("complete", PortModel::OnePort);
+    let nodes: Vec<_> = (0..3000).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(0.0, 100.0));
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    let refused = solve(&builder.build().unwrap(), NodeId(0), SEGMENT, 1e-3, Limits::default()).unwrap_err();
+    assert!(refused.to_string().starts_with("8997000 links are too many for the optimum"));
+}
+
 /// The checker refuses what the solver would never return.
 #[test]
 fn a_tampered_certificate_is_found_out() {

@@ -10,6 +10,10 @@ pub enum OptimumError {
     #[error("the root \"{0}\" is a switch; name a host")]
     RootIsSwitch(String),
     #[error(
+        "{links} links are too many for the optimum, which takes {most} at most; join nodes into clusters"
+    )]
+    TooManyLinks { links: usize, most: usize },
+    #[error(
         "node \"{node}\" cannot be reached from the root \"{root}\": no link leads from {{{inside}}} to \
          {{{outside}}}; add a link across that cut"
     )]

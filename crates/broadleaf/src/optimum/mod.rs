@@ -41,7 +41,8 @@ mod table;
 
 pub use error::OptimumError;
 pub use few::equal_trees;
-pub use makespan_bound::makespan_bound_s;
+pub use table::{link_count, MOST_LINKS};
+pub use makespan_bound::{makespan_bound_s, priced_makespan_bound_s};
 
 use crate::model::Resource;
 use crate::plan::{Tree, TreeBuilder};
@@ -177,7 +178,8 @@ impl WeightedTree {
 /// the two still are. Deterministic; ties go to the lower node id.
 ///
 /// # Errors
-/// A gap that is not positive, an empty segment, a root that is a switch, and hosts out of reach.
+/// A gap that is not positive, an empty segment, a root that is a switch, hosts out of reach, and more than
+/// [`MOST_LINKS`] links.
 pub fn solve(
     platform: &Platform,
     root: NodeId,

@@ -192,6 +192,21 @@ impl Table {
     }
 }
 
+/// Links that the optimum is computed for at most: beyond them it would take gigabytes.
+pub const MOST_LINKS: usize = 4_000_000;
+
+/// Ordered pairs with a direct link, those that several meshes or bridges name counted again.
+pub fn link_count(platform: &Platform) -> usize {
+    let size = |cluster: usize| platform.clusters()[cluster].members.len();
+    let meshes = platform.meshes().iter().map(|mesh| mesh.nodes.len() * mesh.nodes.len().saturating_sub(1));
+    let ways = |both_ways| 1 + usize::from(both_ways);
+    let bridges = platform.bridges().iter();
+    let bridges =
+        bridges.map(|bridge| size(bridge.from.index()) * size(bridge.to.index()) * ways(bridge.both_ways));
+    let explicit = platform.explicit_links().iter().map(|link| ways(link.both_ways));
+    meshes.chain(bridges).chain(explicit).sum()
+}
+
 fn refuse(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<(), OptimumError> {
     let id = |node: NodeId| platform.node(node).id.clone();
     if segment_bytes == 0 {
@@ -199,6 +214,10 @@ fn refuse(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<(), O
     }
     if !platform.node(root).is_host() {
         return Err(OptimumError::RootIsSwitch(id(root)));
+    }
+    let links = link_count(platform);
+    if links > MOST_LINKS {
+        return Err(OptimumError::TooManyLinks { links, most: MOST_LINKS });
     }
     let outside = platform.unreachable_from(root);
     let Some(&node) = outside.first() else { return Ok(()) };

@@ -33,9 +33,9 @@
 use super::timetable::{Timetable, Transfer};
 use super::{Card, Instance, Planner, Unsupported};
 use crate::model::{occupation, Resource};
-use crate::optimum::{equal_trees, solve, Limits, Optimum, WeightedTree};
+use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
-use crate::platform::{Hop, NodeId, Platform};
+use crate::platform::{Hop, NodeId};
 use std::collections::HashMap;
 
 pub struct Optimal;
@@ -49,8 +49,6 @@ static CARD: Card = Card {
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
 };
 
-/// Links that the optimum is computed for at most; more take minutes and gigabytes.
-const MOST_LINKS: usize = 2_000_000;
 /// Numbers of segments in a period.
 const WIDTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32];
 /// Transfers in a period at most.
@@ -76,12 +74,17 @@ impl Planner for Optimal {
     }
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        match links(instance.platform) {
-            links if links > MOST_LINKS => {
-                Err(Unsupported(format!("{links} links; the optimum is computed for {MOST_LINKS} at most")))
-            }
-            _ => Ok(()),
+        let links = link_count(instance.platform);
+        if links > MOST_LINKS {
+            return Err(Unsupported(format!(
+                "{links} links; the optimum is computed for {MOST_LINKS} at most"
+            )));
         }
+        Ok(())
+    }
+
+    fn is_quick(&self, _: &Instance) -> bool {
+        false
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
@@ -104,18 +107,6 @@ impl Planner for Optimal {
         };
         Ok(plan)
     }
-}
-
-/// Ordered pairs with a direct link, those that several meshes or bridges name counted again.
-fn links(platform: &Platform) -> usize {
-    let size = |cluster: usize| platform.clusters()[cluster].members.len();
-    let meshes = platform.meshes().iter().map(|mesh| mesh.nodes.len() * mesh.nodes.len().saturating_sub(1));
-    let ways = |both_ways| 1 + usize::from(both_ways);
-    let bridges = platform.bridges().iter();
-    let bridges =
-        bridges.map(|bridge| size(bridge.from.index()) * size(bridge.to.index()) * ways(bridge.both_ways));
-    let explicit = platform.explicit_links().iter().map(|link| ways(link.both_ways));
-    meshes.chain(bridges).chain(explicit).sum()
 }
 
 fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
