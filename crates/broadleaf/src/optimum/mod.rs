@@ -41,8 +41,8 @@ mod table;
 
 pub use error::OptimumError;
 pub use few::equal_trees;
+pub use makespan_bound::makespan_bound_s;
 pub use table::{link_count, MOST_LINKS};
-pub use makespan_bound::{makespan_bound_s, priced_makespan_bound_s};
 
 use crate::model::Resource;
 use crate::plan::{Tree, TreeBuilder};
