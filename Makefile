@@ -60,10 +60,12 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/core.py
 	$(PY) benches/mpi_overhead.py
 
-# Property tests with far more random platforms than a change can wait for; SOAK_CASES says how many each.
+# Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
+# that move more bytes than a change can wait for.
 SOAK_CASES ?= 20000
-soak: .venv/.tools ## property tests with many more cases (SOAK_CASES)
+soak: setup ## property tests with many more cases (SOAK_CASES), messages of several GB
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
+	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi
 
 clean: ## everything that make made
 	rm -rf .venv .mpi demo .bench python/broadleaf/*.so python/broadleaf/mpi/lib
