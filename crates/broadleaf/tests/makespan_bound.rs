@@ -22,6 +22,15 @@ fn mesh(model: &str, count: usize, latency_s: f64) -> Platform {
     platform(model, json!({"nodes": nodes, "meshes": [{"nodes": ids, "link": link}]}))
 }
 
+/// From the first node to each other one, in one piece.
+fn flat(platform: &Platform, message_bytes: u64) -> Plan {
+    let mut tree = TreeBuilder::new(platform.node_count());
+    for node in platform.nodes().skip(1) {
+        tree.add(NodeId(0), node);
+    }
+    Plan::bcast(platform, "by hand", NodeId(0), message_bytes, message_bytes, vec![tree.build()])
+}
+
 #[track_caller]
 fn assert_bound(platform: &Platform, message_bytes: u64, wanted_s: f64) {
     let bound_s = makespan_bound_s(platform, NodeId(0), message_bytes);
@@ -48,6 +57,26 @@ fn alike_nodes_by_hand() {
     // ports each: 16 s on 3 ports.
     assert_bound(&mesh("one-port-unidirectional", 2, 0.0), 400, 4.0);
     assert_bound(&mesh("one-port-unidirectional", 3, 0.0), 400, 16.0 / 3.0);
+}
+
+#[test]
+fn a_pipe_that_every_receiver_needs() {
+    let through = |pipe: f64| {
+        let ids = ["a", "b", "c", "d"];
+        let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+        let link = json!({"bandwidth_bytes_per_s": 100.0, "uses": ["memory"]});
+        let shared = json!([{"id": "memory", "bandwidth_bytes_per_s": pipe}]);
+        platform(
+            "one-port",
+            json!({"nodes": nodes, "shared": shared, "meshes": [{"nodes": ids, "link": link}]}),
+        )
+    };
+    // Three times 400 bytes.
+    assert_bound(&through(100.0), 400, 12.0);
+    // A transfer of all 400 bytes arrives 4 s before the pipe is free: flat, unsegmented, 8 + 8 + 4 s.
+    assert_bound(&through(50.0), 400, 20.0);
+    let plan = flat(&through(50.0), 400);
+    assert_eq!(simulate(&through(50.0), &plan, false).unwrap().makespan_s, 20.0);
 }
 
 #[test]

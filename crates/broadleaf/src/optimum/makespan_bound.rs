@@ -13,12 +13,15 @@
 //!    faster than a broadcast of one byte among nodes with the platform's least times; and the last byte starts
 //!    spreading only when the root has sent all others.
 //! 4. *Single ports*: under unidirectional one-port every byte a host gets also occupies its sender's only port.
+//! 5. *Prices* ([`priced`]): what all trees together hold of all resources at once, weighed by the prices of the
+//!    throughput optimum: the bound for a pipe that several receivers need, or for cuts that no name stands for.
 //!
 //! A host that stands for a cluster adds its local broadcast to its own completion.
 
 mod crossing;
 mod imprint;
 mod lanes;
+mod priced;
 mod spread;
 
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
@@ -87,7 +90,8 @@ impl<'a> Bound<'a> {
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
         let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
-        by_host.max(spread_s).max(self.single_ports_s()).max(self.root_s())
+        let priced_s = self.priced_s() + least_local_s;
+        by_host.max(spread_s).max(priced_s).max(self.single_ports_s()).max(self.root_s())
     }
 
     fn cut_off_all_but_root(&self, whole_s: &mut [f64]) {

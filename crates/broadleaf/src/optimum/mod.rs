@@ -191,16 +191,22 @@ pub fn solve(
         return Err(OptimumError::Gap(gap));
     }
     let mut table = Table::new(platform, root, segment_bytes)?;
-    let mut pricing = Pricing::new(&table);
+    let (pricing, packing) = enclose(&mut table, gap, limits);
+    Ok(report(platform, &table, &pricing, &packing, segment_bytes))
+}
+
+/// Prices that bound the rate, and trees that come within the gap of it.
+fn enclose(table: &mut Table, gap: f64, limits: Limits) -> (Pricing, Packing) {
+    let mut pricing = Pricing::new(table);
     let even = vec![1.0 / table.resources.len().max(1) as f64; table.resources.len()];
-    let (first, _) = pricing.tree(&mut table, &even);
+    let (first, _) = pricing.tree(table, &even);
     let packing = if pricing.bound.rate.is_finite() {
-        pack(&mut table, &mut pricing, first, gap, limits)
+        pack(table, &mut pricing, first, gap, limits)
     } else {
         // A tree that occupies nothing, or no node to send to.
         Packing { trees: vec![(1.0, first)] }
     };
-    Ok(report(platform, &table, &pricing, &packing, segment_bytes))
+    (pricing, packing)
 }
 
 /// Up to this many vertices, generating trees from the first one on is quicker than a cover.

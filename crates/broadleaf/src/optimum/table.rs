@@ -52,7 +52,23 @@ impl Uses {
 impl Table {
     /// The program of segments of `segment_bytes` from `root`.
     pub fn new(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<Table, OptimumError> {
-        refuse(platform, root, segment_bytes)?;
+        if segment_bytes == 0 {
+            return Err(OptimumError::EmptySegment);
+        }
+        let held = |hop: Hop| -> Vec<(Resource, f64)> {
+            let windows = occupation(platform, hop, segment_bytes).windows;
+            windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
+        };
+        Table::of(platform, root, held)
+    }
+
+    /// The program in which a tree holds what `held` says for each of its hops, seconds.
+    pub fn of(
+        platform: &Platform,
+        root: NodeId,
+        mut held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    ) -> Result<Table, OptimumError> {
+        refuse(platform, root)?;
         let mut hosts = vec![root];
         hosts.extend(platform.hosts().filter(|&host| host != root));
         let mut vertex = vec![u32::MAX; platform.node_count()];
@@ -75,15 +91,15 @@ impl Table {
         let mut entries: Vec<(u32, f64)> = Vec::new();
         let mut add = |table: &mut Table, hop: Hop, entries: &mut Vec<(u32, f64)>| {
             entries.clear();
-            for window in occupation(platform, hop, segment_bytes).windows {
-                let resource = *index.entry(window.resource).or_insert_with(|| {
-                    table.resources.push(window.resource);
+            for (resource, seconds) in held(hop) {
+                let resource = *index.entry(resource).or_insert_with(|| {
+                    table.resources.push(resource);
                     table.resources.len() as u32 - 1
                 });
                 // A link may name a shared resource twice; both uses count.
                 match entries.iter_mut().find(|(known, _)| *known == resource) {
-                    Some(entry) => entry.1 += window.duration_s,
-                    None => entries.push((resource, window.duration_s)),
+                    Some(entry) => entry.1 += seconds,
+                    None => entries.push((resource, seconds)),
                 }
             }
             // A link that binds no tighter than a port it loads at least as long needs no row of its own.
@@ -207,11 +223,8 @@ pub fn link_count(platform: &Platform) -> usize {
     meshes.chain(bridges).chain(explicit).sum()
 }
 
-fn refuse(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<(), OptimumError> {
+fn refuse(platform: &Platform, root: NodeId) -> Result<(), OptimumError> {
     let id = |node: NodeId| platform.node(node).id.clone();
-    if segment_bytes == 0 {
-        return Err(OptimumError::EmptySegment);
-    }
     if !platform.node(root).is_host() {
         return Err(OptimumError::RootIsSwitch(id(root)));
     }

@@ -209,7 +209,7 @@ impl<'a> Crossings<'a> {
                     _ => lanes.open(group.ready_s + imprints.arrival_s),
                 }
             }
-            lanes.carried_s(self.message_bytes)
+            lanes.carried_s(self.message_bytes as f64)
         };
         bound_s(Cover::In).max(bound_s(Cover::Pipe))
     }
@@ -242,7 +242,7 @@ impl<'a> Crossings<'a> {
             }
         }
         let crossed_s =
-            lanes.into_iter().map(|lanes| lanes.carried_s(self.message_bytes)).fold(0.0, f64::max);
+            lanes.into_iter().map(|lanes| lanes.carried_s(self.message_bytes as f64)).fold(0.0, f64::max);
         (crossed_s, entered)
     }
 

@@ -31,7 +31,7 @@ impl Held {
         }
     }
 
-    fn and(self, other: Held) -> Held {
+    pub fn and(self, other: Held) -> Held {
         Held {
             begin_s: self.begin_s.min(other.begin_s),
             after_s: self.after_s.max(other.after_s),
@@ -39,9 +39,14 @@ impl Held {
         }
     }
 
+    /// By time t the resource has been held for at most t − this long, seconds.
+    pub fn ready_s(self) -> f64 {
+        self.begin_s - self.after_s
+    }
+
     /// (ready, s/byte): by time t the resource has carried at most (t − ready) / s_per_byte bytes.
     fn lane(self) -> (f64, f64) {
-        (self.begin_s - self.after_s, self.s_per_byte)
+        (self.ready_s(), self.s_per_byte)
     }
 }
 
@@ -63,13 +68,20 @@ impl Lanes {
         self.alone.push((ready_s, s_per_byte / count as f64));
     }
 
+    /// A lane that carries `rate` bytes/s from `ready_s` on; none at a rate of 0.
+    pub fn rated(&mut self, ready_s: f64, rate: f64) {
+        if rate > 0.0 {
+            self.alone.push((ready_s, 1.0 / rate));
+        }
+    }
+
     /// Something without limit from `ready_s` on.
     pub fn open(&mut self, ready_s: f64) {
         self.alone.push((ready_s, 0.0));
     }
 
     /// The least time at which all lanes together can have carried `bytes`, at least 0; 0 without lanes.
-    pub fn carried_s(self, bytes: u64) -> f64 {
+    pub fn carried_s(self, bytes: f64) -> f64 {
         let mut lanes = self.alone;
         lanes.extend(self.held.into_values().map(Held::lane));
         lanes.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -85,7 +97,7 @@ impl Lanes {
             }
             rate += 1.0 / s_per_byte;
             lead += ready_s / s_per_byte;
-            carried_s = (bytes as f64 + lead) / rate;
+            carried_s = (bytes + lead) / rate;
         }
         if carried_s.is_finite() {
             carried_s.max(0.0)
@@ -106,11 +118,11 @@ mod tests {
     #[test]
     fn lanes_fill_one_after_the_other() {
         // 2 s/byte from 1 s, and 1 s/byte from 5 s: 2 bytes by 5 s, then 1.5 bytes/s for the other 3.
-        assert_eq!(lanes(&[(5.0, 1.0), (1.0, 2.0)]).carried_s(5), 7.0);
-        assert_eq!(lanes(&[(1.0, 2.0), (5.0, 1.0)]).carried_s(2), 5.0);
-        assert_eq!(lanes(&[(1.0, 2.0)]).carried_s(5), 11.0);
+        assert_eq!(lanes(&[(5.0, 1.0), (1.0, 2.0)]).carried_s(5.0), 7.0);
+        assert_eq!(lanes(&[(1.0, 2.0), (5.0, 1.0)]).carried_s(2.0), 5.0);
+        assert_eq!(lanes(&[(1.0, 2.0)]).carried_s(5.0), 11.0);
         // Without limit from 4 s on: at 4 s it is all there.
-        assert_eq!(lanes(&[(1.0, 2.0), (4.0, 0.0)]).carried_s(5), 4.0);
-        assert_eq!(lanes(&[]).carried_s(5), 0.0);
+        assert_eq!(lanes(&[(1.0, 2.0), (4.0, 0.0)]).carried_s(5.0), 4.0);
+        assert_eq!(lanes(&[]).carried_s(5.0), 0.0);
     }
 }

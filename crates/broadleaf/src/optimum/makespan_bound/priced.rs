@@ -1,0 +1,71 @@
+//! The makespan bound that the throughput optimum's prices prove.
+//!
+//! Let p_r ≥ 0 be prices of the resources that sum to 1, and C the least that a spanning tree for the whole
+//! message costs when holding resource r for a second costs p_r, every hop at its best size. Each byte reaches
+//! the hosts over some spanning tree, so together the m bytes hold the resources for Σ p_r · held_r ≥ C. The
+//! windows of r are disjoint and lie between when a first byte can be there, begin_r, and the makespan plus how
+//! far they may outlast an arrival, after_r (mostly negative: a window at a sender ends a latency before). So
+//! held_r ≤ max(0, makespan − ready_r) with ready_r = begin_r − after_r, and the makespan is at least the t at
+//! which Σ p_r · max(0, t − ready_r) = C.
+//!
+//! That holds for any prices; those of the optimum make it tight for long messages.
+
+use super::imprint::Role;
+use super::lanes::{Held, Lanes};
+use super::Bound;
+use crate::model::Resource;
+use crate::optimum::table::{link_count, Table};
+use crate::optimum::{enclose, Limits};
+use crate::platform::{Hop, PortModel};
+use std::collections::HashMap;
+
+/// Beyond so many links the prices take longer than a first plan may.
+const MOST_LINKS: usize = 20_000;
+/// How far the prices may be from the best ones, relative, and how much work they may take.
+const GAP: f64 = 1e-3;
+const LIMITS: Limits = Limits { rounds: 200 };
+
+impl Bound<'_> {
+    /// Argument 5, without local broadcasts, seconds; 0 where it says nothing.
+    pub fn priced_s(&self) -> f64 {
+        if link_count(self.platform) > MOST_LINKS {
+            return 0.0;
+        }
+        let mut all: HashMap<Resource, Held> = HashMap::new();
+        let of_hop = |hop: Hop| -> Vec<(Resource, f64)> {
+            let ready_s = self.first_s[hop.from.index()];
+            let imprints = self.crossings.imprints(hop);
+            let held = imprints.on.iter().map(|imprint| {
+                let resource = self.resource(imprint.role, hop);
+                let held = Held::of(imprint, ready_s);
+                all.entry(resource).and_modify(|known| *known = known.and(held)).or_insert(held);
+                (resource, imprint.s_per_byte * self.message_bytes as f64)
+            });
+            held.collect()
+        };
+        // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
+        let Ok(mut table) = Table::of(self.platform, self.root, of_hop) else { return 0.0 };
+        let bound = enclose(&mut table, GAP, LIMITS).0.bound;
+        if !bound.rate.is_finite() {
+            return 0.0;
+        }
+        let mut lanes = Lanes::default();
+        for (resource, &price) in table.resources.iter().zip(&bound.prices) {
+            lanes.rated(all[resource].ready_s(), price);
+        }
+        // The rate is Σ p / C in the table's unit of time, and the prices sum to 1.
+        lanes.carried_s(table.unit_s / bound.rate)
+    }
+
+    fn resource(&self, role: Role, hop: Hop) -> Resource {
+        match role {
+            Role::Out => Resource::Out(hop.from),
+            Role::In if self.platform.port_model() == PortModel::OnePortUnidirectional => {
+                Resource::Out(hop.to)
+            }
+            Role::In => Resource::In(hop.to),
+            Role::Link => Resource::Link(hop.from, hop.to),
+            Role::Shared(shared) => Resource::Shared(shared),
+        }
+    }
+}
