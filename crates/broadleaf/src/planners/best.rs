@@ -6,7 +6,7 @@
 //! others keep what is known of them. Planners that take their time enter only where there is something left
 //! to gain over the bound.
 
-use super::make::{finish, with_bounds};
+use super::make::{finish, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned, LARGE_NODES};
 use super::{supports, Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, Tried, PLANNERS};
 use crate::optimum::makespan_bound_s;
@@ -142,7 +142,7 @@ impl Contest<'_> {
         if !must && self.is_over() {
             return Ok(Attempt::PassedOver("the time limit was reached before its turn".to_string()));
         }
-        match self.first_look(planner) {
+        match self.first_look(planner).map_err(|error| unsupported(planner.card().name, error)) {
             Ok((look, tuned)) => Ok(Attempt::Entered(Box::new(Entrant { at, look, tuned }))),
             // Some only find out while they plan, e.g. that a proof takes too long.
             Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),

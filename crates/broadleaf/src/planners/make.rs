@@ -1,7 +1,7 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::segment_search::{search, Tuned};
-use super::{best, find, supports, Instance};
+use super::{best, find, supports, Instance, Planner};
 use crate::optimum::makespan_bound_s;
 use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
 use std::time::Instant;
@@ -68,6 +68,18 @@ pub struct Outcome {
     pub passed_over: Vec<PassedOver>,
 }
 
+/// What a planner that goes by the order of ids finds out only when its plan meets the platform: that some
+/// host cannot send to the next one.
+pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
+    match error {
+        PlanError::NoPath { from, to } => PlanError::Unsupported {
+            planner: planner.to_string(),
+            reason: format!("it sends from \"{from}\" to \"{to}\", where no path leads"),
+        },
+        other => other,
+    }
+}
+
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
 /// Sets every field of [`Predicted`] that is known. Fails for an unknown name, and for a planner that does
@@ -87,6 +99,18 @@ pub fn make(
         planner: planner.card().name.to_string(),
         reason: unsupported.to_string(),
     })?;
+    alone(instance, planner, segment, effort, deadline)
+        .map_err(|error| unsupported(planner.card().name, error))
+}
+
+/// The outcome of one planner.
+fn alone(
+    instance: &Instance,
+    planner: &dyn Planner,
+    segment: SegmentChoice,
+    effort: Effort,
+    deadline: Option<Instant>,
+) -> Result<Outcome, PlanError> {
     let sized = segment.applied(instance)?;
     let mut tuned = match segment {
         SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline)?,

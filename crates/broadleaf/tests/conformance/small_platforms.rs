@@ -13,6 +13,7 @@ pub fn small_platforms(model: PortModel) -> Vec<Platform> {
         gaps(model),
         two_switches(model),
         clusters_as_nodes(model),
+        one_way(model),
     ]);
     platforms
 }
@@ -73,6 +74,17 @@ fn ring(model: PortModel) -> Platform {
     };
     let links = [link(0, 1, true), link(1, 2, true), link(2, 3, true), link(3, 4, true), link(4, 0, false)];
     build("ring", model, json!({"nodes": hosts(&ids), "links": links}))
+}
+
+/// Two hosts that only receive.
+fn one_way(model: PortModel) -> Platform {
+    let ids = named("n", 5);
+    let link = |from: usize, to: usize, both_ways: bool| {
+        json!({"from": ids[from], "to": ids[to], "both_ways": both_ways, "latency_s": 1e-4,
+            "bandwidth_bytes_per_s": 1e6})
+    };
+    let links = [link(0, 1, true), link(1, 2, true), link(0, 3, false), link(2, 4, false)];
+    build("one way", model, json!({"nodes": hosts(&ids), "links": links}))
 }
 
 /// Hosts of different speeds around a switch.
