@@ -25,7 +25,7 @@ pub(super) fn best(instance: &Instance, coordinator: NodeId, members: &[NodeId],
     let alone = |host| Unit { coordinator: host, members: vec![host], inner: None };
     let units: Vec<Unit> = members.iter().map(|&host| alone(host)).collect();
     let inside = Instance { root: coordinator, ..*instance };
-    let grid = grid_of(&inside, &units, links);
+    let grid = grid_of(&inside, &units, links, None);
     // Positions as the shapes count them: the coordinator is 0, the others follow in order.
     let root = grid.root();
     let at = |position: usize| match position {

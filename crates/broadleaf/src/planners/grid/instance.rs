@@ -2,6 +2,7 @@
 //! needs for its own broadcast.
 
 use crate::platform::LocalStart;
+use std::collections::HashMap;
 
 /// Clusters i with g_ij(m), L_ij and T_i (paper 2, section 3), and who holds the message at first.
 ///
@@ -21,7 +22,12 @@ pub struct Grid {
     local_s: Vec<f64>,
     root: usize,
     local_start: LocalStart,
+    pipes: Pipes,
 }
+
+/// What a send uses besides its ends' ports, where pipes are followed: by sending and receiving kind, the shared
+/// resources and for how long the whole message holds each, seconds.
+pub(super) type Pipes = HashMap<(u32, u32), Vec<(u32, f64)>>;
 
 /// Why a grid is refused: fact, offending value, remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -89,7 +95,7 @@ impl Grid {
         for (cluster, &kind) in kind_of.iter().enumerate() {
             members[kind as usize].push(cluster as u32);
         }
-        Grid { kind_of, members, gap_s, latency_s, edge_s, local_s, root, local_start }
+        Grid { kind_of, members, gap_s, latency_s, edge_s, local_s, root, local_start, pipes: Pipes::new() }
     }
 
     /// n, the number of clusters.
@@ -135,6 +141,20 @@ impl Grid {
         let kind = self.kind(cluster);
         assert_eq!(self.members[kind].len(), 1, "clusters of one kind share their T");
         self.local_s[kind] = local_s;
+    }
+
+    pub(super) fn set_pipes(&mut self, pipes: Pipes) {
+        self.pipes = pipes;
+    }
+
+    /// The shared resources of a send between two kinds; none unless [`Grid::set_pipes`] gave them.
+    pub(super) fn pipes(&self, from: usize, to: usize) -> &[(u32, f64)] {
+        self.pipes.get(&(from as u32, to as u32)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn pipe_count(&self) -> usize {
+        let used = self.pipes.values().flatten().map(|&(pipe, _)| pipe as usize + 1);
+        used.max().unwrap_or(0)
     }
 
     pub(super) fn kind(&self, cluster: usize) -> usize {

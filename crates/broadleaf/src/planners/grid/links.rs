@@ -24,6 +24,8 @@ pub(super) struct Links<'a> {
     full_segments: u64,
     segment_bytes: u64,
     tail_bytes: u64,
+    /// Whether latencies are those of each segment rather than of the whole message.
+    by_segment: bool,
     /// By link class, where hosts have no part in the cost.
     known: Vec<Option<Cost>>,
 }
@@ -36,8 +38,15 @@ impl<'a> Links<'a> {
             full_segments,
             segment_bytes: instance.segment_bytes,
             tail_bytes: instance.message_bytes - full_segments * instance.segment_bytes,
+            by_segment: false,
             known: vec![None; instance.platform.classes().len()],
         }
+    }
+
+    /// With the latency from the end of a segment's gap to its arrival: what shared resources add to the whole
+    /// message's is left to whoever asks.
+    pub fn by_segment(instance: &Instance<'a>) -> Self {
+        Links { by_segment: true, ..Links::new(instance) }
     }
 
     /// Over the direct link, if there is one.
@@ -104,6 +113,14 @@ impl<'a> Links<'a> {
             return Cost { gap_s, latency_s };
         }
         let full = self.full_segments as f64;
+        if self.by_segment {
+            let travel_s: f64 = parts(self.segment_bytes).map(|part| part.arrival_s).sum();
+            let latency_s = (travel_s - release_s(self.segment_bytes)).max(0.0);
+            return Cost {
+                gap_s: full * release_s(self.segment_bytes) + release_s(self.tail_bytes),
+                latency_s,
+            };
+        }
         let gap_s = full * release_s(self.segment_bytes) + release_s(self.tail_bytes);
         Cost { gap_s, latency_s: full * pace_s(self.segment_bytes) + travel_s - gap_s }
     }

@@ -2,12 +2,15 @@
 //!
 //! Paper 2's rules choose one send after the other and never take one back. Here whole subtrees move, every
 //! sender serves in its best order, and grids of up to about 20 clusters are usually solved to optimality.
+//! Messages in segments, which neither paper 1 nor paper 2 plans for at middle sizes, get one tree over all hosts
+//! that weighs latency and start-up against the pipeline's pace.
 //! Complexity: O(moves · depth · children). Guarantee: no later than any heuristic of paper 2 on the same grid.
 
 use super::heuristic::supports;
+use super::pipeline;
 use super::search::{search, Effort};
 use super::units::Units;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Planner, Unsupported};
 
 pub struct Makespan;
@@ -31,6 +34,14 @@ impl Planner for Makespan {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        if instance.segment_bytes < instance.message_bytes {
+            let hosts = Units::of_hosts(instance);
+            let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+            let (makespan_s, sends) = pipeline::plan(&hosts.grid, segments, instance.seed);
+            let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &sends));
+            let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
+            return Ok(Plan { predicted, ..plan });
+        }
         let units = Units::new(instance);
         let effort = Effort::usual(units.grid.len(), instance.seed, instance.time_limit);
         let sends = search(&units.grid, &effort);

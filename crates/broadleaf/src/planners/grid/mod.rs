@@ -34,6 +34,7 @@ mod lookahead;
 mod makespan;
 mod mixed;
 mod nearest;
+mod pipeline;
 mod search;
 mod sends;
 mod serving;

@@ -356,9 +356,10 @@ impl PartialOrd for Start {
 
 #[cfg(test)]
 mod tests {
-    use super::super::experiment::{Draws, Gaps};
+    use super::super::experiment::Draws;
     use super::super::{flat_sends, makespan_s, ECEF};
     use super::*;
+    use crate::platform::generate::GapDraw;
     use crate::random::Random;
 
     /// Random moves: what a move is said to make, what it makes, and the makespan of the sends as carried out
@@ -369,7 +370,7 @@ mod tests {
         for draw in 0..60 {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
             let clusters = 3 + random.below(20);
-            let grid = Draws { clusters, gaps: Gaps::Pair, local_start, seed: 9 }.grid(draw);
+            let grid = Draws { clusters, gaps: GapDraw::Pair, local_start, seed: 9 }.grid(draw);
             let mut tree = Serving::new(&grid, &flat_sends(&grid));
             for _ in 0..200 {
                 let (child, other) = (random.below(clusters) as u32, random.below(clusters) as u32);
@@ -399,7 +400,7 @@ mod tests {
     fn the_serving_order_is_the_best() {
         for draw in 0..40 {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
-            let grid = Draws { clusters: 7, gaps: Gaps::Pair, local_start, seed: 4 }.grid(draw);
+            let grid = Draws { clusters: 7, gaps: GapDraw::Pair, local_start, seed: 4 }.grid(draw);
             let sends = if draw % 4 < 2 { ECEF.sends(&grid) } else { flat_sends(&grid) };
             let ours_s = Serving::new(&grid, &sends).makespan_s();
             let mut least_s = f64::INFINITY;

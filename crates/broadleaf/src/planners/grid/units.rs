@@ -2,7 +2,7 @@
 
 use super::graft;
 use super::inner::{self, Inner};
-use super::instance::Grid;
+use super::instance::{Grid, Pipes};
 use super::links::{Cost, Links};
 use super::sends::Send;
 use crate::plan::TreeBuilder;
@@ -31,7 +31,7 @@ impl Units {
     pub fn new(instance: &Instance) -> Self {
         let mut units = group(instance);
         let mut links = Links::new(instance);
-        let mut grid = grid_of(instance, &units, &mut links);
+        let mut grid = grid_of(instance, &units, &mut links, None);
         let has_inner = units.iter().any(|unit| unit.members.len() > 1);
         if has_inner {
             for (cluster, unit) in units.iter_mut().enumerate() {
@@ -45,9 +45,29 @@ impl Units {
         Units { units, grid }
     }
 
+    /// Every host a unit of its own, with links inside clusters and to coordinators only: the message enters
+    /// every cluster once. Shared resources are followed.
+    pub fn of_hosts(instance: &Instance) -> Self {
+        let count = instance.platform.node_count();
+        let mut homes = Homes { coordinator: vec![NodeId(0); count], is_shared: vec![false; count] };
+        let mut units = Vec::new();
+        for unit in group(instance) {
+            for &host in &unit.members {
+                homes.coordinator[host.index()] = unit.coordinator;
+                homes.is_shared[host.index()] = unit.members.len() > 1;
+                units.push(Unit { coordinator: host, members: vec![host], inner: None });
+            }
+        }
+        // As the platform has them: ties go to the smaller id.
+        units.sort_by_key(|unit| unit.coordinator);
+        let mut grid = grid_of(instance, &units, &mut Links::by_segment(instance), Some(&homes));
+        grid.set_pipes(pipes(instance, &units, &grid));
+        Units { units, grid }
+    }
+
     /// How many kinds of units differ, without looking at any pair.
     pub fn count_kinds(instance: &Instance) -> usize {
-        kinds(instance, &group(instance)).1.len()
+        kinds(instance, &group(instance), None).1.len()
     }
 
     /// How many units there are.
@@ -93,6 +113,23 @@ fn group(instance: &Instance) -> Vec<Unit> {
     units
 }
 
+/// Which cluster a host is at home in, by node.
+pub(super) struct Homes {
+    coordinator: Vec<NodeId>,
+    /// Whether the cluster has other hosts.
+    is_shared: Vec<bool>,
+}
+
+impl Homes {
+    fn is_coordinator(&self, host: NodeId) -> bool {
+        self.coordinator[host.index()] == host
+    }
+
+    fn allow(&self, from: NodeId, to: NodeId) -> bool {
+        self.coordinator[from.index()] == self.coordinator[to.index()] || self.is_coordinator(to)
+    }
+}
+
 /// What tells hosts apart that have no links of their own. A unit of several hosts is its own kind.
 #[derive(PartialEq, Eq, Hash)]
 enum Likeness {
@@ -101,7 +138,7 @@ enum Likeness {
 }
 
 /// The kind of each unit, and the units of each kind.
-fn kinds(instance: &Instance, units: &[Unit]) -> (Vec<u32>, Vec<Vec<usize>>) {
+fn kinds(instance: &Instance, units: &[Unit], homes: Option<&Homes>) -> (Vec<u32>, Vec<Vec<usize>>) {
     let platform = instance.platform;
     let mut has_own_links = vec![false; platform.node_count()];
     for link in platform.explicit_links() {
@@ -120,7 +157,8 @@ fn kinds(instance: &Instance, units: &[Unit]) -> (Vec<u32>, Vec<Vec<usize>>) {
     for (index, unit) in units.iter().enumerate() {
         let at = unit.coordinator.index();
         let node = platform.node(unit.coordinator);
-        let likeness = if has_own_links[at] || unit.members.len() > 1 {
+        let speaks = homes.is_some_and(|homes| homes.is_shared[at] && homes.is_coordinator(unit.coordinator));
+        let likeness = if has_own_links[at] || unit.members.len() > 1 || speaks {
             Likeness::Own(index)
         } else {
             let numbers = [node.local_broadcast_s, node.out_bytes_per_s, node.in_bytes_per_s];
@@ -141,8 +179,8 @@ fn kinds(instance: &Instance, units: &[Unit]) -> (Vec<u32>, Vec<Vec<usize>>) {
 }
 
 /// The grid between coordinators; T_i is that of the coordinator alone.
-pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links) -> Grid {
-    let (kind_of, members) = kinds(instance, units);
+pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links, homes: Option<&Homes>) -> Grid {
+    let (kind_of, members) = kinds(instance, units, homes);
     let host = |unit: usize| units[unit].coordinator;
     let pairs = members.len();
     let mut costs = vec![Cost::NONE; pairs * pairs];
@@ -174,6 +212,15 @@ pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links) ->
             costs[from * pairs..(from + 1) * pairs].copy_from_slice(&links.routed(sender, &targets));
         }
     }
+    if let Some(homes) = homes {
+        for (from, senders) in members.iter().enumerate() {
+            for (to, receivers) in members.iter().enumerate() {
+                if !homes.allow(host(senders[0]), host(receivers[0])) {
+                    costs[from * pairs + to] = Cost::NONE;
+                }
+            }
+        }
+    }
     let gap_s = costs.iter().map(|cost| cost.gap_s).collect();
     let latency_s = costs.iter().map(|cost| cost.latency_s).collect();
     let local_s = members
@@ -181,6 +228,32 @@ pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links) ->
         .map(|units| instance.platform.node(host(units[0])).local_broadcast_s.unwrap_or(0.0))
         .collect();
     Grid::from_kinds(kind_of, gap_s, latency_s, local_s, root, instance.platform.local_start())
+}
+
+/// The shared resources of every direct link of the grid.
+fn pipes(instance: &Instance, units: &[Unit], grid: &Grid) -> Pipes {
+    let platform = instance.platform;
+    let mut pipes = Pipes::new();
+    if platform.shared().is_empty() {
+        return pipes;
+    }
+    for from in 0..grid.kinds() {
+        for to in (0..grid.kinds()).filter(|&to| grid.kind_gap_s(from, to).is_finite()) {
+            let host = |cluster: u32| units[cluster as usize].coordinator;
+            let receiver = if from == to { grid.members(to).get(1) } else { grid.members(to).first() };
+            let Some(&receiver) = receiver else { continue };
+            let Some(class) = platform.link(host(grid.members(from)[0]), host(receiver)) else { continue };
+            let held = platform.class(class).uses.iter().map(|&shared| {
+                let bandwidth = platform.shared()[shared.index()].bandwidth_bytes_per_s;
+                (shared.0, instance.message_bytes as f64 / bandwidth)
+            });
+            let held: Vec<(u32, f64)> = held.collect();
+            if !held.is_empty() {
+                pipes.insert((from as u32, to as u32), held);
+            }
+        }
+    }
+    pipes
 }
 
 /// Whether direct links lead from the root's kind to every unit.
