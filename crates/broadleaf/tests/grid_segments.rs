@@ -45,6 +45,22 @@ fn the_formula_is_what_the_simulator_finds() {
     }
 }
 
+/// Budgets step through the gaps: steps of the least one would take for ever, and all memory.
+#[test]
+fn gaps_of_all_magnitudes_are_stepped_through() {
+    for least_s in [0.0, f64::MIN_POSITIVE, 1e-12] {
+        let link = |from: &str, to: &str, startup_s: f64| json!({"from": from, "to": to, "both_ways": true, "startup_s": startup_s});
+        let document = json!({"format": "broadleaf-platform/1", "name": "wide", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+            "links": [link("a", "b", least_s), link("b", "c", 1.0), link("a", "c", 3.0)]});
+        let platform = Platform::from_json(&document.to_string()).unwrap();
+        let instance = Instance::new(&platform, NodeId(0), 100).unwrap().segmented(10);
+        let plan = find("makespan").unwrap().plan(&instance).unwrap();
+        // Ten segments through b, one second each.
+        assert!((simulate(&platform, &plan, false).unwrap().makespan_s - 10.0).abs() < 1e-9);
+    }
+}
+
 /// Every tree over five hosts with every order of children, simulated.
 #[test]
 fn no_tree_of_five_hosts_is_much_faster() {

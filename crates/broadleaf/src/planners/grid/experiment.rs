@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Odd, so that different indices give different seeds, far apart.
 const SCATTER: u64 = 0xd134_2543_de82_ef95;
 
-/// Random grids of table 2, drawn as [`generate::grid`](crate::platform::generate::grid) does; the root is
+/// Random grids of table 2, drawn as [`generate::grid`] does; the root is
 /// cluster 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draws {

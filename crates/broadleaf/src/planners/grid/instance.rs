@@ -2,7 +2,6 @@
 //! needs for its own broadcast.
 
 use crate::platform::LocalStart;
-use std::collections::HashMap;
 
 /// Clusters i with g_ij(m), L_ij and T_i (paper 2, section 3), and who holds the message at first.
 ///
@@ -25,9 +24,16 @@ pub struct Grid {
     pipes: Pipes,
 }
 
-/// What a send uses besides its ends' ports, where pipes are followed: by sending and receiving kind, the shared
-/// resources and for how long the whole message holds each, seconds.
-pub(super) type Pipes = HashMap<(u32, u32), Vec<(u32, f64)>>;
+/// What sends use besides their ends' ports: the shared resources of a platform's links, where they are followed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pipes {
+    /// By sending and receiving kind, whose entry of `held` a send uses; empty where nothing is shared.
+    pub class_of: Vec<u32>,
+    /// The shared resources and for how long the whole message holds each, seconds.
+    pub held: Vec<Vec<(u32, f64)>>,
+    /// How many shared resources there are.
+    pub count: usize,
+}
 
 /// Why a grid is refused: fact, offending value, remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -95,7 +101,17 @@ impl Grid {
         for (cluster, &kind) in kind_of.iter().enumerate() {
             members[kind as usize].push(cluster as u32);
         }
-        Grid { kind_of, members, gap_s, latency_s, edge_s, local_s, root, local_start, pipes: Pipes::new() }
+        Grid {
+            kind_of,
+            members,
+            gap_s,
+            latency_s,
+            edge_s,
+            local_s,
+            root,
+            local_start,
+            pipes: Pipes::default(),
+        }
     }
 
     /// n, the number of clusters.
@@ -149,12 +165,14 @@ impl Grid {
 
     /// The shared resources of a send between two kinds; none unless [`Grid::set_pipes`] gave them.
     pub(super) fn pipes(&self, from: usize, to: usize) -> &[(u32, f64)] {
-        self.pipes.get(&(from as u32, to as u32)).map_or(&[], Vec::as_slice)
+        match self.pipes.class_of.get(from * self.kinds() + to) {
+            Some(&class) => &self.pipes.held[class as usize],
+            None => &[],
+        }
     }
 
     pub(super) fn pipe_count(&self) -> usize {
-        let used = self.pipes.values().flatten().map(|&(pipe, _)| pipe as usize + 1);
-        used.max().unwrap_or(0)
+        self.pipes.count
     }
 
     pub(super) fn kind(&self, cluster: usize) -> usize {

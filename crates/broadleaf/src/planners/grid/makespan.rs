@@ -17,10 +17,12 @@ pub struct Makespan;
 
 static CARD: Card = Card {
     name: "makespan",
-    summary: "annealing over trees whose senders serve in the best order, from the best heuristic of paper 2",
+    summary:
+        "annealing over trees whose senders serve in the best order, from the best heuristic of paper 2; in \
+              segments, of trees that weigh latency against the pipeline's pace",
     reference: "own; start from Barchet-Steffenel and Mounié, serving order by Jackson's rule (1955)",
-    objective: "makespan of one message between clusters, then inside them",
-    guarantee: "no later than any heuristic of paper 2 in the pLogP model",
+    objective: "makespan of one message between clusters, then inside them, or in segments over all hosts",
+    guarantee: "unsegmented: no later than any heuristic of paper 2 in the pLogP model",
     complexity: "O(moves · depth · children), tens of milliseconds at 50 clusters",
 };
 

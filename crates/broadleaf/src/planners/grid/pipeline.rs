@@ -17,15 +17,22 @@ use crate::random::Random;
 /// have.
 const BUDGET_STEP: f64 = 1.15;
 
-/// Budgets beyond so many least gaps leave ECEF as it is, nearly.
+/// Budgets beyond so many least gaps leave ECEF as it is, nearly, unless gaps differ by more than that.
 const MOST_GAPS: f64 = 40.0;
+
+/// Larger budgets at most: where gaps differ by many orders of magnitude, the steps are longer.
+const MOST_LARGER: f64 = 32.0;
 
 /// A resource that several sends share is never kept busy all the time: each waits until its other resources
 /// are free as well. Tried out on wide-area pipes.
 const SHARING_LOSS: f64 = 1.25;
 
-/// Annealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures at the ends as parts of the
-/// first makespan.
+/// Pairs looked at under all budgets together, about; a few budgets are tried in any case.
+const TRIED_PAIRS: usize = 20_000_000;
+const LEAST_BUDGETS: usize = 6;
+
+/// Annealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures
+/// at the ends as parts of the first makespan.
 const MOVES_PER_NODE: usize = 1_000;
 const EVALUATED_NODES: usize = 500_000;
 /// The first run leaves the start behind, the second refines.
@@ -78,14 +85,27 @@ fn budgets(grid: &Grid) -> Vec<f64> {
     let (least_s, largest_s) =
         gaps.fold((f64::INFINITY, 0.0f64), |(least, largest), gap| (least.min(gap), largest.max(gap)));
     let mut budgets = vec![f64::INFINITY];
-    let mut budget_s = least_s;
-    while budget_s <= largest_s.max(MOST_GAPS * least_s) * BUDGET_STEP {
-        // A little more, so that rounding does not take a gap away.
-        budgets.push(budget_s * (1.0 + 1e-9));
-        let next_gap_s = ((budget_s / least_s + 1e-6).floor() + 1.0) * least_s;
-        budget_s = next_gap_s.min(budget_s * BUDGET_STEP);
+    if least_s.is_infinite() {
+        return budgets;
     }
-    budgets
+    // In least gaps; a little more, so that rounding does not take a gap away.
+    let mut budget = |gaps: f64| budgets.push(gaps * least_s * (1.0 + 1e-9));
+    let mut gaps: f64 = 1.0;
+    while gaps <= MOST_GAPS {
+        budget(gaps);
+        gaps = (gaps.floor() + 1.0).min(gaps * BUDGET_STEP);
+    }
+    let factor = BUDGET_STEP.max((largest_s / least_s / gaps).powf(1.0 / MOST_LARGER));
+    for _ in 0..MOST_LARGER as usize {
+        if gaps * least_s > largest_s * factor {
+            break;
+        }
+        budget(gaps);
+        gaps *= factor;
+    }
+    let most = (TRIED_PAIRS / (grid.len() * kinds)).max(LEAST_BUDGETS);
+    let step = budgets.len().div_ceil(most);
+    budgets.into_iter().step_by(step).collect()
 }
 
 /// The parents of ECEF under a budget, the root's its own; `None` where somebody cannot be reached under it.
@@ -94,10 +114,10 @@ fn budgets(grid: &Grid) -> Vec<f64> {
 fn budgeted(grid: &Grid, budget_s: f64, into_clusters_first: bool) -> Option<Vec<u32>> {
     let mut frontier = Frontier::with_budget(grid, budget_s);
     let waits = |kind: usize| !(into_clusters_first && is_entrance(grid, kind));
-    // Longer than any arrival: those who wait are compared among themselves.
-    let last_s = 1e9 * (1.0 + grid.len() as f64);
+    // Times a power of two that no two arrivals differ by: who waits is compared exactly, after the others.
+    let last = 2f64.powi(600);
     while frontier
-        .send_to_least(|arrival_s, kind| if waits(kind) { last_s + arrival_s } else { arrival_s })
+        .send_to_least(|arrival_s, kind| if waits(kind) { last * arrival_s } else { arrival_s })
         .is_some()
     {}
     let sends = frontier.into_sends();

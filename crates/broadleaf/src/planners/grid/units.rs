@@ -7,7 +7,7 @@ use super::links::{Cost, Links};
 use super::sends::Send;
 use crate::plan::TreeBuilder;
 use crate::planners::Instance;
-use crate::platform::NodeId;
+use crate::platform::{LinkClass, NodeId, SharedId};
 use std::collections::HashMap;
 
 /// One cluster, or one host.
@@ -194,33 +194,16 @@ pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links, ho
         }
     }
     let root = units.iter().position(|unit| unit.members.contains(&instance.root)).unwrap_or(0);
-    if !connects(&costs, kind_of[root] as usize, &members) {
+    let suffices = |costs: &[Cost]| connects(costs, kind_of[root] as usize, &members);
+    let entering = |costs: &[Cost]| {
+        let entering = entering_once(costs, &members, units, homes?);
+        suffices(&entering).then_some(entering)
+    };
+    let costs = entering(&costs).or_else(|| suffices(&costs).then_some(costs)).unwrap_or_else(|| {
         // Some hosts are behind switches or hosts of other clusters: the quickest paths stand for links.
-        for (from, senders) in members.iter().enumerate() {
-            let sender = host(senders[0]);
-            let targets: Vec<NodeId> = members
-                .iter()
-                .enumerate()
-                .map(|(to, receivers)| {
-                    if from == to {
-                        senders.get(1).map_or(sender, |&unit| host(unit))
-                    } else {
-                        host(receivers[0])
-                    }
-                })
-                .collect();
-            costs[from * pairs..(from + 1) * pairs].copy_from_slice(&links.routed(sender, &targets));
-        }
-    }
-    if let Some(homes) = homes {
-        for (from, senders) in members.iter().enumerate() {
-            for (to, receivers) in members.iter().enumerate() {
-                if !homes.allow(host(senders[0]), host(receivers[0])) {
-                    costs[from * pairs + to] = Cost::NONE;
-                }
-            }
-        }
-    }
+        let routed = routed(&members, units, links);
+        entering(&routed).unwrap_or(routed)
+    });
     let gap_s = costs.iter().map(|cost| cost.gap_s).collect();
     let latency_s = costs.iter().map(|cost| cost.latency_s).collect();
     let local_s = members
@@ -230,30 +213,57 @@ pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links, ho
     Grid::from_kinds(kind_of, gap_s, latency_s, local_s, root, instance.platform.local_start())
 }
 
+/// The costs of the quickest paths between kinds.
+fn routed(members: &[Vec<usize>], units: &[Unit], links: &mut Links) -> Vec<Cost> {
+    let host = |unit: usize| units[unit].coordinator;
+    let mut costs = Vec::with_capacity(members.len() * members.len());
+    for (from, senders) in members.iter().enumerate() {
+        let sender = host(senders[0]);
+        let target = |(to, receivers): (usize, &Vec<usize>)| match from == to {
+            true => senders.get(1).map_or(sender, |&unit| host(unit)),
+            false => host(receivers[0]),
+        };
+        let targets: Vec<NodeId> = members.iter().enumerate().map(target).collect();
+        costs.extend(links.routed(sender, &targets));
+    }
+    costs
+}
+
+/// The costs without the links that enter a cluster elsewhere than at its coordinator.
+fn entering_once(costs: &[Cost], members: &[Vec<usize>], units: &[Unit], homes: &Homes) -> Vec<Cost> {
+    let host = |kind: usize| units[members[kind][0]].coordinator;
+    let kinds = members.len();
+    let allowed = |pair: usize| homes.allow(host(pair / kinds), host(pair % kinds));
+    let entering =
+        costs.iter().enumerate().map(|(pair, &cost)| if allowed(pair) { cost } else { Cost::NONE });
+    entering.collect()
+}
+
 /// The shared resources of every direct link of the grid.
 fn pipes(instance: &Instance, units: &[Unit], grid: &Grid) -> Pipes {
     let platform = instance.platform;
-    let mut pipes = Pipes::new();
     if platform.shared().is_empty() {
-        return pipes;
+        return Pipes::default();
     }
-    for from in 0..grid.kinds() {
-        for to in (0..grid.kinds()).filter(|&to| grid.kind_gap_s(from, to).is_finite()) {
-            let host = |cluster: u32| units[cluster as usize].coordinator;
-            let receiver = if from == to { grid.members(to).get(1) } else { grid.members(to).first() };
-            let Some(&receiver) = receiver else { continue };
-            let Some(class) = platform.link(host(grid.members(from)[0]), host(receiver)) else { continue };
-            let held = platform.class(class).uses.iter().map(|&shared| {
-                let bandwidth = platform.shared()[shared.index()].bandwidth_bytes_per_s;
-                (shared.0, instance.message_bytes as f64 / bandwidth)
-            });
-            let held: Vec<(u32, f64)> = held.collect();
-            if !held.is_empty() {
-                pipes.insert((from as u32, to as u32), held);
-            }
-        }
-    }
-    pipes
+    let held_s = |shared: SharedId| {
+        instance.message_bytes as f64 / platform.shared()[shared.index()].bandwidth_bytes_per_s
+    };
+    let of_class = |class: &LinkClass| class.uses.iter().map(|&shared| (shared.0, held_s(shared))).collect();
+    let mut held: Vec<Vec<(u32, f64)>> = platform.classes().iter().map(of_class).collect();
+    // Beyond the classes: pairs without a link.
+    let nothing = held.len() as u32;
+    held.push(Vec::new());
+    let kinds = grid.kinds();
+    let host = |kind: usize, place: usize| {
+        grid.members(kind).get(place).map(|&unit| units[unit as usize].coordinator)
+    };
+    let class_of = |pair: usize| {
+        let (from, to) = (pair / kinds, pair % kinds);
+        // Any two of the kinds stand for all.
+        let link = host(from, 0).zip(host(to, usize::from(from == to)));
+        link.and_then(|(from, to)| platform.link(from, to)).map_or(nothing, |class| class.0)
+    };
+    Pipes { class_of: (0..kinds * kinds).map(class_of).collect(), held, count: platform.shared().len() }
 }
 
 /// Whether direct links lead from the root's kind to every unit.
