@@ -93,6 +93,11 @@ fn cuts_by_hand() {
             "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true, "link": far}]}),
     );
     assert_bound(&two, 400, 11.0);
+    // The pipe carries 20 bytes/s, so it is busy for 20 s. What its last window brings to b0, x bytes, arrives
+    // after x/50 + 3 of its x/20 s, and is with b1 another x/100 s later at the earliest: 20 + 3 − 0.02·400 s.
+    let mut narrow = two.to_json();
+    narrow["shared"][0]["bandwidth_bytes_per_s"] = json!(20.0);
+    assert_bound(&Platform::from_json(&narrow.to_string()).unwrap(), 400, 15.0);
     // A line: the last byte leaves the root after 8 s, and needs two more hops of 0.01 and 0.02 s.
     let line = platform(
         "one-port",

@@ -85,13 +85,17 @@ impl<'a> Bound<'a> {
         }
         self.cut_off_all_but_root(&mut whole_s);
         self.cut_off_groups(&mut whole_s);
-        self.cut_off_by_shared(&mut whole_s);
-        let local_s = |host: NodeId| self.platform.node(host).local_broadcast_s.unwrap_or(0.0);
+        let passed_on_s = self.cut_off_by_shared(&mut whole_s);
+        let local_s = |host: NodeId| self.local_s(host);
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
         let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
         let priced_s = self.priced_s() + least_local_s;
-        by_host.max(spread_s).max(priced_s).max(self.single_ports_s()).max(self.root_s())
+        by_host.max(spread_s).max(priced_s).max(passed_on_s).max(self.single_ports_s()).max(self.root_s())
+    }
+
+    fn local_s(&self, host: NodeId) -> f64 {
+        self.platform.node(host).local_broadcast_s.unwrap_or(0.0)
     }
 
     fn cut_off_all_but_root(&self, whole_s: &mut [f64]) {
@@ -134,12 +138,14 @@ impl<'a> Bound<'a> {
         self.platform.node(node).site.as_deref()
     }
 
-    /// What the root cannot reach without a shared resource gets the whole message through it.
-    fn cut_off_by_shared(&self, whole_s: &mut [f64]) {
+    /// What the root cannot reach without a shared resource gets the whole message through it. Gives when all
+    /// hosts of each such group can be done, local broadcasts included, the latest of these.
+    fn cut_off_by_shared(&self, whole_s: &mut [f64]) -> f64 {
         let used = self.platform.shared().len();
         if used.saturating_mul(self.platform.node_count() + self.crossings.size()) > SHARED_WORK {
-            return;
+            return 0.0;
         }
+        let mut done_s: f64 = 0.0;
         for shared in (0..used as u32).map(crate::platform::SharedId) {
             let without = |class| match self.platform.class(class).uses.contains(&shared) {
                 true => f64::INFINITY,
@@ -148,7 +154,14 @@ impl<'a> Bound<'a> {
             let open = self.platform.distances(self.root, without);
             let behind: Vec<bool> = open.iter().map(|distance| distance.is_infinite()).collect();
             self.cut_off(&behind, &[Cover::Shared(shared)], whole_s);
+            let (passed_on_s, _) = self.crossings.crossed_s(&behind, &[Cover::PassedOn(shared)]);
+            let hosts = self.receivers().filter(|host| behind[host.index()]);
+            let least_local_s = hosts.map(|host| self.local_s(host)).fold(f64::INFINITY, f64::min);
+            if least_local_s.is_finite() {
+                done_s = done_s.max(passed_on_s + least_local_s);
+            }
         }
+        done_s
     }
 
     /// Raises the completion of the hosts `behind` a cut to when all bytes can have crossed it, and of those

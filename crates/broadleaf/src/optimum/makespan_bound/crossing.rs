@@ -5,11 +5,17 @@
 //! then the windows of those on resource r lie between when the first byte can be there and t, and are
 //! disjoint, so they carry at most (t − ready_r) / s_per_byte_r bytes. The least t at which these sum to m is
 //! a bound, for whatever cover.
+//!
+//! A pipe may be held for long after a transfer's arrival. But where everything crosses by that pipe and several
+//! hosts are behind the cut, what the last such window brings for the first time is either passed on by its
+//! receiver, which takes that long after the arrival, or crosses once more, after that window. So all hosts
+//! together have it later than the last arrival from outside. (The window may carry old bytes too: these are
+//! then carried in addition, so it is as long as the bound says either way.)
 
-use super::imprint::{imprints, Imprint, Imprints, Role};
+use super::imprint::{imprints, outlasts_s, Imprint, Imprints, Role};
 use super::lanes::{Held, Holder, Lanes};
 use crate::platform::{Hop, LinkClassId, NodeId, Platform, SharedId};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -29,6 +35,8 @@ pub(super) enum Cover {
     Pipe,
     /// That shared resource.
     Shared(SharedId),
+    /// That shared resource, when all hosts behind the cut are to have the message, not any one of them.
+    PassedOn(SharedId),
 }
 
 impl Cover {
@@ -42,7 +50,7 @@ impl Cover {
             Cover::Out => has(Role::Out).or(slowest).or(has(Role::Link)).or(has(Role::In)),
             Cover::In => has(Role::In).or(slowest).or(has(Role::Link)).or(has(Role::Out)),
             Cover::Pipe => slowest.or(has(Role::Link)).or(has(Role::In)).or(has(Role::Out)),
-            Cover::Shared(shared) => has(Role::Shared(shared)),
+            Cover::Shared(shared) | Cover::PassedOn(shared) => has(Role::Shared(shared)),
         }
     }
 }
@@ -54,6 +62,15 @@ struct Group {
     receivers: Vec<NodeId>,
     /// When the first of the senders can have a byte, seconds.
     ready_s: f64,
+}
+
+/// Links of one class that cross a cut, all ends of a side alike hosts or switches.
+struct Crossing<'a> {
+    class: LinkClassId,
+    from: &'a [NodeId],
+    to: &'a [NodeId],
+    /// Whether what is new behind the cut must be sent on to another host there, or cross once more.
+    passes_on: bool,
 }
 
 /// What the imprints of a hop depend on: its class, its ends' NICs (bits of the rates), and whether they are
@@ -69,6 +86,7 @@ pub(super) struct Crossings<'a> {
     /// The groups a node receives from.
     into: Vec<Vec<u32>>,
     known: RefCell<HashMap<Kind, Rc<Imprints>>>,
+    passing_on: OnceCell<Vec<f64>>,
 }
 
 impl<'a> Crossings<'a> {
@@ -81,6 +99,7 @@ impl<'a> Crossings<'a> {
             groups: Vec::new(),
             into: vec![Vec::new(); platform.node_count()],
             known: RefCell::default(),
+            passing_on: OnceCell::new(),
         };
         let has_groups = !platform.meshes().is_empty() || !platform.bridges().is_empty();
         let overridden = has_groups && !platform.explicit_links().is_empty();
@@ -164,6 +183,18 @@ impl<'a> Crossings<'a> {
         })
     }
 
+    /// The least time per byte that each node's port is held by sending, s/byte; infinite where it cannot send.
+    fn passing_on(&self) -> &[f64] {
+        self.passing_on.get_or_init(|| {
+            let mut least = vec![f64::INFINITY; self.into.len()];
+            for hop in self.sends() {
+                let port = self.imprints(hop).on(Role::Out).map_or(0.0, |port| port.s_per_byte);
+                least[hop.from.index()] = least[hop.from.index()].min(port);
+            }
+            least
+        })
+    }
+
     /// The least in-port time per byte of a host, s/byte; 0 where something reaches it without.
     pub fn in_port_s_per_byte(&self, host: NodeId) -> f64 {
         let hops = self.into[host.index()].iter().filter_map(|&group| {
@@ -226,6 +257,7 @@ impl<'a> Crossings<'a> {
     /// link crosses it. Seconds.
     pub fn crossed_s(&self, behind: &[bool], covers: &[Cover]) -> (f64, Vec<bool>) {
         let inside: Vec<NodeId> = self.platform.nodes().filter(|node| behind[node.index()]).collect();
+        let several = inside.iter().filter(|&&node| self.platform.node(node).is_host()).count() > 1;
         let mut lanes: Vec<Lanes> = vec![Lanes::default(); covers.len()];
         let mut entered = vec![false; behind.len()];
         for group in self.groups_into(&inside) {
@@ -238,7 +270,8 @@ impl<'a> Crossings<'a> {
             let to: Vec<NodeId> = group.receivers.iter().filter(is_behind).copied().collect();
             to.iter().for_each(|node| entered[node.index()] = true);
             for (&cover, lanes) in covers.iter().zip(&mut lanes) {
-                self.cross(group.class, &from, &to, cover, lanes);
+                let passes_on = several && matches!(cover, Cover::PassedOn(_));
+                self.cross(&Crossing { class: group.class, from: &from, to: &to, passes_on }, cover, lanes);
             }
         }
         let crossed_s =
@@ -246,7 +279,8 @@ impl<'a> Crossings<'a> {
         (crossed_s, entered)
     }
 
-    fn cross(&self, class: LinkClassId, from: &[NodeId], to: &[NodeId], cover: Cover, lanes: &mut Lanes) {
+    fn cross(&self, crossing: &Crossing, cover: Cover, lanes: &mut Lanes) {
+        let &Crossing { class, from, to, passes_on } = crossing;
         let ready_s = self.earliest_s(from);
         let first_s = |node: NodeId| self.first_s[node.index()];
         let hop = |from: NodeId, to: NodeId| self.imprints(Hop { from, to, class });
@@ -276,8 +310,12 @@ impl<'a> Crossings<'a> {
                 }
             }
             Some(Role::Shared(shared)) => {
+                let after_s = match passes_on {
+                    true => self.outlasting_s(class, from[0], to, shared),
+                    false => f64::INFINITY,
+                };
                 held(&any, Role::Shared(shared), ready_s, &mut |lanes, pipe| {
-                    lanes.hold(Holder::Shared(shared), Held::of(pipe, ready_s));
+                    lanes.hold(Holder::Shared(shared), Held::of(pipe, ready_s).ending(after_s));
                 });
             }
             Some(Role::Link) => {
@@ -290,5 +328,22 @@ impl<'a> Crossings<'a> {
             }
             None => lanes.open(ready_s + any.arrival_s),
         }
+    }
+
+    /// By how much the last window on a pipe that brings something new behind a cut with several hosts may
+    /// outlast the time at which all of them have it, seconds.
+    fn outlasting_s(&self, class: LinkClassId, from: NodeId, to: &[NodeId], shared: SharedId) -> f64 {
+        if !self.platform.node(to[0]).is_host() {
+            return f64::INFINITY;
+        }
+        // Receivers that cannot send leave it to another crossing.
+        let can_send =
+            to.iter().map(|to| self.passing_on()[to.index()]).filter(|seconds| seconds.is_finite());
+        let onward_s_per_byte = can_send.fold(f64::INFINITY, f64::min);
+        if onward_s_per_byte.is_infinite() {
+            return 0.0;
+        }
+        let hop = Hop { from, to: to[0], class };
+        outlasts_s(self.platform, hop, shared, self.message_bytes, onward_s_per_byte).max(0.0)
     }
 }

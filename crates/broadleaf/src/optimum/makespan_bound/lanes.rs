@@ -31,6 +31,11 @@ impl Held {
         }
     }
 
+    /// The same, when more is known about how far windows outlast the last arrival.
+    pub fn ending(self, after_s: f64) -> Held {
+        Held { after_s: self.after_s.min(after_s), ..self }
+    }
+
     pub fn and(self, other: Held) -> Held {
         Held {
             begin_s: self.begin_s.min(other.begin_s),
