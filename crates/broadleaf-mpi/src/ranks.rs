@@ -67,8 +67,8 @@ pub fn expand(
     }
     let period =
         plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
-    let expanded =
-        Plan { nodes: Arc::new(vec![String::new(); count]), root: NodeId(root), trees, period, ..plan };
+    let nodes = Arc::new(vec![String::new(); count]);
+    let expanded = Plan { nodes, root: NodeId(root), trees, period, pattern: None, ..plan };
     Ok(RankPlan { plan: Arc::new(expanded), windows })
 }
 

@@ -197,6 +197,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         seed: 0,
         trees,
         period,
+        pattern: None,
         combine: flags & COMBINE != 0,
         protocol,
         predicted: Predicted::default(),

@@ -35,9 +35,9 @@ impl Plan {
         Ok(py.detach(|| broadleaf::plan::Plan::from_json(&value.to_string())).map_err(refused)?.into())
     }
 
-    /// Writes the plan file, by rename.
+    /// Writes the plan file, by rename; large regular plans by their pattern.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let text = py.detach(|| to_text(&self.core.to_json()));
+        let text = py.detach(|| to_text(&self.core.to_file_json()));
         py.import("broadleaf.files")?.call_method1("write_whole", (path, text))?;
         Ok(())
     }

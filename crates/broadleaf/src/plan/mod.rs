@@ -6,6 +6,7 @@
 
 pub mod check;
 mod error;
+pub(crate) mod pattern;
 mod program;
 mod read;
 mod segments;
@@ -15,6 +16,7 @@ mod tree;
 mod write;
 
 pub use error::PlanError;
+pub use pattern::{Expanded, Pattern, Regular};
 pub use program::{InChannel, NodeProgram, OutChannel, Programs, SlotReceive, SlotSend, Source};
 pub use segments::Segments;
 pub use throughput::throughput;
@@ -137,6 +139,9 @@ pub struct Plan {
     pub seed: u64,
     pub trees: Vec<Tree>,
     pub period: Option<Period>,
+    /// The construction that `trees` and `period` came from, if they did; what is done with a plan reads only
+    /// those.
+    pub pattern: Option<Pattern>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
     pub protocol: Protocol,
@@ -165,10 +170,28 @@ impl Plan {
             seed: 0,
             trees,
             period: None,
+            pattern: None,
             combine: false,
             protocol: Protocol::Eager,
             predicted: Predicted::default(),
         }
+    }
+
+    /// A regular plan for `platform`, nothing predicted yet. An all-gather's root is its first host.
+    ///
+    /// Panics where the construction has no answer for so many hosts ([`Regular::slots`]).
+    pub fn regular(
+        platform: &Platform,
+        planner: &str,
+        pattern: Pattern,
+        message_bytes: u64,
+        segment_bytes: u64,
+    ) -> Plan {
+        let Expanded { trees, period } = pattern.expand(platform.node_count());
+        let (root, collective) = (pattern.hosts[0], pattern.regular.collective());
+        let plan = Plan::bcast(platform, planner, root, message_bytes, segment_bytes, trees);
+        let combine = matches!(pattern.regular, Regular::RecursiveDoubling | Regular::VanDeGeijn);
+        Plan { collective, combine, period: Some(period), pattern: Some(pattern), ..plan }
     }
 
     /// The node that a tree hangs from.
@@ -218,6 +241,7 @@ impl Plan {
             nodes: Arc::clone(platform.ids()),
             root: moved(self.root),
             trees: self.trees.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
+            pattern: self.pattern.as_ref().map(|pattern| pattern.renamed(&moved)),
             period,
             ..self.clone()
         })

@@ -60,9 +60,15 @@ impl Plan {
             }
         };
         let mut names = Names::default();
+        let written = document.optional("pattern")?;
+        for field in ["trees", "period"] {
+            if let (Some(place), true) = (&written, document.optional(field)?.is_some()) {
+                return Err(place.fault(format!("a pattern beside {field}"), "write one of them"));
+            }
+        }
         let root = match (collective, document.optional("root")?) {
             (_, Some(place)) => names.read(&place)?,
-            (Collective::Allgather, None) => {
+            (Collective::Allgather, None) if written.is_none() => {
                 let trees = document.required("trees")?;
                 let first = trees.items()?.next();
                 let first = first.ok_or_else(|| trees.fault("no trees", "give each host one"))?;
@@ -76,12 +82,18 @@ impl Plan {
         if segment_bytes == 0 {
             return Err(place.fault("a segment of 0 bytes", "write at least 1"));
         }
-        let raw = document
-            .required("trees")?
-            .items()?
-            .map(|place| read_tree(&place, &mut names))
-            .collect::<Result<Vec<_>, _>>()?;
-        let period = document.optional("period")?.map(|place| read_period(&place, &mut names)).transpose()?;
+        let pattern =
+            written.map(|place| Pattern::read(&place, collective, |name| names.id(name))).transpose()?;
+        let raw = match &pattern {
+            Some(_) => Vec::new(),
+            None => document
+                .required("trees")?
+                .items()?
+                .map(|place| read_tree(&place, &mut names))
+                .collect::<Result<Vec<_>, _>>()?,
+        };
+        let mut period =
+            document.optional("period")?.map(|place| read_period(&place, &mut names)).transpose()?;
         let text = |name| -> Result<String, Fault> {
             Ok(document
                 .optional(name)?
@@ -106,7 +118,7 @@ impl Plan {
             document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
-        let trees = raw
+        let mut trees: Vec<Tree> = raw
             .into_iter()
             .map(|tree| {
                 let mut builder = TreeBuilder::new(count).share(tree.share);
@@ -122,6 +134,10 @@ impl Plan {
                 builder.build()
             })
             .collect();
+        if let Some(pattern) = &pattern {
+            let expanded = pattern.expand(count);
+            (trees, period) = (expanded.trees, Some(expanded.period));
+        }
         Ok(Plan {
             platform: text("platform")?,
             platform_digest: text("platform_digest")?,
@@ -134,6 +150,7 @@ impl Plan {
             seed,
             trees,
             period,
+            pattern,
             combine,
             protocol,
             predicted: read_predicted(&document)?,

@@ -1,9 +1,9 @@
 //! The steady-state throughput of a plan: what its busiest resource allows.
 
 use super::subtrees::Subtrees;
-use super::{Collective, Plan, PlanError};
+use super::{Collective, Plan, PlanError, Tree};
 use crate::model::{occupation, Resource};
-use crate::platform::{Hop, NodeId, Platform};
+use crate::platform::{Hop, Platform};
 use std::collections::HashMap;
 
 /// Bytes/s of the message (of one block, for a scatter or an all-gather) that a valid plan moves once its pipeline is full, if no resource ever waits.
@@ -12,29 +12,56 @@ use std::collections::HashMap;
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'
 /// periods). Infinite when nothing limits, e.g. on one node.
 pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    let plan = plan.bind(platform)?.routed(platform)?;
+    let routed;
+    // A copy of a plan of n² edges takes longer than the rest.
+    let is_direct = |tree: &Tree| {
+        tree.edges().all(|(from, to)| tree.via.contains_key(&to) || platform.link(from, to).is_some())
+    };
+    let plan = match plan.nodes == *platform.ids() && plan.trees.iter().all(is_direct) {
+        true => plan,
+        false => {
+            routed = plan.bind(platform)?.routed(platform)?;
+            &routed
+        }
+    };
     let bytes = plan.segment_bytes.min(plan.message_bytes.max(1));
-    let mut busy_s: HashMap<Resource, f64> = HashMap::new();
+    let mut busy = Busy { ports_s: vec![0.0; 2 * platform.node_count()], others_s: HashMap::new() };
     for tree in &plan.trees {
         let below = (plan.collective == Collective::Scatter).then(|| Subtrees::new(tree, plan.root));
         for (parent, child) in tree.edges() {
             let blocks = below.as_ref().map_or(1.0, |below| below.below(child).len() as f64);
             let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
-            let mut path: Vec<NodeId> = vec![parent];
-            path.extend_from_slice(relays);
-            path.push(child);
-            for pair in path.windows(2) {
-                let class = platform.link(pair[0], pair[1]).ok_or_else(|| PlanError::NoPath {
-                    from: platform.node(pair[0]).id.clone(),
-                    to: platform.node(pair[1]).id.clone(),
+            let mut from = parent;
+            for &to in relays.iter().chain([&child]) {
+                let class = platform.link(from, to).ok_or_else(|| PlanError::NoPath {
+                    from: platform.node(from).id.clone(),
+                    to: platform.node(to).id.clone(),
                 })?;
-                let hop = Hop { from: pair[0], to: pair[1], class };
-                for window in occupation(platform, hop, bytes).windows {
-                    *busy_s.entry(window.resource).or_default() += tree.share * blocks * window.duration_s;
+                for window in occupation(platform, Hop { from, to, class }, bytes).windows {
+                    busy.add(window.resource, tree.share * blocks * window.duration_s);
                 }
+                from = to;
             }
         }
     }
-    let busiest_s = busy_s.into_values().fold(0.0, f64::max);
+    let busiest_s = busy.ports_s.into_iter().chain(busy.others_s.into_values()).fold(0.0, f64::max);
     Ok(bytes as f64 / busiest_s)
+}
+
+/// How long each resource is held for a segment, seconds.
+struct Busy {
+    /// Of each node, the sending side and the receiving side.
+    ports_s: Vec<f64>,
+    others_s: HashMap<Resource, f64>,
+}
+
+impl Busy {
+    fn add(&mut self, resource: Resource, held_s: f64) {
+        let at = match resource {
+            Resource::Out(node) => &mut self.ports_s[2 * node.index()],
+            Resource::In(node) => &mut self.ports_s[2 * node.index() + 1],
+            _ => self.others_s.entry(resource).or_default(),
+        };
+        *at += held_s;
+    }
 }

@@ -27,6 +27,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
+use crate::plan::pattern::binomial::children;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::platform::NodeId;
 
@@ -68,20 +69,5 @@ pub(super) fn add_binomial(tree: &mut TreeBuilder, nodes: &[NodeId]) {
         for child in children(place, nodes.len()) {
             tree.add(nodes[place], nodes[child]);
         }
-    }
-}
-
-/// The places that `place` of `count` serves, the largest subtree first.
-pub(super) fn children(place: usize, count: usize) -> impl Iterator<Item = usize> {
-    let span = span(place, count);
-    (0..span.trailing_zeros()).rev().map(move |bit| place + (1 << bit)).filter(move |&child| child < count)
-}
-
-/// The width of the subtree of `place`, a power of two: it holds the places below `count` among
-/// `place .. place + span`.
-pub(super) fn span(place: usize, count: usize) -> usize {
-    match place {
-        0 => count.next_power_of_two(),
-        _ => 1 << place.trailing_zeros(),
     }
 }

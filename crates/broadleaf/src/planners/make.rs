@@ -116,6 +116,9 @@ fn alone(
         SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline)?,
         _ => Tuned::estimated(instance.platform, planner.plan(&sized)?)?,
     };
+    if effort == Effort::Thorough {
+        tuned.plan = planner.finished(instance, tuned.plan);
+    }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;
     if is_simulated {

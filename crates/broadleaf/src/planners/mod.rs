@@ -7,6 +7,7 @@ mod best;
 mod binary;
 mod binomial;
 mod chain;
+mod circulant;
 mod flat;
 pub mod grid;
 mod groups;
@@ -23,7 +24,7 @@ mod timetable;
 mod two_tree;
 mod van_de_geijn;
 
-use crate::plan::{Collective, Period, Plan, PlanError, Slot, TreeBuilder};
+use crate::plan::{Collective, Pattern, Plan, PlanError, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
@@ -125,29 +126,12 @@ impl Instance<'_> {
         Plan { seed: self.seed, collective: self.collective, combine, ..plan }
     }
 
-    /// The plan of an all-gather in which the slots of one period move every contribution once, to be
-    /// repeated for each segment. `moves` are (contribution, from, to), by the hosts' places.
-    pub(crate) fn allgather_plan(
-        &self,
-        planner: &str,
-        moves: &[(usize, usize, usize)],
-        combine: bool,
-    ) -> Plan {
-        let hosts: Vec<NodeId> = self.platform.hosts().collect();
-        let nodes = self.platform.node_count();
-        let mut trees: Vec<TreeBuilder> =
-            hosts.iter().map(|&host| TreeBuilder::new(nodes).root(host)).collect();
-        let mut slots = Vec::with_capacity(moves.len());
-        for &(contribution, from, to) in moves {
-            let (from, to) = (hosts[from], hosts[to]);
-            trees[contribution].add(from, to);
-            slots.push(Slot { segment: contribution as u32, from, to, lag: 0 });
-        }
-        let trees = trees.into_iter().map(TreeBuilder::build).collect();
-        let plan =
-            Plan::bcast(self.platform, planner, self.root, self.message_bytes, self.segment_bytes, trees);
-        let period = Some(Period { segments: hosts.len() as u32, slots });
-        Plan { seed: self.seed, collective: Collective::Allgather, combine, period, ..plan }
+    /// The regular plan over `hosts` in their order, in segments of this instance's size.
+    pub fn regular_plan(&self, planner: &str, regular: Regular, hosts: Vec<NodeId>) -> Plan {
+        let pattern = Pattern { regular, hosts };
+        let (message_bytes, segment_bytes) = (self.message_bytes, self.segment_bytes);
+        let plan = Plan::regular(self.platform, planner, pattern, message_bytes, segment_bytes);
+        Plan { seed: self.seed, root: self.root, ..plan }
     }
 }
 
@@ -171,9 +155,20 @@ pub trait Planner: Sync {
     /// A valid plan; the same instance and seed give the same bytes.
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError>;
 
+    /// What a plan becomes that was asked for by name, once its segment size is settled.
+    fn finished(&self, _instance: &Instance, plan: Plan) -> Plan {
+        plan
+    }
+
     /// Whether the segment size is free to be tuned for this planner's plans.
     fn is_segmentable(&self) -> bool {
         true
+    }
+
+    /// The number of segments, at most `most`, that a model of the planner's own asks for: where plans are too
+    /// large to be simulated at many sizes.
+    fn modelled_count(&self, _instance: &Instance, _most: u64) -> Option<u64> {
+        None
     }
 
     /// Whether a plan takes no more than about a millisecond, so that it may be made inside a program's
@@ -205,6 +200,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &van_de_geijn::VanDeGeijn,
     &RoundRobin,
     &TwoTree,
+    &circulant::Circulant,
     &ring::Ring,
     &recursive_doubling::RecursiveDoubling,
     &magpie::Magpie,

@@ -25,7 +25,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Collective, Plan, PlanError};
+use crate::plan::{Collective, Plan, PlanError, Regular};
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1024;
@@ -62,28 +62,7 @@ impl Planner for RecursiveDoubling {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let hosts = instance.platform.hosts().count();
-        let mut moves = Vec::with_capacity(hosts * hosts);
-        for bit in 0..hosts.trailing_zeros() {
-            for from in 0..hosts {
-                let to = from ^ 1 << bit;
-                // All of its group's, what it got in the round before first: the transfer waits for that and
-                // then takes everything.
-                let group_of = |node: usize, bit: u32| {
-                    let first = node >> bit << bit;
-                    first..first + (1 << bit)
-                };
-                let group = group_of(from, bit);
-                let newest = match bit {
-                    0 => group.clone(),
-                    _ => group_of(from ^ 1 << (bit - 1), bit - 1),
-                };
-                let older = group.filter(|member| !newest.contains(member));
-                let members = newest.clone().chain(older);
-                moves.extend(members.map(|member| (member, from, to)));
-            }
-        }
-        Ok(instance.allgather_plan(CARD.name, &moves, true))
+        Ok(instance.regular_plan(CARD.name, Regular::RecursiveDoubling, instance.platform.hosts().collect()))
     }
 
     fn is_segmentable(&self) -> bool {

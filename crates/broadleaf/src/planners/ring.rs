@@ -24,10 +24,13 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Collective, Plan, PlanError};
+use crate::plan::{Collective, Plan, PlanError, Regular};
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1500;
+
+/// Beyond, a simulation at every size would take too long.
+const MOST_SEARCHED: usize = 256;
 
 pub struct Ring;
 
@@ -57,14 +60,12 @@ impl Planner for Ring {
         }
     }
 
+    /// In one piece, which is best but for latencies.
+    fn modelled_count(&self, instance: &Instance, _most: u64) -> Option<u64> {
+        (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1)
+    }
+
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let hosts = instance.platform.hosts().count();
-        let rounds = 0..hosts.saturating_sub(1);
-        let moves: Vec<_> = rounds
-            .flat_map(|round| {
-                (0..hosts).map(move |from| ((from + hosts - round) % hosts, from, (from + 1) % hosts))
-            })
-            .collect();
-        Ok(instance.allgather_plan(CARD.name, &moves, false))
+        Ok(instance.regular_plan(CARD.name, Regular::Ring, instance.platform.hosts().collect()))
     }
 }

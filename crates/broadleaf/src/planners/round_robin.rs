@@ -34,8 +34,8 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Collective, Period, Plan, PlanError, Slot, TreeBuilder};
-use crate::platform::NodeId;
+use crate::plan::{Collective, Plan, PlanError, Regular, TreeBuilder};
+use crate::platform::{NodeId, Platform};
 
 /// n − 1 trees of n − 1 edges: beyond this the plan would take more than 32 MiB.
 const MOST_HOSTS: usize = 1500;
@@ -44,6 +44,9 @@ pub struct RoundRobin;
 
 /// Up to here it is planned and simulated at several segment sizes in a few milliseconds.
 const QUICK_HOSTS: usize = 32;
+
+/// Beyond, the size of messages is modelled and not searched.
+const MOST_SEARCHED: u64 = 256;
 
 static CARD: Card = Card {
     name: "round-robin",
@@ -85,124 +88,67 @@ impl Planner for RoundRobin {
         instance.receivers().count() < QUICK_HOSTS
     }
 
+    /// Whole tournaments, sized by the model of section 5.3 with its start-ups, which the paper leaves out.
+    fn modelled_count(&self, instance: &Instance, most: u64) -> Option<u64> {
+        let hosts = instance.receivers().count() as u64 + 1;
+        if hosts <= MOST_SEARCHED {
+            return None;
+        }
+        if instance.collective == Collective::Allgather {
+            // No contribution waits for another, so nothing is gained by cutting them.
+            return Some(1);
+        }
+        let receivers = hosts - 1;
+        let largest = (most / receivers).max(1);
+        let doubled = std::iter::successors(Some(1), |tournaments| Some(tournaments * 2));
+        let tournaments = doubled.take_while(|&tournaments| tournaments < largest).chain([largest]);
+        let timed = tournaments.map(|tournaments| tournaments * receivers);
+        timed.min_by(|&a, &b| rounds_s(instance, hosts, a).total_cmp(&rounds_s(instance, hosts, b)))
+    }
+
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         if instance.collective == Collective::Allgather {
-            return Ok(global_data_exchange(instance));
+            let hosts = instance.platform.hosts().collect();
+            return Ok(instance.regular_plan(CARD.name, Regular::Exchange, hosts));
         }
         let mut players: Vec<NodeId> = vec![instance.root];
         players.extend(instance.receivers());
-        let receivers = players.len() - 1;
+        let receivers = players.len() as u64 - 1;
         if receivers == 0 {
             let empty = TreeBuilder::new(instance.platform.node_count());
             return Ok(instance.tree_plan(CARD.name, empty));
         }
         // More nodes than messages: the segments are made smaller, so that everyone has one to scatter.
-        let most = instance.message_bytes / receivers as u64;
-        let segment_bytes = instance.segment_bytes.min(most.max(1));
-        let mut trees: Vec<TreeBuilder> = Vec::with_capacity(receivers);
-        // Which position of the period each player gets from the root: the order of its matches.
-        let mut position = vec![0u32; players.len()];
-        let mut slots = Vec::with_capacity(receivers * receivers);
-        let rounds = tournament(players.len());
-        for &(_, opponent) in rounds.iter().flatten().filter(|(first, _)| *first == 0) {
-            position[opponent] = trees.len() as u32;
-            let mut tree = TreeBuilder::new(instance.platform.node_count()).share(1.0 / receivers as f64);
-            tree.add(players[0], players[opponent]);
-            trees.push(tree);
-        }
-        for &(first, second) in rounds.iter().flatten() {
-            let (a, b) = (players[first], players[second]);
-            if first == 0 {
-                slots.push(Slot { segment: position[second], from: a, to: b, lag: 0 });
-                continue;
-            }
-            for (giver, from, to) in [(first, a, b), (second, b, a)] {
-                trees[position[giver] as usize].add(from, to);
-                slots.push(Slot { segment: position[giver], from, to, lag: 1 });
-            }
-        }
-        let trees = trees.into_iter().map(TreeBuilder::build).collect();
-        let plan = Plan::bcast(
-            instance.platform,
-            CARD.name,
-            instance.root,
-            instance.message_bytes,
-            segment_bytes,
-            trees,
-        );
-        let period = Some(Period { segments: receivers as u32, slots });
-        Ok(Plan { seed: instance.seed, period, ..plan })
+        let most = (instance.message_bytes / receivers).max(1);
+        let sized = instance.segmented(instance.segment_bytes.min(most));
+        let back_and_forth = prepares(instance.platform);
+        Ok(sized.regular_plan(CARD.name, Regular::RoundRobin { back_and_forth }, players))
     }
 }
 
-/// Section 4.2: in each round of the tournament the pairs exchange their own contributions.
-fn global_data_exchange(instance: &Instance) -> Plan {
-    let players = instance.platform.hosts().count();
-    let matches = tournament(players).into_iter().flatten();
-    let moves: Vec<_> = matches.flat_map(|(a, b)| [(a, a, b), (b, b, a)]).collect();
-    instance.allgather_plan(CARD.name, &moves, false)
+/// The paper's rounds with messages of m / `segments`: a tournament has one more for odd n, the first scatter and
+/// the last exchange are one more tournament, and a message is a latency on its way; seconds.
+fn rounds_s(instance: &Instance, hosts: u64, segments: u64) -> f64 {
+    let message_bytes = instance.message_bytes.div_ceil(segments);
+    let classes = instance.platform.classes();
+    let busy_s = classes.iter().map(|class| class.time.seconds(message_bytes)).fold(0.0, f64::max);
+    let latency_s = classes.iter().map(|class| class.latency_s).fold(0.0, f64::max);
+    let rounds_a_tournament = hosts - 1 + hosts % 2;
+    let tournaments = segments as f64 / (hosts - 1) as f64 + 1.0;
+    tournaments * rounds_a_tournament as f64 * busy_s + latency_s
 }
 
-/// The matches of every round of a tournament of `players`, by the rotation of figure 3 with player 0 fixed;
-/// with an odd number of players the match against the virtual one is left out.
-///
-/// The others stand on a circle of places 0 … N − 2; in round r those whose places sum to N − 3 − 2r (modulo
-/// N − 1) meet, and player 0 meets the one whose double does.
-fn tournament(players: usize) -> Vec<Vec<(usize, usize)>> {
-    let even = players.next_multiple_of(2);
-    let circle = even - 1;
-    let real = |player: usize| player < players;
-    (0..circle)
-        .map(|round| {
-            let meets = |place: usize| (2 * circle + even - 3 - (2 * round) % circle - place) % circle;
-            let fixed = even - 2 - round;
-            let mut matches = vec![(0, fixed + 1)];
-            let pairs = (0..circle).map(|place| (place + 1, meets(place) + 1));
-            matches.extend(pairs.filter(|(first, second)| first < second));
-            matches.retain(|&(first, second)| real(first) && real(second));
-            matches
-        })
-        .collect()
+/// Whether messages take time to prepare. Then partners are changed as rarely as can be; otherwise the rounds
+/// are the paper's.
+fn prepares(platform: &Platform) -> bool {
+    platform.classes().iter().any(|class| class.time.seconds(0) > 0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::{LinkClass, Mesh, Platform, PlatformBuilder, PortModel};
+    use crate::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
     use crate::simulate::simulate;
-    use std::collections::HashSet;
-
-    /// Figure 3: 14 participants, the matches of rounds 1, 2, 3 and 13.
-    #[test]
-    fn rotates_as_figure_3() {
-        let rounds = tournament(14);
-        let printed = |top: [usize; 7], bottom: [usize; 7]| -> HashSet<(usize, usize)> {
-            top.into_iter().zip(bottom).map(|(a, b)| (a.min(b) - 1, a.max(b) - 1)).collect()
-        };
-        for (round, top, bottom) in [
-            (1, [1, 2, 3, 4, 5, 6, 7], [14, 13, 12, 11, 10, 9, 8]),
-            (2, [1, 14, 2, 3, 4, 5, 6], [13, 12, 11, 10, 9, 8, 7]),
-            (3, [1, 13, 14, 2, 3, 4, 5], [12, 11, 10, 9, 8, 7, 6]),
-            (13, [1, 3, 4, 5, 6, 7, 8], [2, 14, 13, 12, 11, 10, 9]),
-        ] {
-            let ours: HashSet<(usize, usize)> = rounds[round - 1].iter().copied().collect();
-            assert_eq!(ours, printed(top, bottom), "round {round}");
-        }
-    }
-
-    #[test]
-    fn everyone_meets_everyone_once() {
-        for players in 2..20 {
-            let rounds = tournament(players);
-            let mut met = HashSet::new();
-            for matches in &rounds {
-                let busy: HashSet<usize> = matches.iter().flat_map(|&(a, b)| [a, b]).collect();
-                assert_eq!(busy.len(), 2 * matches.len(), "nobody plays twice in a round");
-                assert!(matches.iter().all(|pair| met.insert(*pair)));
-            }
-            assert_eq!(met.len(), players * (players - 1) / 2);
-        }
-    }
 
     fn homogeneous(nodes: usize) -> Platform {
         let mut builder = PlatformBuilder::new("same", PortModel::OnePort);

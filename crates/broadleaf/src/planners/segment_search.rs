@@ -8,7 +8,7 @@
 use super::{Effort, Instance, Planner};
 use crate::plan::{throughput, Plan, PlanError};
 use crate::platform::{Platform, TransferTime};
-use crate::simulate::{estimate, estimate_from, simulate};
+use crate::simulate::{estimate, estimate_from, makespan};
 use std::time::Instant;
 
 /// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
@@ -40,7 +40,7 @@ impl Tuned {
 
     /// The plan with its makespan simulated from end to end.
     pub fn simulated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
-        let makespan_s = simulate(platform, &plan, false)?.makespan_s;
+        let makespan_s = makespan(platform, plan.clone())?;
         Ok(Tuned { plan, makespan_s })
     }
 }
@@ -54,6 +54,11 @@ pub(super) fn search(
     effort: Effort,
     deadline: Option<Instant>,
 ) -> Result<Tuned, PlanError> {
+    let most = most_segments(instance.platform, instance.message_bytes);
+    if let Some(count) = planner.modelled_count(instance, most) {
+        let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+        return Tuned::estimated(instance.platform, planner.plan(&sized)?);
+    }
     match effort {
         Effort::Thorough => thorough(instance, planner, deadline),
         Effort::Quick => rough(instance.platform, sketch(instance, planner, effort)?.plan),

@@ -37,9 +37,8 @@
 //! assert_eq!(trace.transfer_count, 3 + 2 + 3);
 //! ```
 
-use super::binomial::{children, span};
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
+use crate::plan::{Plan, PlanError, Regular};
 
 pub struct VanDeGeijn;
 
@@ -83,24 +82,8 @@ impl Planner for VanDeGeijn {
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         let hosts = instance.hosts_from_root();
-        let count = hosts.len();
-        let mut moves = scatter(count);
-        moves.extend(if count.is_power_of_two() { recursive_doubling(count) } else { ring(count) });
-        let mut trees: Vec<TreeBuilder> = (0..count)
-            .map(|_| TreeBuilder::new(instance.platform.node_count()).share(1.0 / count as f64))
-            .collect();
-        let mut slots = Vec::with_capacity(moves.len());
-        for Move { block, from, to } in moves {
-            let (from, to) = (hosts[from], hosts[to]);
-            trees[block].add(from, to);
-            slots.push(Slot { segment: block as u32, from, to, lag: 0 });
-        }
-        let segment_bytes = instance.message_bytes.div_ceil(count as u64);
-        let trees = trees.into_iter().map(TreeBuilder::build).collect();
-        let (platform, root) = (instance.platform, instance.root);
-        let plan = Plan::bcast(platform, CARD.name, root, instance.message_bytes, segment_bytes, trees);
-        let period = Some(Period { segments: count as u32, slots });
-        Ok(Plan { period, combine: true, seed: instance.seed, ..plan })
+        let blocks = instance.segmented(instance.message_bytes.div_ceil(hosts.len() as u64));
+        Ok(blocks.regular_plan(CARD.name, Regular::VanDeGeijn, hosts))
     }
 
     /// One segment a node.
@@ -111,66 +94,4 @@ impl Planner for VanDeGeijn {
     fn is_quick(&self, instance: &Instance) -> bool {
         instance.platform.hosts().count() <= QUICK_NODES
     }
-}
-
-/// One block over one edge; nodes by index relative to the root.
-struct Move {
-    block: usize,
-    from: usize,
-    to: usize,
-}
-
-/// Whether the scatter leaves `block` with `place`: it does for the places of its subtree.
-fn scattered_to(place: usize, block: usize, count: usize) -> bool {
-    (place..place + span(place, count)).contains(&block)
-}
-
-/// Each node passes on the blocks of its children's subtrees, the largest first.
-fn scatter(count: usize) -> Vec<Move> {
-    let mut moves = Vec::new();
-    for from in 0..count {
-        for to in children(from, count) {
-            let blocks = to..(to + span(to, count)).min(count);
-            moves.extend(blocks.map(|block| Move { block, from, to }));
-        }
-    }
-    moves
-}
-
-/// Round i: node r gives node r XOR 2^i what is its group's, as far as that one lacks it.
-fn recursive_doubling(count: usize) -> Vec<Move> {
-    let mut moves = Vec::new();
-    let rounds = std::iter::successors(Some(1), |width| Some(width * 2)).take_while(|&width| width < count);
-    for width in rounds {
-        for from in 0..count {
-            let to = from ^ width;
-            let group = from & !(width - 1);
-            let mut blocks: Vec<usize> =
-                (group..group + width).filter(|&block| !scattered_to(to, block, count)).collect();
-            // What came in round i differs from the node's own index in bit i at most; scattered blocks came
-            // before all rounds.
-            blocks.sort_by_key(|&block| {
-                let last_bit = (from ^ block).checked_ilog2().unwrap_or(0);
-                let round = if scattered_to(from, block, count) { 0 } else { 1 + last_bit };
-                (std::cmp::Reverse(round), block)
-            });
-            moves.extend(blocks.into_iter().map(|block| Move { block, from, to }));
-        }
-    }
-    moves
-}
-
-/// Step t: node r gives its right neighbour block r − t, if that one lacks it.
-fn ring(count: usize) -> Vec<Move> {
-    let mut moves = Vec::new();
-    for step in 0..count - 1 {
-        for from in 0..count {
-            let to = (from + 1) % count;
-            let block = (from + count - step) % count;
-            if !scattered_to(to, block, count) {
-                moves.push(Move { block, from, to });
-            }
-        }
-    }
-    moves
 }

@@ -8,9 +8,10 @@
 mod calendar;
 mod estimate;
 mod network;
+mod static_order;
 mod trace;
 
-pub use estimate::{estimate, estimate_from};
+pub use estimate::{estimate, estimate_from, makespan};
 pub use trace::{Trace, Transfer};
 
 use crate::plan::{check, Plan, PlanError, Programs};

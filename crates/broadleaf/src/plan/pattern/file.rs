@@ -1,0 +1,118 @@
+//! The `pattern` field of a plan file.
+
+use super::{Pattern, Regular};
+use crate::json::{Fault, Place};
+use crate::plan::{Collective, Plan};
+use crate::platform::NodeId;
+use serde_json::{json, Map, Value};
+use std::collections::HashSet;
+
+/// A plan of fewer slots is written out, so that whoever reads its file sees trees and slots.
+const WORTH_A_PATTERN: usize = 10_000;
+/// A file must not ask its reader for more memory than that many slots take, some 300 MB.
+const MOST_SLOTS: u64 = 1 << 23;
+
+impl Plan {
+    /// The plan as its file holds it: as [`Plan::to_json`], but large regular plans by their construction.
+    pub fn to_file_json(&self) -> Value {
+        match self.stored_pattern() {
+            None => self.to_json(),
+            Some(pattern) => {
+                let bare = Plan { trees: Vec::new(), period: None, pattern: None, ..self.clone() };
+                let mut document = bare.to_json();
+                if let Value::Object(fields) = &mut document {
+                    fields.remove("trees");
+                    fields.insert("pattern".into(), pattern.to_json(&self.nodes));
+                }
+                document
+            }
+        }
+    }
+
+    /// The plan's construction, if it is worth storing and its trees and period are still just that.
+    fn stored_pattern(&self) -> Option<&Pattern> {
+        let pattern = self.pattern.as_ref()?;
+        let period = self.period.as_ref().filter(|period| period.slots.len() >= WORTH_A_PATTERN)?;
+        let expanded = pattern.expand(self.nodes.len());
+        (expanded.trees == self.trees && expanded.period == *period).then_some(pattern)
+    }
+}
+
+impl Pattern {
+    fn to_json(&self, ids: &[String]) -> Value {
+        let mut fields = Map::new();
+        fields.insert("name".into(), json!(self.regular.name()));
+        match self.regular {
+            Regular::Circulant { turn } => {
+                fields.insert("turn".into(), json!(turn));
+            }
+            Regular::CirculantOnce { segments } => {
+                fields.insert("segments".into(), json!(segments));
+            }
+            _ => {}
+        }
+        let hosts: Vec<&str> = self.hosts.iter().map(|host| ids[host.index()].as_str()).collect();
+        fields.insert("hosts".into(), json!(hosts));
+        Value::Object(fields)
+    }
+
+    /// Reads a pattern of a plan for `collective`, whose nodes `id` numbers.
+    pub(in crate::plan) fn read(
+        place: &Place,
+        collective: Collective,
+        mut id: impl FnMut(&str) -> NodeId,
+    ) -> Result<Pattern, Fault> {
+        let named = place.required("name")?;
+        let name = named.string()?;
+        let Some(&(_, moves)) = Regular::NAMES.iter().find(|(known, _)| *known == name) else {
+            let known = Regular::NAMES.map(|(known, _)| known).join(", ");
+            return Err(named.fault(format!("unknown pattern \"{name}\""), format!("use one of {known}")));
+        };
+        if moves != collective {
+            let fact =
+                format!("\"{name}\" is a pattern for {moves}, and the plan's collective is {collective}");
+            return Err(named.fault(fact, "write the collective that it is for"));
+        }
+        let number = |field| -> Result<Option<u32>, Fault> {
+            let Some(place) = place.optional(field)? else { return Ok(None) };
+            let number = place.whole()?;
+            let small = u32::try_from(number);
+            Ok(Some(
+                small.map_err(|_| place.fault(format!("{number} is too large"), "write less than 2^32"))?,
+            ))
+        };
+        let regular = match name {
+            "round-robin" => Regular::RoundRobin { back_and_forth: false },
+            "round-robin-back-and-forth" => Regular::RoundRobin { back_and_forth: true },
+            "exchange" => Regular::Exchange,
+            "ring" => Regular::Ring,
+            "recursive-doubling" => Regular::RecursiveDoubling,
+            "van-de-geijn" => Regular::VanDeGeijn,
+            _ => match number("segments")? {
+                Some(segments) => Regular::CirculantOnce { segments },
+                None => Regular::Circulant { turn: number("turn")?.unwrap_or(0) },
+            },
+        };
+        let list = place.required("hosts")?;
+        let mut hosts = Vec::new();
+        let mut seen = HashSet::new();
+        for host in list.items()? {
+            let node = id(host.string()?);
+            if !seen.insert(node) {
+                return Err(host.fault(format!("\"{}\" stands twice", host.string()?), "name each host once"));
+            }
+            hosts.push(node);
+        }
+        match regular.slots(hosts.len() as u64) {
+            None => Err(place.fault(
+                format!("there is no \"{name}\" like this for {} hosts", hosts.len()),
+                "let the planner write it again",
+            )),
+            Some(slots) if slots > MOST_SLOTS => Err(place.fault(
+                format!("{slots} slots when written out"),
+                format!("use a pattern of at most {MOST_SLOTS}"),
+            )),
+            Some(_) => Ok(Pattern { regular, hosts }),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Regular plans: what `pattern` stands for in a plan file.
+//!
+//! Round-robin on n nodes is n − 1 trees of n − 1 edges and as many slots, all of which follow from the order
+//! of the hosts. Such a plan keeps its construction beside its trees, so that its file holds a name and n ids
+//! in place of n² slots. Whoever reads the file expands it; everything behind the reader sees trees and slots
+//! only, the checker included.
+
+mod allgather;
+pub(crate) mod binomial;
+mod circulant;
+mod file;
+mod tournament;
+mod van_de_geijn;
+
+use super::{Collective, Period, Slot, Tree, TreeBuilder};
+use crate::platform::NodeId;
+
+/// The construction of a regular plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Regular {
+    /// Axida, Viet and Yoshinaga's pipelined broadcast; `back_and_forth`: every second tournament is played
+    /// in reverse, so that nobody changes partners between two tournaments.
+    RoundRobin {
+        back_and_forth: bool,
+    },
+    /// Their global data exchange.
+    Exchange,
+    Ring,
+    RecursiveDoubling,
+    VanDeGeijn,
+    /// Träff's broadcast on a circulant graph, whose first segment leaves in round `turn` of ⌈log2 n⌉.
+    Circulant {
+        turn: u32,
+    },
+    /// The same for just that many segments, all of them one period: the last one takes a way of its own and
+    /// is a round earlier.
+    CirculantOnce {
+        segments: u32,
+    },
+}
+
+/// A regular plan: its construction and the hosts in the construction's order, a broadcast's root first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pattern {
+    pub regular: Regular,
+    pub hosts: Vec<NodeId>,
+}
+
+/// A regular plan's trees and its period.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expanded {
+    pub trees: Vec<Tree>,
+    pub period: Period,
+}
+
+/// One position of the period over one edge; nodes by their place in the construction's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Move {
+    position: u32,
+    from: u32,
+    to: u32,
+    lag: u32,
+}
+
+/// A period in the order of its moves. Positions of the same tree have the same edges.
+struct Layout {
+    moves: Vec<Move>,
+    /// The tree of every position; all trees have a position.
+    tree_of: Vec<u32>,
+}
+
+impl Layout {
+    /// Every position has a tree of its own.
+    fn of_own_trees(positions: usize, moves: Vec<Move>) -> Layout {
+        Layout { moves, tree_of: (0..positions as u32).collect() }
+    }
+}
+
+impl Regular {
+    /// The names in plan files, and what they move.
+    pub const NAMES: [(&'static str, Collective); 7] = [
+        ("round-robin", Collective::Bcast),
+        ("round-robin-back-and-forth", Collective::Bcast),
+        ("exchange", Collective::Allgather),
+        ("ring", Collective::Allgather),
+        ("recursive-doubling", Collective::Allgather),
+        ("van-de-geijn", Collective::Bcast),
+        ("circulant", Collective::Bcast),
+    ];
+
+    /// The name in plan files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Regular::RoundRobin { back_and_forth: false } => "round-robin",
+            Regular::RoundRobin { back_and_forth: true } => "round-robin-back-and-forth",
+            Regular::Exchange => "exchange",
+            Regular::Ring => "ring",
+            Regular::RecursiveDoubling => "recursive-doubling",
+            Regular::VanDeGeijn => "van-de-geijn",
+            Regular::Circulant { .. } | Regular::CirculantOnce { .. } => "circulant",
+        }
+    }
+
+    pub fn collective(self) -> Collective {
+        match self {
+            Regular::Exchange | Regular::Ring | Regular::RecursiveDoubling => Collective::Allgather,
+            _ => Collective::Bcast,
+        }
+    }
+
+    /// How many slots it has on that many hosts; `None` for what the construction cannot do.
+    pub fn slots(self, hosts: u64) -> Option<u64> {
+        let others = hosts.checked_sub(1)?;
+        match self {
+            Regular::RoundRobin { back_and_forth } if hosts > 1 => {
+                others.checked_mul(others)?.checked_mul(1 + u64::from(back_and_forth))
+            }
+            Regular::RecursiveDoubling if !hosts.is_power_of_two() => None,
+            Regular::Exchange | Regular::Ring | Regular::RecursiveDoubling | Regular::VanDeGeijn => {
+                hosts.checked_mul(others)
+            }
+            Regular::Circulant { turn } if hosts > 1 && turn < circulant::rounds(hosts as usize) => {
+                u64::from(circulant::rounds(hosts as usize)).checked_mul(others)
+            }
+            Regular::CirculantOnce { segments } if hosts > 1 && segments > 0 => {
+                u64::from(segments).checked_mul(others)
+            }
+            _ => None,
+        }
+    }
+
+    fn layout(self, hosts: usize) -> Layout {
+        match self {
+            Regular::RoundRobin { back_and_forth } => tournament::broadcast(hosts, back_and_forth),
+            Regular::Exchange => tournament::exchange(hosts),
+            Regular::Ring => allgather::ring(hosts),
+            Regular::RecursiveDoubling => allgather::recursive_doubling(hosts),
+            Regular::VanDeGeijn => van_de_geijn::layout(hosts),
+            Regular::Circulant { turn } => circulant::repeated(hosts, turn),
+            Regular::CirculantOnce { segments } => circulant::once(hosts, segments),
+        }
+    }
+}
+
+impl Pattern {
+    /// Trees and period over the nodes of a platform of `node_count`.
+    ///
+    /// Panics if [`Regular::slots`] has no answer for that many hosts: planners and readers ask first.
+    pub fn expand(&self, node_count: usize) -> Expanded {
+        let count = self.hosts.len();
+        assert!(self.regular.slots(count as u64).is_some(), "a construction for {count} hosts");
+        let Layout { moves, tree_of } = self.regular.layout(count);
+        let trees = tree_of.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut positions = vec![0u32; trees];
+        // The position that shows a tree's edges.
+        let mut shown_by = vec![u32::MAX; trees];
+        for (position, &tree) in tree_of.iter().enumerate() {
+            positions[tree as usize] += 1;
+            shown_by[tree as usize] = shown_by[tree as usize].min(position as u32);
+        }
+        let own_root = self.regular.collective() == Collective::Allgather;
+        // An all-gather's shares are of the trees of one root, which has just one.
+        let share = |tree: usize| match own_root {
+            true => 1.0,
+            false => f64::from(positions[tree]) / tree_of.len() as f64,
+        };
+        let mut builders: Vec<TreeBuilder> = (0..trees)
+            .map(|tree| {
+                let builder = TreeBuilder::new(node_count).share(share(tree));
+                if own_root {
+                    builder.root(self.hosts[tree])
+                } else {
+                    builder
+                }
+            })
+            .collect();
+        let mut slots = Vec::with_capacity(moves.len());
+        for Move { position, from, to, lag } in moves {
+            let (from, to) = (self.hosts[from as usize], self.hosts[to as usize]);
+            let tree = tree_of[position as usize] as usize;
+            if shown_by[tree] == position {
+                builders[tree].add(from, to);
+            }
+            slots.push(Slot { segment: position, from, to, lag });
+        }
+        let period = Period { segments: tree_of.len() as u32, slots };
+        Expanded { trees: builders.into_iter().map(TreeBuilder::build).collect(), period }
+    }
+
+    pub(super) fn renamed(&self, moved: &impl Fn(NodeId) -> NodeId) -> Pattern {
+        Pattern { regular: self.regular, hosts: self.hosts.iter().map(|&host| moved(host)).collect() }
+    }
+}

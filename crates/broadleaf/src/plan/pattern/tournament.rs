@@ -1,0 +1,165 @@
+//! The round-robin tournament, and what paper 5 makes of it: a pipelined broadcast and an all-gather.
+//!
+//! Reference: Axida, Viet and Yoshinaga, *Pipelined round-robin broadcast*, sections 4.1, 4.2 and 5.2.
+
+use super::{Layout, Move};
+
+/// n − 1 trees root → destination → all others. In each round of a tournament the root gives its partner the
+/// next segment (figure 5), while destinations exchange what the root gave them in the tournament before
+/// (figure 4).
+///
+/// Back and forth, every second tournament is played from its last round to its first. In one tournament
+/// everybody has n − 1 partners, so n − 2 changes are the fewest there can be; then there are none besides.
+pub(super) fn broadcast(hosts: usize, back_and_forth: bool) -> Layout {
+    let rounds = tournament(hosts);
+    let receivers = hosts as u32 - 1;
+    // Which segment of a tournament each destination gets from the root: the order of its matches.
+    let mut turn = vec![0u32; hosts];
+    let with_root = rounds.iter().flatten().filter(|(first, _)| *first == 0);
+    with_root.zip(0..).for_each(|(&(_, opponent), at)| turn[opponent] = at);
+    let directions = if back_and_forth { 2 } else { 1 };
+    let position = |destination: usize, direction: u32| match direction {
+        0 => turn[destination],
+        _ => 2 * receivers - 1 - turn[destination],
+    };
+    let mut moves = Vec::with_capacity((directions * receivers * receivers) as usize);
+    for direction in 0..directions {
+        let before = (direction + directions - 1) % directions;
+        let lag = u32::from(before >= direction);
+        let mut play = |matches: &[(usize, usize)]| {
+            for &(first, second) in matches {
+                let (a, b) = (first as u32, second as u32);
+                if first == 0 {
+                    moves.push(Move { position: position(second, direction), from: a, to: b, lag: 0 });
+                    continue;
+                }
+                for (giver, from, to) in [(first, a, b), (second, b, a)] {
+                    moves.push(Move { position: position(giver, before), from, to, lag });
+                }
+            }
+        };
+        match direction {
+            0 => rounds.iter().for_each(|matches| play(matches)),
+            _ => rounds.iter().rev().for_each(|matches| play(matches)),
+        }
+    }
+    let tree_of = (0..directions)
+        .flat_map(|direction| {
+            (0..receivers).map(move |at| if direction == 0 { at } else { receivers - 1 - at })
+        })
+        .collect();
+    Layout { moves, tree_of }
+}
+
+/// Section 4.2: in each round of the tournament the pairs exchange their own contributions.
+pub(super) fn exchange(hosts: usize) -> Layout {
+    let matches = tournament(hosts).into_iter().flatten();
+    let moves = matches.flat_map(|(a, b)| {
+        let (a, b) = (a as u32, b as u32);
+        [Move { position: a, from: a, to: b, lag: 0 }, Move { position: b, from: b, to: a, lag: 0 }]
+    });
+    Layout::of_own_trees(hosts, moves.collect())
+}
+
+/// The matches of every round of a tournament of `players`, by the rotation of figure 3 with player 0 fixed;
+/// with an odd number of players the match against the virtual one is left out.
+///
+/// The others stand on a circle of places 0 … N − 2; in round r those whose places sum to N − 3 − 2r (modulo
+/// N − 1) meet, and player 0 meets the one whose double does.
+fn tournament(players: usize) -> Vec<Vec<(usize, usize)>> {
+    let even = players.next_multiple_of(2);
+    let circle = even - 1;
+    let real = |player: usize| player < players;
+    (0..circle)
+        .map(|round| {
+            let meets = |place: usize| (2 * circle + even - 3 - (2 * round) % circle - place) % circle;
+            let fixed = even - 2 - round;
+            let mut matches = vec![(0, fixed + 1)];
+            let pairs = (0..circle).map(|place| (place + 1, meets(place) + 1));
+            matches.extend(pairs.filter(|(first, second)| first < second));
+            matches.retain(|&(first, second)| real(first) && real(second));
+            matches
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// Figure 3: 14 participants, the matches of rounds 1, 2, 3 and 13.
+    #[test]
+    fn rotates_as_figure_3() {
+        let rounds = tournament(14);
+        let printed = |top: [usize; 7], bottom: [usize; 7]| -> HashSet<(usize, usize)> {
+            top.into_iter().zip(bottom).map(|(a, b)| (a.min(b) - 1, a.max(b) - 1)).collect()
+        };
+        for (round, top, bottom) in [
+            (1, [1, 2, 3, 4, 5, 6, 7], [14, 13, 12, 11, 10, 9, 8]),
+            (2, [1, 14, 2, 3, 4, 5, 6], [13, 12, 11, 10, 9, 8, 7]),
+            (3, [1, 13, 14, 2, 3, 4, 5], [12, 11, 10, 9, 8, 7, 6]),
+            (13, [1, 3, 4, 5, 6, 7, 8], [2, 14, 13, 12, 11, 10, 9]),
+        ] {
+            let ours: HashSet<(usize, usize)> = rounds[round - 1].iter().copied().collect();
+            assert_eq!(ours, printed(top, bottom), "round {round}");
+        }
+    }
+
+    /// All 13 rounds by really rotating the others clockwise, and the plan's slots round by round.
+    #[test]
+    fn the_plans_timetable_is_figure_3s() {
+        let (mut top, mut bottom) = ((0..7).collect::<Vec<u32>>(), (7..14).rev().collect::<Vec<u32>>());
+        let layout = broadcast(14, false);
+        let mut moves = layout.moves.iter();
+        for round in 1..=13 {
+            let pairs: HashSet<(u32, u32)> = top.iter().copied().zip(bottom.iter().copied()).collect();
+            // One from the root, and two for each of the six other matches.
+            let slots: Vec<&Move> = moves.by_ref().take(13).collect();
+            let met: HashSet<(u32, u32)> =
+                slots.iter().map(|at| (at.from.min(at.to), at.from.max(at.to))).collect();
+            let printed: HashSet<(u32, u32)> = pairs.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
+            assert_eq!(met, printed, "round {round}");
+            // The first below leaves to stand second above, the last above goes to the end below.
+            top.insert(1, bottom.remove(0));
+            bottom.extend(top.pop());
+        }
+        assert!(moves.next().is_none());
+    }
+
+    #[test]
+    fn everyone_meets_everyone_once() {
+        for players in 2..20 {
+            let rounds = tournament(players);
+            let mut met = HashSet::new();
+            for matches in &rounds {
+                let busy: HashSet<usize> = matches.iter().flat_map(|&(a, b)| [a, b]).collect();
+                assert_eq!(busy.len(), 2 * matches.len(), "nobody plays twice in a round");
+                assert!(matches.iter().all(|pair| met.insert(*pair)));
+            }
+            assert_eq!(met.len(), players * (players - 1) / 2);
+        }
+    }
+
+    /// Changes of partner over two tournaments and into the next: 2(n − 2) for even n, as few as n − 1
+    /// different partners a tournament allow.
+    #[test]
+    fn back_and_forth_changes_partners_least() {
+        for hosts in [4usize, 6, 14, 16] {
+            for (back_and_forth, tournaments, fewest) in [(false, 1, hosts - 1), (true, 2, 2 * (hosts - 2))] {
+                let layout = broadcast(hosts, back_and_forth);
+                for host in 1..hosts as u32 {
+                    let met = layout.moves.iter().filter_map(|at| match at {
+                        Move { from, to, .. } if *from == host => Some(*to),
+                        Move { from, to, .. } if *to == host => Some(*from),
+                        _ => None,
+                    });
+                    let mut met: Vec<u32> = met.collect();
+                    met.extend(met.first().copied());
+                    let changes = met.windows(2).filter(|pair| pair[0] != pair[1]).count();
+                    assert_eq!(changes, fewest, "{hosts} hosts, {tournaments} tournaments");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! A plan with a period, timed without an event queue.
+//!
+//! Every node sends and receives in an order that the slots fix, so under one-port a transfer starts at the
+//! latest of a few known times: the sender has the segment and its port, the receiver has taken what comes
+//! first and has its port. One pass over the slots gives the makespan that the event queue gives, from a
+//! fraction of its work and memory; planners compare thousands of segment sizes this way.
+
+use super::calendar::same_until;
+use crate::plan::{Collective, Plan, Protocol, Slot};
+use crate::platform::{NodeId, Platform, PortModel};
+
+/// The makespan, seconds; `None` where more than ports and orders decide, or where a segment comes to its
+/// sender later in the list of slots than it leaves.
+pub(super) fn makespan_s(platform: &Platform, plan: &Plan) -> Option<f64> {
+    let period = plan.period.as_ref()?;
+    let is_plain = platform.port_model() == PortModel::OnePort
+        && platform.shared().is_empty()
+        && platform.nodes().all(|node| platform.node(node).local_broadcast_s.is_none())
+        && plan.nodes == *platform.ids()
+        && plan.protocol == Protocol::Eager
+        && plan.collective != Collective::Scatter
+        && plan.trees.iter().all(|tree| tree.via.is_empty());
+    if !is_plain {
+        return None;
+    }
+    Some(Timing::new(platform, plan, &period.slots)?.run(platform, plan, &period.slots))
+}
+
+/// What a slot's transfers have in common.
+struct Timing {
+    /// The slot that brings the segment to the sender; `NONE` where it is the sender's own.
+    brought_by: Vec<u32>,
+    /// The class of the slot's link.
+    class: Vec<u32>,
+    /// Periods whose arrivals may still be waited for.
+    ring: usize,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Timing {
+    fn new(platform: &Platform, plan: &Plan, slots: &[Slot]) -> Option<Timing> {
+        let period = plan.period.as_ref()?;
+        let positions = period.segments as usize;
+        let hosts: Vec<NodeId> = platform.hosts().collect();
+        let mut brings = vec![NONE; positions.checked_mul(platform.node_count())?];
+        let at = |node: NodeId, position: u32| node.index() * positions + position as usize;
+        for (index, slot) in slots.iter().enumerate() {
+            brings[at(slot.to, slot.segment)] = index as u32;
+        }
+        let owner = |position: u32| match plan.collective {
+            Collective::Allgather => hosts[position as usize % hosts.len()],
+            _ => plan.root,
+        };
+        let mut timing = Timing {
+            brought_by: Vec::with_capacity(slots.len()),
+            class: Vec::with_capacity(slots.len()),
+            ring: period.longest_lag() as usize + 1,
+        };
+        for (index, slot) in slots.iter().enumerate() {
+            timing.class.push(platform.link(slot.from, slot.to)?.index() as u32);
+            if slot.from == owner(slot.segment) {
+                timing.brought_by.push(NONE);
+                continue;
+            }
+            let before = brings[at(slot.from, slot.segment)];
+            let brought = slots.get(before as usize)?;
+            if (brought.lag, before as usize) >= (slot.lag, index) {
+                return None;
+            }
+            timing.brought_by.push(before);
+        }
+        Some(timing)
+    }
+
+    fn run(&self, platform: &Platform, plan: &Plan, slots: &[Slot]) -> f64 {
+        let period = plan.period.as_ref().expect("asked for before");
+        let blocks = match plan.collective {
+            Collective::Allgather => platform.hosts().count() as u64,
+            _ => 1,
+        };
+        let count = plan.segment_count() * blocks;
+        let full: Vec<f64> =
+            platform.classes().iter().map(|class| class.time.seconds(plan.segment_bytes)).collect();
+        let latency: Vec<f64> = platform.classes().iter().map(|class| class.latency_s).collect();
+        let bytes = |segment: u64| plan.segment_range(segment / blocks).1;
+        let busy_s = |class: usize, bytes: u64| match bytes == plan.segment_bytes {
+            true => full[class],
+            false => platform.classes()[class].time.seconds(bytes),
+        };
+        let nodes = platform.node_count();
+        let (mut out_free_s, mut in_free_s) = (vec![0.0f64; nodes], vec![0.0f64; nodes]);
+        // When a receiver last agreed to a transfer: it agrees in its order.
+        let mut agreed_s = vec![0.0f64; nodes];
+        let mut arrived_s = vec![0.0f64; slots.len() * self.ring];
+        let place = |slot: usize, now: u64, lag: u32| {
+            slot * self.ring + ((now - u64::from(lag)) % self.ring as u64) as usize
+        };
+        let held_s = |arrived_s: &[f64], slot: usize, now: u64| match self.brought_by[slot] {
+            NONE => 0.0,
+            before => arrived_s[place(before as usize, now, slots[slot].lag)],
+        };
+        let mut makespan_s = 0.0f64;
+        for now in 0..period.periods(count) {
+            let mut index = 0;
+            while index < slots.len() {
+                let first = index;
+                let slot = slots[first];
+                index += 1;
+                let Some(segment) = period.segment(&slot, now, count) else { continue };
+                let (from, to) = (slot.from.index(), slot.to.index());
+                let issued_s = out_free_s[from].max(held_s(&arrived_s, first, now));
+                let mut all_bytes = bytes(segment);
+                while plan.combine && index < slots.len() {
+                    let next = slots[index];
+                    if (next.from, next.to) != (slot.from, slot.to) {
+                        break;
+                    }
+                    if let Some(segment) = period.segment(&next, now, count) {
+                        if held_s(&arrived_s, index, now) > same_until(issued_s) {
+                            break;
+                        }
+                        all_bytes += bytes(segment);
+                    }
+                    index += 1;
+                }
+                let class = self.class[first] as usize;
+                let (busy_s, latency_s) = (busy_s(class, all_bytes), latency[class]);
+                agreed_s[to] = agreed_s[to].max(issued_s);
+                let start_s = agreed_s[to].max(in_free_s[to] - latency_s);
+                out_free_s[from] = start_s + busy_s;
+                in_free_s[to] = start_s + latency_s + busy_s;
+                makespan_s = makespan_s.max(in_free_s[to]);
+                for (carried, slot) in slots[first..index].iter().enumerate() {
+                    if period.segment(slot, now, count).is_some() {
+                        arrived_s[place(first + carried, now, slot.lag)] = in_free_s[to];
+                    }
+                }
+            }
+        }
+        makespan_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planners::{supports, Instance, PLANNERS};
+    use crate::platform::{ExplicitLink, LinkClass, Mesh, PlatformBuilder};
+    use crate::random::Random;
+    use crate::simulate::simulate;
+
+    /// Every pair has a start-up, a latency and a bandwidth of its own.
+    fn uneven(nodes: usize, seed: u64) -> Platform {
+        let mut random = Random::new(seed);
+        let mut builder = PlatformBuilder::new("uneven", PortModel::OnePort);
+        let hosts: Vec<_> = (0..nodes).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+        let class = builder.add_class(LinkClass::affine(0.3, 1.0));
+        builder.add_mesh(Mesh { nodes: hosts.clone(), class }).unwrap();
+        for &from in &hosts {
+            for &to in hosts.iter().filter(|&&to| to != from) {
+                if random.below(2) == 0 {
+                    let mut class = LinkClass::affine(5.0 * random.unit(), 0.2 + random.unit());
+                    class.time = crate::platform::TransferTime::Affine {
+                        startup_s: random.unit(),
+                        bandwidth_bytes_per_s: Some(0.2 + random.unit()),
+                    };
+                    let class = builder.add_class(class);
+                    builder.add_link(ExplicitLink { from, to, class, both_ways: false }).unwrap();
+                }
+            }
+        }
+        builder.build().unwrap()
+    }
+
+    /// The event queue is the independent judge.
+    #[test]
+    fn agrees_with_the_event_queue() {
+        let mut compared = 0;
+        for nodes in [1usize, 2, 3, 4, 5, 8, 9] {
+            for seed in 0..4 {
+                let platform = uneven(nodes, seed);
+                for collective in [Collective::Bcast, Collective::Allgather] {
+                    let instance = Instance::new(&platform, NodeId(nodes as u32 / 2), 97).unwrap();
+                    let instance = Instance { collective, ..instance.segmented(7) };
+                    for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
+                        let plan = planner.plan(&instance).unwrap();
+                        let Some(quick_s) = makespan_s(&platform, &plan) else { continue };
+                        let slow_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+                        let name = planner.card().name;
+                        assert!((quick_s - slow_s).abs() <= 1e-9 * slow_s, "{name}: {quick_s}, {slow_s}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 150, "{compared} plans with a period");
+    }
+
+    /// A slot before the one that brings its segment: each node still does all in its order.
+    #[test]
+    fn lists_out_of_order_are_left_to_the_event_queue() {
+        let platform = uneven(3, 1);
+        let plan = crate::plan::Plan::from_json(
+            r#"{"format": "broadleaf-plan/1", "root": "n0", "message_bytes": 4, "segment_bytes": 1,
+                "trees": [{"share": 1, "children": {"n0": ["n1"], "n1": ["n2"]}}],
+                "period": {"segments": 1, "slots": [[0, "n1", "n2", 0], [0, "n0", "n1", 0]]}}"#,
+        );
+        let plan = plan.unwrap().bind(&platform).unwrap();
+        assert_eq!(makespan_s(&platform, &plan), None);
+        assert!(simulate(&platform, &plan, false).unwrap().makespan_s > 4.0);
+    }
+}
