@@ -13,6 +13,7 @@ pub struct PlatformBuilder {
     name: String,
     port_model: PortModel,
     local_start: LocalStart,
+    provenance: Option<Value>,
     nodes: Vec<Node>,
     by_id: HashMap<String, NodeId>,
     clusters: Vec<Cluster>,
@@ -38,6 +39,7 @@ impl PlatformBuilder {
             name: name.into(),
             port_model,
             local_start: LocalStart::default(),
+            provenance: None,
             nodes: Vec::new(),
             by_id: HashMap::new(),
             clusters: Vec::new(),
@@ -56,6 +58,12 @@ impl PlatformBuilder {
 
     pub fn local_start(&mut self, local_start: LocalStart) -> &mut Self {
         self.local_start = local_start;
+        self
+    }
+
+    /// Where the numbers are from, kept as it stands.
+    pub fn provenance(&mut self, provenance: Value) -> &mut Self {
+        self.provenance = Some(provenance);
         self
     }
 
@@ -207,6 +215,7 @@ impl PlatformBuilder {
             name: self.name,
             port_model: self.port_model,
             local_start: self.local_start,
+            provenance: self.provenance,
             nodes: self.nodes,
             ids,
             by_id: self.by_id,

@@ -23,6 +23,7 @@ pub use link::{Affine, GapTable, LinkClass, TransferTime};
 pub use matrices::{Matrices, PairLink};
 pub use route::{Hop, Route};
 
+use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -154,6 +155,8 @@ pub struct Platform {
     name: String,
     port_model: PortModel,
     local_start: LocalStart,
+    /// Where the numbers are from, for people: any JSON, no part of the digest.
+    provenance: Option<Value>,
     nodes: Vec<Node>,
     /// Node ids by [`NodeId`], shared with the plans made for this platform.
     ids: Arc<Vec<String>>,

@@ -30,6 +30,9 @@ impl Platform {
         if let Some(place) = root.optional("local_start")? {
             builder.local_start(local_start(&place)?);
         }
+        if root.optional("provenance")?.is_some() {
+            builder.provenance(root.object()?["provenance"].clone());
+        }
         for place in root.required("nodes")?.items()? {
             let node = read_node(&place, &mut builder)?;
             builder.add_node(node).map_err(|fault| at(&place, fault))?;

@@ -14,6 +14,7 @@ impl Platform {
         if self.local_start != LocalStart::default() {
             document.insert("local_start".into(), json!(self.local_start.name()));
         }
+        insert_some(&mut document, "provenance", self.provenance.as_ref());
         document.insert("nodes".into(), self.nodes.iter().map(|node| self.node_json(node)).collect());
         if !self.shared.is_empty() {
             let entry = |shared: &Shared| json!({"id": shared.id, "bandwidth_bytes_per_s": shared.bandwidth_bytes_per_s});
@@ -122,10 +123,13 @@ fn insert_some<T: serde::Serialize>(entry: &mut Map<String, Value>, name: &str, 
     }
 }
 
-/// The digest a plan carries: SHA-256 of the compact canonical document.
+/// The digest a plan carries: SHA-256 of the compact canonical document, without the provenance, whose words
+/// may change while the network stays what it is.
 pub(super) fn digest(platform: &Platform) -> String {
-    let document = platform.to_json().to_string();
-    let hash = Sha256::digest(document.as_bytes());
+    let mut document = platform.to_json();
+    // Shifting, not swapping: the order of the other fields counts.
+    document.as_object_mut().map(|fields| fields.shift_remove("provenance"));
+    let hash = Sha256::digest(document.to_string().as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
