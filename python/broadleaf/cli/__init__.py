@@ -12,7 +12,7 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, run, simulate
+from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, report, run, simulate
 
 BAD_INPUT = 2
 
@@ -25,6 +25,7 @@ COMMANDS: tuple[click.Command, ...] = (
     run.command,
     convert.command,
     draw.command,
+    report.command,
     paper.command,
 )
 

@@ -1,0 +1,1 @@
+"""`broadleaf report`: one self-contained page that shows a platform, its plans, and what limits them."""

@@ -1,0 +1,97 @@
+"""A plan as the page shows it: its facts, its trees, what it keeps busy, and its timeline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+from broadleaf.report.timeline import bars_of
+
+# More trees than this have no colour of their own; the page says how many there are.
+MOST_TREES = 12
+# The resources listed, the longest held first.
+BUSIEST = 16
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """A plan that was simulated on its platform."""
+
+    label: str
+    plan: bl.Plan
+    trace: bl.Trace
+    steady_bytes_per_s: float
+
+
+def broadcast_of(platform: bl.Platform, path: str | Path) -> Broadcast:
+    """Loads and simulates a plan; raises PlanError where it was made for another platform."""
+    plan = bl.Plan.load(path)
+    if plan.platform_digest and plan.platform_digest != platform.digest:
+        raise bl.PlanError(
+            f'{path}: a plan for another platform, "{plan.platform}" as it was then; '
+            f'plan again on "{platform.name}"'
+        )
+    return Broadcast(Path(path).stem, plan, bl.simulate(platform, plan), bl.throughput(platform, plan))
+
+
+def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Document:
+    """What the page needs of a plan; its timeline has at most about `most_bars` bars."""
+    plan, trace = broadcast.plan, broadcast.trace
+    document = plan.to_dict()
+    place = {name: at for at, name in enumerate(trace.nodes)}
+    trees = sorted(enumerate(document["trees"]), key=lambda item: -item[1]["share"])
+    bars = bars_of(trace, most_bars)
+    finish = [seconds if isfinite(seconds) else None for seconds in trace.finish_s.tolist()]
+    steady = broadcast.steady_bytes_per_s
+    busy = sorted(trace.busy_s.items(), key=lambda item: -item[1])
+    return {
+        "label": broadcast.label,
+        "planner": plan.planner,
+        "collective": plan.collective,
+        "root": place.get(plan.root),
+        "message_bytes": plan.message_bytes,
+        "segment_bytes": plan.segment_bytes,
+        "makespan_s": trace.makespan_s,
+        "bound_s": bound_of(platform, plan),
+        "throughput_bytes_per_s": steady if isfinite(steady) else None,
+        "trees": [
+            {"number": number, "share": tree["share"], "parents": parents_of(tree, place)}
+            for number, tree in trees[:MOST_TREES]
+        ],
+        "tree_count": len(trees),
+        "finish_s": finish,
+        "busy": [[name, held] for name, held in busy[:BUSIEST]],
+        "busy_count": len(busy),
+        "bars": bars.packed(),
+        "bar_count": len(bars),
+        "transfers": bars.transfers,
+        "told": bars.told(),
+    }
+
+
+def bound_of(platform: bl.Platform, plan: bl.Plan) -> float | None:
+    """The plan's own bound, or for a plan written without one what the planners are measured by."""
+    if plan.bound_s is not None or plan.collective != "bcast":
+        return plan.bound_s
+    return bl.plan(platform, plan.root, plan.message_bytes, planner="flat").bound_s
+
+
+def parents_of(tree: Document, place: dict[str, int]) -> list[int]:
+    """Each node's parent by place, -1 for the root and for what is not in the tree; relays come between."""
+    parents = [-1] * len(place)
+    via = tree.get("via", {})
+    for parent, children in tree["children"].items():
+        for child in children:
+            above = place[parent]
+            for relay in via.get(child, []):
+                # A relay that several transfers use keeps the first; the timeline has them all.
+                if parents[place[relay]] == -1:
+                    parents[place[relay]] = above
+                above = place[relay]
+            parents[place[child]] = above
+    return parents

@@ -1,0 +1,122 @@
+// What the page shows, how numbers read, and what is chosen at the moment.
+const page = JSON.parse(document.getElementById("report-data").textContent);
+const platform = page.platform;
+const $ = (id) => document.getElementById(id);
+const SEVERAL = 4294967295;
+
+const state = { plan: 0, time: 0, node: null, hiddenTrees: new Set(), open: new Set(), playing: false };
+const watchers = [];
+// Each part of the page names what it wants to hear of: "plan", "time", "node", "trees", "open", "theme".
+function watch(kinds, draw) { watchers.push({ kinds, draw }); }
+function changed(kind) { for (const each of watchers) if (each.kinds.includes(kind)) each.draw(kind); }
+
+const thePlan = () => page.plans[state.plan];
+const isSwitch = new Set(platform.switches);
+const membersOf = platform.clusters.map(() => []);
+platform.cluster_of.forEach((cluster, node) => membersOf[cluster].push(node));
+const clusterName = (cluster) => platform.clusters[cluster] || "all nodes";
+
+function significant(value, digits = 4) { return String(Number(value.toPrecision(digits))); }
+function seconds(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size >= 1 || size === 0) return `${significant(value)} s`;
+  return size >= 1e-3 ? `${significant(value * 1e3)} ms` : `${significant(value * 1e6)} µs`;
+}
+function bytes(value) {
+  for (const [power, unit] of [[30, "GiB"], [20, "MiB"], [10, "KiB"]])
+    if (value >= 2 ** power) return `${significant(value / 2 ** power)} ${unit}`;
+  return `${significant(value)} B`;
+}
+function rate(value) {
+  if (value === null || value === undefined) return "no limit";
+  for (const [factor, unit] of [[1e9, "GB/s"], [1e6, "MB/s"], [1e3, "kB/s"]])
+    if (value >= factor) return `${significant(value / factor, 3)} ${unit}`;
+  return `${significant(value, 3)} B/s`;
+}
+const whole = (value) => value.toLocaleString("en");
+const percent = (value) => `${significant(100 * value, 3)} %`;
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// The colour of a tree: by its place among the plan's largest, grey for the others.
+function treeColours(plan) {
+  const colours = new Map();
+  plan.trees.forEach((tree, at) => colours.set(tree.number, css(`--tree-${at}`)));
+  const other = css("--tree-other");
+  return (number) => colours.get(number) ?? other;
+}
+
+// The timeline's columns, 4 bytes a value, in the order in which timeline.py packs them.
+const WHOLE = ["source", "target", "tree", "first", "count"];
+const REAL = ["bytes", "begin", "release", "into", "arrive", "held"];
+async function barsOf(plan) {
+  if (plan.columns) return plan.columns;
+  const packed = Uint8Array.from(atob(plan.bars), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const columns = { length: plan.bar_count };
+  WHOLE.forEach((name, at) => { columns[name] = new Uint32Array(buffer, 4 * at * plan.bar_count, plan.bar_count); });
+  REAL.forEach((name, at) => {
+    columns[name] = new Float32Array(buffer, 4 * (WHOLE.length + at) * plan.bar_count, plan.bar_count);
+  });
+  plan.bars = null;
+  plan.columns = columns;
+  plan.leaving = placesBy(columns.source, columns.length);
+  plan.entering = placesBy(columns.target, columns.length);
+  plan.due = new Float64Array(platform.nodes.length);
+  for (let at = 0; at < columns.length; at++)
+    if (columns.target[at] !== SEVERAL) plan.due[columns.target[at]] += columns.bytes[at];
+  return columns;
+}
+function placesBy(column, length) {
+  const lists = platform.nodes.map(() => []);
+  for (let at = 0; at < length; at++) if (column[at] !== SEVERAL) lists[column[at]].push(at);
+  return lists;
+}
+
+// The share of what it is sent that each node has at a time; the root has all, and so has a finished node.
+function progressAt(plan, time) {
+  const { columns, due } = plan;
+  const got = new Float64Array(platform.nodes.length);
+  for (let at = 0; at < columns.length; at++) {
+    if (columns.begin[at] > time) break;
+    const target = columns.target[at];
+    if (target === SEVERAL) continue;
+    const { arrive, into, bytes: sent } = columns;
+    if (arrive[at] <= time) got[target] += sent[at];
+    else if (columns.count[at] > 1 && into[at] < time)
+      got[target] += sent[at] * (time - into[at]) / (arrive[at] - into[at]);
+  }
+  return got.map((sum, node) => {
+    if (node === plan.root) return 1;
+    const finish = plan.finish_s[node];
+    if (finish !== null && finish <= time * (1 + 1e-6)) return 1;
+    return due[node] ? Math.min(1, sum / due[node]) : 0;
+  });
+}
+
+function tip(event, text) {
+  const box = $("tip");
+  if (!text) { box.hidden = true; return; }
+  box.textContent = text;
+  box.hidden = false;
+  const { clientX: x, clientY: y } = event;
+  const { width, height } = box.getBoundingClientRect();
+  box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
+  box.style.top = `${y + height + 24 > innerHeight ? y - height - 12 : y + 16}px`;
+}
+function element(name, attributes = {}, text = null) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== null) made.textContent = text;
+  return made;
+}
+function table(caption, heads, rows) {
+  const made = element("table");
+  made.append(element("caption", {}, caption));
+  const head = made.createTHead().insertRow();
+  heads.forEach((text) => head.append(element("th", { scope: "col" }, text)));
+  const body = made.createTBody();
+  for (const cells of rows) { const row = body.insertRow(); for (const cell of cells) row.insertCell().textContent = cell; }
+  return made;
+}

@@ -1,0 +1,101 @@
+// The frame: title, facts, plan and theme, the clock.
+const STEPS = 1000;
+
+function setTime(time) {
+  const all = thePlan().makespan_s;
+  state.time = Math.max(0, Math.min(time, all));
+  const slider = $("time");
+  slider.value = all ? Math.round(STEPS * state.time / all) : 0;
+  slider.setAttribute("aria-valuetext", `${seconds(state.time)} of ${seconds(all)}`);
+  $("now").textContent = `${seconds(state.time)} of ${seconds(all)}`;
+  changed("time");
+}
+
+let before = null;
+function play(on) {
+  state.playing = on;
+  $("play").textContent = on ? "⏸ Pause" : "▶ Play";
+  $("play").setAttribute("aria-pressed", on);
+  if (!on) { before = null; return; }
+  if (state.time >= thePlan().makespan_s) setTime(0);
+  requestAnimationFrame(tick);
+}
+function tick(now) {
+  if (!state.playing) return;
+  const all = thePlan().makespan_s;
+  if (before !== null) setTime(state.time + all * (now - before) / 1000 / Number($("speed").value));
+  before = now;
+  if (state.time >= all) play(false); else requestAnimationFrame(tick);
+}
+
+function drawFacts() {
+  const plan = thePlan();
+  const root = plan.root === null ? "" : ` from ${platform.nodes[plan.root]}`;
+  $("title").textContent = platform.name;
+  const hosts = platform.nodes.length - platform.switches.length;
+  const clusters = platform.clusters.filter(Boolean).length;
+  const sites = new Set(platform.sites.filter((site) => site !== null)).size;
+  $("subtitle").textContent = [`${plan.collective} of ${bytes(plan.message_bytes)}${root}`, `${whole(hosts)} host${hosts === 1 ? "" : "s"}`,
+    clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
+  const facts = [
+    ["planner", plan.planner], ["predicted time", seconds(plan.makespan_s)], ["bound", seconds(plan.bound_s)],
+    ["× the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["steady state", rate(plan.throughput_bytes_per_s)],
+    ["segments", `${whole(Math.ceil(plan.message_bytes / plan.segment_bytes))} × ${bytes(plan.segment_bytes)}`],
+    ["trees", whole(plan.tree_count)], ["transfers", whole(plan.transfers)],
+  ];
+  $("facts").replaceChildren(...facts.map(([term, value]) => {
+    const pair = element("div");
+    pair.append(element("dt", {}, term), element("dd", {}, value));
+    return pair;
+  }));
+  const told = [plan.told, platform.grouping].filter(Boolean).join(" ");
+  $("told").textContent = told;
+  $("told").hidden = !told;
+}
+
+async function showPlan(at) {
+  play(false);
+  state.plan = at;
+  state.hiddenTrees.clear();
+  await barsOf(thePlan());
+  drawFacts();
+  changed("plan");
+  setTime(0);
+}
+
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  $("theme").textContent = name === "dark" ? "Light" : "Dark";
+  $("theme").setAttribute("aria-label", `Change to ${name === "dark" ? "light" : "dark"} colours`);
+}
+$("theme").addEventListener("click", () => { theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"); changed("theme"); });
+$("play").addEventListener("click", () => play(!state.playing));
+$("time").addEventListener("input", (event) => { play(false); setTime(thePlan().makespan_s * event.target.value / STEPS); });
+$("plan").addEventListener("change", (event) => showPlan(Number(event.target.value)));
+$("out").addEventListener("click", closeAll);
+$("zoom-in").addEventListener("click", () => svg.call(zoom.scaleBy, 1.4));
+$("zoom-out").addEventListener("click", () => svg.call(zoom.scaleBy, 1 / 1.4));
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && !$("out").disabled) closeAll();
+});
+let waiting = null;
+addEventListener("resize", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => { fitView(boundsOfAll(), false); drawTimeline(); changed("size"); }, 120);
+});
+
+async function begin() {
+  theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  page.plans.forEach((plan, at) => $("plan").append(element("option", { value: at }, `${plan.label} (${plan.planner})`)));
+  $("plan-choice").hidden = page.plans.length < 2;
+  $("footer").textContent = `Made by broadleaf ${page.version}. Times are simulated unless they are called measured. Drawn with D3 (ISC licence).`;
+  await showPlan(0);
+  fitView(boundsOfAll(), false);
+  changed("first");
+  document.documentElement.dataset.ready = "true";
+}
+begin().catch((error) => {
+  $("failed").hidden = false;
+  $("failed").textContent = `This page could not be drawn: ${error.message}. It needs a browser of 2023 or later.`;
+  throw error;
+});

@@ -1,0 +1,76 @@
+"""What a run measured (`broadleaf run --stats`) beside what its plans were predicted to take."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+
+FIELDS = ("ranks", "root", "bytes", "planned", "seconds", "fastest_s", "planner", "segment_bytes")
+
+Document = dict[str, Any]
+
+
+def rows_of(path: str | Path) -> list[Document]:
+    """The rows of planned calls of a stats file; raises ValueError, naming the file, for anything else."""
+    try:
+        document = json.loads(Path(path).read_text())
+    except (ValueError, UnicodeDecodeError):
+        raise ValueError(f"{path}: not JSON; name the file that broadleaf run --stats wrote") from None
+    kind = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(kind, str) or not kind.startswith("broadleaf-stats/1"):
+        raise ValueError(f"{path}: no broadleaf-stats/1; name the file that broadleaf run --stats wrote")
+    rows = document.get("broadcasts")
+    if not isinstance(rows, list):
+        raise ValueError(f'{path}: $: the required field "broadcasts" is missing; run the program again')
+    for at, row in enumerate(rows):
+        missing = [name for name in FIELDS if not isinstance(row, dict) or name not in row]
+        if missing:
+            raise ValueError(
+                f'{path}: $.broadcasts[{at}]: the required field "{missing[0]}" is missing; add it'
+            )
+    planned: list[Document] = [row for row in rows if row["planned"]]
+    return planned
+
+
+def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> list[Document]:
+    """Each row's mean and fastest time with the simulated time of the same planner, size and segment.
+
+    A root is a rank: it is taken as the host of that place in the platform file, which is where
+    `broadleaf run` puts it when ranks and hosts are as many. Otherwise, and where the planner cannot plan it
+    here, there is no prediction, and the row says why.
+    """
+    found = []
+    for row in rows:
+        predicted_s, reason = None, None
+        if row["ranks"] != len(platform.hosts):
+            reason = f"{row['ranks']} ranks on {len(platform.hosts)} hosts"
+        else:
+            try:
+                plan = bl.plan(
+                    platform,
+                    platform.hosts[row["root"]],
+                    row["bytes"],
+                    planner=row["planner"],
+                    segment_bytes=row["segment_bytes"],
+                )
+                predicted_s = bl.simulate(platform, plan).makespan_s
+            except ValueError as error:
+                reason = str(error)
+        found.append(
+            {
+                "file": Path(file).name,
+                "bytes": row["bytes"],
+                "root": row["root"],
+                "ranks": row["ranks"],
+                "planner": row["planner"],
+                "calls": row["planned"],
+                "mean_s": row["seconds"] / row["planned"],
+                "fastest_s": row["fastest_s"],
+                "predicted_s": predicted_s,
+                "reason": reason,
+            }
+        )
+    return found

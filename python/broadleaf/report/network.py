@@ -1,0 +1,157 @@
+"""The platform as the page draws it: sites, clusters, nodes, and what joins them, with a rate each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from broadleaf._core import Platform
+
+# Without clusters, so many nodes can be drawn one by one; more are grouped in file order.
+MOST_LOOSE = 300
+GROUP = 64
+# More links of nodes than this are a black blot; the page says how many there are.
+MOST_LINKS = 3000
+
+Document = dict[str, Any]
+
+
+@dataclass
+class Grouping:
+    """The cluster of each node, and each cluster's site, by place in the lists."""
+
+    names: list[str]
+    sites: list[str | None]
+    of: list[int]
+    told: str | None = None
+
+
+def drawing_of(platform: Platform, segment_bytes: int) -> Document:
+    """What the page needs of a platform; rates are those of a transfer of `segment_bytes`, bytes/s."""
+    document = platform.to_dict()
+    nodes = document["nodes"]
+    place = {node["id"]: at for at, node in enumerate(nodes)}
+    groups = grouping(nodes, bool(document.get("links")))
+    pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in document.get("shared", [])}
+    inside: dict[int, float | None] = {}
+    ties: dict[tuple[int, int], Document] = {}
+    links: list[list[Any]] = []
+    for source, target, link in samples(document, groups, place):
+        rate = rate_of(platform, nodes[source]["id"], nodes[target]["id"], link, pipes, segment_bytes)
+        one, other = groups.of[source], groups.of[target]
+        if link["is_mesh"] and one == other:
+            inside[one] = rate
+        elif one == other:
+            links.append([source, target, rate, link["latency_s"]])
+        else:
+            key = (min(one, other), max(one, other))
+            tie = ties.setdefault(key, {"rates": [None, None], "links": 0, "pipes": set(), **link})
+            side = int(one > other)
+            tie["rates"][side] = max(rate or 0.0, tie["rates"][side] or 0.0) or None
+            tie["links"] += link["count"]
+            tie["pipes"] |= set(link["uses"])
+    return {
+        "name": platform.name,
+        "port_model": platform.port_model,
+        "nodes": [node["id"] for node in nodes],
+        "switches": [at for at, node in enumerate(nodes) if node.get("kind") == "switch"],
+        "cluster_of": groups.of,
+        "clusters": groups.names,
+        "sites": groups.sites,
+        "grouping": groups.told,
+        "inside": [inside.get(at) for at in range(len(groups.names))],
+        "ties": [
+            [one, other, *tie["rates"], tie["latency_s"], tie["links"], sorted(tie["pipes"])]
+            for (one, other), tie in ties.items()
+        ],
+        "links": links[:MOST_LINKS],
+        "link_count": len(links),
+        "pipes": pipes,
+        "provenance": document.get("provenance"),
+    }
+
+
+def grouping(nodes: list[Document], has_links: bool) -> Grouping:
+    """The platform's own clusters; where it has none, all nodes together, or groups in file order."""
+    if any("cluster" in node for node in nodes):
+        keys = [(node.get("cluster"), node.get("site")) for node in nodes]
+        known = list(dict.fromkeys(keys))
+        index = {key: at for at, key in enumerate(known)}
+        names = [cluster or "without a cluster" for cluster, _ in known]
+        return Grouping(names, [site for _, site in known], [index[key] for key in keys])
+    if len(nodes) <= MOST_LOOSE or not has_links:
+        return Grouping([""], [None], [0] * len(nodes))
+    starts = range(0, len(nodes), GROUP)
+    ends = [min(start + GROUP, len(nodes)) - 1 for start in starts]
+    names = [f"{nodes[start]['id']} … {nodes[end]['id']}" for start, end in zip(starts, ends, strict=True)]
+    told = f"The platform names no clusters: nodes are grouped by {GROUP} in file order."
+    return Grouping(names, [None] * len(names), [at // GROUP for at in range(len(nodes))], told)
+
+
+def samples(
+    document: Document, groups: Grouping, place: dict[str, int]
+) -> Iterator[tuple[int, int, Document]]:
+    """One (source, target, link) for each mesh, each direction of a bridge, and each explicit link."""
+    members: dict[str, list[int]] = {}
+    for at, node in enumerate(document["nodes"]):
+        members.setdefault(node.get("cluster", ""), []).append(at)
+
+    def described(link: Document, count: int, is_mesh: bool = False) -> Document:
+        return {
+            "latency_s": link.get("latency_s", 0.0),
+            "uses": link.get("uses", []),
+            "count": count,
+            "is_mesh": is_mesh,
+        }
+
+    explicit: set[tuple[int, int]] = set()
+    for link in document.get("links", []):
+        ends = place[link["from"]], place[link["to"]]
+        explicit |= {ends, ends[::-1]} if link.get("both_ways") else {ends}
+    overridden = Counter((groups.of[source], groups.of[target]) for source, target in explicit)
+
+    def between(
+        here: list[int], there: list[int], link: Document, is_mesh: bool = False
+    ) -> Iterator[tuple[int, int, Document]]:
+        """A pair that has this link, and how many have; none where each has a link of its own."""
+        pairs = ((one, other) for one in here for other in there if one != other)
+        pair = next((pair for pair in pairs if pair not in explicit), None)
+        if pair is not None:
+            every = len(here) * len(there) - len(here) * (here is there)
+            count = every - overridden[groups.of[pair[0]], groups.of[pair[1]]]
+            yield *pair, described(link, max(1, count), is_mesh)
+
+    for mesh in document.get("meshes", []):
+        # A mesh over several groups is one tie for each two of them.
+        parts: dict[int, list[int]] = {}
+        for name in mesh["nodes"]:
+            parts.setdefault(groups.of[place[name]], []).append(place[name])
+        for one, here in parts.items():
+            for other, there in parts.items():
+                yield from between(here, there, mesh["link"], one == other)
+    for bridge in document.get("bridges", []):
+        here, there = members[bridge["from_cluster"]], members[bridge["to_cluster"]]
+        yield from between(here, there, bridge["link"])
+        if bridge.get("both_ways"):
+            yield from between(there, here, bridge["link"])
+    for link in document.get("links", []):
+        source, target = place[link["from"]], place[link["to"]]
+        yield source, target, described(link, 1)
+        if link.get("both_ways"):
+            yield target, source, described(link, 1)
+
+
+def rate_of(
+    platform: Platform,
+    source: str,
+    target: str,
+    link: Document,
+    pipes: dict[str, float],
+    segment_bytes: int,
+) -> float | None:
+    """Bytes/s of one transfer of a segment, the pipes it uses included; None where nothing limits it."""
+    held_s = platform.transfer_s(source, target, segment_bytes)
+    held_s = max([held_s, *(segment_bytes / pipes[pipe] for pipe in link["uses"])])
+    return segment_bytes / held_s if held_s > 0 else None

@@ -1,0 +1,76 @@
+"""The page, put together: drawing library, styles, scripts and data in one file that needs no network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import broadleaf as bl
+from broadleaf.report.broadcasts import Broadcast, described
+from broadleaf.report.network import drawing_of
+
+# A page has to open at once, and go by mail.
+MOST_BYTES = 3 * 2**20
+# What a browser draws and plays smoothly; shared by the plans of a page.
+MOST_BARS = 60_000
+FEWEST_BARS = 500
+
+SCRIPTS = (
+    "data.js",
+    "layout.js",
+    "map.js",
+    "timeline.js",
+    "resources.js",
+    "planners.js",
+    "node.js",
+    "main.js",
+)
+
+
+def page_of(
+    platform: bl.Platform,
+    broadcasts: Sequence[Broadcast],
+    curves: dict[str, Any] | None,
+    measured: Sequence[dict[str, Any]],
+) -> str:
+    """The whole page, below MOST_BYTES; raises ValueError where no timeline is short enough for that."""
+    data: dict[str, Any] = {
+        "version": bl.__version__,
+        "platform": drawing_of(platform, broadcasts[0].plan.segment_bytes),
+        "curves": curves,
+        "measured": list(measured),
+    }
+    most_bars = max(FEWEST_BARS, MOST_BARS // len(broadcasts))
+    while True:
+        data["plans"] = [described(broadcast, platform, most_bars) for broadcast in broadcasts]
+        page = filled(platform.name, data)
+        if len(page.encode()) < MOST_BYTES:
+            return page
+        if most_bars <= FEWEST_BARS:
+            raise ValueError(
+                f"{len(broadcasts)} plans on {platform.name} make a page of more than "
+                f"{MOST_BYTES >> 20} MiB; report fewer plans at a time"
+            )
+        most_bars = max(FEWEST_BARS, most_bars // 2)
+
+
+def filled(name: str, data: dict[str, Any]) -> str:
+    folder = files("broadleaf.report")
+    # Inside a script element the text "</" would end it.
+    document = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+    parts = {
+        "title": escape(f"{name} · Broadleaf"),
+        "style": (folder / "page.css").read_text(),
+        "library": (folder / "vendor" / "d3.min.js").read_text(),
+        "data": document,
+        "script": "\n".join((folder / name).read_text() for name in SCRIPTS),
+    }
+    page = (folder / "page.html").read_text()
+    before, *rest = page.split("{{")
+    for piece in rest:
+        name, after = piece.split("}}", 1)
+        before += parts[name] + after
+    return before

@@ -1,0 +1,31 @@
+// The resources held longest, as shares of the makespan, with the bound as a mark.
+function drawBusy() {
+  const plan = thePlan();
+  const list = $("busy");
+  list.replaceChildren();
+  for (const [name, held] of plan.busy) {
+    const part = plan.makespan_s ? held / plan.makespan_s : 0;
+    const item = element("li");
+    const track = element("span", { class: "track" });
+    const bar = element("i");
+    bar.style.width = `${Math.min(100, 100 * part)}%`;
+    track.append(bar);
+    if (plan.bound_s !== null && plan.makespan_s) {
+      const mark = element("b");
+      mark.style.left = `calc(${100 * Math.min(1, plan.bound_s / plan.makespan_s)}% - 1px)`;
+      track.append(mark);
+    }
+    item.append(element("span", { class: "name" }, spoken(name)), track, element("span", { class: "value" }, `${percent(part)}, ${seconds(held)}`));
+    list.append(item);
+  }
+  const least = plan.bound_s === null ? "" :
+    ` The red mark is the bound, ${seconds(plan.bound_s)}: no plan finishes earlier; this one takes ${significant(plan.makespan_s / plan.bound_s)} times as long.`;
+  $("busy-hint").textContent = `How long each was held, as a share of the ${seconds(plan.makespan_s)} that the plan takes.${least}` +
+    (plan.busy_count > plan.busy.length ? ` The busiest ${plan.busy.length} of ${whole(plan.busy_count)}.` : "");
+}
+const KINDS = { out: "sending port of", in: "receiving port of", link: "link", shared: "shared pipe" };
+function spoken(name) {
+  const [kind, ...rest] = name.split(" ");
+  return `${KINDS[kind] ?? kind} ${kind === "link" ? rest.join(" → ") : rest.join(" ")}`;
+}
+watch(["plan"], drawBusy);

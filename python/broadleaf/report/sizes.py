@@ -1,0 +1,56 @@
+"""Predicted time of every planner against message size, with the limit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import broadleaf as bl
+
+# Steps between the sizes when nobody names them, and how many there are.
+FACTOR = 8
+COUNT = 5
+
+Document = dict[str, Any]
+
+
+def sizes_below(message_bytes: int) -> list[int]:
+    """The message's size and some below it, each a FACTOR smaller.
+
+    >>> sizes_below(64 << 20)
+    [16384, 131072, 1048576, 8388608, 67108864]
+    """
+    sizes = {max(1, message_bytes // FACTOR**step) for step in range(COUNT)}
+    return sorted(sizes)
+
+
+def curves_of(
+    platform: bl.Platform, root: str, collective: str, sizes: list[int], time_limit_s: float
+) -> Document:
+    """Each planner's predicted times and the bound, at every size; a planner has no time where it was not
+    tried, because it does not support the broadcast or nothing was begun any more after `time_limit_s`.
+    """
+    times: dict[str, list[float | None]] = {}
+    bounds: list[float | None] = []
+    passed_over: dict[str, str] = {}
+    for at, size in enumerate(sizes):
+        comparison = bl.compare(platform, root, size, collective=collective, time_limit_s=time_limit_s)
+        bounds.append(comparison.plan.bound_s)
+        passed_over.update(comparison.passed_over)
+        for tried in comparison.tried:
+            row = times.setdefault(tried.planner, [None] * len(sizes))
+            row[at] = tried.makespan_s
+    never = {name: reason for name, reason in passed_over.items() if name not in times}
+    return {
+        "root": root,
+        "sizes": sizes,
+        "bounds": bounds,
+        "planners": [[name, row] for name, row in sorted(times.items(), key=lambda item: rank(item[1]))],
+        "passed_over": never,
+        "time_limit_s": time_limit_s,
+    }
+
+
+def rank(row: list[float | None]) -> tuple[int, float]:
+    """What the list is sorted by: a time at the largest size counts first, then how short it is."""
+    last, time = max((at, time) for at, time in enumerate(row) if time is not None)
+    return -last, time

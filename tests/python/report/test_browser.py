@@ -1,0 +1,275 @@
+"""The report in a real Chromium: what it draws, what moves, what keys and clicks do, what axe finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+import broadleaf as bl
+from documents import write
+from outcome import Command
+from report.conftest import Open
+
+ROOT = Path(__file__).resolve().parents[3]
+GRID5000 = ROOT / "platforms" / "grid5000-88.json"
+MILLION = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def grid5000(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of two plans on 88 nodes, with every planner at two sizes."""
+    from broadleaf.cli import exit_code
+
+    folder = tmp_path_factory.mktemp("grid5000")
+    platform = bl.Platform.load(GRID5000)
+    names = {"chain": 1 << 18, "van-de-geijn": None}
+    files = [str(folder / f"{name}.json") for name in names]
+    for file, (name, segment) in zip(files, names.items(), strict=True):
+        bl.plan(platform, "c0-0", 16 << 20, planner=name, segment_bytes=segment).save(file)
+    page = folder / "report.html"
+    options = ["--sizes", "1MiB,16MiB", "--time-limit", "0.2", "-o", str(page)]
+    assert exit_code(["report", str(GRID5000), *files, *options]) == 0
+    return page
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """4,096 nodes in 64 clusters, and a trace of more than a million transfers."""
+    from broadleaf.cli import exit_code
+
+    folder = tmp_path_factory.mktemp("large")
+    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
+    nodes = [
+        {"id": f"c{c}-{i}", "cluster": f"C{c}", "site": f"S{c // 8}"} for c in range(64) for i in range(64)
+    ]
+    members = [[f"c{c}-{i}" for i in range(64)] for c in range(64)]
+    far = {"latency_s": 5e-3, "bandwidth_bytes_per_s": 6e7}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "large",
+        "port_model": "one-port",
+        "nodes": nodes,
+        "meshes": [{"nodes": names, "link": link} for names in members],
+        "bridges": [
+            {"from_cluster": f"C{a}", "to_cluster": f"C{b}", "both_ways": True, "link": far}
+            for a in range(64)
+            for b in range(a)
+        ],
+    }
+    write(folder / "net.json", document)
+    platform = bl.Platform.load(folder / "net.json")
+    plan = bl.plan(platform, "c0-0", 256 << 20, planner="magpie", segment_bytes=1 << 20)
+    plan.save(folder / "plan.json")
+    page = folder / "report.html"
+    arguments = [str(folder / "net.json"), str(folder / "plan.json"), "--sizes", "none", "-o", str(page)]
+    assert exit_code(["report", *arguments]) == 0
+    return page
+
+
+@pytest.fixture
+def chain_page(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> Path:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    outcome = command("report", "net.json", "plan.json", "-o", "report.html")
+    assert outcome.code == 0, outcome
+    return Path("report.html")
+
+
+def scrub(page: Page, part: float) -> None:
+    """Moves the scrubber to a part of the makespan, in its steps of a thousandth."""
+    page.locator("#time").fill(str(round(1000 * part)))
+
+
+def under_way(page: Page) -> int:
+    return int(page.locator("#map").get_attribute("data-under-way") or -1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_draws_without_a_word_on_the_console(
+    scheme: str, grid5000: Path, open_page: Open, screenshots: Path
+) -> None:
+    page = open_page(grid5000, scheme)
+    assert page.locator("#map .node").count() == 88
+    assert page.locator("#map .cluster").count() == 6
+    assert page.locator("#map .site").count() == 3
+    # Six clusters are all bridged with each other: 15 pairs; a chain has 87 edges.
+    assert page.locator("#map .ties .tie").count() == 15
+    assert page.locator("#map .edge").count() == 87
+    assert page.locator("#busy li").count() == 16
+    assert page.locator("#sizes .limit").count() == 1
+    assert "16 MiB from c0-0" in page.locator("#subtitle").inner_text()
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(17, 22, 28)" if scheme == "dark" else "rgb(246, 247, 249)")
+    scrub(page, 0.4)
+    page.screenshot(path=screenshots / f"grid5000-{scheme}.png", full_page=True)
+
+
+def test_scrubbing_moves_the_picture(chain_page: Path, open_page: Open, screenshots: Path) -> None:
+    # By hand: a sends segment i at i ms, b at 2 + i ms, each arrives 2 ms later; all is done at 6 ms.
+    page = open_page(chain_page)
+    pictures, fills = [], []
+    for time_ms, moving in ((0.5, 1), (2.5, 3), (4.5, 2), (5.5, 1)):
+        scrub(page, time_ms / 6)
+        assert under_way(page) == moving, time_ms
+        pictures.append(page.evaluate("document.querySelector('#map canvas').toDataURL()"))
+        fills.append(page.locator("#map .node circle").last.get_attribute("fill"))
+    assert len(set(pictures)) == 4
+    # c has nothing before 4 ms, then a third, and at 5 ms two thirds.
+    assert fills[0] == fills[1] != fills[2] != fills[3]
+    assert page.locator("#now").inner_text() == "5.502 ms of 6 ms"
+    scrub(page, 1)
+    assert page.locator("#map .node circle").last.get_attribute("fill") == page.locator(
+        "#map .node circle"
+    ).first.get_attribute("fill")
+    page.screenshot(path=screenshots / "chain.png", full_page=True)
+
+
+def test_playing_runs_to_the_end(chain_page: Path, open_page: Open) -> None:
+    page = open_page(chain_page)
+    page.locator("#speed").select_option("slow")
+    page.locator("#play").press("Enter")
+    expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#now")).to_have_text("6 ms of 6 ms", timeout=15_000)
+    expect(page.locator("#play")).to_have_text("▶ Play")
+
+
+def test_a_click_on_a_node_shows_its_sends(chain_page: Path, open_page: Open) -> None:
+    page = open_page(chain_page)
+    page.locator("#map .node", has_text="b").click()
+    assert page.locator("#node-name").inner_text() == "b"
+    sends = page.locator("#node-about table").first
+    assert sends.locator("caption").inner_text() == "Sends: 3 transfers, 2.93 KiB"
+    rows = [row.split("\t") for row in sends.locator("tbody tr").all_inner_texts()]
+    assert rows == [
+        ["c", "0", "2 ms", "3 ms"],
+        ["c", "1", "3 ms", "4 ms"],
+        ["c", "2", "4 ms", "5 ms"],
+    ]
+    assert "has all at 4 ms" in page.locator("#node-about").inner_text()
+
+
+def test_keys_do_all_that_the_mouse_does(chain_page: Path, open_page: Open) -> None:
+    page = open_page(chain_page)
+    root = page.locator("#map .node", has_text="a")
+    root.focus()
+    # The arrows lead along the map to the other nodes; which one lies where is the layout's to say.
+    at = root.locator("circle").bounding_box()
+    other = page.locator("#map .node", has_text="b").locator("circle").bounding_box()
+    assert at is not None
+    assert other is not None
+    across = abs(other["x"] - at["x"]) > abs(other["y"] - at["y"])
+    key = (
+        ("Right" if other["x"] > at["x"] else "Left") if across else "Down" if other["y"] > at["y"] else "Up"
+    )
+    page.keyboard.press(f"Arrow{key}")
+    page.keyboard.press("Enter")
+    assert page.locator("#node-name").inner_text() == "b"
+    page.locator("#time").focus()
+    page.keyboard.press("End")
+    assert page.locator("#now").inner_text() == "6 ms of 6 ms"
+    page.locator("#timeline").focus()
+    for pressed in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(pressed)
+    assert page.locator("#node-name").inner_text() == "c"
+    assert "has all at 6 ms" in page.locator("#row-about").inner_text()
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#now").inner_text() == "5.94 ms of 6 ms"
+    page.locator("#find").fill("a")
+    assert page.locator("#node-name").inner_text() == "a"
+
+
+def test_rows_by_link(chain_page: Path, open_page: Open) -> None:
+    page = open_page(chain_page)
+    page.get_by_label("by link").check()
+    assert page.locator("#timeline").get_attribute("data-rows") == "2"
+    # The longest held stands first; of equals, the first to begin.
+    assert page.locator("#row-about").inner_text() == "a → b: 3 transfers sent, busy 50 % of the time"
+
+
+def test_another_plan_is_shown_when_chosen(grid5000: Path, open_page: Open, screenshots: Path) -> None:
+    page = open_page(grid5000)
+    page.locator("#plan").select_option(label="van-de-geijn (van-de-geijn)")
+    expect(page.locator("#facts")).to_contain_text("van-de-geijn")
+    # 88 trees, of which twelve have a colour.
+    assert page.locator("#trees input").count() == 12
+    assert "12 of 88 trees" in page.locator("#trees").inner_text()
+    page.locator("#trees input").first.uncheck()
+    scrub(page, 0.5)
+    page.screenshot(path=screenshots / "van-de-geijn.png", full_page=True)
+
+
+def test_4096_nodes_and_a_million_transfers(large: Path, open_page: Open, screenshots: Path) -> None:
+    assert large.stat().st_size < 3 * 2**20
+    page = open_page(large)
+    told = page.locator("#told").inner_text()
+    assert "1,048,320 transfers are drawn as" in told
+    assert page.locator("#map .cluster").count() == 64
+    assert page.locator("#map .node").count() == 0
+    assert page.locator("#timeline").get_attribute("data-rows") == "64"
+    scrub(page, 0.4)
+    page.screenshot(path=screenshots / "large.png", full_page=True)
+    page.get_by_role("button", name="Cluster C9, 64 nodes: enlarge").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#map .node").count() == 64
+    page.locator("#map .node").first.click()
+    # Magpie: the first of a cluster has it from the root and gives it to others of its cluster.
+    assert page.locator("#node-about table").count() == 2
+    page.locator("#timeline").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#timeline").get_attribute("data-rows") == "128"
+    page.screenshot(path=screenshots / "large-cluster.png", full_page=True)
+    page.keyboard.press("Escape")
+    assert page.locator("#map .node").count() == 0
+
+
+def test_measured_beside_predicted(
+    command: Command, chain: dict[str, Any], chain_plan: dict[str, Any], open_page: Open
+) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    row = {
+        "communicator": "MPI_COMM_WORLD",
+        "ranks": 3,
+        "root": 0,
+        "bytes": 3000,
+        "planned": 4,
+        "planner": "chain",
+        "segment_bytes": 1000,
+        "seconds": 0.036,
+        "fastest_s": 0.008,
+    }
+    write("stats.json", {"format": "broadleaf-stats/1", "broadcasts": [row, {**row, "planned": 0}]})
+    outcome = command("report", "net.json", "plan.json", "--stats", "stats.json", "-o", "report.html")
+    assert outcome.code == 0, outcome
+    page = open_page(Path("report.html"))
+    cells = page.locator("#measured tbody td").all_inner_texts()
+    # Predicted by hand: 6 ms, as the plan.
+    assert cells == ["2.93 KiB", "chain", "rank 0", "4", "9 ms", "8 ms", "6 ms", "1.5"]
+    assert page.locator("#sizes .measured").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["grid5000", "large"])
+def test_axe_finds_nothing_serious(
+    which: str, scheme: str, request: pytest.FixtureRequest, open_page: Open
+) -> None:
+    page = open_page(request.getfixturevalue(which), scheme)
+    if which == "grid5000":
+        page.locator("#map .node").nth(3).press("Enter")
+        page.locator("#sizes-table summary").click()
+    found = Axe().run(page).response["violations"]
+    serious = [
+        (each["id"], [node["html"] for node in each["nodes"][:3]])
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_a_narrow_window_has_no_sideways_scrolling(grid5000: Path, open_page: Open) -> None:
+    page = open_page(grid5000, width=420)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,0 +1,215 @@
+"""What `broadleaf report` writes: nothing lost in the timeline, nothing fetched, and what it refuses."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import broadleaf as bl
+from broadleaf.report.network import drawing_of
+from broadleaf.report.timeline import REAL, SEVERAL, WHOLE, Bars, bars_of
+from documents import write
+from outcome import Command, refused
+
+
+def data_of(page: Path) -> Any:
+    """The document inside a page."""
+    found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def unpacked(bars: Bars) -> dict[str, Any]:
+    """The columns again from what the page gets."""
+    data = gzip.decompress(base64.b64decode(bars.packed()))
+    parts = [data[at : at + 4 * len(bars)] for at in range(0, len(data), 4 * len(bars))]
+    whole = {name: np.frombuffer(part, "<u4") for name, part in zip(WHOLE, parts, strict=False)}
+    return {
+        **whole,
+        **{name: np.frombuffer(part, "<f4") for name, part in zip(REAL, parts[len(WHOLE) :], strict=True)},
+    }
+
+
+@pytest.fixture
+def written(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> Path:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    outcome = command(
+        "report", "net.json", "plan.json", "-o", "report.html", "--sizes", "1KiB,3000", "--json"
+    )
+    document = outcome.document
+    assert document["written"] == "report.html"
+    assert document["transfers"] == [6]
+    assert document["bytes"] == Path("report.html").stat().st_size
+    return Path("report.html")
+
+
+def test_the_page_needs_nothing_else(written: Path) -> None:
+    text = written.read_text()
+    library = (Path(bl.__file__).parent / "report" / "vendor" / "d3.min.js").read_text()
+    assert library in text
+    # Addresses in the library are names of XML vocabularies; no element of the page's own has one.
+    own = text.replace(library, "")
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", own)
+    assert "@import" not in own
+    assert "default-src 'none'" in own
+    assert (Path(bl.__file__).parent / "report" / "vendor" / "d3.LICENSE").read_text().startswith("Copyright")
+
+
+def test_every_planner_at_every_size_with_the_bound(written: Path) -> None:
+    curves = data_of(written)["curves"]
+    platform = bl.Platform.load("net.json")
+    assert curves["sizes"] == [1024, 3000]
+    comparison = bl.compare(platform, "a", 3000)
+    assert curves["bounds"][1] == comparison.plan.bound_s
+    times = {name: row[1] for name, row in curves["planners"]}
+    assert times == {tried.planner: tried.makespan_s for tried in comparison.tried}
+    assert curves["passed_over"] == comparison.passed_over
+
+
+def test_facts_by_hand(written: Path) -> None:
+    (plan,) = data_of(written)["plans"]
+    assert plan["makespan_s"] == pytest.approx(6e-3)
+    assert plan["finish_s"] == pytest.approx([0, 4e-3, 6e-3])
+    assert dict(plan["busy"]) == pytest.approx({"out a": 3e-3, "in b": 3e-3, "out b": 3e-3, "in c": 3e-3})
+    assert plan["trees"] == [{"number": 0, "share": 1.0, "parents": [-1, 0, 1]}]
+    # The plan by hand has no bound of its own; the planners' bound is shown.
+    assert plan["bound_s"] == data_of(written)["curves"]["bounds"][1]
+    assert plan["told"] is None
+
+
+@pytest.mark.parametrize("most", [10_000, 200, 60, 12])
+def test_merging_loses_no_transfer(most: int, two_sites: dict[str, Any]) -> None:
+    platform = bl.Platform.from_dict(two_sites)
+    trace = bl.simulate(platform, bl.plan(platform, "a0", 1 << 20, "chain", segment_bytes=1 << 11))
+    table = trace.transfers
+    bars = bars_of(trace, most)
+    columns = unpacked(bars)
+    assert len(bars) <= max(most, 2 * len(trace.nodes))
+    assert (bars.told() is None) == (most >= len(table))
+    assert columns["count"].sum() == len(table)
+    assert columns["bytes"].astype(float).sum() == pytest.approx(table.bytes.sum(), rel=1e-6)
+    held = (table.release_s - table.start_s).sum()
+    assert columns["held"].astype(float).sum() == pytest.approx(held, rel=1e-5)
+    assert columns["begin"].min() == np.float32(table.start_s.min())
+    assert columns["arrive"].max() == np.float32(table.arrival_s.max())
+    assert (np.diff(columns["begin"]) >= 0).all()
+    # No bar mixes senders, and each link's transfers are in that link's bars.
+    for pair in {(int(one), int(other)) for one, other in zip(table["from"], table["to"], strict=True)}:
+        here = (columns["source"] == pair[0]) & (columns["target"] == pair[1])
+        if not (columns["target"] == SEVERAL).any():
+            expected = ((table["from"] == pair[0]) & (table["to"] == pair[1])).sum()
+            assert columns["count"][here].sum() == expected
+
+
+def test_many_trees_are_merged_too(two_sites: dict[str, Any]) -> None:
+    platform = bl.Platform.from_dict(two_sites)
+    plan = bl.plan(platform, "a0", 1 << 16, "van-de-geijn")
+    bars = bars_of(bl.simulate(platform, plan), 4)
+    assert bars.merged_by is not None
+    assert bars.columns["count"].sum() == bars.transfers
+
+
+def test_what_joins_the_clusters(two_sites: dict[str, Any]) -> None:
+    drawing = drawing_of(bl.Platform.from_dict(two_sites), 1 << 20)
+    assert drawing["clusters"] == ["A", "B", "without a cluster"]
+    assert drawing["sites"] == ["x", "y", None]
+    assert drawing["switches"] == [3]
+    ((one, other, there, back, latency_s, links, pipes),) = drawing["ties"]
+    # a0 -> b0 has a slower link of its own; the bridge has a1 -> b0 and both ways back.
+    assert (one, other, latency_s, pipes) == (0, 1, 5e-3, ["wan"])
+    assert (there, back) == pytest.approx((1.25e8, 1.25e8))
+    assert links == 4
+    # The mesh of two is overridden by the explicit link between them, in both directions.
+    assert drawing["inside"] == [None, None, None]
+    assert [link[:2] for link in drawing["links"]] == [[0, 1], [1, 0]]
+
+
+def test_names_cannot_break_out_of_the_page(
+    command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    text = json.dumps([chain, chain_plan]).replace('"a"', '"</script><script>alert(1)//"')
+    chain, chain_plan = json.loads(text.replace("chain-of-three", "<b>{{script}}"))
+    chain_plan["platform_digest"] = bl.Platform.from_dict(chain).digest
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    assert command("report", "net.json", "plan.json", "-o", "r.html", "--sizes", "none").code == 0
+    page = Path("r.html").read_text()
+    assert "</script><script>alert" not in page
+    assert "<b>" not in page.split("</title>")[0]
+    assert data_of(Path("r.html"))["platform"]["nodes"][0] == "</script><script>alert(1)//"
+
+
+def test_without_clusters_many_nodes_are_grouped() -> None:
+    platform = bl.generate.random(400, 0.01, seed=1)
+    drawing = drawing_of(platform, 1 << 20)
+    assert drawing["clusters"][0] == "n0 … n63"
+    assert len(drawing["clusters"]) == 7
+    assert "grouped by 64" in drawing["grouping"]
+
+
+def test_a_plan_for_another_platform_is_refused(
+    command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("plan.json", chain_plan)
+    chain["links"][0]["latency_s"] = 2e-3
+    chain["name"] = "another"
+    write("net.json", chain)
+    refused(
+        command("report", "net.json", "plan.json", "-o", "r.html"), "plan.json", "chain-of-three", "another"
+    )
+    assert not Path("r.html").exists()
+
+
+def test_no_plan_is_refused(command: Command, chain: dict[str, Any]) -> None:
+    write("net.json", chain)
+    refused(command("report", "net.json", "-o", "r.html"), "PLAN", "report --help")
+    assert not Path("r.html").exists()
+
+
+@pytest.mark.parametrize("output", ["absent/r.html", "."])
+def test_an_unwritable_output_is_refused(
+    output: str, command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    refused(command("report", "net.json", "plan.json", "-o", output), output)
+
+
+@pytest.mark.parametrize(
+    ("stats", "told"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no broadleaf-stats/1"),
+        ('{"format": "broadleaf-stats/2"}', "no broadleaf-stats/1"),
+        ('{"format": "broadleaf-stats/1"}', '"broadcasts" is missing'),
+        (
+            '{"format": "broadleaf-stats/1", "broadcasts": [{}]}',
+            '$.broadcasts[0]: the required field "ranks"',
+        ),
+    ],
+)
+def test_stats_that_are_refused(
+    stats: str, told: str, command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    Path("stats.json").write_text(stats)
+    outcome = command("report", "net.json", "plan.json", "--stats", "stats.json", "-o", "r.html")
+    refused(outcome, "stats.json", told)
+
+
+@pytest.mark.parametrize("sizes", ["0", "1MiB,", "much"])
+def test_sizes_that_are_refused(
+    sizes: str, command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    refused(command("report", "net.json", "plan.json", "-o", "r.html", "--sizes", sizes), "--sizes")
