@@ -25,6 +25,8 @@ from pathlib import Path
 
 CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
+# For programs that call our collectives by name.
+HEADER = "broadleaf.h"
 DEFAULT_OUT = ROOT / "python" / "broadleaf" / "mpi" / "lib"
 
 COMPILE = [
@@ -78,6 +80,7 @@ def main() -> int:
         if not staticlib.is_file():
             raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
         options.out.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CRATE / "include" / HEADER, options.out / HEADER)
         for compiler in compilers:
             if compiler.abi == "smpi":
                 product = build_object(compiler, staticlib, options.out)

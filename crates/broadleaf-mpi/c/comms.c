@@ -22,6 +22,7 @@ static int is_shared(const bl_comm *comm)
 static int release(bl_comm *comm)
 {
     if (is_shared(comm)) return MPI_SUCCESS;
+    bl_collectives_close(comm->collectives);
     bl_session_close(comm->session);
     int error = MPI_SUCCESS;
     if (comm->private_comm != MPI_COMM_NULL) error = PMPI_Comm_free(&comm->private_comm);

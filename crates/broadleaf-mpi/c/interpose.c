@@ -138,7 +138,7 @@ large:
     return 1;
 }
 
-EXPORT int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     uint64_t bytes;
     if (passes(count, type, comm, &bytes)) return PMPI_Bcast(data, count, type, root, comm);
@@ -147,6 +147,11 @@ EXPORT int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Com
     int error = broadcast(data, count, type, bytes, root, comm, &handled);
     error = finish(comm, error);
     return handled ? error : PMPI_Bcast(data, count, type, root, comm);
+}
+
+EXPORT int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    return bl_bcast(data, count, type, root, comm);
 }
 
 #ifdef BROADLEAF_HAVE_BCAST_C

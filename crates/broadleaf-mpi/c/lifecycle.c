@@ -10,6 +10,12 @@
 static bl_config agreed;
 static uint32_t host_index;
 static int is_spawned;
+static _Atomic int is_running;
+
+int bl_is_running(void)
+{
+    return is_running;
+}
 
 const bl_config *bl_agreed_config(void)
 {
@@ -122,6 +128,7 @@ static int write_stats(void)
 
 static int finish(void)
 {
+    is_running = 0;
     bl_set_small_limit(UINT64_MAX, BL_PASSED_NOT_STARTED);
     int error = agreed.stats ? write_stats() : MPI_SUCCESS;
     bl_comms_finish();
@@ -186,6 +193,7 @@ static int start(void)
 void bl_start(void)
 {
     int error = start();
+    is_running = error == MPI_SUCCESS;
     if (error != MPI_SUCCESS)
         PMPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
     else if (agreed.disabled)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collectives.h"
 #include "engine.h"
 
 /* Why a call went to the MPI's own broadcast. Counted per process; the names stand in BROADLEAF_STATS. */
@@ -42,6 +43,8 @@ typedef struct bl_comm {
     bl_reason reason;
     int rank, size;
     bl_session *session;
+    /* collectives.c: opened by the first scatter or all-gather that is called by name */
+    bl_collectives *collectives;
     /* Requests under way, and what the engine knows of each. */
     MPI_Request *requests;
     bl_ticket *tickets;
@@ -62,6 +65,8 @@ uint32_t bl_host_index(void);
 /* interpose.c: the caught calls and their counts */
 void bl_set_small_limit(uint64_t bytes, bl_reason reason);
 void bl_passed_counts(uint64_t counts[BL_REASON_COUNT]);
+/* MPI_Bcast as caught, also where the MPI's own is found first. */
+int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 
 /* comms.c: private communicators */
 int bl_comms_start(void);

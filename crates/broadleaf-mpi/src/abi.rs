@@ -79,6 +79,12 @@ fn address(bytes: &mut [u8]) -> *mut u8 {
 }
 
 impl Mpi {
+    /// # Safety
+    /// `comm` is what the functions of `ops` expect, and outlives this.
+    pub(crate) unsafe fn new(ops: &'static Ops, comm: *mut c_void) -> Mpi {
+        Mpi { ops, comm }
+    }
+
     /// Every rank's `mine`, all of one length, in rank order; empty on all ranks but 0.
     pub fn gather(&self, mine: &[u8], size: usize, rank: usize) -> Result<Vec<u8>, MpiError> {
         let mut all = vec![0u8; if rank == 0 { mine.len() * size } else { 0 }];
@@ -177,7 +183,7 @@ impl From<Outcome> for Verdict {
 }
 
 /// Nothing unwinds into C: a panic is our own fault, has been printed, and becomes an error.
-fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
+pub(crate) fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(on_panic)
 }
 

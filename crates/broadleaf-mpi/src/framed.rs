@@ -29,8 +29,10 @@ impl MpiTransport<'_> {
     /// Gets ready for framed messages: `segments` says how many items each peer sends.
     pub fn expect_frames(&mut self, segments: &Segments) -> Result<(), CallError> {
         let mut items: HashMap<NodeId, u64> = HashMap::new();
-        for input in &self.program.inputs {
-            *items.entry(input.from).or_default() += segments.in_tree(input.tree as usize);
+        for (at, input) in self.program.inputs.iter().enumerate() {
+            // A scatter's edges carry the blocks below them.
+            let blocks = self.program.input_blocks.get(at).map_or(1, |blocks| blocks.len() as u64);
+            *items.entry(input.from).or_default() += segments.in_tree(input.tree as usize) * blocks;
         }
         for (from, items) in items {
             self.expected.insert(from, Expected { items, readies: 0 });
@@ -78,10 +80,11 @@ impl MpiTransport<'_> {
     }
 
     fn post_data(&mut self, from: NodeId, items: Vec<(u32, u64)>) -> Result<(), CallError> {
-        let bytes = items.iter().map(|&(_, segment)| self.plan.segment_range(segment).1).sum();
+        let bytes = items.iter().map(|&(_, segment)| self.place(segment).1).sum();
         let node = self.program.node;
         let own = |&(tag, _): &(u32, u64)| self.program.inputs[self.program.input(from, tag)].target == node;
-        let in_place = items.iter().all(own) && follow_each_other(items.iter().map(|&(_, segment)| segment));
+        let in_place =
+            items.iter().all(own) && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
         let mut packed = (!in_place).then(|| vec![0u8; bytes as usize]);
         let pointer = match &mut packed {
             Some(packed) => packed.as_mut_ptr(),
@@ -127,9 +130,9 @@ impl MpiTransport<'_> {
         if !is_data {
             return Ok(());
         }
-        let bytes: u64 = items.iter().map(|&(_, segment)| self.plan.segment_range(segment).1).sum();
+        let bytes: u64 = items.iter().map(|&(_, segment)| self.place(segment).1).sum();
         let direct = message.items().all(|item| !item.relayed)
-            && follow_each_other(items.iter().map(|&(_, segment)| segment));
+            && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
         if direct {
             let pointer = self.place(items[0].1).0;
             return self.send_part(message.to, FRAME_DATA_TAG, number, Vec::new(), Some((pointer, bytes)));
@@ -147,6 +150,16 @@ impl MpiTransport<'_> {
         self.send_part(message.to, FRAME_DATA_TAG, number, packed, None)
     }
 
+    /// Whether each segment lies behind the one before, so that together they are one run of bytes.
+    fn follow_each_other(&self, segments: impl Iterator<Item = u64>) -> bool {
+        let mut end = None;
+        segments.map(|segment| self.place(segment)).all(|(at, length)| {
+            let follows = end.is_none_or(|end| end == at);
+            end = Some(at.wrapping_add(length as usize));
+            follows
+        })
+    }
+
     /// Sends one part of a framed message: `own` bytes, or memory of the message.
     fn send_part(
         &mut self,
@@ -161,12 +174,6 @@ impl MpiTransport<'_> {
         let number = self.number(Request::PartOut { message, _bytes: own });
         Ok(self.mpi.isend(pointer, length, to.0, tag, number)?)
     }
-}
-
-/// Whether each segment is the one after the one before, so that together they are one run of bytes.
-fn follow_each_other(mut segments: impl Iterator<Item = u64>) -> bool {
-    let Some(mut before) = segments.next() else { return true };
-    segments.all(|segment| std::mem::replace(&mut before, segment) + 1 == segment)
 }
 
 fn frame_bytes(items: usize) -> usize {

@@ -13,11 +13,13 @@
 //! 3. The executor that the simulator drives too moves the data ([`transport`]).
 
 pub mod abi;
+pub mod collectives;
 mod framed;
 pub mod inner;
 pub mod placement;
 pub mod planning;
 pub mod probe;
+mod rank_collectives;
 pub mod ranks;
 pub mod report;
 pub mod seats;

@@ -123,7 +123,8 @@ fn expand_period(
         .iter()
         .map(|slot| Slot { from: leader(slot.from), to: leader(slot.to), ..*slot })
         .collect();
-    for segment in 0..period.segments {
+    let within = if inner.is_empty() { 0 } else { period.segments };
+    for segment in 0..within {
         let mut lag = vec![0; count];
         for slot in period.slots.iter().filter(|slot| slot.segment == segment && slot.to != root) {
             lag[leader(slot.to).index()] = slot.lag;

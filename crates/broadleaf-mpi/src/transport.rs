@@ -105,6 +105,8 @@ pub struct MpiTransport<'a> {
     pub(crate) mpi: &'a Mpi,
     /// The packed message; one allocation or the program's own memory.
     base: *mut u8,
+    /// How many blocks it consists of, one behind the other; a broadcast's is one.
+    blocks: u64,
     pub(crate) plan: &'a Plan,
     pub(crate) program: NodeProgram,
     requests: Vec<Request>,
@@ -125,9 +127,24 @@ impl<'a> MpiTransport<'a> {
     /// # Safety
     /// `base` must point to `plan.message_bytes` bytes that nothing else touches while this lives.
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, plan: &'a Plan, program: NodeProgram) -> Self {
+        MpiTransport::of_blocks(mpi, base, plan, program, 1)
+    }
+
+    /// For a collective of as many blocks as there are ranks.
+    ///
+    /// # Safety
+    /// `base` must point to `blocks` times `plan.message_bytes` bytes that nothing else touches while this lives.
+    pub unsafe fn of_blocks(
+        mpi: &'a Mpi,
+        base: *mut u8,
+        plan: &'a Plan,
+        program: NodeProgram,
+        blocks: u64,
+    ) -> Self {
         MpiTransport {
             mpi,
             base,
+            blocks,
             plan,
             program,
             requests: Vec::new(),
@@ -198,7 +215,9 @@ impl<'a> MpiTransport<'a> {
 
     /// The address of a segment in the packed message, and its length.
     pub(crate) fn place(&self, segment: u64) -> (*mut u8, u64) {
+        let (block, segment) = (segment % self.blocks, segment / self.blocks);
         let (start, length) = self.plan.segment_range(segment);
+        let start = block * self.plan.message_bytes + start;
         // SAFETY: segments of the plan lie inside the message that `base` was promised to hold.
         (unsafe { self.base.add(start as usize) }, length)
     }

@@ -1,0 +1,276 @@
+//! One communicator's scatters and all-gathers, called by name (`broadleaf.h`).
+//!
+//! Rank 0 chooses a planner and a segment size for each (collective, root, size class) and tells all; then every
+//! rank makes the same plan itself, since planners depend on nothing but their arguments. Later calls of the
+//! kind need no word between ranks.
+
+use crate::abi::{guarded, Mpi, Ops, Verdict};
+use crate::inner::inner_tree;
+use crate::placement::{memory_link, Placement};
+use crate::rank_collectives::{allgather_over_ranks, ring_by_node};
+use crate::ranks::{expand, window, RankPlan};
+use crate::report;
+use crate::seats::{agree_on_seats, load, Seats};
+use crate::session::Outcome;
+use crate::settings::BEST;
+use crate::transport::{CallError, MpiTransport, CHANNEL_TAGS};
+use crate::wire::{put_u64, Reader};
+use broadleaf::execute::{drive, NodeExecutor, Window};
+use broadleaf::plan::{Collective, Programs};
+use broadleaf::planners::{find, make, supports, Effort, Instance, SegmentChoice};
+use broadleaf::platform::NodeId;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::sync::Arc;
+
+/// The longest planner name that travels, bytes.
+const NAME_BYTES: usize = 64;
+/// Kinds of calls that plans are kept for; then all are made anew.
+const MAX_PLANS: usize = 64;
+
+/// One communicator.
+pub struct Collectives {
+    mpi: Mpi,
+    rank: u32,
+    size: u32,
+    /// None: rank 0 found the settings unusable, or some rank its platform; all ranks know.
+    planning: Option<(Seats, Placement)>,
+    plans: HashMap<(Collective, u32, u32), Option<RankPlan>>,
+}
+
+/// What rank 0 chose.
+struct Choice {
+    planner: String,
+    segment_bytes: u64,
+}
+
+impl Collectives {
+    /// Collective. `place`: this rank's host name and its place among the ranks of that host.
+    pub fn open(mpi: Mpi, rank: u32, size: u32, place: (String, u32)) -> Result<Collectives, CallError> {
+        let mut planning = None;
+        if let Some(seats) = agree_on_seats(&mpi, rank, size, place)? {
+            let placed = placement(&seats);
+            if let Err(line) = &placed {
+                report::once(&format!("{line}; the MPI's own collectives are used"));
+            }
+            // Every rank plans, so every rank must be able to.
+            let able = mpi.gather(&[placed.is_ok().into()], size as usize, rank as usize)?;
+            let mut all_able = [u8::from(able.iter().all(|&able| able == 1))];
+            mpi.share(&mut all_able)?;
+            planning = placed.ok().filter(|_| all_able == [1]).map(|placement| (seats, placement));
+        }
+        Ok(Collectives { mpi, rank, size, planning, plans: HashMap::new() })
+    }
+
+    /// Runs a collective on one block of `bytes` > 0 for each rank; collective.
+    ///
+    /// # Safety
+    /// `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile.
+    pub unsafe fn run(&mut self, collective: Collective, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
+        let done = self.moved(collective, packed, bytes, root);
+        done.unwrap_or_else(|error| {
+            self.mpi.abandon();
+            Outcome::from_error(&error)
+        })
+    }
+
+    unsafe fn moved(
+        &mut self,
+        collective: Collective,
+        packed: *mut u8,
+        bytes: u64,
+        root: u32,
+    ) -> Result<Outcome, CallError> {
+        let Some((seats, placement)) = &self.planning else { return Ok(Outcome::Own) };
+        let key = (collective, root, bytes.ilog2());
+        if !self.plans.contains_key(&key) {
+            if self.plans.len() >= MAX_PLANS {
+                self.plans.clear();
+            }
+            let job = Job { placement, collective, root, bytes };
+            let choice = self.mpi_choice(&job, &seats.settings.planner)?;
+            let plan = choice.map(|choice| job.over_ranks(&choice)).transpose();
+            self.plans.insert(key, plan.map_err(CallError::Internal)?);
+        }
+        let Some(Some(ranked)) = self.plans.get(&key) else { return Ok(Outcome::Own) };
+        let plan = Arc::new(ranked.plan.resized(bytes));
+        let programs = Programs::for_ranks(Arc::clone(&plan));
+        let node = NodeId(self.rank);
+        let program = programs.node(node);
+        let windows = |tree: u32, target: NodeId| u32::from(ranked.windows[tree as usize][target.index()]);
+        let towards = |peer: NodeId| {
+            let out = program.outputs.iter().filter(|output| output.to == peer);
+            let messages = out.map(|output| windows(output.tree, output.target)).max().unwrap_or(1);
+            Window { messages, shares_port: true }
+        };
+        let widest = program.inputs.iter().map(|input| windows(input.tree, input.target)).max().unwrap_or(1);
+        let mut executor = NodeExecutor::new(&programs, node, towards);
+        let mut transport =
+            MpiTransport::of_blocks(&self.mpi, packed, &plan, program.clone(), u64::from(self.size));
+        if executor.is_announced() {
+            executor.post_ahead(widest + 1);
+        } else {
+            transport.expect_frames(programs.segments())?;
+        }
+        drive(&mut executor, &mut transport)?;
+        transport.finish()?;
+        Ok(Outcome::Done)
+    }
+
+    /// Rank 0's choice, which all learn; `None`: no planner, and rank 0 has said why.
+    fn mpi_choice(&self, job: &Job, planner: &str) -> Result<Option<Choice>, CallError> {
+        let mut record = vec![0; 8 + NAME_BYTES];
+        if self.rank == 0 {
+            match job.choose(planner) {
+                Ok(Choice { planner, segment_bytes }) => {
+                    record.clear();
+                    put_u64(&mut record, segment_bytes);
+                    record.extend_from_slice(planner.as_bytes());
+                    record.resize(8 + NAME_BYTES, 0);
+                }
+                Err(line) => report::once(&format!("{line}; the MPI's own {} is used", job.collective)),
+            }
+        }
+        self.mpi.share(&mut record)?;
+        let mut from = Reader { bytes: &record, what: "choice" };
+        let segment_bytes = from.u64()?;
+        let name = from.bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        let planner = String::from_utf8_lossy(name).into_owned();
+        Ok((segment_bytes > 0).then_some(Choice { planner, segment_bytes }))
+    }
+}
+
+/// Where the ranks sit; the error is one line for the user.
+fn placement(seats: &Seats) -> Result<Placement, String> {
+    let Some(path) = &seats.settings.platform else {
+        return Placement::assumed(&seats.of_rank).map_err(|fault| fault.to_string());
+    };
+    let platform = load(path)?;
+    if platform.digest() != seats.digest {
+        let shown = path.display();
+        return Err(format!("{shown}: not the platform that rank 0 read; give all ranks the same file"));
+    }
+    let nodes: Vec<NodeId> = seats.of_rank.iter().map(|&node| NodeId(node)).collect();
+    Placement::on(&platform, &nodes).map_err(|fault| fault.to_string())
+}
+
+/// One collective to plan for.
+struct Job<'a> {
+    placement: &'a Placement,
+    collective: Collective,
+    root: u32,
+    bytes: u64,
+}
+
+impl Job<'_> {
+    fn instance(&self) -> Result<Instance<'_>, String> {
+        let root = self.placement.node_of_rank[self.root as usize];
+        let instance = Instance::new(&self.placement.handled, root, self.bytes);
+        Ok(Instance { collective: self.collective, ..instance.map_err(|error| error.to_string())? })
+    }
+
+    fn shares_nodes(&self) -> bool {
+        self.placement.ranks.iter().any(|ranks| ranks.len() > 1)
+    }
+
+    /// The planner that was asked for, if it plans this collective, else the best.
+    fn choose(&self, asked: &str) -> Result<Choice, String> {
+        if self.collective == Collective::Allgather && self.shares_nodes() {
+            // It goes around the nodes, and so enters each just once.
+            return Ok(Choice { planner: "ring".to_string(), segment_bytes: self.bytes });
+        }
+        let instance = self.instance()?;
+        let plans_it = |name: &&str| find(name).is_ok_and(|planner| supports(planner, &instance).is_ok());
+        let name = Some(asked).filter(plans_it).unwrap_or(BEST);
+        let made = make(&instance, name, SegmentChoice::Auto, Effort::Quick);
+        let plan = made.map_err(|error| error.to_string())?.plan;
+        if plan.trees.len() > CHANNEL_TAGS as usize {
+            return Err(format!("a plan of {} trees needs more message tags than MPI has", plan.trees.len()));
+        }
+        Ok(Choice { planner: plan.planner, segment_bytes: plan.segment_bytes })
+    }
+
+    fn over_ranks(&self, choice: &Choice) -> Result<RankPlan, String> {
+        let Placement { handled, ranks, .. } = self.placement;
+        let instance = self.instance()?;
+        if self.collective == Collective::Allgather && self.shares_nodes() {
+            let local = window(&memory_link(), self.bytes);
+            return Ok(ring_by_node(&self.placement.node_of_rank, self.bytes, local));
+        }
+        let planner = find(&choice.planner).map_err(|error| error.to_string())?;
+        let plan =
+            planner.plan(&instance.segmented(choice.segment_bytes)).map_err(|error| error.to_string())?;
+        let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
+        let ranked = expand(&plan, handled, ranks, self.root, &inner, &memory_link());
+        let ranked = ranked.map_err(|error| error.to_string())?;
+        match self.collective {
+            Collective::Allgather => Ok(allgather_over_ranks(&plan, ranked, handled, ranks)),
+            _ => Ok(ranked),
+        }
+    }
+}
+
+/// # Safety
+/// As `bl_session_open`.
+#[no_mangle]
+pub unsafe extern "C" fn bl_collectives_open(
+    ops: *const Ops,
+    comm: *mut c_void,
+    rank: c_int,
+    size: c_int,
+    host: *const c_char,
+    host_index: u32,
+    outcome: *mut Verdict,
+) -> *mut Collectives {
+    let place = (CStr::from_ptr(host).to_string_lossy().into_owned(), host_index);
+    let mpi = Mpi::new(&*ops, comm);
+    let opened = guarded(Err(Outcome::Internal), || {
+        Collectives::open(mpi, rank as u32, size as u32, place).map_err(|error| Outcome::from_error(&error))
+    });
+    match opened {
+        Ok(collectives) => {
+            *outcome = Outcome::Done.into();
+            Box::into_raw(Box::new(collectives))
+        }
+        Err(failed) => {
+            *outcome = failed.into();
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// `collectives` is null or came from [`bl_collectives_open`] and is not used afterwards.
+#[no_mangle]
+pub unsafe extern "C" fn bl_collectives_close(collectives: *mut Collectives) {
+    if !collectives.is_null() {
+        guarded((), || drop(Box::from_raw(collectives)));
+    }
+}
+
+/// # Safety
+/// `packed` points to a block of `bytes` for every rank that nothing else touches during the call.
+#[no_mangle]
+pub unsafe extern "C" fn bl_collectives_scatter(
+    collectives: *mut Collectives,
+    packed: *mut u8,
+    bytes: u64,
+    root: c_int,
+) -> Verdict {
+    let collectives = &mut *collectives;
+    let run = || collectives.run(Collective::Scatter, packed, bytes, root as u32);
+    guarded(Outcome::Internal, run).into()
+}
+
+/// # Safety
+/// As [`bl_collectives_scatter`].
+#[no_mangle]
+pub unsafe extern "C" fn bl_collectives_allgather(
+    collectives: *mut Collectives,
+    packed: *mut u8,
+    bytes: u64,
+) -> Verdict {
+    let collectives = &mut *collectives;
+    // Without a root; planners start from rank 0's node.
+    guarded(Outcome::Internal, || collectives.run(Collective::Allgather, packed, bytes, 0)).into()
+}
