@@ -16,7 +16,12 @@ from broadleaf.mpi import Host, HostsFileError, MpiNotFoundError, find_mpi, laun
 if TYPE_CHECKING:
     from conftest import Bench
 
-SHOW = "import os, sys; print(*(n + '=' + os.environ.get(n, '') for n in sys.argv[1:]), sep='|')"
+# One write a line: what several ranks write in pieces would come out mixed.
+SHOW = """
+import os, sys
+variables = (name + "=" + os.environ.get(name, "") for name in sys.argv[1:])
+os.write(1, ("|".join(variables) + "\\n").encode())
+"""
 
 
 def test_variables_reach_every_rank_and_not_the_launcher(

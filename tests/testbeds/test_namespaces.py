@@ -114,15 +114,19 @@ def test_a_rate_changes_while_the_network_stands(
     rates = network.rates_of(bl.Platform.load(two_hosts(tmp_path)))
     mpi = prefix("mpich")
     program = [str(run.build(PROGRAM, mpi, tmp_path)), str(MEBIBYTE)]
-    seconds = []
     with network.Network(name, rates) as bed:
         agent = launch.write_agent(bed, tmp_path)
-        for bytes_per_s in (2.5e7, 1.25e6):
-            bed.set_pair_rate("left", "right", bytes_per_s)
+
+        def fastest_s() -> float:
+            """Of three: a busy machine only ever adds to the time."""
             command, environment = launch.command_of(mpi, bed, agent, 2, [], program)
-            assert run.bounded(command, environment, 60) == 0
-            seconds += re.findall(r"seconds=([0-9.]+)", capfd.readouterr().out)
-    before, after = map(float, seconds)
+            for _ in range(3):
+                assert run.bounded(command, environment, 60) == 0
+            return min(map(float, re.findall(r"seconds=([0-9.]+)", capfd.readouterr().out)))
+
+        before = fastest_s()
+        bed.set_pair_rate("left", "right", 1.25e6)
+        after = fastest_s()
     assert 0.97 * MEBIBYTE / 1.25e7 < before < 0.5
     assert 0.97 * MEBIBYTE / 1.25e6 < after < 1.7
     assert left_behind(name) == []
