@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import broadleaf as bl
+from broadleaf.plot.timeline import draw_timeline
 from broadleaf.plot.trees import ROW_DEPTH, folded, tree_places
 from documents import write
 from outcome import Command, refused
@@ -35,6 +37,57 @@ def test_svg_names_every_node(command: Command, two_sites: dict[str, Any]) -> No
     assert command("draw", "net.json", "plan.json", "-o", "tree.svg").code == 0
     words = set(re.findall(r"<text[^>]*>([^<]+)</text>", Path("tree.svg").read_text()))
     assert {"a0", "a1", "b0", "A", "B"} <= words
+
+
+def test_timeline_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    # a sends segment i in [i, i+1] ms, b hands it on in [2+i, 3+i] ms; receives end a latency later.
+    figure = draw_timeline(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan))
+    (axes,) = figure.axes
+    drawn: dict[float, list[tuple[float, float]]] = {}
+    for collection in axes.collections:
+        for path in collection.get_paths():
+            box = path.get_extents()
+            drawn.setdefault(round(box.y0, 1), []).append((round(box.x0, 9), round(box.x1, 9)))
+    assert {row: sorted(spans) for row, spans in drawn.items()} == {
+        -0.4: [(0.0, 1e-3), (1e-3, 2e-3), (2e-3, 3e-3)],
+        0.6: [(2e-3, 3e-3), (3e-3, 4e-3), (4e-3, 5e-3)],
+        1.0: [(1e-3, 2e-3), (2e-3, 3e-3), (3e-3, 4e-3)],
+        2.0: [(3e-3, 4e-3), (4e-3, 5e-3), (5e-3, 6e-3)],
+    }
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", STARTS)
+def test_timeline_forms(
+    name: str, command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("net.json", chain)
+    write("plan.json", chain_plan)
+    assert command("draw", "net.json", "plan.json", "--timeline", "-o", name).code == 0
+    assert Path(name).read_bytes().startswith(STARTS[name])
+
+
+def test_timeline_of_many_nodes_has_a_row_a_cluster(command: Command) -> None:
+    nodes = [{"id": f"n{at}", "cluster": f"C{at // 60}"} for at in range(120)]
+    link = {"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e6}
+    mesh = {"nodes": [node["id"] for node in nodes], "link": link}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "two-clusters",
+        "port_model": "one-port",
+        "nodes": nodes,
+        "meshes": [mesh],
+    }
+    platform = bl.Platform.from_dict(document)
+    figure = draw_timeline(platform, bl.plan(platform, "n0", 1 << 20, "chain", segment_bytes=1 << 14))
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["C0 (60)", "C1 (60)"]
+    (picture,) = axes.images
+    share = np.asarray(picture.get_array())
+    # The chain reaches the second cluster later, and both are at work at some time.
+    first = [int(np.flatnonzero(row > 0)[0]) for row in share]
+    assert first[0] == 0 < first[1]
+    assert 0 < share.max() <= 1 + 1e-9
 
 
 def test_a_deep_tree_needs_no_recursion() -> None:

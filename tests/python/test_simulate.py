@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,27 +46,6 @@ def test_command(command: Command, chain: dict[str, Any], chain_plan: dict[str, 
     shown = command("simulate", "net.json", "plan.json")
     assert "6 ms" in shown.out
     assert shown.err == ""
-
-
-def test_perfetto_trace(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
-    write("net.json", chain)
-    write("plan.json", chain_plan)
-    assert command("simulate", "net.json", "plan.json", "--trace", "trace.json").code == 0
-    events = json.loads(Path("trace.json").read_text())["traceEvents"]
-    slices = [event for event in events if event["ph"] == "X"]
-    assert len(slices) == 2 * 6
-    names = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
-    sent_by_b = sorted(
-        event["ts"] for event in slices if names[event["pid"]] == "b" and event["args"].get("to") == "c"
-    )
-    assert sent_by_b == pytest.approx([2000.0, 3000.0, 4000.0])
-    # Slices of one row must not overlap, or the viewer drops them.
-    rows: dict[tuple[int, int], list[tuple[float, float]]] = {}
-    for event in slices:
-        rows.setdefault((event["pid"], event["tid"]), []).append((event["ts"], event["ts"] + event["dur"]))
-    for row in rows.values():
-        row.sort()
-        assert all(end <= begin + 1e-6 for (_, end), (begin, _) in itertools.pairwise(row))
 
 
 def test_trace_folder_missing(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`broadleaf draw`: the picture of a plan."""
+"""`broadleaf draw`: the picture of a plan, its trees or its timeline."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from broadleaf.cli.options import example, json_option, output_option
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @output_option("The figure to write: .png, .svg or .pdf.", required=True)
+@click.option("--timeline", is_flag=True, help="Draw who sends when, instead of the trees.")
 @json_option
-def command(platform: str, plan: str, output: str, as_json: bool) -> None:
-    """Draws a plan's trees, nodes coloured by cluster, the largest share first."""
+def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool) -> None:
+    """Draws a plan's trees, nodes coloured by cluster, the largest share first; or its timeline."""
     from broadleaf.plot.figures import form_of, save_figure
 
     form = form_of(Path(output))
     network, broadcast = Platform.load(platform), Plan.load(plan)
+    from broadleaf.plot.timeline import draw_timeline
     from broadleaf.plot.trees import draw_trees
 
-    save_figure(draw_trees(network, broadcast), Path(output))
+    draw_figure = draw_timeline if timeline else draw_trees
+    save_figure(draw_figure(network, broadcast), Path(output))
     if as_json:
         print_document({"plan": plan, "form": form, "written": output})
     else:

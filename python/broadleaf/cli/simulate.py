@@ -31,10 +31,13 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
     steady = bl.throughput(network, broadcast)
+    merged = None
     if trace_file is not None:
         from broadleaf.perfetto import trace_events
 
-        write_whole(Path(trace_file), json.dumps(trace_events(network, trace)) + "\n")
+        events = trace_events(network, trace)
+        merged = events["otherData"].get("merged")
+        write_whole(Path(trace_file), json.dumps(events) + "\n")
     ends = zip(trace.nodes, trace.finish_s.tolist(), strict=True)
     finish = {node: end for node, end in ends if not isnan(end)}
     # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.
@@ -43,6 +46,8 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
         print_result(network, broadcast, trace.makespan_s, steady, len(trace.transfers))
         print_highest("last to finish", "node", finish, seconds)
         print_highest("busiest resources", "resource", utilisation, "{:.1%}".format)
+        if merged is not None:
+            click.echo(f"{trace_file}: {merged}")
         return
     print_document(
         {
@@ -58,6 +63,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
             "finish_s": finish,
             "utilisation": utilisation,
             "trace": trace_file,
+            "trace_merged": merged,
         }
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
-from broadleaf.report.timeline import bars_of
+from broadleaf.bars import bars_of
 
 # More trees than this have no colour of their own; the page says how many there are.
 MOST_TREES = 12

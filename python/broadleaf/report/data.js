@@ -46,7 +46,7 @@ function treeColours(plan) {
   return (number) => colours.get(number) ?? other;
 }
 
-// The timeline's columns, 4 bytes a value, in the order in which timeline.py packs them.
+// The timeline's columns, 4 bytes a value, in the order in which bars.py packs them.
 const WHOLE = ["source", "target", "tree", "first", "count"];
 const REAL = ["bytes", "begin", "release", "into", "arrive", "held"];
 async function barsOf(plan) {

@@ -45,6 +45,8 @@ function layRows() {
   const rows = d3.sum(chart.groups, (group) => group.rows.length);
   const alone = chart.groups.length === 1;
   if (chart.fresh) { chart.openGroups = new Set(rows <= FEW_ROWS || alone ? chart.groups.map((group) => group.key) : []); chart.fresh = false; }
+  $("open-all").textContent = chart.groups.every((group) => chart.openGroups.has(group.key)) ? "Close all groups" : "Open all groups";
+  $("open-all").hidden = alone;
   chart.rows = [];
   for (const group of chart.groups) {
     if (!alone) chart.rows.push({ group, name: group.name });
@@ -279,7 +281,6 @@ for (const choice of document.querySelectorAll("input[name=rows]")) choice.addEv
 $("open-all").addEventListener("click", () => {
   const all = chart.groups.every((group) => chart.openGroups.has(group.key));
   chart.openGroups = new Set(all ? [] : chart.groups.map((group) => group.key));
-  $("open-all").textContent = all ? "Open all groups" : "Close all groups";
   layRows();
 });
 $("fit").addEventListener("click", () => zoomTime(1e9));

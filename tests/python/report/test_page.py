@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import broadleaf as bl
+from broadleaf.bars import REAL, SEVERAL, WHOLE, Bars, bars_of
 from broadleaf.report.network import drawing_of
-from broadleaf.report.timeline import REAL, SEVERAL, WHOLE, Bars, bars_of
 from documents import write
 from outcome import Command, refused
 
