@@ -139,6 +139,10 @@ impl Contest<'_> {
         if let Err(unsupported) = supports(planner, self.instance) {
             return Ok(Attempt::PassedOver(unsupported.to_string()));
         }
+        if planner.is_lengthy(self.instance) {
+            let reason = "takes long on a platform with so many links; ask for it by name";
+            return Ok(Attempt::PassedOver(reason.to_string()));
+        }
         if !must && self.is_over() {
             return Ok(Attempt::PassedOver("the time limit was reached before its turn".to_string()));
         }

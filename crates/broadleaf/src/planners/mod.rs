@@ -24,6 +24,7 @@ mod timetable;
 mod two_tree;
 mod van_de_geijn;
 
+use crate::optimum::link_count;
 use crate::plan::{Collective, Pattern, Plan, PlanError, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
@@ -176,6 +177,19 @@ pub trait Planner: Sync {
     fn is_quick(&self, _instance: &Instance) -> bool {
         true
     }
+
+    /// Whether a plan takes so long or so much memory that only who asks for it by name should wait for it.
+    fn is_lengthy(&self, _instance: &Instance) -> bool {
+        false
+    }
+}
+
+/// Links beyond which a planner that solves the optimum takes many seconds and gigabytes.
+const MANY_LINKS: usize = 100_000;
+
+/// [`Planner::is_lengthy`] of the planners that solve the optimum.
+fn has_many_links(instance: &Instance) -> bool {
+    link_count(instance.platform) > MANY_LINKS
 }
 
 /// Whether `planner` takes the instance, its collective included.

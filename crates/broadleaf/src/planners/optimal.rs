@@ -31,7 +31,7 @@
 //! ```
 
 use super::timetable::{Timetable, Transfer};
-use super::{Card, Instance, Planner, Unsupported};
+use super::{has_many_links, Card, Instance, Planner, Unsupported};
 use crate::model::{occupation, Resource};
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
@@ -85,6 +85,10 @@ impl Planner for Optimal {
 
     fn is_quick(&self, _: &Instance) -> bool {
         false
+    }
+
+    fn is_lengthy(&self, instance: &Instance) -> bool {
+        has_many_links(instance)
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {

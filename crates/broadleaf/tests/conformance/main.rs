@@ -84,6 +84,19 @@ fn best_keeps_what_every_planner_keeps() {
     }
 }
 
+/// What takes tens of seconds there is for who asks for it by name.
+#[test]
+fn best_leaves_lengthy_planners_out() {
+    let platform = mesh(PortModel::OnePort, 400);
+    let instance = Instance::new(&platform, platform.hosts().next().unwrap(), 4099).unwrap();
+    let outcome = make(&instance, "best", SegmentChoice::Bytes(4099), Effort::Thorough).unwrap();
+    let is_left_out = |name: &str| outcome.passed_over.iter().any(|passed| passed.name == name);
+    for name in ["lp-prune", "lp-grow", "optimal"] {
+        assert!(is_left_out(name) && supports(find(name).unwrap(), &instance).is_ok(), "{name}");
+    }
+    assert!(!is_left_out("binomial"));
+}
+
 #[test]
 fn an_impossible_request_is_an_error_of_one_line() {
     let platform = mesh(PortModel::OnePort, 3);

@@ -28,7 +28,7 @@ use super::graph::{self, Graph};
 use super::growing;
 use super::loads::{optimal_loads, EdgeLoads};
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
 
 pub struct LpGrow;
 
@@ -66,5 +66,9 @@ impl Planner for LpGrow {
 
     fn is_quick(&self, _: &Instance) -> bool {
         false
+    }
+
+    fn is_lengthy(&self, instance: &Instance) -> bool {
+        has_many_links(instance)
     }
 }

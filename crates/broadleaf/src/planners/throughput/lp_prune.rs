@@ -29,7 +29,7 @@ use super::graph::{self, Graph};
 use super::loads::{optimal_loads, EdgeLoads};
 use super::pruning::prune_in_order;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
 use std::cmp::Reverse;
 
 pub struct LpPrune;
@@ -69,5 +69,9 @@ impl Planner for LpPrune {
 
     fn is_quick(&self, _: &Instance) -> bool {
         false
+    }
+
+    fn is_lengthy(&self, instance: &Instance) -> bool {
+        has_many_links(instance)
     }
 }
