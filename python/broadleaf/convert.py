@@ -11,13 +11,21 @@ from broadleaf.errors import PlatformError
 from broadleaf.files import write_whole
 
 # The forms `convert` writes and the file names that stand for them; the first match counts.
-FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv"}
+FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": ".graphml", "msccl": ".xml"}
 
 
 def load_any(path: Path) -> Platform:
-    """Reads a platform in any form: `.csv` is a pair of matrices, JSON says itself what it is."""
+    """Reads a platform in any form: `.csv` is a pair of matrices, `.xml` SimGrid's, JSON says what it is."""
     if path.suffix == ".csv":
         return Platform.load_csv(path)
+    if path.suffix == ".graphml":
+        from broadleaf.graphml import load_graphml
+
+        return load_graphml(path)
+    if path.suffix == ".xml":
+        from broadleaf.simgrid import load_simgrid
+
+        return load_simgrid(path)
     document = node_link_document(path)
     if document is None:
         return Platform.load(path)
@@ -38,6 +46,17 @@ def node_link_document(path: Path) -> dict[str, Any] | None:
     return None
 
 
+def is_plan(path: Path) -> bool:
+    """Whether a file is a plan; what cannot be read is the platform reader's to judge."""
+    if path.suffix != ".json":
+        return False
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and str(document.get("format", "")).startswith("broadleaf-plan/")
+
+
 def form_of(path: Path) -> str:
     """The form that a file name stands for; raises ValueError where it stands for none."""
     for form, suffix in FORMS.items():
@@ -49,6 +68,13 @@ def form_of(path: Path) -> str:
 
 def save_any(platform: Platform, path: Path, form: str, at_bytes: int | None) -> list[str]:
     """Writes the platform in a form of FORMS and returns the paths of the files."""
+    if form == "msccl":
+        raise ValueError(f"{path}: MSCCL XML holds a plan and no platform; convert a plan, with --platform")
+    if form == "graphml":
+        from broadleaf.graphml import save_graphml
+
+        save_graphml(platform, path)
+        return [str(path)]
     if form == "csv":
         return platform.save_csv(path, at_bytes=at_bytes)
     if form == "networkx":

@@ -1,4 +1,4 @@
-"""`broadleaf convert`: a platform from one form into another."""
+"""`broadleaf convert`: a platform from one form into another, or a plan into MSCCL XML."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from pathlib import Path
 
 import click
 
+from broadleaf import Plan, PlanError, Platform
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import Size, example, json_option, output_option
-from broadleaf.convert import FORMS, form_of, load_any, save_any
+from broadleaf.convert import FORMS, form_of, is_plan, load_any, save_any
+from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.msccl import msccl_xml
 
 
 @click.command("convert", epilog=example("broadleaf convert net.json -o net.nx.json"))
@@ -16,24 +19,61 @@ from broadleaf.convert import FORMS, form_of, load_any, save_any
 @output_option("The file to write; its name says the form.", required=True)
 @click.option("--to", "form", type=click.Choice(sorted(FORMS)), help="The form to write.")
 @click.option("--at", "at_bytes", type=Size(), help="CSV only: take each link's rate at this message size.")
+@click.option("--platform", metavar="FILE", help="Of a plan to MSCCL XML: the platform it is for.")
+@click.option("--min", "min_bytes", type=Size(), help="MSCCL only: the smallest message it is for.")
+@click.option("--max", "max_bytes", type=Size(), help="MSCCL only: messages from this size on are left out.")
 @json_option
-def command(file: str, output: str, form: str | None, at_bytes: int | None, as_json: bool) -> None:
-    """Converts a platform between forms.
+def command(
+    file: str,
+    output: str,
+    form: str | None,
+    at_bytes: int | None,
+    platform: str | None,
+    min_bytes: int | None,
+    max_bytes: int | None,
+    as_json: bool,
+) -> None:
+    """Converts a platform between forms, or a plan into what GPUs execute.
 
     \b
     NAME.json     platform JSON (broadleaf-platform/1)
     NAME.nx.json  NetworkX node-link JSON; keeps everything, meshes and bridges written out
     NAME.csv      two matrices, NAME.latency.csv (seconds) and NAME.bandwidth.csv (bytes/s):
                   first row and column are node ids, an empty cell is no link
+    NAME.graphml  GraphML; keeps everything, lists as JSON text
+    NAME.xml      read: a SimGrid platform, plain hosts, links and routes by itself, any other by asking
+                  SimGrid where it is installed; written: MSCCL XML of a plan for a link-capacity platform
 
     JSON input is recognised by what it says. Matrices cannot hold gap tables and start-up times: --at 1MiB
     writes the rate that a transfer of that size gets.
     """
     form = form or form_of(Path(output))
-    platform = load_any(Path(file))
-    written = save_any(platform, Path(output), form, at_bytes)
+    refuse_unwritable(output)
+    if is_plan(Path(file)):
+        network = plan_to_msccl(Path(file), Path(output), form, platform, min_bytes, max_bytes)
+        written = [output]
+    else:
+        network = load_any(Path(file))
+        written = save_any(network, Path(output), form, at_bytes)
     if as_json:
-        document = {"platform": platform.name, "nodes": len(platform.nodes), "form": form}
+        document = {"platform": network.name, "nodes": len(network.nodes), "form": form}
         print_document({**document, "written": written})
     else:
-        click.echo(f"{platform.name}: {len(platform.nodes)} nodes written to {', '.join(written)}")
+        click.echo(f"{network.name}: {len(network.nodes)} nodes written to {', '.join(written)}")
+
+
+def plan_to_msccl(
+    file: Path, output: Path, form: str, platform: str | None, min_bytes: int | None, max_bytes: int | None
+) -> Platform:
+    """Writes a plan as MSCCL XML and returns its platform."""
+    if form != "msccl":
+        raise ValueError(f"{file}: a plan is converted to MSCCL XML only; name the output NAME.xml")
+    if platform is None:
+        raise ValueError(f"{file}: a plan needs its platform for the order of ranks; add --platform FILE")
+    network = Platform.load(platform)
+    try:
+        text = msccl_xml(network, Plan.load(file), min_bytes, max_bytes)
+    except PlanError as error:
+        raise PlanError(str(error) if str(error).startswith(str(file)) else f"{file}: {error}") from None
+    write_whole(output, text)
+    return network

@@ -1,0 +1,186 @@
+"""A plan as MSCCL XML, which RCCL and MSCCL's runtime execute on GPUs.
+
+Each tree has a channel of its own and a run of chunks in proportion to its share. A GPU that receives a tree
+hands each chunk on to its first child in the step that receives it (`rcs`), and to each other child from a
+thread block of its own, which depends on that step. The root sends from its input and copies that to its
+output.
+
+The format has no root: it stands in `name`. Its readers are strict: no XML declaration, one space between
+attributes, thread blocks numbered from 0, at most 64 steps in each (RCCL; MSCCL takes 256), 32 channels, 71
+chunks a step, and 1,024 elements for one GPU.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from broadleaf._core import Plan, Platform
+from broadleaf.errors import PlanError
+
+MOST_CHANNELS = 32
+MOST_CHUNKS = 64
+MOST_ELEMENTS = 1024
+# Steps in which a tree's chunks go, where it has as many: more make the file longer, not the pipeline faster,
+# since the runtime goes through all steps once for each part of the buffer.
+STEPS = 8
+# Fewest chunks whose numbers come this near to the trees' shares.
+NEAR = 0.01
+
+Step = dict[str, Any]
+Run = tuple[int, int]
+
+
+def msccl_xml(
+    platform: Platform, plan: Plan, min_bytes: int | None = None, max_bytes: int | None = None
+) -> str:
+    """The file's text; ranks are the platform's hosts in file order.
+
+    The runtime uses it for messages of `min_bytes` up to, not including, `max_bytes`: by default from half to
+    twice the plan's message. Raises PlanError for what the format cannot say.
+    """
+    document = plan.to_dict()
+    refuse_what_has_no_place(platform, plan, document)
+    rank = {host: at for at, host in enumerate(platform.hosts)}
+    trees = document["trees"]
+    runs = runs_of([tree["share"] for tree in trees])
+    total = sum(count for _, count in runs)
+    low = plan.message_bytes // 2 if min_bytes is None else min_bytes
+    high = plan.message_bytes * 2 if max_bytes is None else max_bytes
+    if low >= high:
+        raise PlanError(f"no message has at least {low} and less than {high} bytes; let --min be below --max")
+    name = f"broadleaf {plan.planner} root={rank[plan.root]} ({plan.root}) on {platform.name}"
+    head = {
+        "name": name[:200],
+        "proto": "Simple",
+        "nchannels": len(trees),
+        "nchunksperloop": total,
+        "ngpus": len(rank),
+        "coll": "broadcast",
+        "inplace": 1,
+        "outofplace": 1,
+        "minBytes": low,
+        "maxBytes": high,
+        "redop": "nop",
+    }
+    lines = [tag("algo", head, ">")]
+    for host, at in rank.items():
+        blocks = blocks_of(host, plan.root, trees, runs, rank)
+        elements = 1 + len(rank) + len(blocks) + sum(len(steps) for _, steps in blocks)
+        if elements > MOST_ELEMENTS:
+            raise PlanError(
+                f'"{host}" needs {elements} elements and MSCCL reads at most {MOST_ELEMENTS} a GPU; '
+                "plan with fewer trees"
+            )
+        chunks = {"i_chunks": total, "o_chunks": total, "s_chunks": 0}
+        lines.append(tag("gpu", {"id": at, **chunks}, ">"))
+        for number, (block, steps) in enumerate(blocks):
+            lines.append(tag("tb", {"id": number, **block}, ">"))
+            lines += [tag("step", {"s": place, **step}, "/>") for place, step in enumerate(steps)]
+            lines.append("</tb>")
+        lines.append("</gpu>")
+    return "\n".join([*lines, "</algo>", ""])
+
+
+def refuse_what_has_no_place(platform: Platform, plan: Plan, document: dict[str, Any]) -> None:
+    if plan.platform_digest != platform.digest:
+        raise PlanError(f'a plan for another platform, "{plan.platform}"; plan again on "{platform.name}"')
+    if platform.port_model != "link-capacity":
+        raise PlanError(
+            f"MSCCL's GPUs are limited by their links only, and {platform.name} is {platform.port_model}; "
+            "describe it with port_model link-capacity"
+        )
+    if plan.collective != "bcast":
+        raise PlanError(
+            f"only broadcasts are written as MSCCL XML, and this is {plan.collective}; plan a bcast"
+        )
+    for tree in document["trees"]:
+        for parent, children in tree["children"].items():
+            for child in children:
+                if child in tree.get("via", {}) or platform.link(parent, child) is None:
+                    raise PlanError(
+                        f'"{parent}" sends to "{child}" through others and MSCCL has no relays; '
+                        "use a planner that keeps to the links, as optimal does"
+                    )
+    if len(document["trees"]) > MOST_CHANNELS:
+        raise PlanError(
+            f"{len(document['trees'])} trees need as many channels and MSCCL has {MOST_CHANNELS}; "
+            "plan with fewer trees"
+        )
+
+
+def runs_of(shares: list[float]) -> list[Run]:
+    """(first chunk, number of chunks) of each tree: the fewest chunks in all that come NEAR to the shares."""
+    for total in range(len(shares), MOST_CHUNKS + 1):
+        counts = [max(1, int(share * total)) for share in shares]
+        while sum(counts) != total:
+            # The largest remainder gets what is left; a tree that has too much gives, but never its last.
+            step = 1 if sum(counts) < total else -1
+            able = [at for at, count in enumerate(counts) if step > 0 or count > 1]
+            counts[max(able, key=lambda at: (step * (shares[at] * total - counts[at]), -at))] += step
+        if max(abs(count / total - share) for count, share in zip(counts, shares, strict=True)) <= NEAR:
+            break
+    return list(zip([0, *accumulate(counts)], counts, strict=False))
+
+
+def blocks_of(
+    host: str, root: str, trees: list[dict[str, Any]], runs: list[Run], rank: dict[str, int]
+) -> list[tuple[dict[str, int], list[Step]]]:
+    """The thread blocks of a GPU, each with its peers and channel and with its steps."""
+    blocks: list[tuple[dict[str, int], list[Step]]] = []
+    for channel, (tree, run) in enumerate(zip(trees, runs, strict=True)):
+        children = [rank[child] for child in tree["children"].get(host, [])]
+        parent = next((up for up, below in tree["children"].items() if host in below), None)
+        parts = parts_of(run)
+        if parent is None:
+            for child in children:
+                peers = {"send": child, "recv": -1, "chan": channel}
+                blocks.append((peers, [step("s", "i", part) for part in parts]))
+            continue
+        first, others = children[:1], children[1:]
+        peers = {"send": first[0] if first else -1, "recv": rank[parent], "chan": channel}
+        receiver = len(blocks)
+        kind = "rcs" if first else "r"
+        blocks.append((peers, [step(kind, "o", part, hasdep=int(bool(others))) for part in parts]))
+        for child in others:
+            peers = {"send": child, "recv": -1, "chan": channel}
+            waits = [step("s", "o", part, depid=receiver, deps=at) for at, part in enumerate(parts)]
+            blocks.append((peers, waits))
+    if host == root:
+        total = runs[-1][0] + runs[-1][1]
+        blocks.append(({"send": -1, "recv": -1, "chan": 0}, [step("cpy", "i", (0, total))]))
+    return blocks
+
+
+def parts_of(run: Run) -> list[Run]:
+    """A tree's chunks in at most STEPS parts of nearly equal length."""
+    first, count = run
+    steps = min(STEPS, count)
+    ends = [count * at // steps for at in range(steps + 1)]
+    return [(first + low, high - low) for low, high in pairwise(ends)]
+
+
+def step(kind: str, source: str, part: Run, depid: int = -1, deps: int = -1, hasdep: int = 0) -> Step:
+    first, count = part
+    return {
+        "type": kind,
+        "srcbuf": source,
+        "srcoff": first,
+        "dstbuf": "o",
+        "dstoff": first,
+        "cnt": count,
+        "depid": depid,
+        "deps": deps,
+        "hasdep": hasdep,
+    }
+
+
+def tag(name: str, attributes: dict[str, Any], end: str) -> str:
+    written = " ".join(f"{key}={quoted(value)}" for key, value in attributes.items())
+    return f"<{name} {written}{end}"
+
+
+def quoted(value: object) -> str:
+    """In double quotes, which are the only ones the readers take; a name with such a quote loses it."""
+    return quoteattr(str(value).replace('"', "'"))

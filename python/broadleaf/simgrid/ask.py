@@ -1,0 +1,91 @@
+"""Asking SimGrid itself what a platform file means: every zone type, by the routes it gives."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from broadleaf.errors import PlatformError
+from broadleaf.simgrid.network import Link, Network, Route
+
+TIMEOUT_S = 300.0
+
+
+def ask_simgrid(path: Path, reason: str) -> Network:
+    """The network as SimGrid builds it; `reason` says why it has to be asked.
+
+    The question is a small C++ program, compiled against the SimGrid that is installed. Raises PlatformError
+    where there is none, and for what SimGrid refuses.
+    """
+    with tempfile.TemporaryDirectory(prefix="broadleaf-simgrid-") as folder:
+        program = Path(folder) / "routes"
+        build(program, path, reason)
+        done = subprocess.run(
+            [str(program), str(path.resolve()), "--log=root.thres:error"],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            cwd=folder,
+        )
+    if done.returncode:
+        raise PlatformError(f"{path}: SimGrid refuses it ({refusal(done.stderr, path)}); mend the file")
+    return answered(path, done.stdout)
+
+
+def build(program: Path, path: Path, reason: str) -> None:
+    """Compiles the question; most often it fails because SimGrid is not there."""
+    compiler = shutil.which("c++") or shutil.which("g++")
+    with as_file(files("broadleaf.simgrid") / "routes.cpp") as source:
+        done = compiler is not None and subprocess.run(
+            [compiler, "-std=c++17", "-o", str(program), str(source), "-lsimgrid"],
+            capture_output=True,
+            check=False,
+        )
+    if not done or done.returncode:
+        raise PlatformError(
+            f"{path}: {reason}, which only SimGrid can read; install it with a C++ compiler "
+            "(Debian: apt-get install libsimgrid-dev g++)"
+        )
+
+
+def refusal(text: str, path: Path) -> str:
+    """What SimGrid says, without its marks of time and place."""
+    lines = [re.sub(r"^\[[^]]*\]\s*(\[[^]]*\]\s*)*", "", line).strip() for line in text.splitlines()]
+    said = next((line for line in lines if line), "no reason given")
+    return said.replace(str(path.resolve()), path.name)
+
+
+def answered(path: Path, text: str) -> Network:
+    """The network in the program's answer, hosts in the order of their numbers, not of their letters."""
+    network = Network()
+    for line in text.splitlines():
+        kind, *fields = line.split("\t")
+        if kind == "H":
+            network.hosts.append(fields[0])
+            network.zones.append(fields[1])
+        elif kind == "L":
+            network.links.append(Link(fields[0], float(fields[1]), fields[2] == "1"))
+        elif kind == "R":
+            source, target, *links = fields[:2] + fields[3:]
+            route = Route(float(fields[2]), tuple(map(int, links)))
+            network.routes[int(source), int(target)] = route
+    if not network.hosts:
+        raise PlatformError(f"{path}: the platform has no host; add <host> elements")
+    order = sorted(range(len(network.hosts)), key=lambda at: natural(network.hosts[at]))
+    place = {old: new for new, old in enumerate(order)}
+    return Network(
+        [network.hosts[old] for old in order],
+        [network.zones[old] for old in order],
+        network.links,
+        {(place[one], place[other]): route for (one, other), route in network.routes.items()},
+    )
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key by which n2 stands before n10."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,47 @@
+/* Prints what SimGrid makes of a platform file: hosts, links, and the route of each ordered pair of hosts.
+ *
+ * One line each, fields between tabs:  H name zone | L name bytes/s shared | R from to latency link link ...
+ * Hosts and links are numbered in the order of their lines. Pairs without a route have no line. */
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <simgrid/s4u.hpp>
+#include <vector>
+
+int main(int argc, char** argv)
+{
+  using simgrid::s4u::Link;
+  simgrid::s4u::Engine engine(&argc, argv);
+  try {
+    engine.load_platform(argv[1]);
+    engine.seal_platform();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+  const auto hosts = engine.get_all_hosts();
+  for (const auto* host : hosts)
+    std::printf("H\t%s\t%s\n", host->get_cname(), host->get_englobing_zone()->get_cname());
+  std::map<const Link*, int> numbers;
+  for (std::size_t from = 0; from < hosts.size(); from++)
+    for (std::size_t to = 0; to < hosts.size(); to++) {
+      if (from == to)
+        continue;
+      std::vector<Link*> links;
+      double latency = 0;
+      try {
+        hosts[from]->route_to(hosts[to], links, &latency);
+      } catch (const std::exception&) {
+        continue;
+      }
+      for (auto* link : links)
+        if (numbers.emplace(link, static_cast<int>(numbers.size())).second)
+          std::printf("L\t%s\t%.17g\t%d\n", link->get_cname(), link->get_bandwidth(),
+                      link->get_sharing_policy() != Link::SharingPolicy::FATPIPE);
+      std::printf("R\t%zu\t%zu\t%.17g", from, to, latency);
+      for (const auto* link : links)
+        std::printf("\t%d", numbers[link]);
+      std::printf("\n");
+    }
+  return 0;
+}

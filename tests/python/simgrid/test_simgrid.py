@@ -1,0 +1,202 @@
+"""SimGrid platform files: plain ones by hand and as SimGrid reads them, all zones as SimGrid times them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import broadleaf as bl
+from broadleaf.simgrid.ask import ask_simgrid
+from broadleaf.simgrid.plain import read_plain
+from outcome import Command, refused
+
+HERE = Path(__file__).parent
+PLAIN = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="z" routing="Full">
+    <prop id="note" value="nothing"/>
+    <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <host id="c" speed="1Gf" core="2"/>
+    <link id="up" bandwidth="1Gbps" latency="50us" sharing_policy="SPLITDUPLEX"/>
+    <link id="wan" bandwidth="10MBps" latency="5ms"/>
+    <link id="free" bandwidth="1e9" latency="1e-3" sharing_policy="FATPIPE"/>
+    <route src="a" dst="b"><link_ctn id="up" direction="UP"/><link_ctn id="wan"/></route>
+    <route src="a" dst="c"><link_ctn id="wan"/><link_ctn id="free"/></route>
+    <route src="b" dst="c" symmetrical="NO"><link_ctn id="free"/></route>
+    <route src="a" dst="a"><link_ctn id="free"/></route>
+  </zone>
+</platform>
+"""
+needs_simgrid = pytest.mark.skipif(
+    shutil.which("smpicc") is None, reason="SimGrid is missing (Debian: apt-get install libsimgrid-dev)"
+)
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    path = tmp_path / "plain.xml"
+    path.write_text(PLAIN)
+    return path
+
+
+def test_plain_by_hand(plain: Path, command: Command) -> None:
+    assert command("convert", str(plain), "-o", "net.json").code == 0
+    platform = bl.Platform.load("net.json")
+    assert (platform.name, platform.port_model, platform.hosts) == ("plain", "one-port", ["a", "b", "c"])
+    # a-b: 50 us + 5 ms, and 10 MB/s; the wan is used by all of a's transfers, in both directions.
+    assert platform.link("a", "b") == {
+        "latency_s": 50e-6 + 5e-3,
+        "bandwidth_bytes_per_s": 1e7,
+        "uses": ["wan"],
+    }
+    assert platform.link("b", "a") == platform.link("a", "b")
+    assert platform.link("c", "a") == {
+        "latency_s": 5e-3 + 1e-3,
+        "bandwidth_bytes_per_s": 1e7,
+        "uses": ["wan"],
+    }
+    # A FATPIPE limits each transfer alone; the route is there in one direction only.
+    assert platform.link("b", "c") == pytest.approx({"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e9})
+    assert platform.link("c", "b") is None
+    assert platform.to_dict()["shared"] == [{"id": "wan", "bandwidth_bytes_per_s": 1e7}]
+    assert "plain.xml" in platform.to_dict()["provenance"]["source"]
+
+
+def test_a_port_of_one_host_is_no_shared_resource(tmp_path: Path, command: Command) -> None:
+    hosts = "".join(f'<host id="h{at}" speed="1Gf"/>' for at in range(3))
+    links = "".join(f'<link id="nic{at}" bandwidth="1MBps" sharing_policy="SPLITDUPLEX"/>' for at in range(3))
+    routes = "".join(
+        f'<route src="h{a}" dst="h{b}" symmetrical="NO">'
+        f'<link_ctn id="nic{a}" direction="UP"/><link_ctn id="nic{b}" direction="DOWN"/></route>'
+        for a in range(3)
+        for b in range(3)
+        if a != b
+    )
+    text = f'<platform version="4.1"><zone id="z" routing="Full">{hosts}{links}{routes}</zone></platform>'
+    (tmp_path / "nics.xml").write_text(text)
+    assert command("convert", "nics.xml", "-o", "net.json").code == 0
+    document = bl.Platform.load("net.json").to_dict()
+    # All pairs are alike: one mesh, and nothing that two hosts share.
+    assert document["meshes"] == [
+        {"nodes": ["h0", "h1", "h2"], "link": {"latency_s": 0.0, "bandwidth_bytes_per_s": 1e6}}
+    ]
+    assert "links" not in document
+    assert "shared" not in document
+
+
+@needs_simgrid
+def test_plain_files_mean_what_simgrid_takes_them_for(plain: Path) -> None:
+    own, theirs = read_plain(plain), ask_simgrid(plain, "")
+    assert own.hosts == theirs.hosts
+    assert set(own.routes) <= set(theirs.routes)
+    for pair, route in own.routes.items():
+        other = theirs.routes[pair]
+        assert route.latency_s == pytest.approx(other.latency_s)
+        assert [own.links[at] for at in route.links] == [theirs.links[at] for at in other.links]
+
+
+@needs_simgrid
+def test_all_zone_types_take_as_long_as_simgrid_simulates(tmp_path: Path, command: Command) -> None:
+    shutil.copy(HERE / "all-zones.xml", tmp_path)
+    program = tmp_path / "times"
+    subprocess.run(
+        ["c++", "-std=c++17", "-o", program, HERE / "times.cpp", "-lsimgrid"], check=True, timeout=300
+    )
+    # The clean model: latency + bytes / rate, as testbeds/smpi/run.py has it.
+    clean = {
+        "weight-S": "0",
+        "crosstraffic": "0",
+        "TCP-gamma": "1e12",
+        "bandwidth-factor": "1",
+        "latency-factor": "1",
+    }
+    settings = [f"--cfg=network/{name}:{value}" for name, value in clean.items()]
+    text = subprocess.check_output(
+        [program, "all-zones.xml", "1000000", *settings, "--log=root.thres:error"],
+        cwd=tmp_path,
+        text=True,
+        timeout=300,
+    )
+    assert command("convert", "all-zones.xml", "-o", "net.json").code == 0
+    platform = bl.Platform.load("net.json")
+    rows = [line.split() for line in text.splitlines()]
+    assert len(rows) == 38 * 37
+    zones = {name.split("-")[0] for name, _, _ in rows}
+    assert zones == {
+        *["full", "floyd", "dijkstra", "cache", "flat", "pipe", "torus", "tree", "fly", "vivaldi"]
+    }
+    for source, target, seconds in rows:
+        link = platform.link(source, target)
+        assert link is not None, (source, target)
+        taken_s = link["latency_s"] + platform.transfer_s(source, target, 1_000_000)
+        assert taken_s == pytest.approx(float(seconds), rel=1e-9), (source, target)
+    # Hosts of one cluster are one mesh over the backbone, which all of them share.
+    document = platform.to_dict()
+    flat = next(mesh for mesh in document["meshes"] if mesh["nodes"][0] == "flat-0")
+    assert flat["link"]["uses"] == ["flat_backbone"]
+    assert flat["nodes"] == [f"flat-{at}" for at in range(4)]
+
+
+@needs_simgrid
+def test_what_simgrid_refuses_is_one_line(tmp_path: Path, command: Command) -> None:
+    text = PLAIN.replace('routing="Full"', 'routing="Floyd"').replace(
+        '<link_ctn id="wan"/></route>', "</route>"
+    )
+    (tmp_path / "bad.xml").write_text(text.replace('id="up" direction', 'id="absent" direction'))
+    refused(command("convert", "bad.xml", "-o", "net.json"), "bad.xml: SimGrid refuses it", "absent")
+
+
+def test_without_simgrid_it_is_said_what_is_missing(
+    plain: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    plain.write_text(PLAIN.replace('routing="Full"', 'routing="Floyd"'))
+    outcome = command("convert", str(plain), "-o", "net.json")
+    refused(outcome, "plain.xml", 'line 4 has a zone with routing "Floyd"', "install it")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("</platform>", "", "line 16: no XML"),
+        ('<platform version="4.1">', '<platform version="3">', 'line 3: platform version "3" is unknown'),
+        ('bandwidth="10MBps"', "", 'line 8: <link> without "bandwidth"'),
+        ('bandwidth="10MBps"', 'bandwidth="10 apples"', 'line 8: bandwidth "10 apples" is no number'),
+        ('bandwidth="10MBps"', 'bandwidth="0Bps"', 'line 8: link "wan" has a bandwidth of 0'),
+        ('bandwidth="10MBps"', 'bandwidth="nanBps"', "line 8: bandwidth"),
+        ('latency="5ms"', 'latency="-5ms"', 'line 8: latency "-5ms" is no number'),
+        ('<host id="b"', '<host id="a"', 'line 6: a second host "a"'),
+        ('<link id="free"', '<link id="wan"', 'line 9: a second link "wan"'),
+        ('src="a" dst="b"', 'src="a" dst="x"', 'line 10: a route of the unknown host "x"'),
+        (
+            '<link_ctn id="wan"/></route>',
+            '<link_ctn id="x"/></route>',
+            "line 10: a route over the unknown link",
+        ),
+        ('id="up" direction="UP"', 'id="up"', 'line 10: the SPLITDUPLEX link "up" without a direction'),
+        ('src="b" dst="c" symmetrical="NO"', 'src="b" dst="c"', ""),
+        ('src="a" dst="c"', 'src="b" dst="a"', 'line 11: a second route from "b" to "a"'),
+        ('symmetrical="NO"><link_ctn id="free"/>', 'symmetrical="NO">', "line 12: a route without"),
+    ],
+)
+def test_faults_name_their_line(old: str, new: str, told: str, plain: Path, command: Command) -> None:
+    text = PLAIN.replace(old, new, 1)
+    assert text != PLAIN
+    if not told:
+        plain.write_text(text)
+        assert command("convert", str(plain), "-o", "net.json").code == 0
+        assert bl.Platform.load("net.json").link("c", "b") is not None
+        return
+    plain.write_text(text)
+    refused(command("convert", str(plain), "-o", "net.json"), "plain.xml", told)
+
+
+def test_other_xml_is_refused(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "page.xml").write_text("<html></html>")
+    refused(command("convert", "page.xml", "-o", "net.json"), "line 1: <html> is no SimGrid platform")
+    (tmp_path / "empty.xml").write_text('<platform version="4.1"><zone id="z" routing="Full"/></platform>')
+    refused(command("convert", "empty.xml", "-o", "net.json"), "the platform has no host")
+    refused(command("convert", "absent.xml", "-o", "net.json"), "absent.xml")

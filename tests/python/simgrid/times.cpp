@@ -1,0 +1,26 @@
+/* Sends a message between every two hosts, one pair at a time, and prints how long SimGrid takes for it:
+ * from, to, seconds. The second argument is the size in bytes. */
+#include <cstdio>
+#include <cstdlib>
+#include <simgrid/s4u.hpp>
+
+int main(int argc, char** argv)
+{
+  namespace s4u = simgrid::s4u;
+  s4u::Engine engine(&argc, argv);
+  engine.load_platform(argv[1]);
+  const auto bytes = std::strtoull(argv[2], nullptr, 10);
+  const auto hosts = engine.get_all_hosts();
+  s4u::Actor::create("sender", hosts[0], [&hosts, bytes] {
+    for (auto* from : hosts)
+      for (auto* to : hosts) {
+        if (from == to)
+          continue;
+        const double begin = s4u::Engine::get_clock();
+        s4u::Comm::sendto(from, to, bytes);
+        std::printf("%s %s %.12g\n", from->get_cname(), to->get_cname(), s4u::Engine::get_clock() - begin);
+      }
+  });
+  engine.run();
+  return 0;
+}
