@@ -17,6 +17,8 @@ struct Balance<'a> {
     table: &'a Table,
     into: &'a [Vec<u32>],
     allowed: f64,
+    /// No move takes a resource beyond this.
+    most: f64,
     load: Vec<f64>,
     /// The edges that use each resource.
     users: Vec<Vec<u32>>,
@@ -26,26 +28,24 @@ struct Balance<'a> {
 /// relieved. Returns the busiest resource's time over all slots.
 pub(crate) fn balance(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowed: f64) -> f64 {
     let mut state = Balance::new(table, slots, into, allowed);
-    // Passes from the most overloaded resource down; a pass without a move is the last.
-    const PASSES: usize = 200;
-    for _ in 0..PASSES {
-        let mut over: Vec<usize> = (0..state.load.len()).filter(|&r| state.load[r] > allowed).collect();
-        over.sort_by(|&a, &b| state.load[b].total_cmp(&state.load[a]).then(a.cmp(&b)));
-        let mut moved = false;
-        for resource in over {
-            while state.load[resource] > allowed {
-                let Some(step) = state.best(slots, resource, -LEAST_GAIN, |_, _| true) else { break };
-                state.apply(slots, step);
-                moved = true;
-            }
-        }
-        if !moved {
-            break;
-        }
-    }
+    state.descend(slots);
     state.busiest().1
 }
 
+/// Relieves every resource that is busy for more than [`EASY`] of `busiest`, none beyond `busiest`.
+pub(crate) fn ease(table: &Table, slots: &mut Slots, into: &[Vec<u32>], busiest: f64) {
+    let mut state = Balance::new(table, slots, into, busiest * EASY);
+    state.most = busiest * (1.0 + ROUNDING);
+    state.descend(slots);
+}
+
+/// Passes of the descent at most; a pass without a move is the last.
+const PASSES: usize = 200;
+/// Where trees can choose, resources are kept below this part of the busiest one's time: what is idle now and
+/// then lets a timetable fit.
+const EASY: f64 = 0.92;
+/// Sums of times may differ by this part.
+const ROUNDING: f64 = 1e-9;
 /// A gain below this is rounding.
 const LEAST_GAIN: f64 = 1e-12;
 /// A vertex that moved in a slot stays there for this many moves, and up to as many again by its number.
@@ -107,7 +107,27 @@ impl<'a> Balance<'a> {
                 users[resource as usize].push(edge as u32);
             }
         }
-        Balance { table, into, allowed, load, users }
+        Balance { table, into, allowed, most: f64::INFINITY, load, users }
+    }
+
+    /// Moves from the most overloaded resource down while that lowers the squared excess.
+    fn descend(&mut self, slots: &mut Slots) {
+        for _ in 0..PASSES {
+            let mut over: Vec<usize> =
+                (0..self.load.len()).filter(|&r| self.load[r] > self.allowed).collect();
+            over.sort_by(|&a, &b| self.load[b].total_cmp(&self.load[a]).then(a.cmp(&b)));
+            let mut moved = false;
+            for resource in over {
+                while self.load[resource] > self.allowed {
+                    let Some(step) = self.best(slots, resource, -LEAST_GAIN, |_, _| true) else { break };
+                    self.apply(slots, step);
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
     }
 
     fn busiest(&self) -> (usize, f64) {
@@ -150,9 +170,13 @@ impl<'a> Balance<'a> {
         best
     }
 
-    /// How the squared excess changes with one use of `other` for one of `edge`.
+    /// How the squared excess changes with one use of `other` for one of `edge`; infinite for one that takes a
+    /// resource too far.
     fn change(&self, edge: u32, other: u32) -> f64 {
-        let excess = |load: f64| (load - self.allowed).max(0.0).powi(2);
+        let excess = |load: f64| match load > self.most {
+            true => f64::INFINITY,
+            false => (load - self.allowed).max(0.0).powi(2),
+        };
         let (old, new) = (self.table.uses(edge as usize), self.table.uses(other as usize));
         let mut change = 0.0;
         for &(resource, time) in old {

@@ -4,7 +4,7 @@
 //! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
 //! W trees are drawn along the optimum's link loads, and evened out.
 
-use super::balance::search;
+use super::balance::{ease, search};
 use super::columns::Bound;
 use super::slots::Draw;
 use super::table::Table;
@@ -68,7 +68,8 @@ pub fn equal_trees(
             best = Some((busiest, slots));
         }
     }
-    let (busiest, slots) = best.expect("there is a draw");
+    let (busiest, mut slots) = best.expect("there is a draw");
+    ease(&table, &mut slots, &draw.into, busiest.max(allowed));
     let bytes = bytes_per_s(count as f64 / busiest);
     let trees = (0..count).map(|slot| weighted(platform, &table, share, &slots.tree(slot))).collect();
     Ok((trees, bytes))

@@ -30,6 +30,7 @@
 //! assert_eq!(trace.makespan_s, 101.0);
 //! ```
 
+use super::tighten::Shop;
 use super::timetable::{Timetable, Transfer};
 use super::{has_many_links, Card, Instance, Planner, Unsupported};
 use crate::model::{occupation, Resource};
@@ -50,9 +51,12 @@ static CARD: Card = Card {
 };
 
 /// Numbers of segments in a period.
-const WIDTHS: [usize; 18] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32];
+const WIDTHS: [usize; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
+/// A period has at most this part of the message's segments, beyond the first widths.
+const SHORT: u64 = 200;
+const ALWAYS: usize = 32;
 /// Transfers in a period at most.
-const MOST_TRANSFERS: usize = 4_000;
+const MOST_TRANSFERS: usize = 5_000;
 /// By how much the period is longer than its busiest resource's time, shortest first.
 const STRETCHES: [f64; 3] = [0.0, 0.005, 0.015];
 /// Larger periods are not worth fitting: the dense timetables are better.
@@ -61,6 +65,13 @@ const MOST_FITTED: usize = 500;
 const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
 /// No further set of trees is laid out once one is done in this many times what the bound asks for.
 const GOOD: f64 = 1.01;
+/// Sets of trees whose dense timetables are tightened where none was good enough.
+const TIGHTENED: usize = 3;
+/// Rounds times transfers of that: a second or two.
+const TIGHTENING: usize = 12_000;
+/// From so many segments on, start-up hardly counts, and trees below this part of the bound are left out.
+const LONG: u64 = 50_000;
+const LONG_RATE: f64 = 0.9955;
 /// Periods that a start-up is expected to take when sets of trees are ranked.
 const START_UP: f64 = 4.0;
 /// What a timetable is expected to lose for each tree, as a part of the period, for ranking.
@@ -121,61 +132,121 @@ fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
 /// The plan with the number of trees that is done first.
 fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
+    let mut laid_out: Vec<Candidate> = Vec::new();
+    let mut best_s = f64::INFINITY;
+    for (promised_s, trees) in ranked(instance, optimum, segments)? {
+        if best_s <= least_s * GOOD {
+            break;
+        }
+        if promised_s >= best_s * WORTHWHILE {
+            continue;
+        }
+        let candidate = Candidate::new(instance, trees, segments);
+        best_s = best_s.min(candidate.done_s);
+        laid_out.push(candidate);
+    }
+    laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
+    if best_s > least_s * GOOD {
+        laid_out.iter_mut().take(TIGHTENED).for_each(Candidate::tighten);
+    }
+    let best = laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s));
+    Ok(best.expect("one segment a period always fits").plan(instance))
+}
+
+/// Sets of equal trees, most promising first, with the time that each would need at its own rate, seconds.
+fn ranked(
+    instance: &Instance,
+    optimum: &Optimum,
+    segments: u64,
+) -> Result<Vec<(f64, Vec<WeightedTree>)>, PlanError> {
     let nodes = instance.platform.node_count();
-    let fits = |&width: &usize| width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS);
-    let mut ranked: Vec<(f64, Vec<WeightedTree>)> = Vec::new();
+    let fits = |&width: &usize| {
+        let is_short = width <= ALWAYS || width as u64 * SHORT <= segments;
+        width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS && is_short)
+    };
+    let mut sets: Vec<(f64, f64, Vec<WeightedTree>)> = Vec::new();
     for width in WIDTHS.into_iter().filter(fits) {
         let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width)
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let start_up = START_UP * width as f64 / segments as f64;
-        ranked.push((instance.message_bytes as f64 / bytes_per_s * (1.0 + start_up), trees));
+        let promised_s = instance.message_bytes as f64 / bytes_per_s * (1.0 + start_up);
+        sets.push((promised_s, bytes_per_s, trees));
     }
-    let expected_s = |set: &(f64, Vec<WeightedTree>)| set.0 * (1.0 + LOSS * set.1.len() as f64);
-    ranked.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
-    let mut best: Option<(f64, Plan)> = None;
-    let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
-    for (promised_s, trees) in ranked {
-        if best.as_ref().is_some_and(|(done_s, _)| *done_s <= least_s * GOOD) {
-            break;
-        }
-        if best.as_ref().is_some_and(|(done_s, _)| promised_s >= *done_s * WORTHWHILE) {
-            continue;
-        }
-        let Some((done_s, plan)) = laid_out(instance, &trees, segments) else { continue };
-        if best.as_ref().is_none_or(|(least_s, _)| done_s < *least_s) {
-            best = Some((done_s, plan));
-        }
+    if segments >= LONG {
+        let most = sets.iter().map(|set| set.1).fold(0.0, f64::max);
+        let enough = most.min(optimum.upper_bound_bytes_per_s * LONG_RATE);
+        sets.retain(|set| set.1 >= enough);
     }
-    Ok(best.map_or_else(|| tree_plan(instance, optimum.plan_trees()), |(_, plan)| plan))
+    let expected_s = |set: &(f64, f64, Vec<WeightedTree>)| set.0 * (1.0 + LOSS * set.2.len() as f64);
+    sets.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
+    Ok(sets.into_iter().map(|(promised_s, _, trees)| (promised_s, trees)).collect())
 }
 
-/// The trees as a period, and when the message is everywhere then, seconds.
-fn laid_out(instance: &Instance, trees: &[WeightedTree], segments: u64) -> Option<(f64, Plan)> {
-    let mut layout = Layout::default();
-    for (position, tree) in trees.iter().enumerate() {
-        layout.add(instance, tree, position, trees.len());
+/// A set of trees with its best timetable so far.
+struct Candidate {
+    trees: Vec<WeightedTree>,
+    layout: Layout,
+    periods: u64,
+    timetable: Timetable,
+    /// When the message is everywhere, seconds.
+    done_s: f64,
+    /// The dense timetable that is done first: starts and period.
+    dense: (Vec<f64>, f64),
+}
+
+impl Candidate {
+    fn new(instance: &Instance, trees: Vec<WeightedTree>, segments: u64) -> Candidate {
+        let mut layout = Layout::default();
+        for (position, tree) in trees.iter().enumerate() {
+            layout.add(instance, tree, position, trees.len());
+        }
+        let periods = segments.div_ceil(trees.len() as u64);
+        let (transfers, resources) = (&layout.transfers, layout.resources.len());
+        let mut best: Option<(f64, Timetable, (Vec<f64>, f64))> = None;
+        for urgency in URGENCIES {
+            let dense = Timetable::dense(transfers, resources, urgency);
+            let timetable = Timetable::with_lags(transfers, &dense.0, dense.1);
+            let done_s = timetable.play_s(transfers, resources, periods);
+            if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
+                best = Some((done_s, timetable, dense));
+            }
+        }
+        let (mut done_s, mut timetable, dense) = best.expect("there are urgencies");
+        if transfers.len() <= MOST_FITTED {
+            let busiest_s = layout.busiest_s();
+            let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
+            if let Some(fitted) = STRETCHES.iter().find_map(fit) {
+                let fitted_s = fitted.play_s(transfers, resources, periods);
+                if fitted_s <= done_s {
+                    (done_s, timetable) = (fitted_s, fitted);
+                }
+            }
+        }
+        Candidate { trees, layout, periods, timetable, done_s, dense }
     }
-    let Layout { transfers, ends, resources, .. } = layout;
-    let mut busy_s = vec![0.0f64; resources.len()];
-    for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
-        busy_s[resource as usize] += duration_s;
+
+    /// Looks for a shorter period near the dense timetable.
+    fn tighten(&mut self) {
+        let (transfers, resources) = (&self.layout.transfers, self.layout.resources.len());
+        let mut shop = Shop::new(transfers, resources, &self.dense.0, self.dense.1);
+        let Some(period_s) = shop.tighten(TIGHTENING / transfers.len().max(1)) else { return };
+        let timetable = Timetable::with_lags(transfers, &shop.start_s, period_s);
+        let done_s = timetable.play_s(transfers, resources, self.periods);
+        if done_s < self.done_s {
+            (self.done_s, self.timetable) = (done_s, timetable);
+        }
     }
-    let busiest_s = busy_s.iter().copied().fold(0.0, f64::max);
-    let fit = |stretch: &f64| Timetable::fit(&transfers, busy_s.len(), busiest_s * (1.0 + stretch));
-    let done_s = |timetable: &Timetable| {
-        timetable.play_s(&transfers, busy_s.len(), segments.div_ceil(trees.len() as u64))
-    };
-    let fitted = (transfers.len() <= MOST_FITTED).then(|| STRETCHES.iter().find_map(fit)).flatten();
-    let dense = URGENCIES.iter().map(|&urgency| Timetable::dense(&transfers, busy_s.len(), urgency));
-    let timed = fitted.into_iter().chain(dense).map(|timetable| (done_s(&timetable), timetable));
-    let (done_s, timetable) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let slot = |&at: &usize| {
-        let (segment, from, to) = ends[at];
-        Slot { segment, from, to, lag: timetable.lag[at] }
-    };
-    let slots = timetable.order.iter().map(slot).collect();
-    let period = Some(Period { segments: trees.len() as u32, slots });
-    Some((done_s, Plan { period, ..tree_plan(instance, merged(trees)) }))
+
+    fn plan(self, instance: &Instance) -> Plan {
+        let slot = |&at: &usize| {
+            let (segment, from, to) = self.layout.ends[at];
+            Slot { segment, from, to, lag: self.timetable.lag[at] }
+        };
+        let slots = self.timetable.order.iter().map(slot).collect();
+        let period = Some(Period { segments: self.trees.len() as u32, slots });
+        Plan { period, ..tree_plan(instance, merged(&self.trees)) }
+    }
 }
 
 /// Equal trees as one of their common share: positions of a period are told apart by their trees' edges.
@@ -207,6 +278,15 @@ struct Layout {
 }
 
 impl Layout {
+    /// How long the busiest resource takes for a period, seconds.
+    fn busiest_s(&self) -> f64 {
+        let mut busy_s = vec![0.0f64; self.resources.len()];
+        for &(resource, _, duration_s) in self.transfers.iter().flat_map(|transfer| &transfer.windows) {
+            busy_s[resource as usize] += duration_s;
+        }
+        busy_s.into_iter().fold(0.0, f64::max)
+    }
+
     /// Adds a tree's transfers, parents first.
     fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
         let plan_tree = tree.plan_tree();

@@ -94,12 +94,12 @@ impl Timetable {
         Some(Timetable::with_lags(transfers, &start_s, period_s))
     }
 
-    /// A timetable that leaves no transfer waiting while all it needs is free, whatever the segments' way:
-    /// of those that can start first, the one with the most work left at any of its resources; `urgency`
+    /// Starts, and their period, that leave no transfer waiting while all it needs is free, whatever the
+    /// segments' way: of those that can start first, the one with the most work left at any of its resources; `urgency`
     /// says how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
     /// finds where many resources are busy all the time, but later, because segments wait for about half a
     /// period at each hop. O(transfers²).
-    pub fn dense(transfers: &[Transfer], resources: usize, urgency: f64) -> Timetable {
+    pub fn dense(transfers: &[Transfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
         let mut left_s = vec![0.0f64; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
             left_s[resource as usize] += duration_s;
@@ -130,10 +130,11 @@ impl Timetable {
             }
         }
         let period_s = free_s.into_iter().fold(0.0, f64::max);
-        Timetable::with_lags(transfers, &start_s, period_s)
+        (start_s, period_s)
     }
 
-    fn with_lags(transfers: &[Transfer], start_s: &[f64], period_s: f64) -> Timetable {
+    /// The timetable of these starts, each segment taken as soon as it is there.
+    pub fn with_lags(transfers: &[Transfer], start_s: &[f64], period_s: f64) -> Timetable {
         let within: Vec<f64> = start_s.iter().map(|start| start.rem_euclid(period_s)).collect();
         let mut order: Vec<usize> = (0..transfers.len()).collect();
         order.sort_by(|&a, &b| within[a].total_cmp(&within[b]).then(a.cmp(&b)));
