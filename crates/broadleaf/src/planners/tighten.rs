@@ -129,6 +129,10 @@ impl Shop {
     fn longest_tight(&self, longest: &mut Cycle, marks: &mut [u32]) -> Option<()> {
         marks.fill(0);
         for begin in 0..self.tight.len() {
+            // What occupies nothing waits for nothing.
+            if self.first[begin] == self.first[begin + 1] {
+                continue;
+            }
             let mut at = begin;
             while marks[at] == 0 {
                 marks[at] = begin as u32 + 1;
