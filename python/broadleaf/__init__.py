@@ -7,7 +7,9 @@ with the `broadleaf run` command.
 from broadleaf import generate
 from broadleaf._core import (
     Card,
+    Choice,
     Comparison,
+    Forecast,
     Optimum,
     Plan,
     Platform,
@@ -21,12 +23,16 @@ from broadleaf._core import (
     planners,
     simulate,
     throughput,
+    tune,
+    tuning_rules,
 )
 from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 
 __all__ = [
     "Card",
+    "Choice",
     "Comparison",
+    "Forecast",
     "InvalidPlan",
     "Optimum",
     "Plan",
@@ -44,4 +50,6 @@ __all__ = [
     "planners",
     "simulate",
     "throughput",
+    "tune",
+    "tuning_rules",
 ]

@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Card",
+    "Choice",
     "Comparison",
+    "Forecast",
     "Optimum",
     "Plan",
     "Platform",
@@ -26,6 +28,8 @@ __all__ = [
     "simulate",
     "throughput",
     "tiers",
+    "tune",
+    "tuning_rules",
 ]
 __version__: str
 
@@ -165,6 +169,7 @@ def plan(
     segment_bytes: SupportsIndex | None = None,
     seed: SupportsIndex = 0,
     time_limit_s: float | None = None,
+    protocol: str = "eager",
 ) -> Plan: ...
 def compare(
     platform: Platform,
@@ -175,6 +180,7 @@ def compare(
     segment_bytes: SupportsIndex | None = None,
     seed: SupportsIndex = 0,
     time_limit_s: float | None = None,
+    protocol: str = "eager",
 ) -> Comparison: ...
 def random_graph(
     nodes: SupportsIndex,
@@ -226,6 +232,55 @@ class Optimum:
     def equal_trees(self, count: SupportsIndex) -> list[dict[str, Any]]: ...
 
 def optimum(platform: Platform, root: str, segment_bytes: SupportsIndex, gap: float = 1e-4) -> Optimum: ...
+@final
+class Forecast:
+    @property
+    def algorithm(self) -> str: ...
+    @property
+    def planner(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+    @property
+    def formula(self) -> str: ...
+    @property
+    def segment_bytes(self) -> int: ...
+    @property
+    def is_segmented(self) -> bool: ...
+    @property
+    def printed_s(self) -> float: ...
+    @property
+    def printed_is_bound(self) -> bool: ...
+    @property
+    def corrected_s(self) -> float: ...
+    @property
+    def simulated_s(self) -> float | None: ...
+    @property
+    def expected_s(self) -> float: ...
+
+@final
+class Choice:
+    @property
+    def collective(self) -> str: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def message_bytes(self) -> int: ...
+    @property
+    def forecasts(self) -> list[Forecast]: ...
+    @property
+    def chosen(self) -> Forecast: ...
+    @property
+    def chosen_as_printed(self) -> Forecast: ...
+
+def tune(
+    platform: Platform,
+    nodes: Sequence[int],
+    sizes: Sequence[int],
+    *,
+    root: str | None = None,
+    collective: str = "bcast",
+) -> list[Choice]: ...
+def tuning_rules(choices: Sequence[Choice], mpi: str) -> tuple[str, list[dict[str, Any]]]: ...
 def planners() -> list[Card]: ...
 def check(platform: Platform, plan: Plan) -> None: ...
 def simulate(platform: Platform, plan: Plan) -> Trace: ...

@@ -13,6 +13,7 @@ mod planning;
 mod platform;
 mod registry;
 mod trace;
+mod tune;
 
 use pyo3::prelude::*;
 
@@ -26,6 +27,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<planning::Tried>()?;
     module.add_class::<registry::Card>()?;
     module.add_class::<trace::Trace>()?;
+    module.add_class::<tune::Choice>()?;
+    module.add_class::<tune::Forecast>()?;
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;
@@ -36,5 +39,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(registry::planners, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
+    module.add_function(wrap_pyfunction!(tune::tuning_rules, module)?)?;
     Ok(())
 }

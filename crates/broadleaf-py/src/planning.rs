@@ -4,7 +4,7 @@ use crate::arguments::{limit, whole, Seed};
 use crate::errors::{plan_error, PlanError};
 use crate::plan::Plan;
 use crate::platform::Platform;
-use broadleaf::plan::Collective;
+use broadleaf::plan::{Collective, Protocol};
 use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
 use pyo3::prelude::*;
 
@@ -87,15 +87,24 @@ impl Comparison {
     }
 }
 
+/// A collective by its name.
+pub fn collective_of(name: &str) -> PyResult<Collective> {
+    Collective::from_name(name).ok_or_else(|| {
+        let known = Collective::ALL.map(Collective::name).join(", ");
+        PlanError::new_err(format!("unknown collective \"{name}\"; use one of {known}"))
+    })
+}
+
 /// Plans a broadcast with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
+/// With protocol "rendezvous" a ready message precedes each transfer.
 /// Without `segment_bytes` each planner's segment size is searched. Without `time_limit_s` the same arguments
 /// give the same plan. Raises PlatformError for a root that the platform does not have or that cannot reach
 /// all hosts, PlanError for a planner that is unknown or does not support the broadcast.
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None),
-    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None)"
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager')"
 )]
 #[allow(clippy::too_many_arguments)] // the contract's signature
 pub fn plan(
@@ -108,17 +117,28 @@ pub fn plan(
     segment_bytes: Option<&Bound<'_, PyAny>>,
     seed: Seed,
     time_limit_s: Option<f64>,
+    protocol: &str,
 ) -> PyResult<Plan> {
-    let comparison =
-        compare(py, platform, root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s)?;
+    let comparison = compare(
+        py,
+        platform,
+        root,
+        message_bytes,
+        planner,
+        collective,
+        segment_bytes,
+        seed,
+        time_limit_s,
+        protocol,
+    )?;
     Ok(comparison.core.plan.into())
 }
 
 /// As `plan`, and says what each planner that was tried would have taken.
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None),
-    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None)"
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager')"
 )]
 #[allow(clippy::too_many_arguments)] // those of `plan`
 pub fn compare(
@@ -131,6 +151,7 @@ pub fn compare(
     segment_bytes: Option<&Bound<'_, PyAny>>,
     seed: Seed,
     time_limit_s: Option<f64>,
+    protocol: &str,
 ) -> PyResult<Comparison> {
     let root = platform.node(root)?;
     let message_bytes = whole("message_bytes", message_bytes)?;
@@ -139,14 +160,15 @@ pub fn compare(
         Some(bytes) => SegmentChoice::Bytes(whole("segment_bytes", bytes)?),
     };
     let time_limit = limit("time_limit_s", time_limit_s)?;
-    let collective = Collective::from_name(collective).ok_or_else(|| {
-        let known = Collective::ALL.map(Collective::name).join(", ");
-        PlanError::new_err(format!("unknown collective \"{collective}\"; use one of {known}"))
+    let collective = collective_of(collective)?;
+    let protocol = Protocol::from_name(protocol).ok_or_else(|| {
+        let known = Protocol::ALL.map(Protocol::name).join(", ");
+        PlanError::new_err(format!("unknown protocol \"{protocol}\"; use one of {known}"))
     })?;
     let made = py.detach(|| {
         let instance = Instance::new(&platform.core, root, message_bytes)?;
         make(
-            &Instance { collective, seed: seed.0, time_limit, ..instance },
+            &Instance { collective, protocol, seed: seed.0, time_limit, ..instance },
             planner,
             segment,
             Effort::Thorough,

@@ -13,3 +13,4 @@ pub mod planners;
 pub mod platform;
 pub mod random;
 pub mod simulate;
+pub mod tune;

@@ -20,6 +20,13 @@ from broadleaf.units import rate, seconds, size
 @click.option("--planner", metavar="NAME", default="best", show_default=True, help="See broadleaf planners.")
 @click.option("--collective", metavar="NAME", default="bcast", show_default=True, help="What to plan.")
 @click.option("--segment", "segment_bytes", type=SegmentSize(), default="auto", show_default=True)
+@click.option(
+    "--protocol",
+    metavar="NAME",
+    default="eager",
+    show_default=True,
+    help="eager, or rendezvous: a ready message precedes each transfer.",
+)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--time-limit", "time_limit_s", type=float, metavar="SECONDS", help="Begin no planner after that."
@@ -34,6 +41,7 @@ def command(
     planner: str,
     collective: str,
     segment_bytes: int | None,
+    protocol: str,
     seed: int,
     time_limit_s: float | None,
     figure: str | None,
@@ -50,7 +58,7 @@ def command(
         form_of(Path(figure))
     refuse_unwritable(figure, output)
     network = bl.Platform.load(platform)
-    asked = (root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s)
+    asked = (root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s, protocol)
     doing = f"planning {size(message_bytes)} on {network.name}"
     comparison = wait_for(doing, lambda: bl.compare(network, *asked))
     if figure is not None:

@@ -234,7 +234,12 @@ impl NodeExecutor {
         {
             channel.queued = true;
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
-            order.push(self.segments.split(segment).1, output);
+            // Questions go ahead of data: they are short, and what they wait for passes while data is sent.
+            let turn = match channel.permission {
+                Permission::Missing => 0,
+                _ => 1 + self.segments.split(segment).1,
+            };
+            order.push(turn, output);
         }
     }
 

@@ -14,13 +14,13 @@ pub(super) enum Order {
 /// Of what the node holds, the lowest segment first, then child order; relays after the own children.
 #[derive(Debug, Default)]
 pub(super) struct TreeOrder {
-    /// (segment, output): at most one entry for each output, its next segment.
+    /// (turn, output): at most one entry for each output; turns follow the segments.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl TreeOrder {
-    pub fn push(&mut self, segment: u64, output: u32) {
-        self.ready.push(Reverse((segment, output)));
+    pub fn push(&mut self, turn: u64, output: u32) {
+        self.ready.push(Reverse((turn, output)));
     }
 
     pub fn pop(&mut self) -> Option<(u64, u32)> {

@@ -27,7 +27,7 @@ use std::fmt;
 use std::sync::Arc;
 
 /// What the plan moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Collective {
     /// The root's message to all.
     #[default]
@@ -70,6 +70,22 @@ pub enum Protocol {
     /// The sender asks, the receiver answers `ready`, then the transfer starts (paper 4's rendezvous:
     /// two messages of one byte).
     Rendezvous,
+}
+
+impl Protocol {
+    pub const ALL: [Protocol; 2] = [Protocol::Eager, Protocol::Rendezvous];
+
+    /// The name in plan files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Eager => "eager",
+            Protocol::Rendezvous => "rendezvous",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Protocol> {
+        Protocol::ALL.into_iter().find(|protocol| protocol.name() == name)
+    }
 }
 
 /// One transfer of the period: segment `segments·(period − lag) + segment` goes `from` → `to`.

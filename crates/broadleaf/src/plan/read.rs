@@ -104,15 +104,12 @@ impl Plan {
         };
         let protocol = match document.optional("protocol")? {
             None => Protocol::Eager,
-            Some(place) => match place.string()? {
-                "eager" => Protocol::Eager,
-                "rendezvous" => Protocol::Rendezvous,
-                other => {
-                    return Err(
-                        place.fault(format!("unknown protocol \"{other}\""), "use eager or rendezvous")
-                    )
-                }
-            },
+            Some(place) => {
+                let name = place.string()?;
+                Protocol::from_name(name).ok_or_else(|| {
+                    place.fault(format!("unknown protocol \"{name}\""), "use eager or rendezvous")
+                })?
+            }
         };
         let combine =
             document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);

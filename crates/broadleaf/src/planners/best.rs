@@ -8,7 +8,9 @@
 
 use super::make::{finish, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned, LARGE_NODES};
-use super::{supports, Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, Tried, PLANNERS};
+use super::{
+    plan_with, supports, Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, Tried, PLANNERS,
+};
 use crate::optimum::makespan_bound_s;
 use crate::plan::{Collective, Plan, PlanError};
 use rayon::prelude::*;
@@ -169,7 +171,7 @@ impl Contest<'_> {
             return Ok((Look::Tuned, self.tune(planner)?));
         }
         if !self.is_searched(planner) {
-            let plan = planner.plan(&self.sized()?)?;
+            let plan = plan_with(planner, &self.sized()?)?;
             return match self.effort {
                 Effort::Quick => Ok((Look::Rough, rough(platform, plan)?)),
                 Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan)?)),
@@ -191,7 +193,7 @@ impl Contest<'_> {
         if self.is_searched(planner) {
             return search(self.instance, planner, Effort::Thorough, self.deadline);
         }
-        Tuned::estimated(self.instance.platform, planner.plan(&self.sized()?)?)
+        Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?)?)
     }
 
     /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
@@ -284,7 +286,7 @@ impl Contest<'_> {
             let planner = PLANNERS[entrant.at];
             let plan = match entrant.look {
                 Look::Tuned => entrant.tuned.plan.clone(),
-                _ => planner.plan(&self.instance.segmented(known.plan.segment_bytes))?,
+                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes))?,
             };
             if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
                 return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));

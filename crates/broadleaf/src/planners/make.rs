@@ -1,7 +1,7 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::segment_search::{search, Tuned};
-use super::{best, find, supports, Instance, Planner};
+use super::{best, find, plan_with, supports, Instance, Planner};
 use crate::optimum::makespan_bound_s;
 use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
 use std::time::Instant;
@@ -114,7 +114,7 @@ fn alone(
     let sized = segment.applied(instance)?;
     let mut tuned = match segment {
         SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline)?,
-        _ => Tuned::estimated(instance.platform, planner.plan(&sized)?)?,
+        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized)?)?,
     };
     if effort == Effort::Thorough {
         tuned.plan = planner.finished(instance, tuned.plan);

@@ -26,7 +26,7 @@ mod two_tree;
 mod van_de_geijn;
 
 use crate::optimum::link_count;
-use crate::plan::{Collective, Pattern, Plan, PlanError, Regular, TreeBuilder};
+use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
@@ -61,6 +61,8 @@ pub struct Instance<'a> {
     pub message_bytes: u64,
     /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
     pub segment_bytes: u64,
+    /// How the plan's transfers start, whatever the planner ([`plan_with`]).
+    pub protocol: Protocol,
     pub seed: u64,
     /// How long a search may take; `None`: the planner's own default.
     pub time_limit: Option<Duration>,
@@ -87,6 +89,7 @@ impl<'a> Instance<'a> {
             root,
             message_bytes,
             segment_bytes: message_bytes,
+            protocol: Protocol::Eager,
             seed: 0,
             time_limit: None,
         })
@@ -204,6 +207,11 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
         )));
     }
     planner.supports(instance)
+}
+
+/// The planner's plan for the instance, with the protocol that the instance asks for.
+pub fn plan_with(planner: &dyn Planner, instance: &Instance) -> Result<Plan, PlanError> {
+    Ok(Plan { protocol: instance.protocol, ..planner.plan(instance)? })
 }
 
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.

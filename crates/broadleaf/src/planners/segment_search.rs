@@ -5,7 +5,7 @@
 //! search brackets over segment counts 1, 2, 4 … and then halves the step around the best. Counts rather
 //! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
 
-use super::{Effort, Instance, Planner};
+use super::{plan_with, Effort, Instance, Planner};
 use crate::plan::{throughput, Plan, PlanError};
 use crate::platform::{Platform, TransferTime};
 use crate::simulate::{estimate, estimate_from, makespan};
@@ -110,7 +110,7 @@ impl Search<'_> {
         let segment_bytes = self.instance.message_bytes.div_ceil(count);
         let plan = match &self.varied {
             Some(plan) => Plan { segment_bytes, ..plan.clone() },
-            None => self.planner.plan(&self.instance.segmented(segment_bytes))?,
+            None => plan_with(self.planner, &self.instance.segmented(segment_bytes))?,
         };
         let least_s = steady_s(self.instance.platform, &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
@@ -129,7 +129,7 @@ impl Search<'_> {
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
         let time_limit = self.instance.time_limit.map(|limit| limit / 3);
         let instance = Instance { time_limit, ..*self.instance };
-        let plan = self.planner.plan(&instance.segmented(instance.message_bytes.div_ceil(count)))?;
+        let plan = plan_with(self.planner, &instance.segmented(instance.message_bytes.div_ceil(count)))?;
         self.varied = Some(plan);
         self.seen.clear();
         Ok(())
@@ -217,7 +217,7 @@ pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort)
     let counts = bracket(instance, if is_large { 64 } else { 4 });
     let middle = counts[counts.len() / 2];
     let plan =
-        planner.plan(&instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
+        plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
     let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
     let mut best: Option<Tuned> = None;
     for count in counts {

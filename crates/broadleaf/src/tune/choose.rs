@@ -1,0 +1,156 @@
+//! The best algorithm and segment for a number of nodes and a message size.
+
+use super::{best_segment, Algorithm, Cluster, TuneError};
+use crate::plan::{Collective, Plan};
+use crate::planners::{find, plan_with, Instance};
+use crate::platform::{NodeId, Platform};
+use crate::simulate::estimate;
+use rayon::prelude::*;
+
+/// An algorithm whose model promises no more than this factor of the best is simulated; the others keep their
+/// corrected model. Models are exact where all links are alike, and elsewhere rank what is far apart.
+const WORTH_SIMULATING: f64 = 1.5;
+/// Where links differ the models say little, and all algorithms are simulated.
+const WORTH_SIMULATING_UNLIKE: f64 = f64::INFINITY;
+
+/// What is predicted for one algorithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forecast {
+    pub algorithm: Algorithm,
+    /// The whole message where the algorithm has no segments.
+    pub segment_bytes: u64,
+    /// The paper's model, seconds.
+    pub printed_s: f64,
+    /// The corrected model, seconds.
+    pub corrected_s: f64,
+    /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out.
+    pub simulated_s: Option<f64>,
+}
+
+impl Forecast {
+    /// The event simulation's time or, without one, the corrected model's, seconds.
+    pub fn expected_s(&self) -> f64 {
+        self.simulated_s.unwrap_or(self.corrected_s)
+    }
+}
+
+/// All algorithms for one number of nodes and one size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    pub collective: Collective,
+    pub nodes: u64,
+    /// Of a scatter, one node's block.
+    pub message_bytes: u64,
+    /// In the order of the tables.
+    pub forecasts: Vec<Forecast>,
+    chosen: usize,
+}
+
+impl Choice {
+    /// The least expected time; of equal ones the first of the table.
+    pub fn chosen(&self) -> &Forecast {
+        &self.forecasts[self.chosen]
+    }
+
+    /// What the printed models alone would choose; the binary tree's bound counts as its time.
+    pub fn chosen_as_printed(&self) -> &Forecast {
+        self.fastest_of(|forecast| Some(forecast.printed_s)).unwrap_or(self.chosen())
+    }
+
+    /// The least expected time of those for which `allows` holds.
+    pub fn chosen_among(&self, allows: impl Fn(Algorithm) -> bool) -> Option<&Forecast> {
+        self.fastest_of(|forecast| allows(forecast.algorithm).then_some(forecast.expected_s()))
+    }
+
+    fn fastest_of(&self, seconds: impl Fn(&Forecast) -> Option<f64>) -> Option<&Forecast> {
+        let timed = self.forecasts.iter().filter_map(|forecast| Some((seconds(forecast)?, forecast)));
+        timed
+            .reduce(|best, next| if is_faster(next.0, best.0) { next } else { best })
+            .map(|(_, forecast)| forecast)
+    }
+}
+
+/// Times that differ by rounding only are equal.
+fn is_faster(a_s: f64, b_s: f64) -> bool {
+    a_s < b_s * (1.0 - 1e-9)
+}
+
+/// The best of a collective's algorithms on `nodes` nodes of the cluster.
+pub fn choose(
+    cluster: &Cluster,
+    collective: Collective,
+    nodes: u64,
+    message_bytes: u64,
+) -> Result<Choice, TuneError> {
+    let (platform, root) = cluster.of_nodes(nodes)?;
+    choose_on(cluster, &platform, root, collective, nodes, message_bytes)
+}
+
+/// [`choose`] for every pair of `nodes` and `sizes`, in their order, nodes first.
+pub fn survey(
+    cluster: &Cluster,
+    collective: Collective,
+    nodes: &[u64],
+    sizes: &[u64],
+) -> Result<Vec<Choice>, TuneError> {
+    let platforms = nodes.iter().map(|&nodes| cluster.of_nodes(nodes)).collect::<Result<Vec<_>, _>>()?;
+    let cells: Vec<(usize, u64)> =
+        (0..nodes.len()).flat_map(|at| sizes.iter().map(move |&bytes| (at, bytes))).collect();
+    cells
+        .into_par_iter()
+        .map(|(at, bytes)| {
+            let (platform, root) = &platforms[at];
+            choose_on(cluster, platform, *root, collective, nodes[at], bytes)
+        })
+        .collect()
+}
+
+fn choose_on(
+    cluster: &Cluster,
+    platform: &Platform,
+    root: NodeId,
+    collective: Collective,
+    nodes: u64,
+    message_bytes: u64,
+) -> Result<Choice, TuneError> {
+    let network = cluster.network();
+    let mut forecasts: Vec<Forecast> = Algorithm::of(collective)
+        .map(|algorithm| {
+            let (segment_bytes, corrected_s) = best_segment(algorithm, network, nodes, message_bytes);
+            let printed_s = algorithm.printed_s(network, nodes, message_bytes, segment_bytes);
+            Forecast { algorithm, segment_bytes, printed_s, corrected_s, simulated_s: None }
+        })
+        .collect();
+    if forecasts.is_empty() {
+        return Err(TuneError::BadRequest(format!("no models for {collective}; tune bcast or scatter")));
+    }
+    let promised_s = forecasts.iter().map(|forecast| forecast.corrected_s).fold(f64::INFINITY, f64::min);
+    let worth = if cluster.models_are_exact() { WORTH_SIMULATING } else { WORTH_SIMULATING_UNLIKE };
+    for forecast in &mut forecasts {
+        if forecast.corrected_s <= promised_s * worth {
+            let plan = plan_of(platform, root, forecast.algorithm, message_bytes, forecast.segment_bytes)?;
+            forecast.simulated_s = Some(estimate(platform, &plan)?);
+        }
+    }
+    let mut chosen = 0;
+    for at in 1..forecasts.len() {
+        if is_faster(forecasts[at].expected_s(), forecasts[chosen].expected_s()) {
+            chosen = at;
+        }
+    }
+    Ok(Choice { collective, nodes, message_bytes, forecasts, chosen })
+}
+
+/// The plan of an algorithm.
+fn plan_of(
+    platform: &Platform,
+    root: NodeId,
+    algorithm: Algorithm,
+    message_bytes: u64,
+    segment_bytes: u64,
+) -> Result<Plan, TuneError> {
+    let instance = Instance::new(platform, root, message_bytes)?.segmented(segment_bytes);
+    let instance =
+        Instance { collective: algorithm.collective(), protocol: algorithm.protocol(), ..instance };
+    Ok(plan_with(find(algorithm.planner())?, &instance)?)
+}

@@ -1,0 +1,16 @@
+//! Why a platform cannot be tuned for.
+
+use crate::plan::PlanError;
+
+/// What keeps a choice from being made, in one line.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum TuneError {
+    #[error("{platform}: {fact}; {remedy}")]
+    Platform { platform: String, fact: String, remedy: &'static str },
+    #[error("unknown MPI \"{0}\"; use openmpi or mpich")]
+    UnknownMpi(String),
+    #[error("{0}")]
+    BadRequest(String),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+}

@@ -1,0 +1,69 @@
+//! pLogP: what paper 4's models know of a network.
+
+use super::TuneError;
+use crate::platform::{GapTable, LinkClass, TransferTime};
+
+/// The parameters of one link: latency L, gap g(m), overheads os(m) and or(m).
+///
+/// L delays the arrival and occupies nothing; g(m) is how long a message of m bytes keeps the sender, and later
+/// the receiver, from the next one. A single message arrives at L + g(m).
+#[derive(Clone, Debug, PartialEq)]
+pub struct PLogP {
+    /// L, seconds.
+    pub latency_s: f64,
+    /// g(m).
+    pub gap: TransferTime,
+    /// os(m) and or(m), where measured. The models do not use them: g(m) ≥ os(m), or(m) by definition.
+    pub send_overhead: Option<GapTable>,
+    pub receive_overhead: Option<GapTable>,
+}
+
+/// A gap may fall from one size to a larger one by this part and still count as measurement noise.
+const NOISE: f64 = 0.02;
+
+impl PLogP {
+    /// Of a link of the platform `name`; refuses what the models make no sense of: a gap table of one row, and
+    /// one that falls with the size by more than noise.
+    pub fn of(platform: &str, class: &LinkClass) -> Result<PLogP, TuneError> {
+        let refused =
+            |fact: String, remedy| TuneError::Platform { platform: platform.to_string(), fact, remedy };
+        if let TransferTime::Gap(table) = &class.time {
+            let rows = table.rows();
+            if let [(bytes, _)] = rows {
+                let fact = format!("a gap table of the one size {bytes} says nothing of other sizes");
+                return Err(refused(fact, "measure at least two sizes"));
+            }
+            let falls = rows.windows(2).find(|pair| pair[1].1 < pair[0].1 * (1.0 - NOISE));
+            if let Some(pair) = falls {
+                let ((low, low_s), (high, high_s)) = (pair[0], pair[1]);
+                let fact =
+                    format!("the gap falls from {low_s} s at {low} bytes to {high_s} s at {high} bytes");
+                return Err(refused(fact, "measure again, or give a table that does not fall with the size"));
+            }
+        }
+        if class.latency_s <= 0.0 && class.time.seconds(1 << 20) <= 0.0 {
+            let fact = "a link has neither latency nor gap: every algorithm takes no time".to_string();
+            return Err(refused(fact, "give latency_s, bandwidth_bytes_per_s or a gap table"));
+        }
+        Ok(PLogP {
+            latency_s: class.latency_s,
+            gap: class.time.clone(),
+            send_overhead: class.send_overhead.clone(),
+            receive_overhead: class.receive_overhead.clone(),
+        })
+    }
+
+    /// g(bytes), seconds.
+    pub fn g(&self, bytes: u64) -> f64 {
+        self.gap.seconds(bytes)
+    }
+
+    /// The sizes at which the gap changes its slope.
+    pub(super) fn bends(&self) -> impl Iterator<Item = u64> + '_ {
+        let rows = match &self.gap {
+            TransferTime::Affine { .. } => &[][..],
+            TransferTime::Gap(table) => table.rows(),
+        };
+        rows.iter().map(|&(bytes, _)| bytes)
+    }
+}
