@@ -232,6 +232,7 @@ class Optimum:
     def equal_trees(self, count: SupportsIndex) -> list[dict[str, Any]]: ...
 
 def optimum(platform: Platform, root: str, segment_bytes: SupportsIndex, gap: float = 1e-4) -> Optimum: ...
+
 @final
 class Forecast:
     @property

@@ -12,7 +12,7 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, report, run, simulate
+from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, report, run, simulate, tune
 
 BAD_INPUT = 2
 
@@ -23,6 +23,7 @@ COMMANDS: tuple[click.Command, ...] = (
     check.command,
     simulate.command,
     run.command,
+    tune.command,
     convert.command,
     draw.command,
     report.command,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from broadleaf.papers import trees
+from broadleaf.papers import trees, tuning
 from broadleaf.papers.results import Results, Start
 
 
@@ -24,6 +24,11 @@ PAPERS: dict[str, Paper] = {
     for paper in (
         Paper(
             "trees", "Beaumont, Marchal and Robert: Broadcast trees for heterogeneous platforms", trees.run
+        ),
+        Paper(
+            "tuning",
+            "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
+            tuning.run,
         ),
     )
 }

@@ -117,7 +117,7 @@ fn alone(
         _ => Tuned::estimated(instance.platform, plan_with(planner, &sized)?)?,
     };
     if effort == Effort::Thorough {
-        tuned.plan = planner.finished(instance, tuned.plan);
+        tuned.plan = Plan { protocol: instance.protocol, ..planner.finished(instance, tuned.plan) };
     }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;

@@ -30,6 +30,8 @@ use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeB
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
+pub(crate) use segment_search::{HANDLING_S, MOST_SEGMENTS};
+
 pub use make::{make, Effort, Outcome, PassedOver, SegmentChoice, Tried};
 pub use round_robin::RoundRobin;
 pub use two_tree::TwoTree;

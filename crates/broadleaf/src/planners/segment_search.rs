@@ -13,9 +13,9 @@ use std::time::Instant;
 
 /// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
 /// that it moves in less are not tried. (A start-up that is given or measured says it better.)
-const HANDLING_S: f64 = 5e-6;
+pub(crate) const HANDLING_S: f64 = 5e-6;
 /// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
-const MOST_SEGMENTS: u64 = 16_384;
+pub(crate) const MOST_SEGMENTS: u64 = 16_384;
 /// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
 /// pipeline's is missed by less than 0.1 %.
 const HALVINGS: u32 = 4;
@@ -57,7 +57,7 @@ pub(super) fn search(
     let most = most_segments(instance.platform, instance.message_bytes);
     if let Some(count) = planner.modelled_count(instance, most) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        return Tuned::estimated(instance.platform, planner.plan(&sized)?);
+        return Tuned::estimated(instance.platform, plan_with(planner, &sized)?);
     }
     match effort {
         Effort::Thorough => thorough(instance, planner, deadline),

@@ -113,6 +113,8 @@ fn choose_on(
     nodes: u64,
     message_bytes: u64,
 ) -> Result<Choice, TuneError> {
+    // Refuses an empty message and hosts out of reach before any model is asked.
+    Instance::new(platform, root, message_bytes)?;
     let network = cluster.network();
     let mut forecasts: Vec<Forecast> = Algorithm::of(collective)
         .map(|algorithm| {

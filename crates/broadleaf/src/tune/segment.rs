@@ -6,6 +6,8 @@
 //! them the step is then halved. Complexity: some hundred evaluations of the model, microseconds.
 
 use super::{Algorithm, PLogP};
+use crate::planners::{HANDLING_S, MOST_SEGMENTS};
+use crate::platform::TransferTime;
 
 /// Places of the bracket around which the search is refined.
 const REFINED: usize = 3;
@@ -15,9 +17,11 @@ const HALVINGS: i32 = 6;
 const MOST_WITH_TAILS: u64 = 128;
 
 /// The segment size, bytes, and the time the corrected model gives it, seconds; the whole message where the
-/// algorithm has no segments. Of equally good sizes the largest that was tried.
+/// algorithm has no segments; `message_bytes` ≥ 1. Of equally good sizes the largest that was tried.
 pub fn best_segment(algorithm: Algorithm, network: &PLogP, nodes: u64, message_bytes: u64) -> (u64, f64) {
-    let mut search = Search { algorithm, network, nodes, message_bytes, tried: Vec::with_capacity(128) };
+    let least_bytes = least_segment(network, message_bytes);
+    let tried = Vec::with_capacity(128);
+    let mut search = Search { algorithm, network, nodes, message_bytes, least_bytes, tried };
     search.try_size(message_bytes);
     if algorithm.is_segmented() && message_bytes > 1 {
         search.bracket();
@@ -33,9 +37,23 @@ pub fn exhaustive_segment(
     nodes: u64,
     message_bytes: u64,
 ) -> (u64, f64) {
-    let sizes = if algorithm.is_segmented() { 1..=message_bytes } else { message_bytes..=message_bytes };
+    let least = if algorithm.is_segmented() { least_segment(network, message_bytes) } else { message_bytes };
+    let sizes = least..=message_bytes;
     let timed = sizes.map(|size| (size, algorithm.corrected_s(network, nodes, message_bytes, size)));
     timed.min_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).expect("a message has at least one byte")
+}
+
+/// The smallest segment worth trying. A link without a start-up promises that segments of a byte cost nothing;
+/// the bounds are those of the planners' own search.
+fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
+    match network.gap {
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth) } => {
+            let handled = (bandwidth * HANDLING_S) as u64;
+            handled.max(message_bytes.div_ceil(MOST_SEGMENTS)).clamp(1, message_bytes)
+        }
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: None } => message_bytes,
+        _ => 1,
+    }
 }
 
 struct Search<'a> {
@@ -43,13 +61,14 @@ struct Search<'a> {
     network: &'a PLogP,
     nodes: u64,
     message_bytes: u64,
+    least_bytes: u64,
     /// (size, seconds).
     tried: Vec<(u64, f64)>,
 }
 
 impl Search<'_> {
     fn try_size(&mut self, size: u64) {
-        let size = size.clamp(1, self.message_bytes);
+        let size = size.clamp(self.least_bytes, self.message_bytes);
         let seconds = self.algorithm.corrected_s(self.network, self.nodes, self.message_bytes, size);
         self.tried.push((size, seconds));
     }

@@ -1,0 +1,264 @@
+"""`broadleaf tune`: the best algorithm and segment by nodes and size, and as an MPI's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.options import example, json_option, output_option
+from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.units import parse_size, seconds, size
+
+if TYPE_CHECKING:
+    from broadleaf.mpi.find import Flavour
+    from broadleaf.mpi.rules import RulesFile
+
+COLLECTIVES = ("bcast", "scatter")
+# 1 B to 16 MiB.
+SIZES = [1 << power for power in range(25)]
+# More nodes than this are asked for with --nodes.
+MOST_NODES = 1024
+# A rule that costs more than this over what was chosen is spoken of.
+WORTH_SAYING = 1.05
+
+
+class Sizes(click.ParamType[list[int]]):
+    """Message sizes, separated by commas."""
+
+    name = "sizes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if isinstance(value, list):
+            return value
+        try:
+            sizes = sorted({parse_size(part) for part in str(value).split(",")})
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if sizes[0] == 0:
+            self.fail("a message of 0 bytes needs no algorithm; give sizes of at least 1 byte", param, ctx)
+        return sizes
+
+
+class Counts(click.ParamType[list[int]]):
+    """Numbers of nodes, separated by commas."""
+
+    name = "counts"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if isinstance(value, list):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() and int(part) >= 2 for part in parts):
+            self.fail(f'"{value}" are no numbers of nodes; give whole numbers of at least 2', param, ctx)
+        return sorted({int(part) for part in parts})
+
+
+@click.command("tune", epilog=example("broadleaf tune net.json --nodes 2,3 --for openmpi -o rules.conf"))
+@click.argument("platform", metavar="PLATFORM", type=click.Path())
+@click.option("--root", metavar="NODE", help="The node that has the message; default: the first host.")
+@click.option(
+    "--nodes", type=Counts(), metavar="2,4,…", help="Numbers of nodes; default: 2, 3, 4, 6, 8 … all."
+)
+@click.option("--sizes", type=Sizes(), metavar="1KiB,…", help="Default: 1 B, 2 B, 4 B … 16 MiB.")
+@click.option(
+    "--collective",
+    "collectives",
+    type=click.Choice([*COLLECTIVES, "all"]),
+    default="all",
+    show_default=True,
+)
+@click.option("--for", "flavour", metavar="openmpi|mpich", help="Whose rules file to write with -o.")
+@click.option("--figure", metavar="FILE", help="Draw the map of the best algorithms: .png, .svg or .pdf.")
+@output_option("The rules file to write.")
+@json_option
+def command(
+    platform: str,
+    root: str | None,
+    nodes: list[int] | None,
+    sizes: list[int] | None,
+    collectives: str,
+    flavour: str | None,
+    figure: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Chooses among paper 4's ten broadcasts and three scatters, by nodes and message size.
+
+    What is chosen is the fastest by the event simulation of its plan; the paper's printed models stand
+    beside. Where all links are alike the platform stands for a cluster of any size.
+    """
+    from broadleaf.mpi.rules import rules_file, settings
+
+    mpi = flavour_of(flavour)
+    if (mpi is None) != (output is None):
+        raise click.UsageError("-o and --for belong together: whose rules, and where to write them")
+    if figure is not None:
+        from broadleaf.plot.figures import form_of
+
+        form_of(Path(figure))
+    refuse_unwritable(figure, output)
+    network = bl.Platform.load(platform)
+    counts = nodes or default_nodes(len(network.hosts))
+    asked = COLLECTIVES if collectives == "all" else (collectives,)
+    choices = wait_for(
+        f"tuning for {network.name}", lambda: survey(network, counts, sizes or SIZES, root, asked)
+    )
+    rules = rules_file(choices, mpi) if mpi else None
+    variables = settings(mpi, output) if mpi and output else {}
+    if figure is not None:
+        from broadleaf.plot.figures import save_figure
+        from broadleaf.plot.tuning import draw_map
+
+        save_figure(draw_map(network.name, choices), Path(figure))
+    if rules is not None and output is not None:
+        write_whole(output, rules.text)
+    remarks = remarks_on(choices, rules, mpi)
+    if as_json:
+        print_document(
+            {
+                "platform": network.name,
+                "choices": [fields(choice) for choice in choices],
+                "for": mpi,
+                "rules": rules.rules if rules else [],
+                "rules_file": output,
+                "environment": variables,
+                "remarks": remarks,
+            }
+        )
+        return
+    for collective in asked:
+        print_choices([choice for choice in choices if choice.collective == collective], network.name)
+    for remark in remarks:
+        click.echo(remark)
+    if output is not None:
+        click.echo(f"written to {output}; to use it, set")
+        for name, value in variables.items():
+            click.echo(f"  {name}={value}")
+
+
+def flavour_of(name: str | None) -> Flavour | None:
+    match name:
+        case None | "openmpi" | "mpich":
+            return name
+    raise click.UsageError(f'unknown MPI "{name}"; use openmpi or mpich')
+
+
+def survey(
+    network: bl.Platform,
+    nodes: Sequence[int],
+    sizes: Sequence[int],
+    root: str | None,
+    collectives: Sequence[str],
+) -> list[bl.Choice]:
+    tables = (bl.tune(network, nodes, sizes, root=root, collective=name) for name in collectives)
+    return [choice for table in tables for choice in table]
+
+
+def default_nodes(hosts: int) -> list[int]:
+    """2, 3, 4, 6, 8, 12 … and all hosts: trees change most at and between powers of two."""
+    most = max(2, min(hosts, MOST_NODES))
+    steps = [count << power for power in range(10) for count in (2, 3)]
+    return sorted({count for count in steps if count < most} | {most})
+
+
+def fields(choice: bl.Choice) -> dict[str, Any]:
+    """A choice in the document of `--json`."""
+    chosen, printed = choice.chosen, choice.chosen_as_printed
+    return {
+        "collective": choice.collective,
+        "nodes": choice.nodes,
+        "bytes": choice.message_bytes,
+        "algorithm": chosen.algorithm,
+        "segment_bytes": chosen.segment_bytes,
+        "expected_s": chosen.expected_s,
+        "algorithm_as_printed": printed.algorithm,
+        "expected_as_printed_s": printed.expected_s,
+        "forecasts": [
+            {
+                "algorithm": forecast.algorithm,
+                "planner": forecast.planner,
+                "protocol": forecast.protocol,
+                "segment_bytes": forecast.segment_bytes,
+                "formula": forecast.formula,
+                "printed_s": forecast.printed_s,
+                "printed_is_bound": forecast.printed_is_bound,
+                "corrected_s": forecast.corrected_s,
+                "simulated_s": forecast.simulated_s,
+            }
+            for forecast in choice.forecasts
+        ],
+    }
+
+
+def print_choices(choices: Sequence[bl.Choice], platform: str) -> None:
+    """A row for each range of sizes with one algorithm."""
+    columns = ("nodes", "from", "to", "algorithm", "segment", "expected", "as printed", "which takes")
+    table = table_of(
+        f"best {choices[0].collective} on {platform}",
+        *columns,
+        numbers=("nodes", "from", "to", "expected", "which takes"),
+    )
+    by_nodes = sorted(choices, key=lambda choice: (choice.nodes, choice.message_bytes))
+    for (nodes, algorithm), group in groupby(by_nodes, lambda c: (c.nodes, c.chosen.algorithm)):
+        run = list(group)
+        first, last = run[0], run[-1]
+        times = span(seconds(first.chosen.expected_s), seconds(last.chosen.expected_s))
+        printed = [choice.chosen_as_printed for choice in run]
+        table.add_row(
+            str(nodes),
+            size(first.message_bytes),
+            size(last.message_bytes),
+            algorithm,
+            span(size(first.chosen.segment_bytes), size(last.chosen.segment_bytes))
+            if first.chosen.is_segmented
+            else "-",
+            times,
+            ", ".join(dict.fromkeys(forecast.algorithm for forecast in printed)),
+            span(seconds(printed[0].expected_s), seconds(printed[-1].expected_s)),
+        )
+    print_table(table)
+
+
+def span(first: str, last: str) -> str:
+    return first if first == last else f"{first} … {last}"
+
+
+def remarks_on(choices: Sequence[bl.Choice], rules: RulesFile | None, mpi: str | None) -> list[str]:
+    """What a reader should know of the choices and of the rules."""
+    over = f"over {WORTH_SAYING - 1:.0%}"
+    remarks = []
+    misled = [c for c in choices if loss_as_printed(c) > WORTH_SAYING]
+    if misled:
+        worst = max(misled, key=loss_as_printed)
+        remarks.append(
+            f"the printed models choose worse by {over} in {len(misled)} of {len(choices)} cases: "
+            f"{size(worst.message_bytes)} on {worst.nodes} nodes takes {loss_as_printed(worst):.2f} times "
+            f"as long with {worst.chosen_as_printed.algorithm} as with {worst.chosen.algorithm}"
+        )
+    if rules is None:
+        return remarks
+    lossy = [rule for rule in rules.rules if rule["worst_ratio"] > WORTH_SAYING]
+    if lossy:
+        rule = max(lossy, key=lambda rule: rule["worst_ratio"])
+        remarks.append(
+            f"{mpi} cannot be told all that is chosen: {len(lossy)} of {len(rules.rules)} rules are expected "
+            f"to take {over} longer, at worst {rule['worst_ratio']:.2f} times ({rule['algorithm']} "
+            f"{rule['collective']} on {rule['nodes']} nodes)"
+        )
+    if mpi == "openmpi" and any(rule["collective"] == "scatter" for rule in rules.rules):
+        remarks.append(
+            "scatter has one rule for all sizes: its count is significant at the root only, but Open MPI "
+            "chooses by each rank's own count, and ranks that choose differently wait forever"
+        )
+    return remarks
+
+
+def loss_as_printed(choice: bl.Choice) -> float:
+    """How many times the best time the printed models' choice is expected to take."""
+    return choice.chosen_as_printed.expected_s / choice.chosen.expected_s

@@ -1,0 +1,153 @@
+"""Where paper 4's techniques are measured: `testbeds/plans.c` in simulated time, and on local ranks.
+
+The program is plain MPI and shares no code with the executor, so what it measures says something about both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+PROGRAM = CHECKOUT / "testbeds" / "plans.c"
+SMPI = CHECKOUT / "testbeds" / "smpi" / "run.py"
+CLUSTER = CHECKOUT / "platforms" / "cluster-50.json"
+
+# One message at a time in and out of a host, in the order in which they were sent: the one-port cluster that
+# the paper describes. SimGrid's own NICs share between all messages at once.
+ONE_PORT = {"maxmin/concurrency-limit": "1", "smpi/send-is-detached-thresh": "0"}
+
+TIMEOUT_S = 3600.0
+# How long local ranks agree on a start ahead of it.
+START_AHEAD_S = 0.02
+
+
+class BedError(ValueError):
+    """A bed that cannot run the program; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One plan to be timed, as a line of the program's input."""
+
+    collective: str
+    protocol: str
+    message_bytes: int
+    segment_bytes: int
+    edges: str
+
+    @property
+    def line(self) -> str:
+        sizes = f"{self.message_bytes} {self.segment_bytes}"
+        return f"{self.collective} {self.protocol} {sizes} {self.edges}"
+
+
+class Bed(ABC):
+    """Somewhere the program runs."""
+
+    name: str
+    most_nodes: int
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @abstractmethod
+    def output(self, nodes: int, plans: Path) -> str:
+        """What the program prints."""
+
+    def seconds(self, nodes: int, plans: Sequence[Timed]) -> list[float]:
+        """The least time of each plan, since whatever else a machine does only adds to it.
+
+        Raises BedError if a byte was wrong.
+        """
+        file = self.folder / f"plans-{nodes}"
+        file.write_text("".join(f"{plan.line}\n" for plan in plans))
+        out = self.output(nodes, file)
+        found: list[list[float]] = [[] for _ in plans]
+        for number, taken, wrong in re.findall(
+            r"^plan (\d+) repetition \d+ seconds=([0-9.]+) wrong_bytes=(-?\d+)$", out, re.MULTILINE
+        ):
+            if wrong not in ("0", "-1"):
+                raise BedError(f'{self.name}: {wrong} wrong bytes by plan "{plans[int(number)].line[:60]}"')
+            found[int(number)].append(float(taken))
+        if not all(found):
+            raise BedError(
+                f"{self.name}: {PROGRAM.name} ended early; run testbeds/plans.c by hand to see why"
+            )
+        return [min(times) for times in found]
+
+
+class SimulatedBed(Bed):
+    """SimGrid's SMPI on cluster-50, one rank a host, hosts one-port."""
+
+    name = "SMPI"
+    most_nodes = 50
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        compiler = shutil.which("smpicc")
+        if compiler is None or not SMPI.is_file():
+            raise BedError("SMPI is not at hand: it takes a checkout and Debian's libsimgrid-dev")
+        self.program = compiled(compiler, folder / "plans-smpi")
+
+    def output(self, nodes: int, plans: Path) -> str:
+        settings = [word for key, value in ONE_PORT.items() for word in ("--cfg", f"{key}:{value}")]
+        command = [sys.executable, str(SMPI), str(CLUSTER), "-n", str(nodes), "--timeout", str(TIMEOUT_S)]
+        return output_of([*command, *settings, "--", str(self.program), str(plans)], dict(os.environ))
+
+
+class LocalBed(Bed):
+    """Ranks of one MPI on this machine."""
+
+    def __init__(self, folder: Path, repetitions: int) -> None:
+        super().__init__(folder)
+        try:
+            self.mpi: Mpi = find_mpi()
+        except MpiNotFoundError as error:
+            raise BedError(str(error)) from None
+        if self.mpi.mpicc is None or not PROGRAM.is_file():
+            raise BedError(f"local ranks take a checkout and an mpicc beside {self.mpi.mpiexec}")
+        self.name = f"{self.mpi.flavour} {self.mpi.version}, {os.cpu_count()} cores"
+        self.most_nodes = 8
+        self.repetitions = repetitions
+        self.program = compiled(str(self.mpi.mpicc), folder / "plans-local")
+
+    def output(self, nodes: int, plans: Path) -> str:
+        program = [str(self.program), str(plans), str(self.repetitions), str(START_AHEAD_S)]
+        argv, environment = launch_command(self.mpi, nodes, program)
+        return output_of(argv, environment)
+
+
+def compiled(compiler: str, program: Path) -> Path:
+    done = subprocess.run(
+        [compiler, "-std=c11", "-O2", str(PROGRAM), "-o", str(program)], capture_output=True, text=True
+    )
+    if done.returncode:
+        raise BedError(f"{compiler} cannot build {PROGRAM}: {last_line(done.stderr)}")
+    return program
+
+
+def output_of(command: list[str], environment: dict[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        raise BedError(f"{command[0]} still runs after {TIMEOUT_S:g} s; run it with --quick") from None
+    if done.returncode:
+        raise BedError(f"{Path(command[0]).name} failed: {last_line(done.stderr)}")
+    return done.stdout
+
+
+def last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it gave no reason"
