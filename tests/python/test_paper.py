@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections import defaultdict
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
+from typing import Any
 
 import pytest
 
@@ -57,3 +59,31 @@ def test_trees_show_what_the_paper_claims(command: Command) -> None:
 def test_an_unknown_paper_and_a_missing_folder_are_refused(command: Command) -> None:
     refused(command("paper", "tress"), "tress", "trees")
     refused(command("paper", "trees", "-o", "no-such-folder"), "no-such-folder")
+
+
+@pytest.mark.skipif(
+    shutil.which("smpirun") is None,
+    reason="SimGrid is not installed (Debian: apt-get install libsimgrid-dev)",
+)
+def test_tuning_shows_what_must_hold(command: Command) -> None:
+    """Under SMPI: the choice within 5 % of the measured best everywhere, the median error under 10 %."""
+    document = command("paper", "tuning", "--quick", "--json").document
+    sheets = {sheet["name"]: sheet for sheet in document["sheets"]}
+    samples = [dict(zip(sheets["samples"]["columns"], row, strict=True)) for row in sheets["samples"]["rows"]]
+    cases: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
+    for sample in samples:
+        if sample["bed"] == "SMPI":
+            cases[sample["collective"], sample["nodes"], sample["bytes"]].append(sample)
+    assert {len(tried) for (collective, *_), tried in cases.items() if collective == "bcast"} == {10}
+    assert {len(tried) for (collective, *_), tried in cases.items() if collective == "scatter"} == {3}
+    for case, tried in cases.items():
+        best_s = min(sample["measured_s"] for sample in tried)
+        chosen = next(sample for sample in tried if sample["chosen"])
+        assert chosen["measured_s"] <= 1.05 * best_s, case
+    errors = [
+        abs(sample["corrected_s"] / sample["measured_s"] - 1) for tried in cases.values() for sample in tried
+    ]
+    assert median(errors) < 0.10
+    # Three nodes, a mebibyte: the printed binomial tree takes half of what is measured.
+    binomial = next(s for s in cases["bcast", 3, 1 << 20] if s["technique"] == "binomial")
+    assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)

@@ -1,7 +1,8 @@
 //! Paper 4: printed models against hand values, corrected ones against the event simulation, the segment search
 //! against an exhaustive scan.
 
-use broadleaf::plan::{Collective, Protocol};
+use broadleaf::execute::{threads, Kind, NodeExecutor, Window};
+use broadleaf::plan::{check, Collective, Plan, Programs, Protocol};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{
     GapTable, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
@@ -69,15 +70,19 @@ fn printed_models_by_hand() {
     }
 }
 
-/// The whole plan, event by event.
-fn simulated_s(platform: &Platform, algorithm: Algorithm, message_bytes: u64, segment_bytes: u64) -> f64 {
+fn plan_of(platform: &Platform, algorithm: Algorithm, message_bytes: u64, segment_bytes: u64) -> Plan {
     let mut instance = Instance::new(platform, NodeId(0), message_bytes).unwrap();
     if algorithm.is_segmented() {
         instance = instance.segmented(segment_bytes);
     }
     let instance =
         Instance { collective: algorithm.collective(), protocol: algorithm.protocol(), ..instance };
-    let plan = plan_with(find(algorithm.planner()).unwrap(), &instance).unwrap();
+    plan_with(find(algorithm.planner()).unwrap(), &instance).unwrap()
+}
+
+/// The whole plan, event by event.
+fn simulated_s(platform: &Platform, algorithm: Algorithm, message_bytes: u64, segment_bytes: u64) -> f64 {
+    let plan = plan_of(platform, algorithm, message_bytes, segment_bytes);
     simulate(platform, &plan, false).unwrap().makespan_s
 }
 
@@ -159,6 +164,47 @@ fn in_a_rendezvous_an_answer_precedes_each_transfer() {
                 is_answer && (ready.from, ready.to) == (sent.to, sent.from) && ready.arrival_s <= sent.start_s
             });
             assert!(answered, "{planner}: segment {} to {:?}", sent.segment, sent.to);
+        }
+    }
+}
+
+/// Whatever the transport: without an answer the executor gives it questions only.
+#[test]
+fn no_data_is_sent_before_the_answer() {
+    let platform = cluster_of(5, &affine(0.5, 1.0, 100.0));
+    let plan = plan_of(&platform, Algorithm::FlatRendezvous, 60, 60);
+    let programs = Programs::for_platform(&plan, &platform).unwrap();
+    let mut root = NodeExecutor::new(&programs, NodeId(0), |_| Window::PORT);
+    let mut asked = Vec::new();
+    while let Some(message) = root.poll_send() {
+        assert_eq!(message.kind, Kind::Request);
+        root.handle_sent(message.to);
+        asked.push(message);
+    }
+    assert_eq!(asked.iter().map(|message| message.to.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    // Only the third has answered.
+    let question = &asked[2];
+    root.handle_received(question.to, Kind::Ready, question.first.tag, question.first.segment);
+    let data = root.poll_send().unwrap();
+    assert_eq!((data.kind, data.to), (Kind::Data, question.to));
+    root.handle_sent(data.to);
+    assert!(root.poll_send().is_none() && !root.is_finished());
+}
+
+#[test]
+fn all_thirteen_deliver_every_byte_between_threads() {
+    let platform = cluster_of(7, &affine(1e-6, 1e-6, 1e9));
+    for algorithm in ALGORITHMS {
+        let plan = plan_of(&platform, algorithm, 1001, 100);
+        assert_eq!(check::faults(&platform, &plan), Vec::<String>::new());
+        let programs = Programs::for_platform(&plan, &platform).unwrap();
+        let message: Vec<u8> = (0..programs.total_bytes()).map(|at| (at * 7 / 3) as u8).collect();
+        for (node, held) in threads::run(&programs, &message).unwrap().iter().enumerate() {
+            let own = match algorithm.collective() {
+                Collective::Scatter => node * 1001..(node + 1) * 1001,
+                _ => 0..1001,
+            };
+            assert!(held[own.clone()] == message[own], "{algorithm:?}: node {node}");
         }
     }
 }
