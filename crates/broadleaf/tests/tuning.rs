@@ -307,6 +307,14 @@ fn refusals_are_one_line_with_the_remedy() {
     }
     let alone = cluster_of(1, &affine(1e-6, 0.0, 1e6));
     assert!(Cluster::new(&alone, NodeId(0)).unwrap_err().to_string().contains("one host alone"));
+    // What was measured to fall is a fact; then everything is simulated.
+    let spread = Some(GapTable::new(vec![(64, 0.01)]));
+    let falling = LinkClass { spread, ..table(1e-6, &[(64, 1e-5), (128, 0.5e-5), (4096, 1e-4)]) };
+    let falling = cluster_of(3, &falling);
+    let cluster = Cluster::new(&falling, NodeId(0)).unwrap();
+    assert!(cluster.is_uniform() && !cluster.models_are_exact());
+    let choice = choose(&cluster, Collective::Bcast, 3, 1000).unwrap();
+    assert!(choice.forecasts.iter().all(|forecast| forecast.simulated_s.is_some()));
     let noisy = cluster_of(3, &table(1e-6, &[(64, 1e-5), (128, 0.99e-5), (4096, 2e-5)]));
     Cluster::new(&noisy, NodeId(0)).unwrap();
 }

@@ -4,7 +4,7 @@ use super::{best_segment, Algorithm, Cluster, TuneError};
 use crate::plan::{Collective, Plan};
 use crate::planners::{find, plan_with, Instance};
 use crate::platform::{NodeId, Platform};
-use crate::simulate::estimate;
+use crate::simulate::estimate_from;
 use rayon::prelude::*;
 
 /// An algorithm whose model promises no more than this factor of the best is simulated; the others keep their
@@ -12,6 +12,9 @@ use rayon::prelude::*;
 const WORTH_SIMULATING: f64 = 1.5;
 /// Where links differ the models say little, and all algorithms are simulated.
 const WORTH_SIMULATING_UNLIKE: f64 = f64::INFINITY;
+
+/// Segments that are simulated of a longer plan; its steady state gives the rest.
+const SIMULATED_SEGMENTS: u64 = 64;
 
 /// What is predicted for one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +24,7 @@ pub struct Forecast {
     pub segment_bytes: u64,
     /// The paper's model, seconds.
     pub printed_s: f64,
-    /// The corrected model, seconds.
+    /// The corrected model, seconds. Both are for the segment size that the models ask for.
     pub corrected_s: f64,
     /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out.
     pub simulated_s: Option<f64>,
@@ -129,9 +132,17 @@ fn choose_on(
     let promised_s = forecasts.iter().map(|forecast| forecast.corrected_s).fold(f64::INFINITY, f64::min);
     let worth = if cluster.models_are_exact() { WORTH_SIMULATING } else { WORTH_SIMULATING_UNLIKE };
     for forecast in &mut forecasts {
-        if forecast.corrected_s <= promised_s * worth {
-            let plan = plan_of(platform, root, forecast.algorithm, message_bytes, forecast.segment_bytes)?;
-            forecast.simulated_s = Some(estimate(platform, &plan)?);
+        if forecast.corrected_s > promised_s * worth {
+            continue;
+        }
+        let is_searched = forecast.algorithm.is_segmented() && !cluster.models_are_exact();
+        let sizes = if is_searched { around(forecast.segment_bytes, message_bytes) } else { Vec::new() };
+        for segment_bytes in std::iter::once(forecast.segment_bytes).chain(sizes) {
+            let plan = plan_of(platform, root, forecast.algorithm, message_bytes, segment_bytes)?;
+            let simulated_s = estimate_from(platform, &plan, SIMULATED_SEGMENTS)?;
+            if forecast.simulated_s.is_none_or(|least_s| simulated_s < least_s) {
+                (forecast.simulated_s, forecast.segment_bytes) = (Some(simulated_s), segment_bytes);
+            }
         }
     }
     let mut chosen = 0;
@@ -141,6 +152,15 @@ fn choose_on(
         }
     }
     Ok(Choice { collective, nodes, message_bytes, forecasts, chosen })
+}
+
+/// Segment sizes to try beside the model's, which knows one link only.
+fn around(segment_bytes: u64, message_bytes: u64) -> Vec<u64> {
+    let sizes = [segment_bytes / 4, segment_bytes.saturating_mul(4), segment_bytes.saturating_mul(16)];
+    let mut sizes = sizes.map(|size| size.clamp(1, message_bytes)).to_vec();
+    sizes.dedup();
+    sizes.retain(|&size| size != segment_bytes);
+    sizes
 }
 
 /// The plan of an algorithm.

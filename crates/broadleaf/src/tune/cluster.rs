@@ -93,9 +93,10 @@ impl<'a> Cluster<'a> {
         self.is_uniform
     }
 
-    /// Whether the corrected models are what the event simulation gives: one port a node, one kind of link.
+    /// Whether the corrected models are what the event simulation gives: one port a node, one kind of link, gaps
+    /// that do not fall with the size.
     pub fn models_are_exact(&self) -> bool {
-        self.is_uniform && self.platform.port_model() == PortModel::OnePort
+        self.is_uniform && self.platform.port_model() == PortModel::OnePort && self.network.is_rising()
     }
 
     /// The most nodes that can be asked for; `None`: any number.

@@ -23,7 +23,8 @@ const NOISE: f64 = 0.02;
 
 impl PLogP {
     /// Of a link of the platform `name`; refuses what the models make no sense of: a gap table of one row, and
-    /// one that falls with the size by more than noise.
+    /// one that falls with the size by more than noise. Where the fall was measured (the link has a `spread`) it
+    /// is a fact of the network, e.g. of a protocol that changes with the size, and stays.
     pub fn of(platform: &str, class: &LinkClass) -> Result<PLogP, TuneError> {
         let refused =
             |fact: String, remedy| TuneError::Platform { platform: platform.to_string(), fact, remedy };
@@ -33,8 +34,8 @@ impl PLogP {
                 let fact = format!("a gap table of the one size {bytes} says nothing of other sizes");
                 return Err(refused(fact, "measure at least two sizes"));
             }
-            let falls = rows.windows(2).find(|pair| pair[1].1 < pair[0].1 * (1.0 - NOISE));
-            if let Some(pair) = falls {
+            let fall = rows.windows(2).find(|pair| pair[1].1 < pair[0].1 * (1.0 - NOISE));
+            if let Some(pair) = fall.filter(|_| class.spread.is_none()) {
                 let ((low, low_s), (high, high_s)) = (pair[0], pair[1]);
                 let fact =
                     format!("the gap falls from {low_s} s at {low} bytes to {high_s} s at {high} bytes");
@@ -56,6 +57,14 @@ impl PLogP {
     /// g(bytes), seconds.
     pub fn g(&self, bytes: u64) -> f64 {
         self.gap.seconds(bytes)
+    }
+
+    /// Whether a larger message never has a smaller gap.
+    pub fn is_rising(&self) -> bool {
+        match &self.gap {
+            TransferTime::Affine { .. } => true,
+            TransferTime::Gap(table) => table.rows().windows(2).all(|pair| pair[0].1 <= pair[1].1),
+        }
     }
 
     /// The sizes at which the gap changes its slope.
