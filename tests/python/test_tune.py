@@ -162,7 +162,7 @@ BAD_PLATFORMS = {
     "one sample": (with_link(latency_s=1e-5, gap=[[64, 1e-4]]), "the one size 64"),
     "no time at all": (with_link(), "neither latency nor gap"),
     "one host": ({**CLUSTER, "nodes": [{"id": "n0"}], "meshes": []}, "one host alone"),
-    "no links": ({**CLUSTER, "meshes": []}, "no link leads from"),
+    "no links": ({**CLUSTER, "meshes": []}, "nothing leads from"),
 }
 
 

@@ -56,6 +56,7 @@ impl Forecast {
         self.core.segment_bytes
     }
 
+    /// Whether the message is cut into segments.
     #[getter]
     fn is_segmented(&self) -> bool {
         self.core.algorithm.is_segmented()
@@ -104,6 +105,7 @@ pub struct Choice {
 
 #[pymethods]
 impl Choice {
+    /// bcast or scatter.
     #[getter]
     fn collective(&self) -> &'static str {
         self.core.collective.name()

@@ -9,6 +9,8 @@ use crate::platform::{
 
 /// Beyond this many hosts not every pair is looked at: 512² links are read in a few milliseconds.
 const MOST_IN_PAIRS: usize = 512;
+/// Ways over switches that are looked at where no two hosts have a link of their own.
+const ROUTES: usize = 64;
 /// The size at which links are compared to find the median one, bytes.
 const COMPARED_BYTES: u64 = 64 << 10;
 
@@ -27,8 +29,8 @@ pub struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// Refuses a platform of fewer than two hosts, a root that is a switch, pairs without a direct link, and
-    /// what [`PLogP::of`] refuses.
+    /// Refuses a platform of fewer than two hosts, a root that is a switch, hosts that nothing joins, and what
+    /// [`PLogP::of`] refuses.
     pub fn new(platform: &'a Platform, root: NodeId) -> Result<Cluster<'a>, TuneError> {
         let refused = |fact: String, remedy| TuneError::Platform {
             platform: platform.name().to_string(),
@@ -46,15 +48,22 @@ impl<'a> Cluster<'a> {
                 "give at least two hosts",
             ));
         }
-        let mut classes = Vec::new();
-        for (from, to) in pairs(&hosts, root) {
-            match platform.link(from, to) {
-                Some(class) => classes.push(class),
-                None => {
-                    let fact = format!("no link leads from \"{}\" to \"{}\"", id(from), id(to));
-                    return Err(refused(fact, "give links, meshes or bridges between all hosts"));
-                }
-            }
+        let pairs = pairs(&hosts, root);
+        let linked = pairs.iter().filter_map(|&(from, to)| platform.link(from, to));
+        let mut classes: Vec<LinkClassId> = linked.collect();
+        let all_linked = classes.len() == pairs.len();
+        if classes.is_empty() {
+            // Everything goes over switches: the hops that a message takes, the slowest one's class.
+            let routes = pairs.iter().take(ROUTES).filter_map(|&(a, b)| platform.route(a, b, COMPARED_BYTES));
+            let seconds = |class: LinkClassId| platform.transfer_s(class, COMPARED_BYTES);
+            let slowest = routes.filter_map(|route| {
+                route.hops.iter().map(|hop| hop.class).max_by(|&a, &b| seconds(a).total_cmp(&seconds(b)))
+            });
+            classes = slowest.collect();
+        }
+        if classes.is_empty() {
+            let fact = format!("nothing leads from \"{}\" to \"{}\"", id(pairs[0].0), id(pairs[0].1));
+            return Err(refused(fact, "give links, meshes or bridges between the hosts"));
         }
         for &class in &distinct(&classes) {
             PLogP::of(platform.name(), platform.class(class))?;
@@ -72,7 +81,9 @@ impl<'a> Cluster<'a> {
                 && node.in_bytes_per_s.is_none()
                 && node.local_broadcast_s.is_none()
         });
-        let is_uniform = alike && sees_all && plain_nodes && first.uses.is_empty();
+        let all_linked =
+            classes.len() == pairs.len() && pairs.iter().all(|&(from, to)| platform.link(from, to).is_some());
+        let is_uniform = alike && all_linked && sees_all && plain_nodes && first.uses.is_empty();
         classes.sort_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
         let link = platform.class(classes[(classes.len() - 1) / 2]).clone();
         let network = PLogP::of(platform.name(), &link)?;
