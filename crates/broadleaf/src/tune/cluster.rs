@@ -81,8 +81,6 @@ impl<'a> Cluster<'a> {
                 && node.in_bytes_per_s.is_none()
                 && node.local_broadcast_s.is_none()
         });
-        let all_linked =
-            classes.len() == pairs.len() && pairs.iter().all(|&(from, to)| platform.link(from, to).is_some());
         let is_uniform = alike && all_linked && sees_all && plain_nodes && first.uses.is_empty();
         classes.sort_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
         let link = platform.class(classes[(classes.len() - 1) / 2]).clone();
