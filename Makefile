@@ -11,12 +11,14 @@ PYTHON ?= $(or $(shell command -v python3.11),python3)
 PY := .venv/bin/python
 # One interpreter for maturin's and cargo's builds of the bindings, or each would undo the other's.
 export PYO3_PYTHON := $(CURDIR)/$(PY)
+# Without the advertisement of its authors.
+mkdocs := NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check check-format check-rust check-docs check-python format \
-	bench soak clean
+.PHONY: help setup demo test test-rust test-python check check-format check-rust check-docs check-python docs \
+	format bench soak clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -44,8 +46,12 @@ check-format: .venv/.tools
 check-rust: .venv/.tools
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-check-docs: .venv/.tools
+check-docs: setup
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	$(mkdocs) --strict --site-dir target/site
+
+docs: setup ## the documentation site, into site/
+	$(mkdocs)
 
 check-python: setup
 	.venv/bin/ruff check .
@@ -68,7 +74,7 @@ soak: setup ## property tests with many more cases (SOAK_CASES), messages of sev
 	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi
 
 clean: ## everything that make made
-	rm -rf .venv .mpi demo .bench python/broadleaf/*.so python/broadleaf/mpi/lib
+	rm -rf .venv .mpi demo .bench site python/broadleaf/*.so python/broadleaf/mpi/lib
 	cargo clean
 
 .venv/bin/python:

@@ -1,0 +1,207 @@
+"""MkDocs hook: the parts of the site that are generated, so that they cannot differ from what they tell of.
+
+A page says `<!-- insert: NAME ARGUMENT -->` where a part goes. Planners and papers have a page each, from
+their registries; a planner's picture is drawn from its plan on `docs/small.json`.
+"""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import io
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+import broadleaf as bl
+from broadleaf.cli import COMMANDS
+from broadleaf.papers import PAPERS
+from broadleaf.units import seconds, size
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
+# The broadcast of the planners' pictures.
+MESSAGE_BYTES = 8 << 20
+REGISTERED = {"Planners", "Papers"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Puts the registries' pages into the navigation."""
+    pages = {
+        "Planners": [{card.name: f"planners/{card.name}.md"} for card in bl.planners()],
+        "Papers": [{paper.name: f"papers/{paper.name}.md"} for paper in PAPERS.values()],
+    }
+    for entry in config.nav or []:
+        for title, inner in entry.items():
+            if title in REGISTERED:
+                inner.extend(pages[title])
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Adds the generated pages and pictures; a page that somebody has written stays."""
+    made: dict[str, str | bytes] = {}
+    platform = bl.Platform.load(DOCS / "small.json")
+    for card in bl.planners():
+        picture, text = planner_page(card, platform)
+        made[f"planners/{card.name}.md"] = text
+        if picture is not None:
+            made[f"planners/{card.name}.svg"] = picture
+    for paper in PAPERS.values():
+        made[f"papers/{paper.name}.md"] = paper_page(paper.name, paper.title)
+    made["architecture.md"] = (ROOT / "ARCHITECTURE.md").read_text()
+    made["changelog.md"] = (ROOT / "CHANGELOG.md").read_text()
+    for path, content in made.items():
+        if files.get_file_from_path(path) is None:
+            files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Puts the generated parts in their places; an unknown part ends the build."""
+    return INSERT.sub(lambda found: PARTS[found[1]](*([found[2]] if found[2] else [])), markdown)
+
+
+def planner_page(card: bl.Card, platform: bl.Platform) -> tuple[bytes | None, str]:
+    """The picture, where the planner has a plan for the small platform's broadcast, and the page."""
+    lines = [f"# {card.name}", "", card.summary, ""]
+    fields = ("reference", "objective", "guarantee", "complexity")
+    lines += ["| | |", "| --- | --- |", *(f"| **{name}** | {getattr(card, name)} |" for name in fields), ""]
+    asked = f"broadleaf plan docs/small.json --root a0 --size 8MiB --planner {card.name} -o plan.json"
+    try:
+        plan = bl.plan(platform, "a0", MESSAGE_BYTES, planner=card.name)
+    except bl.PlanError as reason:
+        return None, "\n".join([*lines, f"It has no plan for the small platform's broadcast: {reason}.", ""])
+    found = [f"{seconds(bl.simulate(platform, plan).makespan_s)} in segments of {size(plan.segment_bytes)}"]
+    if plan.bound_s:
+        found.append(f"no plan is faster than {seconds(plan.bound_s)}")
+    lines += [
+        f"![The trees of {card.name} on the small platform]({card.name}.svg)",
+        "",
+        f"{size(MESSAGE_BYTES)} from a0 on `docs/small.json`: {'; '.join(found)}. The same again:",
+        "",
+        "```shell",
+        asked,
+        "broadleaf draw docs/small.json plan.json -o plan.svg",
+        "broadleaf simulate docs/small.json plan.json",
+        "```",
+        "",
+    ]
+    return picture_of(platform, plan), "\n".join(lines)
+
+
+def picture_of(platform: bl.Platform, plan: bl.Plan) -> bytes:
+    from broadleaf.plot.trees import draw_trees
+
+    drawing = io.BytesIO()
+    draw_trees(platform, plan).savefig(drawing, format="svg", metadata={"Date": None})
+    return drawing.getvalue()
+
+
+def paper_page(name: str, title: str) -> str:
+    """What re-runs a paper's experiments, and the tables that are committed beside the page."""
+    lines = [
+        f"# {title}",
+        "",
+        "The experiments again, each of our figures beside the printed one:",
+        "",
+        "```shell",
+        f"broadleaf paper {name} -o results          # the whole",
+        f"broadleaf paper {name} --quick -o results  # the short version, in about a minute",
+        "```",
+        "",
+    ]
+    tables = sorted((DOCS / "papers").glob(f"{name}-*.csv"))
+    for path in tables:
+        lines += [f"## {path.stem.removeprefix(f'{name}-')}", "", csv_table(path.name), ""]
+        lines += [f"From `broadleaf paper {name} -o docs/papers`.", ""]
+    for path in sorted((DOCS / "papers").glob(f"{name}-*.png")):
+        lines += [f"![{path.stem}]({path.name})", ""]
+    return "\n".join(lines)
+
+
+def csv_table(name: str) -> str:
+    with (DOCS / "papers" / name).open() as file:
+        head, *rows = csv.reader(file)
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+
+
+def planners_table() -> str:
+    rows = [
+        f"| [{card.name}]({card.name}.md) | {card.summary} | {card.guarantee} |" for card in bl.planners()
+    ]
+    return "\n".join(["| planner | what it does | guarantee |", "| --- | --- | --- |", *rows])
+
+
+def papers_table() -> str:
+    rows = [f"| [{name}]({name}.md) | {paper.title} |" for name, paper in PAPERS.items()]
+    return "\n".join(["| name | paper |", "| --- | --- |", *rows])
+
+
+def words_table() -> str:
+    """The words of ARCHITECTURE.md, which is where they are kept."""
+    return (ROOT / "ARCHITECTURE.md").read_text().split("## Words\n")[1].split("\n## ")[0].strip()
+
+
+def contributing(section: str) -> str:
+    text = (ROOT / "CONTRIBUTING.md").read_text().split(f"## {section}\n")[1].split("\n## ")[0]
+    return text.replace("ARCHITECTURE.md#words", "../glossary.md").strip()
+
+
+def file_text(argument: str) -> str:
+    """A file of the repository as a block of code."""
+    language = {".h": "c", ".json": "json", ".py": "python"}[Path(argument).suffix]
+    return f"```{language}\n{(ROOT / argument).read_text().rstrip()}\n```"
+
+
+def commands() -> str:
+    """Each command's help, as a terminal shows it."""
+    parts = []
+    for command in COMMANDS:
+        context = click.Context(command, info_name=f"broadleaf {command.name}", max_content_width=100)
+        parts.append(f"## {command.name}\n\n```text\n{command.get_help(context)}\n```\n")
+    return "\n".join(parts)
+
+
+def python_api() -> str:
+    """Everything that `broadleaf` exports, with the types' members; the documentation is the module's own."""
+    return "\n".join(entry(name, getattr(bl, name)) for name in bl.__all__ if not name.startswith("__"))
+
+
+def entry(name: str, thing: Any) -> str:
+    text = inspect.getdoc(thing) or ""
+    if not inspect.isclass(thing):
+        signature = getattr(thing, "__text_signature__", None) or ""
+        return f"### {name}\n\n```python\nbl.{name}{signature}\n```\n\n{escaped(text)}\n"
+    lines = [f"### {name}\n\n{escaped(text)}\n"]
+    for member, inner in sorted(vars(thing).items()):
+        documentation = inspect.getdoc(getattr(thing, member, None))
+        if member.startswith("_") or not documentation:
+            continue
+        called = "" if inspect.isdatadescriptor(inner) else getattr(inner, "__text_signature__", None) or "()"
+        lines.append(
+            f"- `{member}{called.replace('$self, ', '').replace('$self', '')}`: {escaped(documentation)}"
+        )
+    return "\n".join([*lines, ""])
+
+
+def escaped(text: str) -> str:
+    """Documentation as one paragraph of Markdown."""
+    return " ".join(text.split()).replace("<", "&lt;").replace("*", r"\*")
+
+
+PARTS: dict[str, Callable[..., str]] = {
+    "planners": planners_table,
+    "papers": papers_table,
+    "words": words_table,
+    "contributing": contributing,
+    "file": file_text,
+    "commands": commands,
+    "python": python_api,
+}
