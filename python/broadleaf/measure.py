@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any, NoReturn
@@ -29,12 +30,30 @@ TOLERANCE = 0.30
 # How long the launcher may take to end its ranks before it is ended itself.
 GRACE_S = 5.0
 
+# Where a file goes, if anywhere.
+Target = str | os.PathLike[str] | None
+
 # Called with the stage's name, and how many pairs of it are done and to be done.
 Progress = Callable[[str, int, int], None]
 
 
 class MeasureError(ValueError):
-    """A measurement that could not be made; the message is one line."""
+    """A measurement that could not be made, or not to its end; the message is one line.
+
+    `platform` is what had been measured by then, if that is a platform.
+    """
+
+    platform: Platform | None = None
+
+
+class MeasureInterrupted(KeyboardInterrupt):
+    """An interrupt that came while measuring; the message is one line, `platform` as in MeasureError."""
+
+    platform: Platform | None = None
+
+
+class ProbeEndedError(Exception):
+    """The probe has ended before it was done, for that reason."""
 
 
 def measure(
@@ -50,6 +69,7 @@ def measure(
     samples: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     shortfall: Callable[[str], None] | None = None,
+    remark: Callable[[str], None] | None = None,
 ) -> Platform:
     """The network between `n` ranks, started on the machines of the file `hosts` or all on this one.
 
@@ -57,7 +77,11 @@ def measure(
     still count as alike; `budget_s` the time to stay within (default: by the number of ranks), as far as the
     network lets; `largest_bytes` where gap tables end. `out` receives the platform and `samples` every raw
     sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
-    `shortfall` is told in a line what the time was too short for.
+    `shortfall` is told in a few words what the time was too short for, `remark` in a line what the samples
+    showed besides numbers, e.g. delayed acknowledgements.
+
+    Interrupted, or when a rank or the launcher dies, it keeps what it has: both files, if that is a platform
+    already, and says what is missing, in the MeasureInterrupted or MeasureError that it raises.
 
     Raises MeasureError, PlatformError, MpiNotFoundError, HostsFileError or OSError, each one line.
     """
@@ -76,27 +100,71 @@ def measure(
         "largest_bytes": largest_bytes,
         "raw": samples is not None,
     }
-    document = None
-    raw = [json.dumps(environment(mpi, n, machines, settings))]
-    for event in events(mpi, n, machines, settings):
-        if event["event"] == "progress" and progress is not None:
-            progress(event["stage"], event["done"], event["total"])
-        elif event["event"] == "round":
-            raw.append(json.dumps(event))
-        elif event["event"] == "shortfall" and shortfall is not None:
-            shortfall(event["message"])
+    heard = Heard([json.dumps(environment(mpi, n, machines, settings))])
+    try:
+        for event in events(mpi, n, machines, settings):
+            if event["event"] == "progress" and progress is not None:
+                progress(event["stage"], event["done"], event["total"])
+            elif event["event"] == "shortfall" and shortfall is not None:
+                shortfall(event["message"])
+            elif event["event"] == "remark" and remark is not None:
+                remark(event["message"])
+            else:
+                heard.take(event)
+    except KeyboardInterrupt:
+        found, line = heard.keep(out, samples)
+        interrupted = MeasureInterrupted(f"interrupted; {line}")
+        interrupted.platform = found
+        raise interrupted from None
+    except ProbeEndedError as ended:
+        found, line = heard.keep(out, samples)
+        error = MeasureError(f"{ended}; {line}, measure again")
+        error.platform = found
+        raise error from None
+    if not heard.is_complete:
+        raise MeasureError("the probe ended without a platform; please report this")
+    return heard.save(out, samples)
+
+
+@dataclass
+class Heard:
+    """What the probe has said that lasts."""
+
+    # Lines of the file of raw samples.
+    raw: list[str]
+    # The platform, or what there was of it at last, and what was missing in it.
+    document: dict[str, Any] | None = None
+    missing: Sequence[str] = ("all of it",)
+    is_complete: bool = False
+
+    def take(self, event: dict[str, Any]) -> None:
+        if event["event"] == "round":
+            self.raw.append(json.dumps(event))
         elif event["event"] == "error":
             raise MeasureError(event["message"])
+        elif event["event"] == "so_far":
+            self.document, self.missing = event.get("document"), event["missing"]
         elif event["event"] == "platform":
-            document = event["document"]
-    if document is None:
-        raise MeasureError("the probe ended without a platform; please report this")
-    found = Platform.from_dict(document)
-    if samples is not None:
-        write_whole(samples, "\n".join(raw) + "\n")
-    if out is not None:
-        found.save(Path(out))
-    return found
+            self.document, self.missing, self.is_complete = event["document"], (), True
+
+    def save(self, out: Target, samples: Target) -> Platform:
+        found = Platform.from_dict(self.document or {})
+        if samples is not None:
+            write_whole(samples, "\n".join(self.raw) + "\n")
+        if out is not None:
+            found.save(Path(out))
+        return found
+
+    def keep(self, out: Target, samples: Target) -> tuple[Platform | None, str]:
+        """Saves what there is, if it is a platform, and says so, and what is missing."""
+        missing = f"missing: {', '.join(self.missing)}" if self.missing else "nothing is missing in it"
+        if self.document is None:
+            if samples is None or len(self.raw) == 1:
+                return None, f"nothing was written, {missing}"
+            write_whole(samples, "\n".join(self.raw) + "\n")
+            return None, f"only {samples} was written, {missing}"
+        kept = f"{out or 'the platform'} has what was measured by then"
+        return self.save(out, samples), f"{kept}, {missing}"
 
 
 def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +183,7 @@ def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any
 
 
 def events(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The probe's lines; raises MeasureError if it fails without having said why."""
+    """The probe's lines; raises ProbeEndedError if it fails without having said why."""
     argv, variables = launch_command(mpi, n, [str(mpi.probe), json.dumps(settings)], hosts=hosts)
     with (
         tempfile.TemporaryFile("w+", errors="replace") as complaints,
@@ -124,18 +192,16 @@ def events(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) ->
         assert job.stdout is not None
         explained = False
         for line in job.stdout:
-            # Launchers have been seen to write on standard output too.
-            if line.startswith('{"event"'):
+            # Launchers have been seen to write on standard output too, and a dying one to cut a line short.
+            if line.startswith('{"event"') and line.endswith("\n"):
                 event = json.loads(line)
                 explained = explained or event["event"] == "error"
                 yield event
         code = job.wait()
         if code != 0 and not explained:
             complaints.seek(0)
-            raise MeasureError(
-                f"the probe ended early under {mpi.mpiexec} (exit code {code}): "
-                f"{first_complaint(complaints.read())}; nothing was written, measure again"
-            )
+            reason = first_complaint(complaints.read())
+            raise ProbeEndedError(f"the probe ended early under {mpi.mpiexec} (exit code {code}): {reason}")
 
 
 def first_complaint(text: str) -> str:

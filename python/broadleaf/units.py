@@ -49,6 +49,20 @@ def seconds(value: float | None) -> str:
     raise AssertionError("the last unit takes every value")
 
 
+def interval(value: tuple[float, float] | None) -> str:
+    """Two times in the unit that suits the longer one.
+
+    >>> interval((0.0009, 0.00123456)), interval((3.0, 3.0)), interval(None)
+    ('0.9 ... 1.235 ms', '3 ... 3 s', '-')
+    """
+    if value is None:
+        return "-"
+    low, high = value
+    number, unit = seconds(high).split()
+    factor = {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit]
+    return f"{low / factor:.4g} ... {number} {unit}"
+
+
 def size(value: int | None) -> str:
     """A size in the largest binary unit that leaves a whole number, else in bytes.
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,59 +153,6 @@ def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("broadleaf-no-such-host.invalid slots=2\n")
     done = run(command(bench, "-n", "2", "--hosts", "hosts", "-o", "net.json"), tmp_path)
     assert_refused(done, tmp_path, str(bench.mpi.mpiexec))
-
-
-def probe_ranks(name: str) -> list[int]:
-    """The processes of the probe whose settings carry that name."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes().split(b"\0") if entry.name.isdigit() else []
-        except OSError:
-            continue
-        if words and b"broadleaf-probe" in words[0] and name.encode() in words[1]:
-            found.append(int(entry.name))
-    return found
-
-
-def begun(bench: Bench, folder: Path, name: str) -> subprocess.Popen[str]:
-    """A measurement of three ranks that is well under way."""
-    argv = command(bench, "-n", "3", "--time", "60", "-o", f"{name}.json")
-    job = subprocess.Popen(argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    end = time.monotonic() + 60
-    while len(probe_ranks(name)) < 3 and job.poll() is None and time.monotonic() < end:
-        time.sleep(0.05)
-    time.sleep(0.5)
-    return job
-
-
-def wait_until_gone(name: str) -> None:
-    end = time.monotonic() + 30
-    while probe_ranks(name) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert probe_ranks(name) == []
-
-
-def test_a_rank_that_dies_ends_the_measurement(bench: Bench, tmp_path: Path) -> None:
-    name = f"net-dying-{os.getpid()}"
-    job = begun(bench, tmp_path, name)
-    os.kill(probe_ranks(name)[-1], signal.SIGKILL)
-    out, err = job.communicate(timeout=TIMEOUT_S)
-    done = subprocess.CompletedProcess(job.args, job.returncode, out, err)
-    assert_refused(done, tmp_path, "the probe ended early", "measure again")
-    wait_until_gone(name)
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_leaves_nothing_behind(bench: Bench, tmp_path: Path, number: signal.Signals) -> None:
-    name = f"net-interrupted-{os.getpid()}"
-    job = begun(bench, tmp_path, name)
-    job.send_signal(number)
-    out, err = job.communicate(timeout=TIMEOUT_S)
-    # After the ^C that a terminal shows, the line begins on a new one.
-    assert (job.returncode, out, err) == (130, "", "\nbroadleaf: interrupted\n")
-    assert list(tmp_path.iterdir()) == []
-    wait_until_gone(name)
 
 
 def test_no_ranks_at_all() -> None:

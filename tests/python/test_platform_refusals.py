@@ -88,6 +88,22 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
         "4 does not increase",
     ),
     "negative gap": (lambda p: without_bandwidth(p, gap=[[8, -1e-3]]), "$.links[0].gap[0][1]", "-0.001"),
+    # What measure adds to a link.
+    "negative send overhead": (put(os=[[8, -1e-3]]), "$.links[0].os[0][1]", "-0.001"),
+    "negative receive overhead": (put(**{"or": [[1, 0], [8, -2e-3]]}), "$.links[0].or[1][1]", "-0.002"),
+    "overhead sizes equal": (put(os=[[8, 1e-3], [8, 2e-3]]), "$.links[0].os[1][0]", "8 does not increase"),
+    "negative bulk gap": (put(bulk=[[8, -1e-3]]), "$.links[0].bulk[0][1]", "-0.001"),
+    "empty bulk table": (put(bulk=[]), "$.links[0].bulk", "empty"),
+    "negative spread": (put(spread=[[8, -0.1]]), "$.links[0].spread[0][1]", "-0.1"),
+    "negative spread of a pipe": (lambda p: p["shared"][0].update(spread=-1), "$.shared[0].spread", "-1"),
+    "delayed without its delay": (put(delayed=[[8, 0.5]]), "$.links[0].delayed[0]", "2 values"),
+    "more delayed than there are": (put(delayed=[[8, 1.5, 0.04]]), "$.links[0].delayed[0][1]", "1.5"),
+    "negative delay": (put(delayed=[[8, 0.5, -0.04]]), "$.links[0].delayed[0][2]", "-0.04"),
+    "delayed sizes fall": (
+        put(delayed=[[8, 0.5, 0.04], [4, 0.5, 0.04]]),
+        "$.links[0].delayed[1][0]",
+        "4 does not increase",
+    ),
 }
 
 

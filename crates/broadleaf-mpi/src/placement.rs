@@ -146,7 +146,10 @@ fn restrict(
         builder.add_node(Node { cluster, ..node.clone() })?;
     }
     for shared in platform.shared() {
-        builder.add_shared(shared.id.clone(), shared.bandwidth_bytes_per_s)?;
+        let copy = builder.add_shared(shared.id.clone(), shared.bandwidth_bytes_per_s)?;
+        if let Some(spread) = shared.spread {
+            builder.shared_spread(copy, spread);
+        }
     }
     // Classes are added in their old order, so their ids stay.
     for class in platform.classes() {

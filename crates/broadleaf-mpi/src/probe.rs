@@ -1,8 +1,10 @@
 //! The border of the probe program with C, as `probe/survey.h` has it, and the lines that rank 0 writes.
 //!
 //! Standard output carries one JSON object a line, its kind in `event`: `progress` (stage, done, total), at
-//! most ten a second; `round` (the raw samples, only when asked for); at the end `shortfall` (message: what the
-//! time was too short for), `platform` (document), or `error` (message).
+//! most ten a second; `round` (the raw samples, only when asked for); `so_far` (missing, and a document once there
+//! is a platform: what is left of the measurement if this process is ended now); at the end `shortfall`
+//! (message: what the time was too short for), `remark` (message: what the samples showed), `platform`
+//! (document), or `error` (message).
 
 use broadleaf::json::{parse, Fault, Place};
 use broadleaf::measure::{Probe, Progress, RankHost, Round, Samples, Settings, Task, Trial};
@@ -10,11 +12,15 @@ use serde_json::{json, Value};
 use std::ffi::{c_char, c_int, CStr};
 use std::io::Write;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::time::Instant;
 
 const HOST_BYTES: usize = 256;
 const MOST_TRIALS: usize = 4;
 /// Seconds between two lines of progress.
 const PROGRESS_S: f64 = 0.1;
+/// Least seconds between two looks at what there is so far, and the share of the time that they may take.
+const SO_FAR_S: f64 = 0.3;
+const SO_FAR_SHARE: f64 = 0.02;
 
 /// Where a rank runs (`bl_seat`).
 #[repr(C)]
@@ -72,13 +78,15 @@ pub struct Survey {
     round: Round,
     raw: bool,
     shown: Option<(Progress, f64)>,
+    /// When to say again what there is so far.
+    so_far_due_s: f64,
 }
 
 impl Survey {
     fn open(settings: &str, ranks: &[RankHost]) -> Result<Survey, String> {
         let (settings, raw) = read_settings(settings).map_err(|fault| format!("settings {fault}"))?;
         let probe = Probe::new(ranks, settings).map_err(|error| error.to_string())?;
-        Ok(Survey { probe, round: Round::new(), raw, shown: None })
+        Ok(Survey { probe, round: Round::new(), raw, shown: None, so_far_due_s: SO_FAR_S })
     }
 
     fn next(&mut self, now_s: f64) -> &Round {
@@ -92,7 +100,23 @@ impl Survey {
             let Progress { stage, done, total } = progress;
             say(&json!({"event": "progress", "stage": stage, "done": done, "total": total}));
         }
+        if now_s >= self.so_far_due_s && !self.round.is_empty() {
+            self.so_far_due_s = now_s + self.say_so_far();
+        }
         &self.round
+    }
+
+    /// Says what there is so far, between two rounds, while nothing is timed; hands back how long not to do so
+    /// again, seconds.
+    fn say_so_far(&self) -> f64 {
+        let started = Instant::now();
+        let (platform, missing) = self.probe.so_far();
+        let mut event = json!({"event": "so_far", "missing": missing});
+        if let Some(platform) = platform {
+            event["document"] = platform.to_json();
+        }
+        say(&event);
+        SO_FAR_S.max(started.elapsed().as_secs_f64() / SO_FAR_SHARE)
     }
 
     /// # Safety
@@ -246,6 +270,9 @@ pub unsafe extern "C" fn bl_survey_close(survey: *mut Survey) -> c_int {
         Ok(platform) => {
             for message in probe.shortfalls() {
                 say(&json!({"event": "shortfall", "message": message}));
+            }
+            for message in probe.remarks() {
+                say(&json!({"event": "remark", "message": message}));
             }
             say(&json!({"event": "platform", "document": platform.to_json()}));
             0

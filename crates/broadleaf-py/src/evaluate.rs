@@ -4,6 +4,8 @@ use crate::errors::{plan_error, InvalidPlan};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::trace::Trace;
+use broadleaf::platform::Quartiles;
+use broadleaf::simulate::{interval, simulate as run};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -21,9 +23,14 @@ pub fn check(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<()> {
 /// Runs a plan in simulated time. Raises InvalidPlan for a plan that `check` refuses.
 #[pyfunction]
 pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Trace> {
-    let core =
-        py.detach(|| broadleaf::simulate::simulate(&platform.core, &plan.core, true)).map_err(plan_error)?;
-    Ok(Trace { core, platform: Arc::clone(&platform.core) })
+    let work = || {
+        let core = run(&platform.core, &plan.core, true)?;
+        let of_spread = |quartiles| interval(&quartiles, &plan.core, core.makespan_s);
+        let interval = Quartiles::of(&platform.core).map(of_spread).transpose()?;
+        Ok((core, interval))
+    };
+    let (core, interval) = py.detach(work).map_err(plan_error)?;
+    Ok(Trace { core, platform: Arc::clone(&platform.core), interval })
 }
 
 /// The plan's steady state, bytes/s: what its busiest resource allows once the pipeline is full.

@@ -101,6 +101,12 @@ impl Plan {
         self.core.predicted.makespan_s
     }
 
+    /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    #[getter]
+    fn makespan_interval_s(&self) -> Option<(f64, f64)> {
+        self.core.predicted.interval.map(|interval| (interval.low_s, interval.high_s))
+    }
+
     /// No plan for this message is faster than this, seconds; None where it was not computed.
     #[getter]
     fn bound_s(&self) -> Option<f64> {

@@ -35,6 +35,12 @@ impl Tried {
         self.core.makespan_s
     }
 
+    /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    #[getter]
+    fn makespan_interval_s(&self) -> Option<(f64, f64)> {
+        self.core.interval.map(|interval| (interval.low_s, interval.high_s))
+    }
+
     /// Whether the prediction was simulated in full; otherwise it extends short simulations.
     #[getter]
     fn is_simulated(&self) -> bool {

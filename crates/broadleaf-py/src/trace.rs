@@ -1,6 +1,7 @@
 //! `bl.Trace`: what a simulation saw, as numpy arrays.
 
 use broadleaf::model::Resource;
+use broadleaf::plan::Interval;
 use broadleaf::platform::Platform;
 use broadleaf::simulate::Transfer;
 use pyo3::prelude::*;
@@ -25,6 +26,7 @@ const FIELDS: [(&str, &str); 9] = [
 pub struct Trace {
     pub core: broadleaf::simulate::Trace,
     pub platform: Arc<Platform>,
+    pub interval: Option<Interval>,
 }
 
 impl Trace {
@@ -46,6 +48,13 @@ impl Trace {
     #[getter]
     fn makespan_s(&self) -> f64 {
         self.core.makespan_s
+    }
+
+    /// (low, high): the makespan with all gaps at the lower and at the upper quartile of their measured samples,
+    /// seconds; None where the platform has no spread.
+    #[getter]
+    fn makespan_interval_s(&self) -> Option<(f64, f64)> {
+        self.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
     /// The ids of the nodes, in the order of `finish_s`; `from` and `to` of a transfer are places in it.

@@ -57,8 +57,10 @@ def exit_code(arguments: list[str] | None = None) -> int:
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return fail("interrupted", 130)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        # Click makes its own exception of an interrupt, which may say what it left behind.
+        interrupt = stop.__cause__ if isinstance(stop, click.Abort) else stop
+        return fail(str(interrupt or "") or "interrupted", 130)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "broadleaf"
         return fail(f"{error.format_message()} See: {command} --help")

@@ -22,6 +22,13 @@ def print_document(document: Any) -> None:
     sys.stdout.write("\n")
 
 
+def interval_fields(interval_s: tuple[float, float] | None) -> dict[str, float]:
+    """A predicted interval as a plan file has it; nothing where there is none."""
+    if interval_s is None:
+        return {}
+    return {"makespan_low_s": interval_s[0], "makespan_high_s": interval_s[1]}
+
+
 def print_table(table: Table) -> None:
     """A table on standard output; piped into a file it keeps its width instead of being cut at 80 columns."""
     console = Console() if sys.stdout.isatty() else Console(width=200)

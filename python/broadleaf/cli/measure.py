@@ -82,6 +82,7 @@ def command(
     standard output too.
     """
     shortfalls: list[str] = []
+    remarks: list[str] = []
     with shown() as progress:
         platform = measure(
             ranks,
@@ -94,13 +95,16 @@ def command(
             samples=samples,
             progress=progress,
             shortfall=shortfalls.append,
+            remark=remarks.append,
         )
     if as_json:
         print_document(platform.to_dict())
     else:
         print_summary(platform, output)
         for line in shortfalls:
-            click.echo(f"Too little time: {line}")
+            click.echo(f"Too little time for {line}; give more with --time")
+        for line in remarks:
+            click.echo(f"Seen: {line}")
 
 
 @contextmanager

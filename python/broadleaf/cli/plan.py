@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import interval_fields, print_document, print_table, table_of, wait_for
 from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
 from broadleaf.files import refuse_unwritable
-from broadleaf.units import rate, seconds, size
+from broadleaf.units import interval, rate, seconds, size
 
 
 @click.command("plan", epilog=example("broadleaf plan net.json --root a --size 64MiB -o plan.json"))
@@ -80,6 +80,7 @@ def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
         {
             "planner": tried.planner,
             "makespan_s": tried.makespan_s,
+            **interval_fields(tried.makespan_interval_s),
             "x_bound": tried.makespan_s / bound_s if bound_s else None,
             "segment_bytes": tried.segment_bytes,
             "is_simulated": tried.is_simulated,
@@ -101,20 +102,20 @@ def title(plan: bl.Plan) -> str:
 
 def print_comparison(comparison: bl.Comparison) -> None:
     plan = comparison.plan
-    table = table_of(
-        title(plan),
-        *("planner", "predicted", "x bound", "segment", "steady state"),
-        numbers=("predicted", "x bound", "segment", "steady state"),
-    )
+    # Only a platform that was measured has a spread to predict an interval from.
+    likely = ("likely",) if plan.makespan_interval_s else ()
+    numbers = ("predicted", *likely, "x bound", "segment", "steady state")
+    table = table_of(title(plan), "planner", *numbers, numbers=numbers)
     for tried in by_makespan(comparison):
         above = f"{tried.makespan_s / plan.bound_s:.3f}" if plan.bound_s else "-"
         steady = rate(tried.throughput_bytes_per_s)
         style = "bold" if tried.planner == plan.planner else None
-        row = (tried.planner, seconds(tried.makespan_s), above, size(tried.segment_bytes), steady)
+        between = (interval(tried.makespan_interval_s),) if likely else ()
+        row = (tried.planner, seconds(tried.makespan_s), *between, above, size(tried.segment_bytes), steady)
         table.add_row(*row, style=style)
-    table.add_row(
-        "(bound: no plan is faster)", seconds(plan.bound_s), "1.000" if plan.bound_s else "-", "", ""
-    )
+    nothing = ("",) if likely else ()
+    above = "1.000" if plan.bound_s else "-"
+    table.add_row("(bound: no plan is faster)", seconds(plan.bound_s), *nothing, above, "", "")
     print_table(table)
     names_by_reason: dict[str, list[str]] = {}
     for name, reason in comparison.passed_over.items():

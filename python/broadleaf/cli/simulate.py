@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import interval_fields, print_document, print_table, table_of, wait_for
 from broadleaf.cli.options import example, json_option
 from broadleaf.files import refuse_unwritable, write_whole
-from broadleaf.units import rate, seconds, size
+from broadleaf.units import interval, rate, seconds, size
 
 HIGHEST = 8
 
@@ -43,7 +43,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.
     utilisation = {name: held / trace.makespan_s for name, held in trace.busy_s.items() if trace.makespan_s}
     if not as_json:
-        print_result(network, broadcast, trace.makespan_s, steady, len(trace.transfers))
+        print_result(network, broadcast, trace, steady)
         print_highest("last to finish", "node", finish, seconds)
         print_highest("busiest resources", "resource", utilisation, "{:.1%}".format)
         if merged is not None:
@@ -56,6 +56,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
             "message_bytes": broadcast.message_bytes,
             "segment_bytes": broadcast.segment_bytes,
             "makespan_s": trace.makespan_s,
+            **interval_fields(trace.makespan_interval_s),
             "bound_s": broadcast.bound_s,
             # JSON has no infinity: null is a plan that nothing limits.
             "throughput_bytes_per_s": steady if isfinite(steady) else None,
@@ -68,13 +69,14 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     )
 
 
-def print_result(
-    platform: bl.Platform, plan: bl.Plan, makespan_s: float, steady_bytes_per_s: float, transfers: int
-) -> None:
+def print_result(platform: bl.Platform, plan: bl.Plan, trace: bl.Trace, steady_bytes_per_s: float) -> None:
+    makespan_s = trace.makespan_s
     click.echo(f"{plan.planner} on {platform.name}: {size(plan.message_bytes)} in {seconds(makespan_s)}")
+    if trace.makespan_interval_s:
+        click.echo(f"{interval(trace.makespan_interval_s)} while gaps stay within their measured quartiles")
     if plan.bound_s:
         click.echo(f"bound {seconds(plan.bound_s)}: {makespan_s / plan.bound_s:.3f} x the bound")
-    click.echo(f"steady state {rate(steady_bytes_per_s)}, {transfers} transfers")
+    click.echo(f"steady state {rate(steady_bytes_per_s)}, {len(trace.transfers)} transfers")
 
 
 def print_highest(title: str, what: str, values: dict[str, float], shown: Callable[[float], str]) -> None:

@@ -1,6 +1,6 @@
 //! From the findings to a platform: what is alike stands once, what is not stands by itself.
 
-use super::findings::{Findings, PipePlace};
+use super::findings::{Findings, PipePlace, Unlike};
 use super::fit::{six_digits, PairTable};
 use super::hosts::Pair;
 use crate::json::Fault;
@@ -23,6 +23,7 @@ pub fn platform(known: &Findings) -> Result<Platform, Fault> {
     let mut shared: HashMap<PipePlace, SharedId> = HashMap::new();
     for pipe in &known.pipes {
         let id = builder.add_shared(pipe_name(known, &pipe.place), six_digits(pipe.bytes_per_s))?;
+        builder.shared_spread(id, six_digits(pipe.spread));
         shared.insert(pipe.place.clone(), id);
     }
     for cluster in 0..known.clusters.len() {
@@ -76,11 +77,16 @@ fn add_cluster(
         }
     }
     let limit = 1.0 + known.settings.tolerance;
+    let large_s = |table: &PairTable| table.at(known.large_bytes[cluster]).gap_s;
     let mut classes = BTreeMap::new();
-    for &(pair, slowness) in &sorted.unlike {
+    for &Unlike { pair, slowness, detours } in &sorted.unlike {
         let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness);
-        if table_of.is_none() && factor <= limit && factor * limit >= 1.0 {
-            // Only its latency differs, and there was no time to look closer: nothing to say about it.
+        let slower = match known.tables.get(&pair) {
+            // The pair's own table is the closer look, and has the last word.
+            Some(own) => large_s(own) / large_s(&table),
+            None => slowness,
+        };
+        if slower <= limit && slower * limit >= 1.0 && !detours {
             continue;
         }
         let uses = uses(known, pair, shared);
@@ -101,12 +107,13 @@ fn add_cluster(
 
 /// The pair's own table; else that of a pair of about the same slowness, or `None` for the usual one, and the
 /// factor between them.
-fn nearest_table(known: &Findings, unlike: &[(Pair, f64)], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
+fn nearest_table(known: &Findings, unlike: &[Unlike], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
     if known.tables.contains_key(&pair) {
         return (Some(pair), 1.0);
     }
-    let measured = unlike.iter().filter(|(other, _)| known.tables.contains_key(other));
-    let choices = std::iter::once((None, 1.0)).chain(measured.map(|&(other, theirs)| (Some(other), theirs)));
+    let measured = unlike.iter().filter(|other| known.tables.contains_key(&other.pair));
+    let choices =
+        std::iter::once((None, 1.0)).chain(measured.map(|other| (Some(other.pair), other.slowness)));
     let distance = |other: f64| (other / slowness).ln().abs();
     let nearest = choices.min_by(|x, y| distance(x.1).total_cmp(&distance(y.1)));
     let (table_of, theirs) = nearest.expect("the usual table is among them");

@@ -25,6 +25,16 @@ impl Trial {
         }
     }
 
+    /// The size of a message.
+    #[cfg(test)]
+    pub fn message_bytes(&self) -> u64 {
+        match *self {
+            Trial::PingPong { bytes, .. } | Trial::Burst { bytes, .. } | Trial::LateReceive { bytes, .. } => {
+                bytes
+            }
+        }
+    }
+
     /// Message bytes that one repeat moves.
     pub fn bytes_per_repeat(&self) -> u64 {
         match *self {

@@ -4,6 +4,14 @@ use super::{Probe, RankHost, Round, Samples, Task, Trial};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
 use std::collections::{HashMap, HashSet};
 
+/// Of the samples with messages below a size, some take that much longer.
+#[derive(Clone, Copy, Debug)]
+pub struct Stall {
+    pub below_bytes: u64,
+    pub share: f64,
+    pub delay_s: f64,
+}
+
 pub struct FakeNetwork {
     pub truth: Platform,
     pub hosts: Vec<RankHost>,
@@ -11,6 +19,12 @@ pub struct FakeNetwork {
     pub noise: f64,
     /// A rendezvous: messages of this size on wait for one more round trip when they travel alone.
     pub rendezvous_bytes: u64,
+    /// Acknowledgements that are held back, one entry a timer.
+    pub stalls: Vec<Stall>,
+    /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
+    pub slow_pair: Option<((NodeId, NodeId), f64)>,
+    /// So many samples of each trial are kept at most.
+    pub most_samples: usize,
     pub now_s: f64,
     pub rounds: usize,
     /// Ordered pairs measured, by the number of tasks in their round.
@@ -28,6 +42,9 @@ impl FakeNetwork {
             hosts,
             noise: 0.0,
             rendezvous_bytes: u64::MAX,
+            stalls: Vec::new(),
+            slow_pair: None,
+            most_samples: usize::MAX,
             now_s: 0.0,
             rounds: 0,
             seen: HashMap::new(),
@@ -36,11 +53,16 @@ impl FakeNetwork {
     }
 
     pub fn measure(&mut self, probe: &mut Probe) -> Platform {
-        while let Some(round) = probe.next_round(self.now_s).cloned() {
-            let samples = self.perform(&round);
-            probe.take(samples, self.now_s);
-        }
+        while self.step(probe) {}
         probe.platform().expect("finished")
+    }
+
+    /// One round more; false when there are none.
+    pub fn step(&mut self, probe: &mut Probe) -> bool {
+        let Some(round) = probe.next_round(self.now_s).cloned() else { return false };
+        let samples = self.perform(&round);
+        probe.take(samples, self.now_s);
+        true
     }
 
     fn perform(&mut self, round: &Round) -> Vec<Vec<Samples>> {
@@ -77,8 +99,14 @@ impl FakeNetwork {
                 let bandwidth = self.truth.shared()[shared.index()].bandwidth_bytes_per_s;
                 users[shared] as f64 * bytes as f64 / bandwidth
             };
-            class.uses.iter().map(pipe_s).fold(class.time.seconds(bytes), f64::max)
+            let slowness = match self.slow_pair {
+                Some((pair, factor)) if pair == (task.from, task.to) && bytes >= 32 << 10 => factor,
+                _ => 1.0,
+            };
+            class.uses.iter().map(pipe_s).fold(slowness * class.time.seconds(bytes), f64::max)
         };
+        // The messages of a burst but the first may each take less.
+        let next_s = |bytes| class.bulk.as_ref().map_or_else(|| gap_s(bytes), |bulk| bulk.seconds(bytes));
         let waiting_s = |bytes| if bytes >= self.rendezvous_bytes { 2.0 * class.latency_s } else { 0.0 };
         let answer_s = 2.0 * class.latency_s + gap_s(0);
         let overhead_s =
@@ -88,27 +116,40 @@ impl FakeNetwork {
                 (answer_s + waiting_s(bytes) + gap_s(bytes), overhead_s(&class.send_overhead, bytes))
             }
             Trial::Burst { bytes, window, .. } => {
-                (answer_s + waiting_s(bytes) + f64::from(window) * gap_s(bytes), 0.0)
+                (answer_s + waiting_s(bytes) + gap_s(bytes) + f64::from(window - 1) * next_s(bytes), 0.0)
             }
             Trial::LateReceive { bytes, pause_s, .. } => {
                 assert!(pause_s > class.latency_s, "received before it has arrived");
                 (overhead_s(&class.receive_overhead, bytes), 0.0)
             }
         };
-        let mut repeated =
-            |seconds: f64| (0..trial.repeats()).map(|_| seconds * self.delay()).collect::<Vec<f64>>();
-        let seconds = repeated(seconds);
+        let count = (trial.repeats() as usize).min(self.most_samples);
+        let mut repeated = |seconds: f64| (0..count).map(|_| seconds * self.delay()).collect::<Vec<f64>>();
+        let mut seconds = repeated(seconds);
         let send_s = if send_s > 0.0 { repeated(send_s) } else { Vec::new() };
+        if !matches!(trial, Trial::LateReceive { .. }) {
+            seconds.iter_mut().for_each(|seconds| *seconds += self.stall_s(trial.message_bytes()));
+        }
         Samples { seconds, send_s }
+    }
+
+    fn stall_s(&mut self, bytes: u64) -> f64 {
+        for stall in self.stalls.clone() {
+            if bytes < stall.below_bytes && self.uniform() < stall.share {
+                return stall.delay_s;
+            }
+        }
+        0.0
     }
 
     /// At least 1; from a linear congruential generator (Knuth's MMIX), so that every run is the same.
     fn delay(&mut self) -> f64 {
-        let mut uniform = || {
-            self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (self.random >> 11) as f64 / (1u64 << 53) as f64
-        };
-        let rare = if uniform() < 0.05 { 50.0 } else { 1.0 };
-        1.0 + self.noise * rare * 2.0 * uniform()
+        let rare = if self.uniform() < 0.05 { 50.0 } else { 1.0 };
+        1.0 + self.noise * rare * 2.0 * self.uniform()
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -2,6 +2,7 @@
 
 use super::fit::PairTable;
 use super::hosts::{Hosts, Pair};
+use super::modes::Step;
 use super::statistic::{lower_quartile, median};
 use super::Settings;
 use crate::platform::NodeId;
@@ -12,6 +13,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Pipe {
     pub place: PipePlace,
     pub bytes_per_s: f64,
+    /// Interquartile range of the rate over the rate.
+    pub spread: f64,
 }
 
 /// Which links a [`Pipe`] belongs to.
@@ -27,6 +30,7 @@ pub enum PipePlace {
     InsideCluster(usize),
 }
 
+#[derive(Clone)]
 pub struct Findings {
     pub settings: Settings,
     pub hosts: Hosts,
@@ -77,23 +81,66 @@ impl Findings {
             .unwrap_or(0.0)
     }
 
-    /// What time was too short for, in one line each.
+    /// What time was too short for: a noun phrase each.
     pub fn shortfalls(&self) -> Vec<String> {
         let unlike = (0..self.clusters.len()).flat_map(|cluster| self.sorted_pairs(cluster).unlike);
-        let scaled = unlike.filter(|(pair, _)| !self.tables.contains_key(pair)).count();
-        let mut lines = Vec::new();
+        let scaled = unlike.filter(|other| !self.tables.contains_key(&other.pair)).count();
+        let mut phrases = Vec::new();
         if scaled > 0 {
-            lines.push(format!(
-                "{scaled} pairs that are not like the others have tables scaled from other pairs'; give more time"
-            ));
+            phrases.push(format!("tables of their own for {scaled} pairs that are not like the others"));
         }
-        if self.untried_pipes > 0 {
-            lines.push(format!(
-                "{} places were not searched for shared pipes; give more time",
-                self.untried_pipes
-            ));
+        match self.untried_pipes {
+            0 => (),
+            1 => phrases.push("the search for a shared pipe in 1 place".to_string()),
+            places => phrases.push(format!("the search for shared pipes in {places} places")),
         }
-        lines
+        phrases
+    }
+
+    /// What a platform cannot do without and is not known yet: a noun phrase each.
+    pub fn lacking(&self) -> Vec<String> {
+        if self.clusters.is_empty() {
+            return vec!["the latencies, and with them the clusters".to_string()];
+        }
+        let count = self.clusters.len();
+        let has_table = |cluster: usize| {
+            self.clusters[cluster].len() < 2
+                || self.sorted_pairs(cluster).alike.iter().any(|pair| self.tables.contains_key(pair))
+        };
+        let inside = (0..count).filter(|&cluster| !has_table(cluster)).count();
+        let pairs = (0..count).flat_map(|from| (0..count).map(move |to| (from, to)));
+        let across = pairs
+            .filter(|&(from, to)| from != to && !self.tables.contains_key(&self.representative(from, to)))
+            .count();
+        let mut phrases = Vec::new();
+        if inside > 0 {
+            phrases.push(format!("the gaps inside {inside} of {count} clusters"));
+        }
+        if across > 0 {
+            phrases.push(format!("the gaps between {across} of {} pairs of clusters", count * (count - 1)));
+        }
+        phrases
+    }
+
+    /// What the user should know about the samples, in one line each.
+    pub fn remarks(&self) -> Vec<String> {
+        let steps: Vec<Step> = self.tables.values().flat_map(|table| table.steps.values().copied()).collect();
+        if steps.is_empty() {
+            return Vec::new();
+        }
+        let links = self.tables.values().filter(|table| !table.steps.is_empty()).count();
+        let delayed: usize = steps.iter().map(|step| step.delayed).sum();
+        let samples: usize = steps.iter().map(|step| step.samples).sum();
+        let mut delays_ms: Vec<f64> = steps.iter().map(|step| step.delay_s * 1e3).collect();
+        delays_ms.sort_by(f64::total_cmp);
+        // Steps within a third of each other are of the same timer.
+        let of_a_timer = delays_ms.chunk_by(|a, b| *b <= *a * 4.0 / 3.0);
+        let timers: Vec<String> = of_a_timer.map(|same| format!("{:.0} ms", median(same))).collect();
+        vec![format!(
+            "{delayed} of {samples} samples, on {links} links, took about {} longer than the others, as delayed \
+             acknowledgements do; they are in the file as \"delayed\" and not in the gaps",
+            timers.join(" or ")
+        )]
     }
 
     /// The pair that stands for the link between two clusters: its first node on either side.
@@ -101,9 +148,9 @@ impl Findings {
         (self.clusters[from_cluster][0], self.clusters[to_cluster][0])
     }
 
-    /// The pairs of a cluster that are alike, and those that are not, with each one's large gap over the
-    /// usual one. Alike are gaps within the tolerance of the most common one; a pair that was
-    /// tried several times is unlike the others only if it was each time, and in the same direction.
+    /// The pairs of a cluster that are alike, and those that are not. Alike are gaps within the tolerance of the
+    /// most common one; a pair that was tried several times is unlike the others only if it was each time, and
+    /// in the same direction.
     pub fn sorted_pairs(&self, cluster: usize) -> SortedPairs {
         let members = &self.clusters[cluster];
         let limit = 1.0 + self.settings.tolerance;
@@ -121,11 +168,11 @@ impl Findings {
             let is_faster = passes.iter().all(|&pass_s| pass_s * limit < usual_gap_s);
             // Latencies in a cluster are about equal; one that is not counts where a large message feels it.
             let detour_s = (self.round_trip_s(pair) - usual_trip_s).abs() / 2.0;
-            let is_elsewhere = detour_s > self.settings.tolerance * usual_gap_s;
-            if !is_slower && !is_faster && !is_elsewhere {
-                sorted.alike.push(pair);
+            let detours = detour_s > self.settings.tolerance * usual_gap_s;
+            if is_slower || is_faster || detours {
+                sorted.unlike.push(Unlike { pair, slowness: gap_s / usual_gap_s, detours });
             } else {
-                sorted.unlike.push((pair, gap_s / usual_gap_s));
+                sorted.alike.push(pair);
             }
         }
         sorted
@@ -164,8 +211,17 @@ impl Findings {
 #[derive(Clone, Debug, Default)]
 pub struct SortedPairs {
     pub alike: Vec<Pair>,
-    /// With the pair's large gap over the usual one.
-    pub unlike: Vec<(Pair, f64)>,
+    pub unlike: Vec<Unlike>,
+}
+
+/// A pair that is not like most others of its cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlike {
+    pub pair: Pair,
+    /// Its large gap over the usual one.
+    pub slowness: f64,
+    /// Whether its latency differs, by as much as a large message feels.
+    pub detours: bool,
 }
 
 /// The median of the largest group of values that lie within `limit`² of each other; of two equal groups

@@ -1,7 +1,9 @@
 //! From a pair's points to its pLogP table, and from many pairs' tables to one.
 
+use super::modes::Step;
 use super::statistic::{median, relative, Summary};
-use crate::platform::{GapTable, LinkClass, SharedId, TransferTime};
+use crate::platform::{Delayed, GapTable, LinkClass, SharedId, TransferTime};
+use std::collections::BTreeMap;
 
 /// No transfer occupies its ports for less: below it clocks and medians say nothing.
 pub const SHORTEST_GAP_S: f64 = 1e-9;
@@ -16,8 +18,10 @@ pub struct Row {
     pub send_s: f64,
     /// or(m), seconds.
     pub receive_s: f64,
-    /// Interquartile range of the gap over the gap.
-    pub spread: f64,
+    /// The gap between messages sent back to back, seconds, where that was measured.
+    pub bulk_s: Option<f64>,
+    /// Interquartile range of the gap over the gap; a single sample has none.
+    pub spread: Option<f64>,
 }
 
 /// pLogP of one ordered pair, or of many alike.
@@ -27,6 +31,8 @@ pub struct PairTable {
     pub latency_s: f64,
     /// By size; never empty.
     pub rows: Vec<Row>,
+    /// Where the samples of a size, bytes, fell into two groups; the rows are of the usual one.
+    pub steps: BTreeMap<u64, Step>,
 }
 
 impl PairTable {
@@ -45,8 +51,8 @@ impl PairTable {
             blocks.push((index, 1, row.gap_s));
             while let [.., before, last] = blocks.as_slice() {
                 let noise_s = |block: &(usize, usize, f64)| {
-                    rows[block.0..block.0 + block.1].iter().map(|row| row.spread).fold(0.0, f64::max)
-                        * block.2
+                    let spreads = rows[block.0..block.0 + block.1].iter().filter_map(|row| row.spread);
+                    spreads.fold(0.0, f64::max) * block.2
                 };
                 let fall_s = before.2 - last.2;
                 if fall_s <= 0.0 || fall_s > noise_s(before).max(noise_s(last)) {
@@ -62,7 +68,7 @@ impl PairTable {
         for (first, count, gap_s) in blocks {
             rows[first..first + count].iter_mut().for_each(|row| row.gap_s = gap_s);
         }
-        PairTable { latency_s: latency_s.max(0.0), rows }
+        PairTable { latency_s: latency_s.max(0.0), rows, steps: BTreeMap::new() }
     }
 
     /// The table with one more row, twice the size of the last, along the median of the slopes between all of
@@ -87,6 +93,7 @@ impl PairTable {
             gap_s: next(|row| row.gap_s),
             send_s: next(|row| row.send_s),
             receive_s: next(|row| row.receive_s),
+            bulk_s: None,
             spread: last.spread,
         });
         self
@@ -111,56 +118,91 @@ impl PairTable {
                 .map(|table| table.at(bytes))
                 .collect();
             let of = |value: fn(&Row) -> f64| there.iter().map(value).collect::<Vec<f64>>();
+            let known = |value: fn(&Row) -> Option<f64>| {
+                let values: Vec<f64> = there.iter().filter_map(value).collect();
+                (!values.is_empty()).then(|| median(&values))
+            };
             let gaps = Summary::of(&of(|row| row.gap_s));
+            let between = (there.len() > 1).then(|| relative(gaps.range, gaps.median));
             (2 * there.len() >= tables.len()).then(|| Row {
                 bytes,
                 gap_s: gaps.median,
                 send_s: median(&of(|row| row.send_s)),
                 receive_s: median(&of(|row| row.receive_s)),
-                spread: median(&of(|row| row.spread)).max(relative(gaps.range, gaps.median)),
+                bulk_s: known(|row| row.bulk_s),
+                spread: known(|row| row.spread).into_iter().chain(between).reduce(f64::max),
             })
         };
         let latencies: Vec<f64> = tables.iter().map(|table| table.latency_s).collect();
-        PairTable::new(median(&latencies), sizes.into_iter().filter_map(row_at).collect())
+        let merged = PairTable::new(median(&latencies), sizes.into_iter().filter_map(row_at).collect());
+        PairTable { steps: steps_of(tables), ..merged }
     }
 
     /// The table of a pair whose large messages take `factor` times as long, all else equal.
     pub fn scaled(&self, factor: f64) -> PairTable {
-        let scale = |row: &Row| Row { gap_s: (row.gap_s * factor).max(SHORTEST_GAP_S), ..*row };
-        PairTable { latency_s: self.latency_s, rows: self.rows.iter().map(scale).collect() }
+        let scale = |row: &Row| Row {
+            gap_s: (row.gap_s * factor).max(SHORTEST_GAP_S),
+            bulk_s: row.bulk_s.map(|bulk_s| (bulk_s * factor).max(SHORTEST_GAP_S)),
+            ..*row
+        };
+        PairTable { rows: self.rows.iter().map(scale).collect(), ..self.clone() }
     }
 
     /// All values at a size, linear between the rows and along the last two beyond.
     pub fn at(&self, bytes: u64) -> Row {
-        let of = |value: fn(&Row) -> f64| self.table(value).seconds(bytes);
+        let known = |value: fn(&Row) -> Option<f64>| self.table(value).map(|table| table.seconds(bytes));
+        let of = |value| known(value).expect("every row has a gap and overheads");
         Row {
             bytes,
-            gap_s: of(|row| row.gap_s),
-            send_s: of(|row| row.send_s),
-            receive_s: of(|row| row.receive_s),
-            spread: of(|row| row.spread),
+            gap_s: of(|row| Some(row.gap_s)),
+            send_s: of(|row| Some(row.send_s)),
+            receive_s: of(|row| Some(row.receive_s)),
+            bulk_s: known(|row| row.bulk_s),
+            spread: known(|row| row.spread),
         }
     }
 
-    fn table(&self, value: fn(&Row) -> f64) -> GapTable {
-        GapTable::new(self.rows.iter().map(|row| (row.bytes, value(row))).collect())
+    /// The rows that have the value; `None` if there are none.
+    fn table(&self, value: impl Fn(&Row) -> Option<f64>) -> Option<GapTable> {
+        let rows: Vec<(u64, f64)> =
+            self.rows.iter().filter_map(|row| value(row).map(|value| (row.bytes, value))).collect();
+        (!rows.is_empty()).then(|| GapTable::new(rows))
     }
 
     /// The link as it stands in a platform file, six digits of each number.
     pub fn link_class(&self, uses: Vec<SharedId>) -> LinkClass {
-        let table = |value: fn(&Row) -> f64| {
-            GapTable::new(self.rows.iter().map(|row| (row.bytes, six_digits(value(row)))).collect())
+        let table = |value: fn(&Row) -> Option<f64>| self.table(|row| value(row).map(six_digits));
+        let delayed = |(&bytes, step): (&u64, &Step)| Delayed {
+            bytes,
+            share: six_digits(step.delayed as f64 / step.samples as f64),
+            delay_s: six_digits(step.delay_s),
         };
         LinkClass {
             latency_s: six_digits(self.latency_s),
-            time: TransferTime::Gap(table(|row| row.gap_s)),
+            time: TransferTime::Gap(table(|row| Some(row.gap_s)).expect("no table is empty")),
             uses,
-            send_overhead: Some(table(|row| row.send_s)),
-            receive_overhead: Some(table(|row| row.receive_s)),
-            spread: Some(table(|row| row.spread)),
+            send_overhead: table(|row| Some(row.send_s)),
+            receive_overhead: table(|row| Some(row.receive_s)),
+            bulk: table(|row| row.bulk_s),
+            spread: table(|row| row.spread),
+            delayed: self.steps.iter().map(delayed).collect(),
             ..LinkClass::default()
         }
     }
+}
+
+/// The steps of several tables together: at each size the samples of all that show one.
+fn steps_of(tables: &[&PairTable]) -> BTreeMap<u64, Step> {
+    let mut found: BTreeMap<u64, Vec<Step>> = BTreeMap::new();
+    for (&bytes, &step) in tables.iter().flat_map(|table| &table.steps) {
+        found.entry(bytes).or_default().push(step);
+    }
+    let together = |steps: Vec<Step>| Step {
+        delayed: steps.iter().map(|step| step.delayed).sum(),
+        samples: steps.iter().map(|step| step.samples).sum(),
+        delay_s: median(&steps.iter().map(|step| step.delay_s).collect::<Vec<f64>>()),
+    };
+    found.into_iter().map(|(bytes, steps)| (bytes, together(steps))).collect()
 }
 
 /// More digits than any measurement has, few enough to read.
@@ -173,7 +215,8 @@ mod tests {
     use super::*;
 
     fn row(bytes: u64, gap_s: f64, spread: f64) -> Row {
-        Row { bytes, gap_s, send_s: 0.5 * gap_s, receive_s: 0.25 * gap_s, spread }
+        let bulk_s = Some(0.75 * gap_s);
+        Row { bytes, gap_s, send_s: 0.5 * gap_s, receive_s: 0.25 * gap_s, bulk_s, spread: Some(spread) }
     }
 
     fn gaps(table: &PairTable) -> Vec<f64> {
@@ -182,7 +225,7 @@ mod tests {
 
     #[test]
     fn no_gap_is_scaled_below_the_shortest() {
-        let row = |bytes, gap_s| Row { bytes, gap_s, send_s: 0.0, receive_s: 0.0, spread: 0.0 };
+        let row = |bytes, gap_s| row(bytes, gap_s, 0.0);
         let table = PairTable::new(0.0, vec![row(1, SHORTEST_GAP_S), row(1024, 1e-3)]).scaled(0.01);
         assert_eq!(table.rows.iter().map(|row| row.gap_s).collect::<Vec<_>>(), [SHORTEST_GAP_S, 1e-5]);
     }
@@ -215,7 +258,7 @@ mod tests {
         let rows = vec![row(2, 7.0, 0.0), row(8, 8.0, 0.0), row(16, 16.0, 0.0), row(32, 48.0, 0.2)];
         let table = PairTable::new(0.0, rows).continued();
         let added = table.rows.last().unwrap();
-        assert_eq!((added.bytes, added.spread), (64, 0.2));
+        assert_eq!((added.bytes, added.spread), (64, Some(0.2)));
         assert!((added.gap_s - (48.0 + 32.0 * 5.0 / 3.0)).abs() < 1e-12, "{added:?}");
         let single = PairTable::new(0.0, vec![row(1, 3.0, 0.0)]).continued();
         assert_eq!(gaps(&single), [3.0, 3.0]);
@@ -231,7 +274,32 @@ mod tests {
         assert_eq!(gaps(&merged), [1.0, 3.0], "only one of three was measured at 20 bytes");
         assert_eq!(merged.rows[1].send_s, 1.5);
         // Quartiles of 2, 3, 4 are 2.5 and 3.5: between the pairs 1/3, more than the 0.1 within them.
-        assert!((merged.rows[1].spread - 1.0 / 3.0).abs() < 1e-12);
+        assert!((merged.rows[1].spread.unwrap() - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(merged.rows[1].bulk_s, Some(2.25));
+    }
+
+    #[test]
+    fn what_only_some_pairs_know_is_taken_from_them() {
+        let bare = Row { bulk_s: None, spread: None, ..row(8, 1.0, 0.0) };
+        let alone = PairTable::new(0.0, vec![bare]);
+        let merged = PairTable::median_of(&[&alone]);
+        assert_eq!((merged.rows[0].bulk_s, merged.rows[0].spread), (None, None), "a single sample");
+        let class = merged.link_class(vec![]);
+        assert_eq!((class.bulk, class.spread), (None, None));
+        let other = PairTable::new(0.0, vec![row(8, 1.0, 0.1)]);
+        let merged = PairTable::median_of(&[&alone, &other]);
+        assert_eq!((merged.rows[0].bulk_s, merged.rows[0].spread), (Some(0.75), Some(0.1)));
+    }
+
+    #[test]
+    fn steps_of_alike_pairs_are_added_up() {
+        let table = |delayed, delay_s| PairTable {
+            steps: BTreeMap::from([(8, Step { delayed, samples: 10, delay_s })]),
+            ..PairTable::new(0.0, vec![row(8, 1.0, 0.1)])
+        };
+        let merged = PairTable::median_of(&[&table(3, 0.04), &table(5, 0.042)]);
+        let class = merged.link_class(vec![]);
+        assert_eq!(class.delayed, [Delayed { bytes: 8, share: 0.4, delay_s: 0.041 }]);
     }
 
     #[test]

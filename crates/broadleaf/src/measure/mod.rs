@@ -27,6 +27,7 @@ mod growth;
 mod hosts;
 mod latencies;
 mod lowekamp;
+mod modes;
 mod pipes;
 mod probe;
 mod screening;

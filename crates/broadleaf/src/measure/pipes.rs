@@ -13,6 +13,7 @@ use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::{Findings, Pipe, PipePlace};
 use super::growth::settled;
 use super::hosts::Pair;
+use super::modes::usual;
 use super::probe::{Clock, Stage};
 use super::statistic::median;
 use crate::platform::NodeId;
@@ -62,6 +63,8 @@ struct Search {
     alone: Vec<f64>,
     /// bytes/s of 2 and of 4 pairs together.
     together: Vec<(usize, f64)>,
+    /// Interquartile range of the last of them, relatively.
+    spread: f64,
 }
 
 impl Search {
@@ -74,7 +77,7 @@ impl Search {
             }
         }
         let trial = trial(known, first);
-        Search { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new() }
+        Search { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
     }
 
     /// Both directions at once, half of the pairs each; `carried` is what the pairs carry with one direction
@@ -87,7 +90,7 @@ impl Search {
         let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
         let place = PipePlace::BothWays(a.min(b), a.max(b));
         let trial = trial(known, pairs[0]);
-        Some(Search { place, pairs, tests, trial, alone: vec![carried], together: Vec::new() })
+        Some(Search { place, pairs, tests, trial, alone: vec![carried], together: Vec::new(), spread: 0.0 })
     }
 
     /// What the first pairs carry one at a time, in all, bytes/s; those not timed alone count as the first.
@@ -200,7 +203,7 @@ impl Pipes {
         self.total += self.searches.len();
     }
 
-    fn conclude(&mut self, known: &mut Findings) {
+    fn conclude(&self, known: &mut Findings) {
         let shared = |found: &[(Search, f64)], a: usize, b: usize| {
             found.iter().any(|(search, _)| search.place == PipePlace::BothWays(a.min(b), a.max(b)))
         };
@@ -208,7 +211,11 @@ impl Pipes {
             if matches!(search.place, PipePlace::OneWay(a, b) if shared(&self.found, a, b)) {
                 continue;
             }
-            known.pipes.push(Pipe { place: search.place.clone(), bytes_per_s: *total });
+            known.pipes.push(Pipe {
+                place: search.place.clone(),
+                bytes_per_s: *total,
+                spread: search.spread,
+            });
         }
     }
 }
@@ -276,21 +283,31 @@ impl Stage for Pipes {
         }
     }
 
+    fn so_far(&self, known: &mut Findings) {
+        self.conclude(known);
+        known.untried_pipes += self.searches.len();
+    }
+
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
         let Some(search) = self.searches.front_mut() else { return };
-        let rate = |(task, trials): (&Task, Vec<Samples>)| -> f64 {
+        let rate = |(task, trials): (&Task, Vec<Samples>)| -> (f64, f64) {
             let mut burst_s: Vec<f64> =
                 trials.into_iter().next().map(|samples| samples.seconds).unwrap_or_default();
             if burst_s.len() >= FEWEST_SHORT_BURSTS as usize {
                 burst_s.pop();
             }
             // While a pair waits for its answer, the others may or may not use the pipe: half of that counts.
-            let busy_s = median(&settled(burst_s)) - known.round_trip_s((task.from, task.to)) / 2.0;
-            task.trials[0].bytes_per_repeat() as f64 / busy_s
+            let burst = usual(&settled(burst_s));
+            let busy_s = burst.median - known.round_trip_s((task.from, task.to)) / 2.0;
+            (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())
         };
-        let total: f64 = round.iter().zip(samples).map(rate).sum();
+        let (rates, spreads): (Vec<f64>, Vec<f64>) = round.iter().zip(samples).map(rate).unzip();
+        let total = rates.iter().sum();
         match self.purpose {
-            Purpose::Together => search.together.push((round.len(), total)),
+            Purpose::Together => {
+                search.together.push((round.len(), total));
+                search.spread = median(&spreads);
+            }
             Purpose::FirstAlone | Purpose::OtherAlone => search.alone.push(total),
         }
     }

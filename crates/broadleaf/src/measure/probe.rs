@@ -85,6 +85,9 @@ pub trait Stage {
     /// The next round, or `None` when the stage has written its conclusion into `known`.
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round>;
 
+    /// Adds what the stage would conclude if it had to end now.
+    fn so_far(&self, _known: &mut Findings) {}
+
     /// The samples of each trial of each task of the round that [`Stage::next`] gave; it took `took_s`.
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64);
 }
@@ -105,6 +108,9 @@ const STAGES: [MakeStage; 5] = [
     |known| Box::new(Pipes::new(known)),
     |known| Box::new(Screening::again(known)),
 ];
+
+/// The place of the pipes among them.
+const PIPES: usize = 3;
 
 /// A measurement under way.
 ///
@@ -176,7 +182,27 @@ impl Probe {
         Progress { stage: self.stage.name(), done, total }
     }
 
-    /// What the time was too short for, one line each.
+    /// What is known in the middle of it: the platform, if it is one already, and what is missing in it, or for
+    /// it, a noun phrase each.
+    pub fn so_far(&self) -> (Option<Platform>, Vec<String>) {
+        let mut known = self.known.clone();
+        self.stage.so_far(&mut known);
+        let lacking = known.lacking();
+        if !lacking.is_empty() {
+            return (None, lacking);
+        }
+        if self.begun <= PIPES {
+            known.untried_pipes = Pipes::new(&known).progress().1;
+        }
+        (assemble::platform(&known).ok(), known.shortfalls())
+    }
+
+    /// What the samples showed besides numbers, one line each.
+    pub fn remarks(&self) -> Vec<String> {
+        self.known.remarks()
+    }
+
+    /// What the time was too short for: a noun phrase each.
     pub fn shortfalls(&self) -> Vec<String> {
         self.known.shortfalls()
     }

@@ -13,6 +13,7 @@ use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::Findings;
 use super::growth::settled;
 use super::hosts::Pair;
+use super::modes::usual;
 use super::probe::{Clock, Stage};
 use super::statistic::median;
 use super::tournament;
@@ -156,7 +157,7 @@ impl Screening {
     fn confirm(&mut self, cluster: usize, known: &Findings, times: u32) {
         self.purpose = Purpose::Confirm(times);
         let mut pairs: Vec<Pair> =
-            known.sorted_pairs(cluster).unlike.into_iter().map(|(pair, _)| pair).collect();
+            known.sorted_pairs(cluster).unlike.into_iter().map(|unlike| unlike.pair).collect();
         pairs.retain(|pair| known.large_gaps.contains_key(pair));
         self.total += pairs.len();
         self.rounds.extend(groups(known, cluster, &pairs));
@@ -227,8 +228,14 @@ impl Stage for Screening {
         for (task, trials) in round.iter().zip(samples) {
             let pair = (task.from, task.to);
             let burst_s: Vec<f64> = trials.into_iter().flat_map(|samples| settled(samples.seconds)).collect();
+            let burst_s = match self.purpose {
+                // What is seen in company must not be the one burst at which the others paused.
+                Purpose::Together => usual(&burst_s).median,
+                // Delays only add, and a few bursts are too few for their median to be free of them.
+                _ => burst_s.iter().copied().fold(f64::INFINITY, f64::min),
+            };
             // The answer and the way there are in the burst once; never less than a hundredth is left.
-            let sending_s = (median(&burst_s) - known.round_trip_s(pair)).max(median(&burst_s) / 100.0);
+            let sending_s = (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0);
             let gap_s = sending_s / f64::from(WINDOW);
             match self.purpose {
                 Purpose::Sizing => self.sizing.push(gap_s),

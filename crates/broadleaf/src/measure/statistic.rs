@@ -6,6 +6,8 @@ pub struct Summary {
     pub median: f64,
     /// Third quartile minus first.
     pub range: f64,
+    /// How far off the median may be: half of its 95 % confidence interval.
+    pub error: f64,
 }
 
 impl Summary {
@@ -13,13 +15,26 @@ impl Summary {
     pub fn of(samples: &[f64]) -> Summary {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
-        Summary { median: quantile(&sorted, 0.5), range: quantile(&sorted, 0.75) - quantile(&sorted, 0.25) }
+        Summary {
+            median: quantile(&sorted, 0.5),
+            range: quantile(&sorted, 0.75) - quantile(&sorted, 0.25),
+            error: median_error(&sorted),
+        }
     }
 
     /// Interquartile range over median; 0 where the median is 0.
     pub fn spread(&self) -> f64 {
         relative(self.range, self.median)
     }
+}
+
+/// Whatever the samples' distribution is, the number of them below its median is binomial: so the samples
+/// 1.96 · √n / 2 places from the middle on either side enclose it 19 times in 20. Few samples do not get that
+/// far, and all of them together are the interval.
+fn median_error(sorted: &[f64]) -> f64 {
+    let count = sorted.len();
+    let below = ((count as f64 - 1.96 * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
+    (sorted[count - 1 - below] - sorted[below]) / 2.0
 }
 
 /// `range / median`, 0 where the median is 0.
@@ -57,10 +72,20 @@ mod tests {
     #[test]
     fn quartiles_by_hand() {
         let summary = Summary::of(&[5.0, 1.0, 4.0, 2.0, 3.0]);
-        assert_eq!(summary, Summary { median: 3.0, range: 2.0 });
+        assert_eq!(summary, Summary { median: 3.0, range: 2.0, error: 2.0 });
         assert_eq!(median(&[1.0, 2.0, 4.0, 100.0]), 3.0);
         assert_eq!(lower_quartile(&[5.0, 1.0, 4.0, 2.0, 3.0]), 2.0);
-        assert_eq!(Summary::of(&[7.0]), Summary { median: 7.0, range: 0.0 });
+        assert_eq!(Summary::of(&[7.0]), Summary { median: 7.0, range: 0.0, error: 0.0 });
         assert_eq!(Summary::of(&[0.0, 0.0]).spread(), 0.0);
+    }
+
+    /// Of 20 samples 5 are left out at either end: (20 − 1.96 · 4.47) / 2 = 5.6. By the binomial distribution
+    /// the sixth and the fifteenth enclose the median with 95.9 %.
+    #[test]
+    fn the_error_of_a_median_by_hand() {
+        let samples: Vec<f64> = (0..20).map(f64::from).collect();
+        assert_eq!(Summary::of(&samples).error, (14.0 - 5.0) / 2.0);
+        let chosen = |k: u64| (1..=k).fold(1.0, |ways, i| ways * (21 - i) as f64 / i as f64) / 2f64.powi(20);
+        assert!(((6..=14).map(chosen).sum::<f64>() - 0.959).abs() < 1e-3);
     }
 }

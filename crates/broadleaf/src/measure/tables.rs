@@ -6,7 +6,7 @@
 
 use super::experiment::{Round, Samples};
 use super::findings::Findings;
-use super::growth::Growth;
+use super::growth::{Growth, UNCERTAIN};
 use super::hosts::Pair;
 use super::probe::{Clock, Stage};
 use super::screening::{groups, passes};
@@ -18,11 +18,15 @@ const SHARE: f64 = 0.8;
 const SHARE_OF_CLUSTERS: f64 = 0.5;
 /// A table gets at least this time, seconds: a few whole tables say more than many that end early.
 const LEAST_SLICE_S: f64 = 0.2;
+/// However many tables there are to be, each is a measurement by itself.
+const MOST_CERTAINTY_FROM_OTHERS: f64 = 4.0;
 
 /// Pairs measured at the same time.
 struct Group {
     pairs: Vec<Pair>,
     needed: bool,
+    /// How many tables the platform takes the median of.
+    alike: usize,
 }
 
 pub struct Tables {
@@ -35,40 +39,40 @@ pub struct Tables {
 impl Tables {
     pub fn new(known: &Findings) -> Tables {
         let count = known.clusters.len();
-        let mut needed: Vec<Vec<Pair>> = Vec::new();
-        let mut unlike: Vec<Vec<Pair>> = Vec::new();
-        let mut others: Vec<Vec<Pair>> = Vec::new();
+        let (mut needed, mut unlike, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for from in 0..count {
             for to in (0..count).filter(|&to| to != from) {
-                needed.push(vec![known.representative(from, to)]);
+                needed.push(Group { pairs: vec![known.representative(from, to)], needed: true, alike: 1 });
             }
         }
         for cluster in (0..count).filter(|&cluster| known.clusters[cluster].len() > 1) {
             let sorted = known.sorted_pairs(cluster);
             let alike: HashSet<Pair> = sorted.alike.into_iter().collect();
             let rounds = passes(&known.clusters[cluster]);
-            let of_rounds = |wanted: &dyn Fn(&Pair) -> bool| -> Vec<Vec<Pair>> {
+            let of_rounds = |wanted: &dyn Fn(&Pair) -> bool, alike: usize| -> Vec<Group> {
                 let chosen = |round: &Vec<Pair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
-                rounds.iter().flat_map(|round| groups(known, cluster, &chosen(round))).collect()
+                let groups = rounds.iter().flat_map(|round| groups(known, cluster, &chosen(round)));
+                groups.map(|pairs| Group { pairs, needed: false, alike }).collect()
             };
-            let mut ordinary = of_rounds(&|pair| alike.contains(pair));
-            unlike.extend(of_rounds(&|pair| !alike.contains(pair)));
+            let mut ordinary = of_rounds(&|pair| alike.contains(pair), alike.len());
+            unlike.extend(of_rounds(&|pair| !alike.contains(pair), 1));
             if !ordinary.is_empty() {
-                needed.push(ordinary.remove(0));
+                needed.push(Group { needed: true, ..ordinary.remove(0) });
             }
             others.extend(ordinary);
         }
-        let total = [&needed, &unlike, &others].iter().flat_map(|groups| groups.iter()).map(Vec::len).sum();
-        let mark = |needed| move |pairs| Group { pairs, needed };
-        let optional = unlike.into_iter().chain(others).map(mark(false));
-        let groups = needed.into_iter().map(mark(true)).chain(optional).collect();
+        let groups: VecDeque<Group> = needed.into_iter().chain(unlike).chain(others).collect();
+        let total = groups.iter().map(|group| group.pairs.len()).sum();
         Tables { groups, growing: Vec::new(), done: 0, total }
     }
 
     fn start(&mut self, group: &Group, known: &Findings, left_s: f64) {
         let slice_s = (left_s / (self.groups.len() + 1) as f64).max(LEAST_SLICE_S);
         let largest_bytes = known.settings.largest_bytes;
-        let growth = |&pair: &Pair| Growth::new(pair, known.round_trip_s(pair), largest_bytes, slice_s);
+        // The median of k tables is about √k as certain as each.
+        let uncertain = UNCERTAIN * (group.alike as f64).sqrt().min(MOST_CERTAINTY_FROM_OTHERS);
+        let growth =
+            |&pair: &Pair| Growth::new(pair, known.round_trip_s(pair), largest_bytes, slice_s, uncertain);
         self.growing = group.pairs.iter().map(growth).collect();
     }
 }
@@ -101,6 +105,12 @@ impl Stage for Tables {
             }
             let group = self.groups.pop_front()?;
             self.start(&group, known, left_s);
+        }
+    }
+
+    fn so_far(&self, known: &mut Findings) {
+        for growth in self.growing.iter().filter(|growth| growth.is_usable()) {
+            known.tables.extend(growth.finish().map(|table| (growth.pair(), table)));
         }
     }
 

@@ -4,6 +4,9 @@ use super::fake_network::FakeNetwork;
 use super::{MeasureError, Probe, RankHost, Settings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
+mod artefacts;
+mod unfinished;
+
 /// What a measurement may be off, relatively (issue's own figure for pipes; the noise is 1 %).
 const CLOSE: f64 = 0.05;
 
@@ -283,7 +286,7 @@ fn in_a_large_cluster_a_slow_node_is_found_from_a_few_rounds() {
         let seconds = class(&found, other, 7).time.seconds(1 << 20);
         assert_close(seconds, f64::from(1 << 20) / 1e8, "slow sender receiving");
     }
-    assert!(network.now_s < 60.0, "{} s", network.now_s);
+    assert!(network.now_s < 120.0, "{} s are more than the usual time for 40 machines", network.now_s);
 }
 
 #[test]
@@ -303,7 +306,7 @@ fn when_time_is_short_the_needed_tables_are_still_there() {
         network.rounds
     };
     assert!(network.rounds <= unhurried);
-    assert_eq!(probe.shortfalls(), ["2 places were not searched for shared pipes; give more time"]);
+    assert_eq!(probe.shortfalls(), ["the search for shared pipes in 2 places"]);
 }
 
 #[test]

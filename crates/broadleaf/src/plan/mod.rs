@@ -127,10 +127,19 @@ impl Period {
     }
 }
 
+/// Between these the makespan lies while every gap lies between the quartiles of its samples, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    pub low_s: f64,
+    pub high_s: f64,
+}
+
 /// What a planner expects of its plan; absent where nothing predicted it.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Predicted {
     pub makespan_s: Option<f64>,
+    /// What a measured spread of the links makes of the makespan; absent where none was measured.
+    pub interval: Option<Interval>,
     pub throughput_bytes_per_s: Option<f64>,
     /// No plan of any segment size is faster, seconds.
     pub bound_s: Option<f64>,

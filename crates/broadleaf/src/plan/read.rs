@@ -202,8 +202,21 @@ fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {
 fn read_predicted(document: &Place) -> Result<Predicted, Fault> {
     let Some(place) = document.optional("predicted")? else { return Ok(Predicted::default()) };
     let number = |name| place.optional(name)?.map(|field| field.not_negative()).transpose();
+    let interval = match (number("makespan_low_s")?, number("makespan_high_s")?) {
+        (Some(low_s), Some(high_s)) if low_s > high_s => {
+            let fact = format!("makespan_low_s {low_s} above makespan_high_s {high_s}");
+            return Err(place.fault(fact, "write the smaller one first, or leave both out"));
+        }
+        (Some(low_s), Some(high_s)) => Some(Interval { low_s, high_s }),
+        (None, None) => None,
+        _ => {
+            let fact = "only one of makespan_low_s and makespan_high_s";
+            return Err(place.fault(fact, "write both or leave both out"));
+        }
+    };
     Ok(Predicted {
         makespan_s: number("makespan_s")?,
+        interval,
         throughput_bytes_per_s: number("throughput_bytes_per_s")?,
         bound_s: number("bound_s")?,
         bound_bytes_per_s: number("bound_bytes_per_s")?,

@@ -33,6 +33,8 @@ impl Plan {
         }
         let predicted = [
             ("makespan_s", self.predicted.makespan_s),
+            ("makespan_low_s", self.predicted.interval.map(|interval| interval.low_s)),
+            ("makespan_high_s", self.predicted.interval.map(|interval| interval.high_s)),
             ("throughput_bytes_per_s", self.predicted.throughput_bytes_per_s),
             ("bound_s", self.predicted.bound_s),
             ("bound_bytes_per_s", self.predicted.bound_bytes_per_s),

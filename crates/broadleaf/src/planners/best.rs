@@ -6,7 +6,7 @@
 //! others keep what is known of them. Planners that take their time enter only where there is something left
 //! to gain over the bound.
 
-use super::make::{finish, unsupported, with_bounds};
+use super::make::{finish, quartiles, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned, LARGE_NODES};
 use super::{
     plan_with, supports, Effort, Instance, Outcome, PassedOver, Planner, SegmentChoice, Tried, PLANNERS,
@@ -304,11 +304,13 @@ impl Contest<'_> {
             .iter()
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
+        let quartiles = quartiles(self.instance, self.effort);
         let finished: Result<Vec<(Plan, Tried)>, PlanError> = self
             .entrants
             .par_iter()
             .map(|entrant| {
-                finish(self.instance, name(entrant.at), &entrant.tuned, entrant.look == Look::Simulated)
+                let is_simulated = entrant.look == Look::Simulated;
+                finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, quartiles.as_ref())
             })
             .collect();
         let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished?.into_iter().unzip();

@@ -3,7 +3,9 @@
 use super::segment_search::{search, Tuned};
 use super::{best, find, plan_with, supports, Instance, Planner};
 use crate::optimum::makespan_bound_s;
-use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
+use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
+use crate::platform::Quartiles;
+use crate::simulate::interval;
 use std::time::Instant;
 
 /// Which segment size a plan gets.
@@ -47,6 +49,8 @@ pub struct Tried {
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
+    /// What a measured spread of the links makes of it; absent where none was measured, or time is short.
+    pub interval: Option<Interval>,
     pub is_simulated: bool,
     /// Steady state, bytes/s; infinite where nothing limits.
     pub throughput_bytes_per_s: f64,
@@ -124,7 +128,8 @@ fn alone(
     if is_simulated {
         tuned = Tuned::simulated(instance.platform, tuned.plan)?;
     }
-    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated)?;
+    let quartiles = quartiles(instance, effort);
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, quartiles.as_ref())?;
     let plan = with_bounds(instance, plan);
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
 }
@@ -132,21 +137,35 @@ fn alone(
 /// Most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
 const FULL_TRANSFERS: u64 = 2_000_000;
 
+/// What predictions get an interval from, if there is anything, and time for it.
+pub(super) fn quartiles(instance: &Instance, effort: Effort) -> Option<Quartiles> {
+    match effort {
+        Effort::Thorough => Quartiles::of(instance.platform),
+        Effort::Quick => None,
+    }
+}
+
 /// Fills in what the plan itself predicts.
 pub(super) fn finish(
     instance: &Instance,
     name: &'static str,
     tuned: &Tuned,
     is_simulated: bool,
+    quartiles: Option<&Quartiles>,
 ) -> Result<(Plan, Tried), PlanError> {
     let Tuned { plan, makespan_s } = tuned;
     let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
-    plan.predicted =
-        Predicted { makespan_s: Some(makespan_s), throughput_bytes_per_s: finite, ..Predicted::default() };
+    let interval = quartiles.map(|quartiles| interval(quartiles, &plan, makespan_s)).transpose()?;
+    plan.predicted = Predicted {
+        makespan_s: Some(makespan_s),
+        interval,
+        throughput_bytes_per_s: finite,
+        ..Predicted::default()
+    };
     let segment_bytes = plan.segment_bytes;
-    Ok((plan, Tried { name, segment_bytes, makespan_s, is_simulated, throughput_bytes_per_s }))
+    Ok((plan, Tried { name, segment_bytes, makespan_s, interval, is_simulated, throughput_bytes_per_s }))
 }
 
 /// Fills in what no plan can beat.

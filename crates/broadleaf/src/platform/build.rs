@@ -130,8 +130,13 @@ impl PlatformBuilder {
                 "give each shared resource its own id",
             ));
         }
-        self.shared.push(Shared { id, bandwidth_bytes_per_s });
+        self.shared.push(Shared { id, bandwidth_bytes_per_s, spread: None });
         Ok(shared)
+    }
+
+    /// What a shared resource's rate was measured to spread by, relatively.
+    pub fn shared_spread(&mut self, shared: SharedId, spread: f64) {
+        self.shared[shared.index()].spread = Some(spread);
     }
 
     pub fn find_shared(&self, id: &str) -> Result<SharedId, Fault> {

@@ -106,8 +106,23 @@ pub struct LinkClass {
     /// Measured overheads os(m), or(m) of pLogP, seconds.
     pub send_overhead: Option<GapTable>,
     pub receive_overhead: Option<GapTable>,
+    /// Measured gap of messages sent back to back (paper 4's bulk transmission), seconds; below `time` where
+    /// the second message finds ready what the first had to set up.
+    pub bulk: Option<GapTable>,
     /// Measured `[bytes, relative interquartile range]` of the gap.
     pub spread: Option<GapTable>,
+    /// Sizes at which some samples took a step longer than the others; `time` is that of the others.
+    pub delayed: Vec<Delayed>,
+}
+
+/// Bimodal samples of one size, e.g. of delayed acknowledgements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Delayed {
+    pub bytes: u64,
+    /// Of the samples, 0 ... 1.
+    pub share: f64,
+    /// How much longer they took, seconds.
+    pub delay_s: f64,
 }
 
 impl Default for LinkClass {
@@ -120,7 +135,9 @@ impl Default for LinkClass {
             uses: Vec::new(),
             send_overhead: None,
             receive_overhead: None,
+            bulk: None,
             spread: None,
+            delayed: Vec::new(),
         }
     }
 }

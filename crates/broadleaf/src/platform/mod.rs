@@ -12,6 +12,7 @@ mod ids;
 mod link;
 mod matrices;
 mod networkx;
+mod quartiles;
 mod read;
 mod route;
 mod write;
@@ -19,8 +20,9 @@ mod write;
 pub use build::PlatformBuilder;
 pub use error::PlatformError;
 pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
-pub use link::{Affine, GapTable, LinkClass, TransferTime};
+pub use link::{Affine, Delayed, GapTable, LinkClass, TransferTime};
 pub use matrices::{Matrices, PairLink};
+pub use quartiles::Quartiles;
 pub use route::{Hop, Route};
 
 use serde_json::Value;
@@ -122,6 +124,8 @@ impl Node {
 pub struct Shared {
     pub id: String,
     pub bandwidth_bytes_per_s: f64,
+    /// Measured interquartile range of the rate over the rate.
+    pub spread: Option<f64>,
 }
 
 /// One entry of `links`: a directed link, or both directions with the same class.

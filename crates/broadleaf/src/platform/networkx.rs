@@ -133,9 +133,10 @@ mod tests {
         "local_start": "on-arrival", "provenance": {"source": "by hand", "given": [1, 2.5, null]},
         "nodes": [{"id": "a", "cluster": "A", "site": "x", "host": "n1", "out_bytes_per_s": 5, "in_bytes_per_s": 6},
                   {"id": "b", "cluster": "B", "local_broadcast_s": 1.5}, {"id": "sw", "kind": "switch"}],
-        "shared": [{"id": "wan", "bandwidth_bytes_per_s": 12.5}],
+        "shared": [{"id": "wan", "bandwidth_bytes_per_s": 12.5, "spread": 0.02}],
         "links": [{"from": "a", "to": "b", "latency_s": 0.1, "gap": [[1, 2], [8, 3.5]], "uses": ["wan"],
-                   "os": [[1, 0.1]], "or": [[1, 0.2]], "spread": [[1, 0.01]]},
+                   "os": [[1, 0.1]], "or": [[1, 0.2]], "bulk": [[1, 1.5], [8, 3]], "spread": [[1, 0.01]],
+                   "delayed": [[1, 0.25, 0.04]]},
                   {"from": "b", "to": "a", "startup_s": 0.5, "bandwidth_bytes_per_s": 3, "send_startup_s": 1,
                    "send_s_per_byte": 2, "recv_startup_s": 3, "recv_s_per_byte": 4},
                   {"from": "b", "to": "sw", "latency_s": 1}]}"#;

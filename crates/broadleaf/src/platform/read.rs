@@ -41,7 +41,10 @@ impl Platform {
             for place in shared.items()? {
                 let id = place.required("id")?.string()?;
                 let bandwidth = place.required("bandwidth_bytes_per_s")?.positive()?;
-                builder.add_shared(id, bandwidth).map_err(|fault| at(&place, fault))?;
+                let shared = builder.add_shared(id, bandwidth).map_err(|fault| at(&place, fault))?;
+                if let Some(spread) = place.optional("spread")? {
+                    builder.shared_spread(shared, spread.not_negative()?);
+                }
             }
         }
         if let Some(links) = root.optional("links")? {
@@ -172,9 +175,31 @@ fn read_class(place: &Place, builder: &mut PlatformBuilder) -> Result<LinkClassI
         uses,
         send_overhead: table("os")?,
         receive_overhead: table("or")?,
+        bulk: table("bulk")?,
         spread: table("spread")?,
+        delayed: place.optional("delayed")?.map_or(Ok(Vec::new()), |list| read_delayed(&list))?,
     };
     Ok(builder.add_class(class))
+}
+
+fn read_delayed(place: &Place) -> Result<Vec<Delayed>, Fault> {
+    let mut rows: Vec<Delayed> = Vec::new();
+    for row in place.items()? {
+        let values: Vec<Place> = row.items()?.collect();
+        let [bytes, share, delay] = values.as_slice() else {
+            let fact = format!("{} values in a row", values.len());
+            return Err(row.fault(fact, "write [bytes, share, delay_s]"));
+        };
+        let (size, part) = (bytes.whole()?, share.not_negative()?);
+        if rows.last().is_some_and(|before| before.bytes >= size) {
+            return Err(bytes.fault(format!("size {size} does not increase"), "sort the rows by size"));
+        }
+        if part > 1.0 {
+            return Err(share.fault(format!("a share of {part}"), "write a part of the samples, 0 ... 1"));
+        }
+        rows.push(Delayed { bytes: size, share: part, delay_s: delay.not_negative()? });
+    }
+    Ok(rows)
 }
 
 fn read_table(place: &Place) -> Result<GapTable, Fault> {

@@ -17,8 +17,7 @@ impl Platform {
         insert_some(&mut document, "provenance", self.provenance.as_ref());
         document.insert("nodes".into(), self.nodes.iter().map(|node| self.node_json(node)).collect());
         if !self.shared.is_empty() {
-            let entry = |shared: &Shared| json!({"id": shared.id, "bandwidth_bytes_per_s": shared.bandwidth_bytes_per_s});
-            document.insert("shared".into(), self.shared.iter().map(entry).collect());
+            document.insert("shared".into(), self.shared.iter().map(shared_json).collect());
         }
         if !self.links.is_empty() {
             document.insert("links".into(), self.links.iter().map(|link| self.link_json(link)).collect());
@@ -112,9 +111,22 @@ impl Platform {
         }
         insert_some(&mut entry, "os", class.send_overhead.as_ref().map(GapTable::rows));
         insert_some(&mut entry, "or", class.receive_overhead.as_ref().map(GapTable::rows));
+        insert_some(&mut entry, "bulk", class.bulk.as_ref().map(GapTable::rows));
         insert_some(&mut entry, "spread", class.spread.as_ref().map(GapTable::rows));
+        if !class.delayed.is_empty() {
+            let row = |row: &Delayed| json!([row.bytes, row.share, row.delay_s]);
+            entry.insert("delayed".into(), class.delayed.iter().map(row).collect());
+        }
         Value::Object(entry)
     }
+}
+
+fn shared_json(shared: &Shared) -> Value {
+    let mut entry = Map::new();
+    entry.insert("id".into(), json!(shared.id));
+    entry.insert("bandwidth_bytes_per_s".into(), json!(shared.bandwidth_bytes_per_s));
+    insert_some(&mut entry, "spread", shared.spread);
+    Value::Object(entry)
 }
 
 fn insert_some<T: serde::Serialize>(entry: &mut Map<String, Value>, name: &str, value: Option<T>) {

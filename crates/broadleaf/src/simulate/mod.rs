@@ -7,11 +7,13 @@
 
 mod calendar;
 mod estimate;
+mod interval;
 mod network;
 mod static_order;
 mod trace;
 
 pub use estimate::{estimate, estimate_from, makespan};
+pub use interval::interval;
 pub use trace::{Trace, Transfer};
 
 use crate::plan::{check, Plan, PlanError, Programs};

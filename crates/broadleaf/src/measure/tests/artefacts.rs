@@ -1,0 +1,164 @@
+//! What real networks do to samples: delayed acknowledgements, bulk transmission, noise, too few of them.
+
+use super::super::fake_network::{FakeNetwork, Stall};
+use super::*;
+
+/// A probe with time for samples of which half take forty times as long as the others.
+fn patient(network: &FakeNetwork) -> Probe {
+    let settings = Settings { budget_s: Some(2000.0), ..Settings::new("measured") };
+    Probe::new(&network.hosts, settings).expect("a probe")
+}
+
+/// Linux holds back some acknowledgements for 40 ms; the fit must not know, the file and the user must.
+#[test]
+fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
+    for (share, seed) in [(0.1, 1), (0.3, 2), (0.45, 3), (0.3, 4)] {
+        let mut network = FakeNetwork::new(two_clusters(4, 3, FREE_WAN, ""));
+        (network.noise, network.random) = (0.005, seed);
+        network.stalls = vec![Stall { below_bytes: 131_072, share, delay_s: 0.04 }];
+        let mut probe = patient(&network);
+        let found = network.measure(&mut probe);
+        let sizes: Vec<usize> = found.clusters().iter().map(|cluster| cluster.members.len()).collect();
+        assert_eq!(sizes, [4, 3]);
+        assert!(found.explicit_links().is_empty() && found.shared().is_empty(), "share {share}");
+        for (from, to) in [(0, 1), (3, 2), (4, 6), (0, 5), (6, 1)] {
+            assert_same_link(&found, &network.truth, from, to);
+            let delayed = &class(&found, from, to).delayed;
+            assert!(delayed.len() >= 5, "{delayed:?}");
+            for row in delayed {
+                assert!(row.bytes < 131_072, "{row:?}");
+                assert!((0.038..0.042).contains(&row.delay_s), "{row:?}");
+            }
+            let seen = delayed.iter().map(|row| row.share).sum::<f64>() / delayed.len() as f64;
+            assert!((seen - share).abs() < 0.15, "{seen} for {share}: {delayed:?}");
+        }
+        let remarks = probe.remarks();
+        assert_eq!(remarks.len(), 1);
+        assert!(remarks[0].contains("took about 40 ms longer"), "{remarks:?}");
+    }
+}
+
+#[test]
+fn two_timers_are_told_apart() {
+    let mut network = FakeNetwork::new(two_clusters(2, 2, FREE_WAN, ""));
+    network.noise = 0.005;
+    // The one is seen with small messages, the other with larger ones only.
+    network.stalls = vec![
+        Stall { below_bytes: 6000, share: 0.3, delay_s: 0.04 },
+        Stall { below_bytes: 131_072, share: 0.3, delay_s: 0.2 },
+    ];
+    let mut probe = patient(&network);
+    let found = network.measure(&mut probe);
+    assert_same_link(&found, &network.truth, 0, 1);
+    assert_same_link(&found, &network.truth, 0, 2);
+    let remarks = probe.remarks();
+    assert!(remarks.len() == 1 && remarks[0].contains("about 40 ms or 200 ms longer"), "{remarks:?}");
+}
+
+#[test]
+fn without_stalls_there_is_nothing_to_remark() {
+    for noise in [0.0, 0.005, 0.05] {
+        let mut network = FakeNetwork::new(two_clusters(3, 3, FREE_WAN, ""));
+        network.noise = noise;
+        let mut probe = probe(&network);
+        let found = network.measure(&mut probe);
+        assert!(found.classes().iter().all(|class| class.delayed.is_empty()));
+        assert!(probe.remarks().is_empty(), "{:?}", probe.remarks());
+    }
+}
+
+/// Paper 4, §4.2: messages sent one after the other take less each than one alone.
+#[test]
+fn the_bulk_gap_is_a_number_of_its_own() {
+    let single = table(&[(1, 5e-5), (8_000_000, 0.08)]);
+    // Of small messages nothing can be seen: g(0) is by saturation, and all gaps stand on it.
+    let bulk = table(&[(1, 5e-5), (8_000_000, 0.06)]);
+    let document = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "t", "port_model": "one-port",
+            "nodes": [{{"id": "a"}}, {{"id": "b"}}, {{"id": "c"}}],
+            "meshes": [{{"nodes": ["a", "b", "c"],
+                         "link": {{"latency_s": 2e-7, "gap": {single}, "bulk": {bulk}}}}}]}}"#
+    );
+    let mut network = FakeNetwork::new(truth(&document));
+    network.noise = 0.002;
+    let found = measured(&mut network);
+    let (ours, theirs) = (class(&found, 0, 2), class(&network.truth, 0, 2));
+    let bulk = |class: &LinkClass, bytes| class.bulk.as_ref().expect("measured").seconds(bytes);
+    for bytes in [1, 1000, 30_000, 1 << 20, 3 << 20] {
+        assert_close(ours.time.seconds(bytes), theirs.time.seconds(bytes), &format!("gap of {bytes} bytes"));
+        assert_close(bulk(ours, bytes), bulk(theirs, bytes), &format!("bulk gap of {bytes} bytes"));
+    }
+}
+
+/// Where there is no such effect, both numbers are the same.
+#[test]
+fn without_a_bulk_effect_the_bulk_gap_is_the_gap() {
+    let mut network = FakeNetwork::new(two_clusters(3, 2, FREE_WAN, ""));
+    network.rendezvous_bytes = 65536;
+    let found = measured(&mut network);
+    for (from, to) in [(0, 1), (3, 4), (0, 3)] {
+        let class = class(&found, from, to);
+        let bulk = class.bulk.as_ref().expect("measured");
+        for &(bytes, seconds) in bulk.rows() {
+            assert_close(seconds, class.time.seconds(bytes), &format!("{bytes} bytes from {from} to {to}"));
+        }
+    }
+}
+
+/// The same quiet network, measured twice with other noise.
+#[test]
+fn two_runs_agree() {
+    let run = |noise, seed| {
+        let mut network = FakeNetwork::new(two_clusters(3, 2, FREE_WAN, ""));
+        (network.noise, network.random) = (noise, seed);
+        measured(&mut network)
+    };
+    let pairs = [(0, 1), (3, 4), (1, 4), (4, 0)];
+    let (one, other) = (run(0.003, 1), run(0.003, 2));
+    for (from, to) in pairs {
+        assert_same_link(&one, &other, from, to);
+    }
+    // Where the noise of a round trip is many times a small message's gap, the whole transfer still agrees.
+    let (one, other) = (run(0.03, 1), run(0.03, 2));
+    for ((from, to), power) in pairs.into_iter().flat_map(|pair| (0..23).map(move |power| (pair, power))) {
+        let transfer_s = |found: &Platform| {
+            let class = class(found, from, to);
+            class.latency_s + class.time.seconds(1 << power)
+        };
+        assert_close(transfer_s(&one), transfer_s(&other), &format!("2^{power} bytes from {from} to {to}"));
+    }
+}
+
+#[test]
+fn a_single_sample_is_a_platform_without_a_spread() {
+    let mut network = FakeNetwork::new(two_clusters(2, 1, FREE_WAN, ""));
+    network.most_samples = 1;
+    let found = measured(&mut network);
+    for (from, to) in [(0, 1), (0, 2), (2, 0)] {
+        assert_same_link(&found, &network.truth, from, to);
+    }
+    // Between the clusters there is one table of single samples: nothing to tell a spread from.
+    assert_eq!(class(&found, 0, 2).spread, None);
+}
+
+/// A pair may be slow each time that its large message is timed, and not while its table is measured: the table
+/// is the closer look.
+#[test]
+fn a_pairs_own_table_has_the_last_word() {
+    let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
+    let mut probe = probe(&network);
+    let pair = (NodeId(0), NodeId(2));
+    loop {
+        network.slow_pair = (probe.progress().stage != "tables").then_some((pair, 3.0));
+        if !network.step(&mut probe) {
+            break;
+        }
+    }
+    let found = probe.platform().unwrap();
+    assert!(found.explicit_links().is_empty(), "{:?}", found.explicit_links());
+    assert_same_link(&found, &network.truth, 0, 2);
+    // One that is slow throughout gets its link.
+    let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
+    network.slow_pair = Some((pair, 3.0));
+    assert_eq!(measured(&mut network).explicit_links().len(), 1);
+}
