@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from conftest import Bench
 
 TIMEOUT_S = 240
-# The first tables take a fraction of a second on a quiet machine.
-WELL_UNDER_WAY_S = 5.0
+RANKS = 8
+# The first tables take a fraction of a second on a quiet machine, all of them many times as long as this.
+WELL_UNDER_WAY_S = 3.0
 
 
 def words_of(pid: int) -> list[str]:
@@ -53,11 +54,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
 
 
 def begun(bench: Bench, folder: Path, name: str) -> subprocess.Popen[str]:
-    """A measurement of three ranks, all of them there."""
-    argv = [sys.executable, "-m", "broadleaf", "measure", "-n", "3", "--time", "60", "-o", f"{name}.json"]
-    argv += ["--mpiexec", str(bench.mpi.mpiexec)]
+    """A long measurement, all of its ranks there."""
+    argv = [sys.executable, "-m", "broadleaf", "measure", "-n", str(RANKS), "--time", "60"]
+    argv += ["--largest", "32MiB", "-o", f"{name}.json", "--mpiexec", str(bench.mpi.mpiexec)]
     job = subprocess.Popen(argv, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: len(probe_ranks(name)) == 3 or job.poll() is not None)
+    wait_for(lambda: len(probe_ranks(name)) == RANKS or job.poll() is not None)
     return job
 
 
@@ -66,16 +67,16 @@ def assert_kept(job: subprocess.Popen[str], folder: Path, name: str, code: int, 
     out, err = job.communicate(timeout=TIMEOUT_S)
     # After the ^C that a terminal shows, the line begins on a new one.
     assert (job.returncode, out, err.lstrip("\n").count("\n")) == (code, "", 1), err
-    for fact in (f"{name}.json has what was measured by then, missing: the search for", *facts):
+    for fact in (f"{name}.json has what was measured by then, missing: ", "the search for", *facts):
         assert fact in err
     platform = bl.Platform.load(folder / f"{name}.json")
-    assert [len(platform.successors(node)) for node in platform.nodes] == [2, 2, 2]
+    assert [len(platform.successors(node)) for node in platform.nodes] == [RANKS - 1] * RANKS
     assert bl.plan(platform, platform.nodes[0], 1 << 20, planner="chain").makespan_s
     wait_for(lambda: not probe_ranks(name), 30)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_keeps_what_there_is(bench: Bench, tmp_path: Path, number: signal.Signals) -> None:
+def test_an_interrupt_keeps_what_there_is(bench: Bench, tmp_path: Path) -> None:
+    number = signal.SIGINT if bench.mpi.flavour == "openmpi" else signal.SIGTERM
     name = f"net-interrupted-{os.getpid()}"
     job = begun(bench, tmp_path, name)
     time.sleep(WELL_UNDER_WAY_S)
@@ -117,7 +118,7 @@ def test_an_interrupt_in_python(bench: Bench, tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(
-        MeasureInterrupted, match="missing: the search for a shared pipe in 1 place"
+        MeasureInterrupted, match=r"missing: .*the search for a shared pipe in 1 place"
     ) as caught:
         measure(
             4,

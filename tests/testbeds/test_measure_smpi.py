@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from beds import ROOT, script
 
 import broadleaf as bl
 
-ROOT = Path(__file__).parents[2]
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # SMPI puts that many bytes before every message.
 HEADER_BYTES = 16
@@ -23,21 +20,6 @@ pytestmark = pytest.mark.skipif(
     shutil.which("smpirun") is None,
     reason="SimGrid is not installed (Debian: apt-get install libsimgrid-dev)",
 )
-
-
-def script(path: Path) -> ModuleType:
-    """A script of ours as a module; it finds the modules beside it."""
-    sys.path.insert(0, str(path.parent))
-    try:
-        specification = importlib.util.spec_from_file_location(path.stem, path)
-        assert specification is not None
-        assert specification.loader is not None
-        module = importlib.util.module_from_spec(specification)
-        sys.modules[path.stem] = module
-        specification.loader.exec_module(module)
-        return module
-    finally:
-        sys.path.remove(str(path.parent))
 
 
 @pytest.fixture(scope="module")

@@ -15,22 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beds import ROOT, can_make_namespaces, prefix
 
 import broadleaf as bl
 
-ROOT = Path(__file__).parents[2]
 RUN = ROOT / "testbeds/namespaces/run.py"
 PROGRAM = ROOT / "testbeds/bcast.c"
 MPIS = ["openmpi", "mpich"]
 MEBIBYTE = 1 << 20
-
-
-def can_make_namespaces() -> bool:
-    if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
-        return False
-    name = f"broadleaf-try-{os.getpid()}"
-    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
-    return made and subprocess.run(["ip", "netns", "del", name], capture_output=True).returncode == 0
 
 
 pytestmark = pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2")
@@ -39,13 +31,6 @@ pytestmark = pytest.mark.skipif(not can_make_namespaces(), reason="network names
 def bed(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RUN), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
-def prefix(mpi: str) -> Path:
-    folder = ROOT / ".mpi" / mpi
-    if not (folder / "bin/mpiexec").exists():
-        pytest.skip(f"{mpi} is not installed; run make setup")
-    return folder
 
 
 def left_behind(name: str) -> list[str]:

@@ -39,7 +39,7 @@ const FEWEST_SLOW: u32 = 3;
 const SLOW_S: f64 = 0.01;
 const MOST: u32 = 200;
 const MOST_BURSTS: u32 = 20;
-/// Of the first ones, when it is not known yet what a delay costs.
+/// Of a size's first visit, when it is not known yet what a delay costs either.
 const FIRST_REPEATS: u32 = 20;
 /// Messages of a saturation: the most for g(0), else as many as a round trip has room for.
 const WINDOW: u32 = 4;
@@ -167,7 +167,7 @@ impl Growth {
     pub fn next(&mut self) -> Option<Task> {
         let (from, to) = self.pair;
         if self.empty_gap_s.is_none() {
-            let repeats = self.repeats(self.round_trip_s).min(FIRST_REPEATS);
+            let repeats = self.repeats(self.round_trip_s);
             let saturation = Trial::Burst { bytes: 0, window: MOST_WINDOW, repeats: repeats + 1 };
             let trials = vec![Trial::PingPong { bytes: 0, repeats: repeats + 1 }, saturation];
             return Some(Task { from, to, trials });
@@ -241,7 +241,9 @@ impl Growth {
     /// Round trips that a visit of a fortieth of the slice has room for.
     fn repeats(&self, each_s: f64) -> u32 {
         let fewest = if each_s > SLOW_S { FEWEST_SLOW } else { FEWEST };
-        ((self.slice_s / 40.0 / each_s) as u32).clamp(fewest, MOST)
+        // Every size is seen once before any is seen well: an interrupted measurement has a whole table early.
+        let most = if self.doubled { MOST } else { FIRST_REPEATS };
+        ((self.slice_s / 40.0 / each_s) as u32).clamp(fewest, most)
     }
 
     fn trials(&self, bytes: u64) -> Vec<Trial> {

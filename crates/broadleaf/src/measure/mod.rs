@@ -15,9 +15,22 @@
 //!    falls, they share a pipe.
 //! 5. `assemble`: nodes, meshes, bridges, links and shared resources.
 //!
-//! pLogP and its measurement: Kielmann, Bal, Verstoep, *Fast Measurement of LogP Parameters for Message
-//! Passing Platforms*, 2000. With g(0) from saturation,
-//! `L = (RTT(0) − 2 g(0)) / 2` and `g(m) = RTT(m) − RTT(0) + g(0)`.
+//! What a stage knows is in `findings`; a measurement that is ended early is assembled from what is there
+//! ([`Probe::so_far`]).
+//!
+//! The method is that of Kielmann, Bal, Verstoep, *Fast Measurement of LogP Parameters for Message Passing
+//! Platforms*, 2000. pLogP describes a pair by the latency L and by three functions of the message's size m: the
+//! gap g(m) for which a message occupies the network, and the overheads os(m), or(m) for which sending and
+//! receiving occupy the processors.
+//!
+//! - g(0) is found by saturation: n empty messages back to back take n · g(0), whatever the latency is.
+//! - All else by single round trips, a message of m bytes there and an empty one back:
+//!   `L = (RTT(0) − 2 g(0)) / 2` and `g(m) = RTT(m) − RTT(0) + g(0)`. So no size needs a saturation of its own.
+//! - os(m) is the time in the send call, or(m) that in the receive call of a message that has long arrived.
+//! - m is doubled; where g(m) is not on the line through its neighbours, the interval is halved.
+//!
+//! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`growth`); groups of
+//! delayed samples kept apart (`modes`); medians whose confidence decides how long to go on (`statistic`).
 
 mod assemble;
 mod experiment;

@@ -194,7 +194,15 @@ impl Probe {
         if self.begun <= PIPES {
             known.untried_pipes = Pipes::new(&known).progress().1;
         }
-        (assemble::platform(&known).ok(), known.shortfalls())
+        let mut missing = known.shortfalls();
+        let (done, total) = self.stage.progress();
+        if self.begun <= PIPES && done < total {
+            missing.insert(
+                0,
+                format!("the tables of {} of {total} pairs, which have those of others", total - done),
+            );
+        }
+        (assemble::platform(&known).ok(), missing)
     }
 
     /// What the samples showed besides numbers, one line each.

@@ -1,0 +1,45 @@
+"""What the tests of both beds need: scripts as modules, namespaces where they can be made, an MPI."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(path: Path) -> ModuleType:
+    """A script of ours as a module; it finds the modules beside it."""
+    sys.path.insert(0, str(path.parent))
+    try:
+        specification = importlib.util.spec_from_file_location(path.stem, path)
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        sys.modules[path.stem] = module
+        specification.loader.exec_module(module)
+        return module
+    finally:
+        sys.path.remove(str(path.parent))
+
+
+def can_make_namespaces() -> bool:
+    if os.geteuid() != 0 or shutil.which("ip") is None or shutil.which("tc") is None:
+        return False
+    name = f"broadleaf-try-{os.getpid()}"
+    made = subprocess.run(["ip", "netns", "add", name], capture_output=True).returncode == 0
+    return made and subprocess.run(["ip", "netns", "del", name], capture_output=True).returncode == 0
+
+
+def prefix(mpi: str) -> Path:
+    folder = ROOT / ".mpi" / mpi
+    if not (folder / "bin/mpiexec").exists():
+        pytest.skip(f"{mpi} is not installed; run make setup")
+    return folder
