@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from beds import ROOT, script
 
 import broadleaf as bl
+from beds import ROOT, script
 
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # SMPI puts that many bytes before every message.

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from beds import ROOT, can_make_namespaces, prefix
 
 import broadleaf as bl
+from beds import ROOT, can_make_namespaces, prefix
 
 RUN = ROOT / "testbeds/namespaces/run.py"
 PROGRAM = ROOT / "testbeds/bcast.c"
