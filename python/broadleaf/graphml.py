@@ -17,7 +17,7 @@ from broadleaf.files import write_whole
 Attributes = dict[str, Any]
 
 # GraphML's attributes are numbers, truth values or text; these fields are none of them.
-STRUCTURED = ("shared", "provenance", "gap", "uses", "os", "or", "spread")
+STRUCTURED = ("shared", "provenance", "gap", "uses", "os", "or", "bulk", "spread", "delayed")
 
 
 def save_graphml(platform: Platform, path: Path) -> None:
