@@ -100,7 +100,8 @@ def picture_of(platform: bl.Platform, plan: bl.Plan) -> bytes:
     from broadleaf.plot.trees import draw_trees
 
     drawing = io.BytesIO()
-    draw_trees(platform, plan).savefig(drawing, format="svg", metadata={"Date": None})
+    # One under the other: a page is narrower than a figure of several.
+    draw_trees(platform, plan, columns=1).savefig(drawing, format="svg", metadata={"Date": None})
     return drawing.getvalue()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.plot.timeline import draw_timeline
-from broadleaf.plot.trees import ROW_DEPTH, folded, tree_places
+from broadleaf.plot.trees import ROW_DEPTH, draw_trees, folded, tree_places
 from documents import write
 from outcome import Command, refused
 
@@ -37,6 +37,17 @@ def test_svg_names_every_node(command: Command, two_sites: dict[str, Any]) -> No
     assert command("draw", "net.json", "plan.json", "-o", "tree.svg").code == 0
     words = set(re.findall(r"<text[^>]*>([^<]+)</text>", Path("tree.svg").read_text()))
     assert {"a0", "a1", "b0", "A", "B"} <= words
+
+
+@pytest.mark.parametrize(("columns", "shape"), [(None, (3, 2)), (1, (1, 6)), (4, (4, 2))])
+def test_trees_side_by_side(columns: int | None, shape: tuple[int, int]) -> None:
+    # Eight trees, of which six are drawn, each 6 inches wide: three on a page.
+    platform = bl.generate.random(8, 1.0, seed=1)
+    plan = bl.plan(platform, "n0", 1 << 20, planner="van-de-geijn")
+    figure = draw_trees(platform, plan, columns)
+    boxes = [axes.get_subplotspec() for axes in figure.axes]
+    assert {(box.get_gridspec().ncols, box.get_gridspec().nrows) for box in boxes if box} == {shape}
+    assert sum(bool(axes.get_title()) for axes in figure.axes) == 6
 
 
 def test_timeline_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:

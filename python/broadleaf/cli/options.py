@@ -33,6 +33,17 @@ class SegmentSize(click.ParamType[int | None]):
         return None if value == "auto" else Size().convert(value, param, ctx)
 
 
+class Sizes(click.ParamType[list[int]]):
+    """Message sizes, separated by commas, each once and the smallest first."""
+
+    name = "sizes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        if isinstance(value, list):
+            return value
+        return sorted({Size().convert(part, param, ctx) for part in str(value).split(",")})
+
+
 def example(line: str) -> str:
     """A command's epilog: one example, which the tests run as it stands."""
     return f"\b\nExample:\n  {line}"

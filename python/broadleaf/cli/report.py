@@ -8,21 +8,16 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, wait_for
-from broadleaf.cli.options import Size, example, json_option, output_option
+from broadleaf.cli.options import Sizes, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import size
 
 
-class Sizes(click.ParamType[list[int]]):
-    """Sizes with commas between; `none` is an empty list."""
-
-    name = "sizes"
+class SizesOrNone(Sizes):
+    """Sizes, or `none` for an empty list."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        if value == "none":
-            return []
-        parts = str(value).split(",")
-        return sorted({Size().convert(part, param, ctx) for part in parts})
+        return [] if value == "none" else super().convert(value, param, ctx)
 
 
 @click.command("report", epilog=example("broadleaf report net.json plan.json -o report.html"))
@@ -32,7 +27,7 @@ class Sizes(click.ParamType[list[int]]):
 @click.option("--stats", "stats", metavar="FILE", multiple=True, help="What broadleaf run --stats wrote.")
 @click.option(
     "--sizes",
-    type=Sizes(),
+    type=SizesOrNone(),
     metavar="SIZE,...",
     help="Where every planner is compared; 'none' leaves that out.  [default: up to the first plan's size]",
 )

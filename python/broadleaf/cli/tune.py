@@ -11,9 +11,9 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, table_of, wait_for
-from broadleaf.cli.options import example, json_option, output_option
+from broadleaf.cli.options import Sizes, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
-from broadleaf.units import parse_size, seconds, size
+from broadleaf.units import seconds, size
 
 if TYPE_CHECKING:
     from broadleaf.mpi.find import Flavour
@@ -26,23 +26,6 @@ SIZES = [1 << power for power in range(25)]
 MOST_NODES = 1024
 # A rule that costs more than this over what was chosen is spoken of.
 WORTH_SAYING = 1.05
-
-
-class Sizes(click.ParamType[list[int]]):
-    """Message sizes, separated by commas."""
-
-    name = "sizes"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        if isinstance(value, list):
-            return value
-        try:
-            sizes = sorted({parse_size(part) for part in str(value).split(",")})
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if sizes[0] == 0:
-            self.fail("a message of 0 bytes needs no algorithm; give sizes of at least 1 byte", param, ctx)
-        return sizes
 
 
 class Counts(click.ParamType[list[int]]):

@@ -17,14 +17,19 @@ from broadleaf.units import seconds, size
 MOST_TREES = 6
 # A row of the page takes this many levels; a chain over many nodes goes on in the next.
 ROW_DEPTH = 16
+# Trees stand side by side up to this width, inches.
+PAGE_WIDTH = 18.0
 # Beyond this many nodes labels overlap.
 MOST_LABELS = 120
 
 Place = tuple[float, float]
 
 
-def draw_trees(platform: Platform, plan: Plan) -> Figure:
-    """A figure of the plan's trees, the largest shares first; time runs along the page from the root."""
+def draw_trees(platform: Platform, plan: Plan, columns: int | None = None) -> Figure:
+    """A figure of the plan's trees, the largest shares first; each grows along the page from the root.
+
+    So many stand side by side as `columns` says, or as a page is wide enough for.
+    """
     document = plan.to_dict()
     trees = sorted(document["trees"], key=lambda tree: -tree["share"])
     shown = trees[:MOST_TREES]
@@ -33,12 +38,16 @@ def draw_trees(platform: Platform, plan: Plan) -> Figure:
     tallest = max(y for layout in places for _, y in layout.values())
     width = min(max(6.0, 1.0 + 0.9 * deepest), 40.0)
     height = min(max(2.5, 1.6 + 0.17 * tallest), 40.0)
-    figure = Figure(figsize=(width * len(shown), height), layout="constrained")
+    columns = min(len(shown), columns or max(1, int(PAGE_WIDTH // width)))
+    rows = -(-len(shown) // columns)
+    figure = Figure(figsize=(width * columns, min(height * rows, 60.0)), layout="constrained")
     figure.suptitle(title(plan, document, len(trees), len(shown)), fontsize=9)
     colours = node_colours(platform)
-    row = figure.subplots(1, len(shown), squeeze=False)[0]
-    for axes, tree, layout in zip(row, shown, places, strict=True):
+    grid = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes, tree, layout in zip(grid, shown, places, strict=False):
         draw_tree(axes, tree, layout, colours)
+    for axes in grid[len(shown) :]:
+        axes.set_axis_off()
     if cluster_names(platform):
         add_legend(figure, platform)
     return figure

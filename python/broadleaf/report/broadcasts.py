@@ -7,6 +7,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import broadleaf as bl
 from broadleaf.bars import bars_of
 
@@ -46,6 +48,7 @@ def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Do
     place = {name: at for at, name in enumerate(trace.nodes)}
     trees = sorted(enumerate(document["trees"]), key=lambda item: -item[1]["share"])
     bars = bars_of(trace, most_bars)
+    hops = hops_of(trace)
     finish = [seconds if isfinite(seconds) else None for seconds in trace.finish_s.tolist()]
     steady = broadcast.steady_bytes_per_s
     busy = sorted(trace.busy_s.items(), key=lambda item: -item[1])
@@ -60,7 +63,11 @@ def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Do
         "bound_s": bound_of(platform, plan),
         "throughput_bytes_per_s": steady if isfinite(steady) else None,
         "trees": [
-            {"number": number, "share": tree["share"], "parents": parents_of(tree, place)}
+            {
+                "number": number,
+                "share": tree["share"],
+                **edges_of(platform, tree, place, hops.get(number, [])),
+            }
             for number, tree in trees[:MOST_TREES]
         ],
         "tree_count": len(trees),
@@ -78,20 +85,36 @@ def bound_of(platform: bl.Platform, plan: bl.Plan) -> float | None:
     """The plan's own bound, or for a plan written without one what the planners are measured by."""
     if plan.bound_s is not None or plan.collective != "bcast":
         return plan.bound_s
-    return bl.plan(platform, plan.root, plan.message_bytes, planner="flat").bound_s
+    try:
+        return bl.plan(platform, plan.root, plan.message_bytes, planner="flat").bound_s
+    except bl.PlanError:
+        return None
 
 
-def parents_of(tree: Document, place: dict[str, int]) -> list[int]:
-    """Each node's parent by place, -1 for the root and for what is not in the tree; relays come between."""
+def edges_of(
+    platform: bl.Platform, tree: Document, place: dict[str, int], hops: list[tuple[int, int]]
+) -> Document:
+    """Each node's parent by place, -1 where none sends to it directly; and the hops over relays."""
     parents = [-1] * len(place)
-    via = tree.get("via", {})
+    relayed = False
     for parent, children in tree["children"].items():
         for child in children:
-            above = place[parent]
-            for relay in via.get(child, []):
-                # A relay that several transfers use keeps the first; the timeline has them all.
-                if parents[place[relay]] == -1:
-                    parents[place[relay]] = above
-                above = place[relay]
-            parents[place[child]] = above
-    return parents
+            if child in tree.get("via", {}) or platform.link(parent, child) is None:
+                relayed = True
+            else:
+                parents[place[child]] = place[parent]
+    # Which way a relayed transfer went is in the trace.
+    others = [hop for hop in hops if parents[hop[1]] != hop[0]] if relayed else []
+    return {"parents": parents, "hops": others}
+
+
+def hops_of(trace: bl.Trace) -> dict[int, list[tuple[int, int]]]:
+    """The pairs between which each tree's transfers go, relays' hops among them."""
+    found: dict[int, list[tuple[int, int]]] = {}
+    table = trace.transfers
+    count = len(trace.nodes)
+    # One number for tree, sender and receiver: millions of rows are sorted faster than triples are.
+    keys = (table["tree"].astype(np.int64) * count + table["from"]) * count + table["to"]
+    for key in np.unique(keys).tolist():
+        found.setdefault(key // count**2, []).append((key // count % count, key % count))
+    return found

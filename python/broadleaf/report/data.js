@@ -12,6 +12,7 @@ function changed(kind) { for (const each of watchers) if (each.kinds.includes(ki
 
 const thePlan = () => page.plans[state.plan];
 const isSwitch = new Set(platform.switches);
+const nodeByName = new Map(platform.nodes.map((name, node) => [name, node]));
 const membersOf = platform.clusters.map(() => []);
 platform.cluster_of.forEach((cluster, node) => membersOf[cluster].push(node));
 const clusterName = (cluster) => platform.clusters[cluster] || "all nodes";

@@ -60,8 +60,8 @@ function drawnEdges(plan) {
   const drawn = new Map();
   plan.trees.forEach((tree, order) => {
     if (state.hiddenTrees.has(tree.number)) return;
-    tree.parents.forEach((parent, node) => {
-      if (parent < 0) return;
+    const direct = tree.parents.map((parent, node) => [parent, node]).filter(([parent]) => parent >= 0);
+    [...direct, ...tree.hops].forEach(([parent, node]) => {
       const from = placeOf(parent), to = placeOf(node);
       if (from === to) return;
       const key = `${tree.number}:${keyOf(parent)}:${keyOf(node)}`;

@@ -36,7 +36,6 @@ function drawNode() {
   }
 }
 
-const nodeByName = new Map(platform.nodes.map((name, node) => [name, node]));
 $("find").addEventListener("change", (event) => {
   const node = nodeByName.get(event.target.value.trim());
   if (node !== undefined) chooseNode(node);

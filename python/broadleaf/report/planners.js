@@ -13,7 +13,7 @@ function drawSizes() {
   const points = page.measured.map((row) => ({ size: row.bytes, time: row.mean_s, row }));
   const plans = page.plans.filter((plan) => plan.makespan_s > 0).map((plan) => ({ size: plan.message_bytes, time: plan.makespan_s, plan }));
   const wide = Math.max(360, holder.clientWidth), high = 430;
-  const edge = { top: 10, right: 132, bottom: 44, left: 66 };
+  const edge = { top: 10, right: 162, bottom: 44, left: 66 };
   const times = [...curves.planners.flatMap(([, row]) => row), ...curves.bounds, ...points.map((p) => p.time), ...plans.map((p) => p.time)].filter((time) => time > 0);
   const sizes = [...curves.sizes, ...points.map((p) => p.size), ...plans.map((p) => p.size)];
   const [smallest, largest] = d3.extent(sizes);

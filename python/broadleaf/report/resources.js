@@ -26,6 +26,9 @@ function drawBusy() {
 const KINDS = { out: "sending port of", in: "receiving port of", link: "link", shared: "shared pipe" };
 function spoken(name) {
   const [kind, ...rest] = name.split(" ");
-  return `${KINDS[kind] ?? kind} ${kind === "link" ? rest.join(" → ") : rest.join(" ")}`;
+  if (kind !== "link") return `${KINDS[kind] ?? kind} ${rest.join(" ")}`;
+  // The two names may have spaces: they part where both are names of nodes.
+  const at = rest.findIndex((_, end) => end > 0 && nodeByName.has(rest.slice(0, end).join(" ")) && nodeByName.has(rest.slice(end).join(" ")));
+  return `link ${rest.slice(0, at).join(" ")} → ${rest.slice(at).join(" ")}`;
 }
 watch(["plan"], drawBusy);

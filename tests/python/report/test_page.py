@@ -79,7 +79,7 @@ def test_facts_by_hand(written: Path) -> None:
     assert plan["makespan_s"] == pytest.approx(6e-3)
     assert plan["finish_s"] == pytest.approx([0, 4e-3, 6e-3])
     assert dict(plan["busy"]) == pytest.approx({"out a": 3e-3, "in b": 3e-3, "out b": 3e-3, "in c": 3e-3})
-    assert plan["trees"] == [{"number": 0, "share": 1.0, "parents": [-1, 0, 1]}]
+    assert plan["trees"] == [{"number": 0, "share": 1.0, "parents": [-1, 0, 1], "hops": []}]
     # The plan by hand has no bound of its own; the planners' bound is shown.
     assert plan["bound_s"] == data_of(written)["curves"]["bounds"][1]
     assert plan["told"] is None
@@ -130,6 +130,25 @@ def test_what_joins_the_clusters(two_sites: dict[str, Any]) -> None:
     # The mesh of two is overridden by the explicit link between them, in both directions.
     assert drawing["inside"] == [None, None, None]
     assert [link[:2] for link in drawing["links"]] == [[0, 1], [1, 0]]
+
+
+def test_relayed_transfers_are_drawn_over_their_relays(command: Command) -> None:
+    link = {"both_ways": True, "latency_s": 1e-4, "bandwidth_bytes_per_s": 1e8}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "star",
+        "port_model": "one-port",
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "sw", "kind": "switch"}],
+        "links": [{"from": name, "to": "sw", **link} for name in "abc"],
+    }
+    platform = bl.Platform.from_dict(document)
+    platform.save("star.json")
+    bl.plan(platform, "a", 1 << 20, planner="chain").save("plan.json")
+    assert command("report", "star.json", "plan.json", "-o", "r.html", "--sizes", "none").code == 0
+    ((tree,),) = (plan["trees"] for plan in data_of(Path("r.html"))["plans"])
+    # a to b to c, each over the switch.
+    assert tree["parents"] == [-1] * 4
+    assert sorted(tree["hops"]) == [[0, 3], [1, 3], [3, 1], [3, 2]]
 
 
 def test_names_cannot_break_out_of_the_page(
