@@ -65,8 +65,12 @@ impl PairTable {
                 blocks.push(pooled);
             }
         }
-        for (first, count, gap_s) in blocks {
-            rows[first..first + count].iter_mut().for_each(|row| row.gap_s = gap_s);
+        for (first, count, gap_s) in blocks.into_iter().filter(|block| block.1 > 1) {
+            for row in &mut rows[first..first + count] {
+                // The samples are as far apart as they were.
+                row.spread = row.spread.map(|spread| spread * row.gap_s / gap_s);
+                row.gap_s = gap_s;
+            }
         }
         PairTable { latency_s: latency_s.max(0.0), rows, steps: BTreeMap::new() }
     }

@@ -363,6 +363,10 @@ impl Growth {
         let point = &self.points[&bytes];
         let (burst, there_and_back) = (point.burst.summary?, point.round_trip.summary?);
         let others = f64::from(point.window - 1);
+        // On a busy machine a burst may seem shorter than a single message: then it says nothing.
+        if burst.median <= there_and_back.median {
+            return None;
+        }
         Some(Gap {
             median_s: ((burst.median - there_and_back.median) / others).max(SHORTEST_GAP_S),
             range_s: (burst.range + there_and_back.range) / others,
