@@ -35,6 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::grid, module)?)?;
     module.add_function(wrap_pyfunction!(generate::random_graph, module)?)?;
     module.add_function(wrap_pyfunction!(generate::tiers, module)?)?;
+    module.add_function(wrap_pyfunction!(optimum::makespan_bound_s, module)?)?;
     module.add_function(wrap_pyfunction!(optimum::optimum, module)?)?;
     module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;

@@ -2,14 +2,18 @@
 
 use crate::arguments::{whole, Count};
 use crate::document::to_document;
-use crate::errors::PlanError;
+use crate::errors::{plan_error, PlanError};
 use crate::platform::Platform;
-use broadleaf::optimum::{equal_trees, solve, Limits, OptimumError, WeightedTree};
+use crate::trace::resource_name;
+use broadleaf::optimum::{
+    equal_trees, makespan_bound_s as bound_s, rates_by_trees, solve, Limits, OptimumError, WeightedTree,
+};
 use broadleaf::plan::{Plan, Tree, TreeBuilder};
+use broadleaf::planners::Instance;
 use broadleaf::platform::NodeId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -92,6 +96,23 @@ impl Optimum {
         Ok(loads)
     }
 
+    /// The upper bound's proof: a price for each resource, summing to 1, by the names of `Trace.busy_s`. Every
+    /// tree costs at least the cheapest one under them, so no packing carries more than 1 / its cost.
+    #[getter]
+    fn prices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let prices = PyDict::new(py);
+        for &(resource, price) in &self.core.prices {
+            prices.set_item(resource_name(&self.platform, resource), price)?;
+        }
+        Ok(prices)
+    }
+
+    /// What is left with at most 1, 2, 4, 8 trees, and with all, bytes/s by the number of trees.
+    fn throughput_by_trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rates = py.detach(|| rates_by_trees(&self.platform, &self.core)).map_err(refused)?;
+        rates.into_iter().collect::<Vec<_>>().into_py_dict(py)
+    }
+
     /// That many trees of equal share that together come near the optimum, as in a plan document.
     fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {
         if count.0 == 0 {
@@ -136,4 +157,22 @@ pub fn optimum(
     let core =
         py.detach(|| solve(&platform.core, root, segment_bytes, gap, Limits::default())).map_err(refused)?;
     Ok(Optimum { core, platform: Arc::clone(&platform.core) })
+}
+
+/// A time below which no plan, of whatever segment size, broadcasts the message, seconds.
+///
+/// Raises PlatformError for a root that the platform does not have, PlanError for one that is a switch and for
+/// hosts that it cannot reach, ValueError for an empty message.
+#[pyfunction]
+pub fn makespan_bound_s(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    message_bytes: &Bound<'_, PyAny>,
+) -> PyResult<f64> {
+    let root = platform.node(root)?;
+    let message_bytes = whole("message_bytes", message_bytes)?;
+    // The same requests are refused as for a plan.
+    Instance::new(&platform.core, root, message_bytes).map_err(plan_error)?;
+    Ok(py.detach(|| bound_s(&platform.core, root, message_bytes)))
 }

@@ -29,16 +29,14 @@ pub struct Trace {
     pub interval: Option<Interval>,
 }
 
-impl Trace {
-    /// How a resource is called in `busy_s`.
-    fn resource_name(&self, resource: Resource) -> String {
-        let id = |node| &self.platform.node(node).id;
-        match resource {
-            Resource::Out(node) => format!("out {}", id(node)),
-            Resource::In(node) => format!("in {}", id(node)),
-            Resource::Link(from, to) => format!("link {} {}", id(from), id(to)),
-            Resource::Shared(shared) => format!("shared {}", self.platform.shared()[shared.index()].id),
-        }
+/// How a resource is called in `busy_s`.
+pub fn resource_name(platform: &Platform, resource: Resource) -> String {
+    let id = |node| &platform.node(node).id;
+    match resource {
+        Resource::Out(node) => format!("out {}", id(node)),
+        Resource::In(node) => format!("in {}", id(node)),
+        Resource::Link(from, to) => format!("link {} {}", id(from), id(to)),
+        Resource::Shared(shared) => format!("shared {}", platform.shared()[shared.index()].id),
     }
 }
 
@@ -86,7 +84,7 @@ impl Trace {
     fn busy_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = PyDict::new(py);
         for &(resource, seconds) in &self.core.busy_s {
-            held.set_item(self.resource_name(resource), seconds)?;
+            held.set_item(resource_name(&self.platform, resource), seconds)?;
         }
         Ok(held)
     }

@@ -12,13 +12,27 @@ import sys
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import check, convert, draw, measure, paper, plan, planners, report, run, simulate, tune
+from broadleaf.cli import (
+    bound,
+    check,
+    convert,
+    draw,
+    measure,
+    paper,
+    plan,
+    planners,
+    report,
+    run,
+    simulate,
+    tune,
+)
 
 BAD_INPUT = 2
 
 COMMANDS: tuple[click.Command, ...] = (
     measure.command,
     plan.command,
+    bound.command,
     planners.command,
     check.command,
     simulate.command,

@@ -75,6 +75,27 @@ pub fn equal_trees(
     Ok((trees, bytes))
 }
 
+/// Numbers of trees that a report compares with all of them.
+const KEPT: [usize; 4] = [1, 2, 4, 8];
+
+/// What is left of the optimum with at most 1, 2, 4, 8 trees, and with all of its own: (trees, bytes/s).
+///
+/// Few trees share equally, as [`equal_trees`] finds them; none of the numbers is below a smaller one's.
+///
+/// # Errors
+/// Those of [`equal_trees`].
+pub fn rates_by_trees(platform: &Platform, optimum: &Optimum) -> Result<Vec<(usize, f64)>, OptimumError> {
+    let all = optimum.trees.len();
+    let mut rates = Vec::new();
+    let mut most = 0.0f64;
+    for count in KEPT.into_iter().filter(|&count| count < all) {
+        most = most.max(equal_trees(platform, optimum, count)?.1).min(optimum.throughput_bytes_per_s);
+        rates.push((count, most));
+    }
+    rates.push((all, optimum.throughput_bytes_per_s));
+    Ok(rates)
+}
+
 /// The optimum's own trees in whole parts, by largest remainder, and their throughput.
 fn dealt(platform: &Platform, optimum: &Optimum, count: usize) -> (Vec<WeightedTree>, f64) {
     let exact: Vec<f64> = optimum.trees.iter().map(|tree| tree.share * count as f64).collect();

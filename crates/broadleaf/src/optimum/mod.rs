@@ -40,7 +40,7 @@ mod slots;
 mod table;
 
 pub use error::OptimumError;
-pub use few::equal_trees;
+pub use few::{equal_trees, rates_by_trees};
 pub use makespan_bound::makespan_bound_s;
 pub use table::{link_count, MOST_LINKS};
 

@@ -1,0 +1,107 @@
+"""`broadleaf bound`: what no plan can beat, with the proof: trees from below, prices from above."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.options import Size, example, json_option
+from broadleaf.units import rate, seconds, size
+
+# Rows of the tables of trees and of prices; --json has all.
+SHOWN = 8
+
+
+@click.command("bound", epilog=example("broadleaf bound net.json --root a --size 64MiB --segment 1MiB"))
+@click.argument("platform", metavar="PLATFORM", type=click.Path())
+@click.option("--root", metavar="NODE", required=True, help="The node that has the message.")
+@click.option("--size", "message_bytes", type=Size(), help="A message, for the bound on its makespan.")
+@click.option("--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True)
+@click.option("--gap", type=float, default=1e-4, show_default=True, help="Between trees and prices.")
+@json_option
+def command(
+    platform: str, root: str, message_bytes: int | None, segment_bytes: int, gap: float, as_json: bool
+) -> None:
+    """The throughput that no plan exceeds, and with --size the time that none goes below.
+
+    The proof has two sides: trees with shares that together reach the throughput, and prices of ports and
+    links under which no tree is cheap enough for more.
+    """
+    network = bl.Platform.load(platform)
+    bound_s = None if message_bytes is None else bl.makespan_bound_s(network, root, message_bytes)
+    doing = f"the optimum on {network.name}"
+    optimum = wait_for(doing, lambda: bl.optimum(network, root, segment_bytes, gap=gap))
+    document = {
+        "platform": network.name,
+        "platform_digest": network.digest,
+        "root": root,
+        "message_bytes": message_bytes,
+        "bound_s": bound_s,
+        "segment_bytes": segment_bytes,
+        # JSON has no infinity: null is a platform on which nothing limits.
+        "throughput_bytes_per_s": finite(optimum.throughput_bytes_per_s),
+        "upper_bound_bytes_per_s": finite(optimum.upper_bound_bytes_per_s),
+        "gap": optimum.gap,
+        "bound_only": optimum.bound_only,
+        "throughput_by_trees": [
+            {"trees": count, "throughput_bytes_per_s": finite(reached)}
+            for count, reached in optimum.throughput_by_trees().items()
+        ],
+        "trees": optimum.trees,
+        "link_load": [
+            {"from": source, "to": target, "segments_per_s": load}
+            for (source, target), load in optimum.link_load.items()
+        ],
+        "prices": optimum.prices,
+    }
+    if as_json:
+        print_document(document)
+    else:
+        print_bound(document)
+
+
+def finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def print_bound(document: dict[str, Any]) -> None:
+    if document["bound_s"] is not None:
+        click.echo(f"makespan of {size(document['message_bytes'])}: at least {seconds(document['bound_s'])}")
+    at = f"in segments of {size(document['segment_bytes'])} from {document['root']} on {document['platform']}"
+    if document["upper_bound_bytes_per_s"] is None:
+        click.echo(f"throughput {at}: nothing limits it")
+        return
+    click.echo(f"throughput {at}: at most {rate(document['upper_bound_bytes_per_s'])}")
+    trees, reached = document["trees"], document["throughput_bytes_per_s"]
+    reach = "1 tree reaches" if len(trees) == 1 else f"{len(trees)} trees reach"
+    click.echo(f"{reach} {rate(reached)}, a gap of {document['gap']:.1e}")
+    if document["bound_only"]:
+        click.echo(document["bound_only"])
+    kept = table_of("few trees", "trees", "throughput", "of the bound")
+    for row in document["throughput_by_trees"]:
+        part = row["throughput_bytes_per_s"] / document["upper_bound_bytes_per_s"]
+        kept.add_row(str(row["trees"]), rate(row["throughput_bytes_per_s"]), f"{part:.1%}")
+    print_table(kept)
+    print_first("trees below", ("share", "edges"), [(f"{t['share']:.1%}", edges(t)) for t in trees])
+    dearest = sorted(document["prices"].items(), key=lambda item: -item[1])
+    print_first("prices above", ("resource", "price"), [(name, f"{price:.4f}") for name, price in dearest])
+
+
+def edges(tree: dict[str, Any]) -> str:
+    """A tree in one line, as far as a line goes."""
+    most = 90
+    parts = [f"{parent} > {' '.join(children)}" for parent, children in tree["children"].items()]
+    text = ", ".join(parts)
+    return text if len(text) <= most else text[: most - 4] + " ..."
+
+
+def print_first(title: str, columns: tuple[str, str], rows: list[tuple[str, str]]) -> None:
+    more = len(rows) - SHOWN
+    table = table_of(f"{title} (the first {SHOWN} of {len(rows)})" if more > 0 else title, *columns)
+    for row in rows[:SHOWN]:
+        table.add_row(*row)
+    print_table(table)
