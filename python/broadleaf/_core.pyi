@@ -222,6 +222,16 @@ def grid(
     local_start: str = "after-last-send",
 ) -> Platform: ...
 
+def grid_makespans(
+    clusters: SupportsIndex,
+    draws: SupportsIndex,
+    strategies: list[str],
+    *,
+    gaps: str = "min",
+    local_start: str = "after-last-send",
+    seed: SupportsIndex = 0,
+) -> list[list[float]]: ...
+
 @final
 class Optimum:
     @property

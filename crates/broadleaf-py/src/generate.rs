@@ -7,7 +7,7 @@ use broadleaf::platform::generate::{self, Bandwidth, GapDraw, Grid, RandomGraph,
 use broadleaf::platform::LocalStart;
 use pyo3::prelude::*;
 
-fn local_start(name: &str) -> PyResult<LocalStart> {
+pub(crate) fn local_start(name: &str) -> PyResult<LocalStart> {
     [LocalStart::AfterLastSend, LocalStart::OnArrival]
         .into_iter()
         .find(|start| start.name() == name)
