@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from broadleaf.papers import trees, tuning
+from broadleaf.papers import grid, trees
 from broadleaf.papers.results import Results, Start
 
 
@@ -29,6 +30,9 @@ PAPERS: dict[str, Paper] = {
             "tuning",
             "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
             tuning.run,
+            "grid",
+            "Barchet-Steffenel and Mounié: Scheduling heuristics for efficient broadcast operations on grids",
+            grid.run,
         ),
     )
 }
