@@ -93,8 +93,8 @@ def run(quick: bool, start: Start) -> Results:
         },
         remarks=[
             f"{draws} draws a point, {searched} of them searched; seed {SEED}, root 0.",
-            "The paper does not say how gaps are drawn. With one gap a cluster and the smaller of a pair's two (min) "
-            "what its text claims comes out, so min is inferred; pair is shown beside it.",
+            "The paper does not say how gaps are drawn. With one gap a cluster and the smaller of a pair's "
+            "two (min) what its text claims comes out, so min is inferred; pair is shown beside it.",
             "The paper prints hit rates of about 45 % for ecef-lat-max at all sizes.",
         ],
     )  # fmt: skip
