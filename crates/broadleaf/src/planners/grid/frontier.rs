@@ -3,7 +3,8 @@
 //!
 //! Kept up to date lazily. A send only delays its sender, so a value found earlier is a lower bound until
 //! that sender has sent again, and only the values that come out best are computed anew. A new sender is
-//! compared with what is known. That makes a round O(n) where clusters differ, and O(kinds) where not.
+//! compared with what is known. That makes a round O(n) where clusters differ, and O(kinds) where not. Few
+//! clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
 
 use super::instance::Grid;
 use super::sends::Send;
@@ -29,6 +30,12 @@ impl PartialOrd for Ready {
     }
 }
 
+/// Up to so many kinds computing anew is quicker: some microseconds a round.
+const FEW_KINDS: usize = 64;
+
+/// No sender.
+const NOBODY: (f64, u32) = (f64::INFINITY, u32::MAX);
+
 /// The best known way to a kind.
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -46,9 +53,13 @@ pub(super) struct Frontier<'g> {
     waiting: Waiting<'g>,
     /// The set A by kind, earliest ready first, ties to the smaller cluster.
     senders: Vec<BinaryHeap<Reverse<(Ready, u32)>>>,
+    /// By kind, the first of them: its ready time and id; nobody is never ready.
+    first: Vec<(f64, u32)>,
     /// Kinds with a sender.
     active: Vec<u32>,
     ways: Vec<Way>,
+    /// Where all is computed anew in every round, the earliest arrivals by kind, seconds; else empty.
+    anew_s: Vec<f64>,
     sends: Vec<Send>,
     /// How long a sender with several receivers may be busy in all, seconds.
     budget_s: f64,
@@ -65,13 +76,19 @@ impl<'g> Frontier<'g> {
 
     /// No sender and no shared resource is busy for longer than `budget_s` unless with its only send.
     pub fn with_budget(grid: &'g Grid, budget_s: f64) -> Self {
+        Frontier::anew_or_not(grid, budget_s, grid.kinds() <= FEW_KINDS && budget_s.is_infinite())
+    }
+
+    fn anew_or_not(grid: &'g Grid, budget_s: f64, is_small: bool) -> Self {
         let nowhere = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
         let mut frontier = Frontier {
             grid,
             waiting: Waiting::new(grid),
             senders: vec![BinaryHeap::new(); grid.kinds()],
+            first: vec![NOBODY; grid.kinds()],
             active: Vec::new(),
             ways: vec![nowhere; grid.kinds()],
+            anew_s: vec![f64::INFINITY; if is_small { grid.kinds() } else { 0 }],
             sends: Vec::with_capacity(grid.len() - 1),
             budget_s,
             busy_s: if budget_s.is_finite() { vec![0.0; grid.len()] } else { Vec::new() },
@@ -86,7 +103,13 @@ impl<'g> Frontier<'g> {
     }
 
     fn first_sender(&self, kind: usize) -> Option<(f64, u32)> {
-        self.senders[kind].peek().map(|&Reverse((Ready(ready_s), sender))| (ready_s, sender))
+        let first = self.first[kind];
+        (first != NOBODY).then_some(first)
+    }
+
+    fn note_first(&mut self, kind: usize) {
+        let first = self.senders[kind].peek();
+        self.first[kind] = first.map_or(NOBODY, |&Reverse((Ready(ready_s), sender))| (ready_s, sender));
     }
 
     /// Whether the budget of a sender of kind `from` leaves room for a send to `kind`.
@@ -107,8 +130,23 @@ impl<'g> Frontier<'g> {
             self.active.push(from as u32);
         }
         self.senders[from].push(Reverse((Ready(ready_s), cluster)));
-        if self.first_sender(from) == Some((ready_s, cluster)) {
+        self.note_first(from);
+        if !self.anew_s.is_empty() {
+            self.compute_anew();
+        } else if self.first_sender(from) == Some((ready_s, cluster)) {
             self.offer(from, ready_s, cluster);
+        }
+    }
+
+    /// The earliest arrivals at all kinds, those that do not wait included: rows without branches are quick.
+    fn compute_anew(&mut self) {
+        self.anew_s.fill(f64::INFINITY);
+        for &from in &self.active {
+            let (ready_s, _) = self.first[from as usize];
+            for (arrival_s, edge_s) in self.anew_s.iter_mut().zip(self.grid.edges_from(from as usize)) {
+                let offered_s = ready_s + edge_s;
+                *arrival_s = if offered_s < *arrival_s { offered_s } else { *arrival_s };
+            }
         }
     }
 
@@ -137,17 +175,23 @@ impl<'g> Frontier<'g> {
 
     /// The earliest arrival at a kind; exact after [`Frontier::settle`], before that a lower bound.
     pub fn arrival_s(&self, kind: usize) -> f64 {
-        self.ways[kind].arrival_s
+        self.anew_s.get(kind).map_or(self.ways[kind].arrival_s, |&arrival_s| arrival_s)
     }
 
     /// Makes a kind's way exact; whether it had to be computed.
-    pub fn settle(&mut self, kind: usize) -> bool {
+    fn settle(&mut self, kind: usize) -> bool {
         if self.is_exact(kind) {
             return false;
         }
+        self.find_way(kind);
+        true
+    }
+
+    /// Compares all senders.
+    fn find_way(&mut self, kind: usize) {
         let mut best = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
         for &from in &self.active {
-            let Some((ready_s, sender)) = self.first_sender(from as usize) else { continue };
+            let (ready_s, sender) = self.first[from as usize];
             if !self.fits(sender, from as usize, kind) {
                 continue;
             }
@@ -157,10 +201,12 @@ impl<'g> Frontier<'g> {
             }
         }
         self.ways[kind] = best;
-        true
     }
 
     pub fn settle_all(&mut self) {
+        if !self.anew_s.is_empty() {
+            return;
+        }
         for at in 0..self.waiting.kinds().len() {
             self.settle(self.waiting.kinds()[at] as usize);
         }
@@ -168,13 +214,18 @@ impl<'g> Frontier<'g> {
 
     /// Sends along the way to the first waiting cluster of a kind.
     pub fn send_to(&mut self, kind: usize) {
-        self.settle(kind);
+        if self.anew_s.is_empty() {
+            self.settle(kind);
+        } else {
+            self.find_way(kind);
+        }
         let Way { arrival_s, from, ready_s, sender } = self.ways[kind];
         let from = from as usize;
         let receiver = self.waiting.remove_first(kind);
         let gap_s = self.grid.kind_gap_s(from, kind);
         self.senders[from].pop();
         self.senders[from].push(Reverse((Ready(ready_s + gap_s), sender)));
+        self.note_first(from);
         self.sends.push(Send { from: sender, to: receiver });
         if !self.busy_s.is_empty() {
             self.busy_s[sender as usize] += gap_s;
@@ -193,6 +244,7 @@ impl<'g> Frontier<'g> {
                 return self.offer(from, ready_s, sender);
             }
             self.senders[from].pop();
+            self.note_first(from);
         }
         self.active.retain(|&kind| kind as usize != from);
     }
@@ -200,6 +252,13 @@ impl<'g> Frontier<'g> {
     /// Sends to the waiting cluster j of least `value(earliest arrival, kind)`, ties to the smallest j, and
     /// returns its kind; `None` when nobody waits or can be reached. The value must not fall as the arrival rises.
     pub fn send_to_least(&mut self, mut value: impl FnMut(f64, usize) -> f64) -> Option<usize> {
+        if !self.anew_s.is_empty() {
+            let kind = self.waiting.least(|kind| value(self.anew_s[kind], kind))?;
+            return self.anew_s[kind].is_finite().then(|| {
+                self.send_to(kind);
+                kind
+            });
+        }
         loop {
             let kind = self.waiting.least(|kind| value(self.ways[kind].arrival_s, kind))?;
             let settled = !self.settle(kind);
@@ -221,5 +280,46 @@ impl<'g> Frontier<'g> {
 
     pub fn into_sends(self) -> Vec<Send> {
         self.sends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::LocalStart;
+    use crate::random::Random;
+
+    /// Both ways to follow arrivals choose the same sends, several clusters of a kind, ties and missing links
+    /// included.
+    #[test]
+    fn bookkeeping_and_computing_anew_agree() {
+        let mut random = Random::new(77);
+        for round in 0..400 {
+            let (clusters, kinds) = (2 + random.below(30), 1 + random.below(12));
+            let mut kind_of: Vec<u32> = (0..clusters).map(|_| random.below(kinds) as u32).collect();
+            // Every kind has a member.
+            kind_of.extend(0..kinds as u32);
+            let mut number = || if round % 2 == 0 { random.below(4) as f64 } else { random.unit() };
+            let latency_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
+            let local_s: Vec<f64> = (0..kinds).map(|_| number()).collect();
+            let mut gap_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
+            if round % 5 == 0 {
+                let lost = random.below(kinds * kinds);
+                // Never so many that somebody cannot be reached.
+                gap_s[lost] = if kinds > 2 { f64::INFINITY } else { gap_s[lost] };
+            }
+            let root = random.below(kind_of.len());
+            let grid = Grid::from_kinds(kind_of, gap_s, latency_s, local_s, root, LocalStart::OnArrival);
+            for weighs_local in [0.0, 1.0] {
+                let sends = |is_small: bool| {
+                    let mut frontier = Frontier::anew_or_not(&grid, f64::INFINITY, is_small);
+                    let value =
+                        |arrival_s: f64, kind: usize| arrival_s + weighs_local * grid.kind_local_s(kind);
+                    while frontier.send_to_least(value).is_some() {}
+                    frontier.into_sends()
+                };
+                assert_eq!(sends(true), sends(false), "round {round}");
+            }
+        }
     }
 }

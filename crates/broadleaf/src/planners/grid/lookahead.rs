@@ -37,53 +37,86 @@ pub(super) fn earliest_completion(grid: &Grid, mut lookahead: impl Lookahead) ->
 
 /// The least or the largest g_jk + L_jk (+ T_k) over k in B∖{j}.
 ///
-/// Each kind's targets are sorted once; B only shrinks, so the first that still waits moves only forward.
-pub(super) struct Extreme {
-    /// `order[j·kinds ..]`: targets of j, best first.
-    order: Vec<u32>,
-    at: Vec<u32>,
-    value_s: Vec<f64>,
-    kinds: usize,
+/// Known until that k leaves B, then looked for among those that still wait. B only shrinks, so the k found last
+/// tends to stay for about half of what is left; where a row is out of luck again and again it is sorted.
+pub(super) struct Extreme<'g> {
+    grid: &'g Grid,
+    largest: bool,
+    local: bool,
+    rows: Vec<Row>,
 }
 
-impl Extreme {
+/// The targets of one kind.
+#[derive(Clone, Default)]
+struct Row {
+    /// The best target and its value, seconds; none before the first look, and where no link is left.
+    best: Option<(f64, u32)>,
+    looks: u32,
+    /// All that waited when this was sorted, best last.
+    sorted: Vec<u32>,
+}
+
+/// Looks at all that wait before a row is sorted, which costs about as much as so many.
+const LOOKS: u32 = 16;
+
+impl<'g> Extreme<'g> {
     /// `largest` for the maximum; `local` adds T_k.
-    pub fn new(grid: &Grid, largest: bool, local: bool) -> Self {
-        let kinds = grid.kinds();
-        let mut value_s = Vec::with_capacity(kinds * kinds);
-        for j in 0..kinds {
-            let edges = grid.edges_from(j);
-            value_s.extend((0..kinds).map(|k| edges[k] + if local { grid.kind_local_s(k) } else { 0.0 }));
+    pub fn new(grid: &'g Grid, largest: bool, local: bool) -> Self {
+        Extreme { grid, largest, local, rows: vec![Row::default(); grid.kinds()] }
+    }
+
+    /// What a target is worth, seconds; the better the less. Absent links are infinite either way.
+    fn rank(&self, j: usize, k: usize) -> f64 {
+        let edge_s = self.grid.kind_edge_s(j, k);
+        let value_s = if self.local { edge_s + self.grid.kind_local_s(k) } else { edge_s };
+        if self.largest && value_s.is_finite() {
+            -value_s
+        } else {
+            value_s
         }
-        let mut order = Vec::with_capacity(kinds * kinds);
-        let mut keyed: Vec<(f64, u32)> = Vec::with_capacity(kinds);
-        for row in value_s.chunks_exact(kinds) {
-            keyed.clear();
-            // Absent links come last either way.
-            let sign = if largest { -1.0 } else { 1.0 };
-            keyed.extend(
-                row.iter().enumerate().map(|(k, &value)| {
-                    (if value.is_finite() { sign * value } else { f64::INFINITY }, k as u32)
-                }),
-            );
-            keyed.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-            order.extend(keyed.iter().map(|&(_, k)| k));
+    }
+
+    /// The best target of `j` among those that wait.
+    fn look(&self, j: usize, waiting: &Waiting) -> Option<(f64, u32)> {
+        let mut best = (f64::INFINITY, u32::MAX);
+        for &k in waiting.kinds() {
+            let rank = self.rank(j, k as usize);
+            if rank < best.0 && waiting.besides(j, k as usize) > 0 {
+                best = (rank, k);
+            }
         }
-        Extreme { order, at: vec![0; kinds], value_s, kinds }
+        (best.0 < f64::INFINITY).then_some(best)
+    }
+
+    /// The same from the sorted row.
+    fn look_up(&mut self, j: usize, waiting: &Waiting) -> Option<(f64, u32)> {
+        let mut sorted = std::mem::take(&mut self.rows[j].sorted);
+        if sorted.is_empty() {
+            sorted.extend(waiting.kinds());
+            sorted.sort_unstable_by(|&a, &b| self.rank(j, b as usize).total_cmp(&self.rank(j, a as usize)));
+        }
+        while sorted.last().is_some_and(|&k| waiting.besides(j, k as usize) == 0) {
+            sorted.pop();
+        }
+        let best = sorted.last().map(|&k| (self.rank(j, k as usize), k));
+        self.rows[j].sorted = sorted;
+        best.filter(|best| best.0 < f64::INFINITY)
     }
 }
 
-impl Lookahead for Extreme {
+impl Lookahead for Extreme<'_> {
     fn value_s(&mut self, j: usize, waiting: &Waiting) -> f64 {
-        let row = j * self.kinds;
-        while let Some(&k) = self.order[row..row + self.kinds].get(self.at[j] as usize) {
-            if waiting.besides(j, k as usize) > 0 {
-                let value_s = self.value_s[row + k as usize];
-                return if value_s.is_finite() { value_s } else { 0.0 };
-            }
-            self.at[j] += 1;
+        let Row { best, looks, .. } = &mut self.rows[j];
+        let still_waits = best.is_some_and(|(_, k)| waiting.besides(j, k as usize) > 0);
+        // Who has found nobody once never will.
+        if !still_waits && (*looks == 0 || best.is_some()) {
+            *looks += 1;
+            self.rows[j].best = match self.rows[j].looks {
+                ..=LOOKS => self.look(j, waiting),
+                _ => self.look_up(j, waiting),
+            };
         }
-        0.0
+        self.rows[j].best.map_or(0.0, |(rank, _)| rank.abs())
     }
 }
 
