@@ -4,7 +4,7 @@ Measure or describe a `Platform`, `plan` a broadcast on it, `simulate` and `chec
 with the `broadleaf run` command.
 """
 
-from broadleaf import generate
+from broadleaf import generate, grid
 from broadleaf._core import (
     Card,
     Choice,
@@ -47,6 +47,7 @@ __all__ = [
     "compare",
     "generate",
     "makespan_bound_s",
+    "grid",
     "optimum",
     "plan",
     "planners",

@@ -22,6 +22,8 @@ __all__ = [
     "compare",
     "grid",
     "makespan_bound_s",
+    "grid_makespans",
+    "grid_schedule",
     "optimum",
     "plan",
     "planners",
@@ -231,6 +233,17 @@ def grid_makespans(
     local_start: str = "after-last-send",
     seed: SupportsIndex = 0,
 ) -> list[list[float]]: ...
+
+def grid_schedule(
+    gap_s: ArrayLike,
+    latency_s: ArrayLike,
+    local_broadcast_s: Sequence[float],
+    root: SupportsIndex = 0,
+    strategy: str = "makespan",
+    *,
+    local_start: str = "after-last-send",
+    seed: SupportsIndex = 0,
+) -> tuple[float, list[tuple[int, int]]]: ...
 
 @final
 class Optimum:

@@ -1,18 +1,102 @@
-//! `bl._core.grid_makespans`: paper 2's experiment on plain matrices, thousands of draws a second.
+//! `bl.grid`: paper 2's problem on plain matrices, and its experiment, thousands of draws a second.
 
-use crate::arguments::{Count, Seed};
-use crate::errors::platform_fault;
+use crate::arguments::{matrix, whole, Count, Seed};
+use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
 use broadleaf::planners::grid::experiment::{Draws, Strategy};
-use broadleaf::planners::grid::{bound_s, makespan_s, search, solve, Effort, Heuristic, HEURISTICS};
+use broadleaf::planners::grid::{
+    bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Heuristic, Send, BOTTOM_UP_AS_PRINTED,
+    HEURISTICS,
+};
 use broadleaf::platform::generate::GapDraw;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The makespans in seconds of `strategies` on so many random grids, a row a draw.
+/// What `grid_schedule` hands back: the makespan in seconds and the sends in order, (from, to) by cluster.
+type Schedule = (f64, Vec<(u32, u32)>);
+
+/// As many clusters as a draw may have.
+const MOST_CLUSTERS: usize = 5_000;
+
+/// The sends of one strategy between clusters given by matrices: g_ij(m) and L_ij by sender, then receiver, and
+/// T_i, all in seconds.
 ///
-/// A strategy is `flat`, one of the heuristics, `makespan`, `exact` (not a number where it is not proved within
-/// its steps) or `bound`, the time below which no schedule can end.
+/// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`.
+#[pyfunction]
+#[pyo3(
+    signature = (gap_s, latency_s, local_broadcast_s, root=None, strategy="makespan", *,
+        local_start="after-last-send", seed=Seed(0)),
+    text_signature = "(gap_s, latency_s, local_broadcast_s, root=0, strategy='makespan', *, \
+        local_start='after-last-send', seed=0)"
+)]
+#[allow(clippy::too_many_arguments)]
+pub fn grid_schedule(
+    py: Python<'_>,
+    gap_s: &Bound<'_, PyAny>,
+    latency_s: &Bound<'_, PyAny>,
+    local_broadcast_s: &Bound<'_, PyAny>,
+    root: Option<&Bound<'_, PyAny>>,
+    strategy: &str,
+    local_start: &str,
+    seed: Seed,
+) -> PyResult<Schedule> {
+    let local_s: Vec<f64> = local_broadcast_s.extract().map_err(|_| {
+        PlatformError::new_err("local_broadcast_s is no list of numbers; give one time a cluster, in seconds")
+    })?;
+    let gap_s = square("gap_s", gap_s, local_s.len())?;
+    let latency_s = square("latency_s", latency_s, local_s.len())?;
+    let root = root.map_or(Ok(0), |root| whole("root", root))? as usize;
+    let grid = Grid::from_matrices(&gap_s, &latency_s, &local_s, root, start_of(local_start)?)
+        .map_err(|error| PlatformError::new_err(error.to_string()))?;
+    let sends = py.detach(|| sends(&grid, strategy, seed.0))?;
+    let pairs = sends.iter().map(|send| (send.from, send.to)).collect();
+    Ok((makespan_s(&grid, &sends), pairs))
+}
+
+/// The values of a matrix of that many rows, row by row.
+fn square(name: &str, value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec<f64>> {
+    let rows: Vec<Vec<f64>> = if clusters == 0 { Vec::new() } else { matrix(name, value, "float")? };
+    let columns = rows.first().map_or(0, Vec::len);
+    if (rows.len(), columns) != (clusters, columns) || columns != clusters {
+        let shape = format!("{} by {columns}", rows.len());
+        return Err(PlatformError::new_err(format!(
+            "{name} is {shape} for {clusters} clusters; give {clusters} by {clusters}, a row a sender"
+        )));
+    }
+    Ok(rows.concat())
+}
+
+fn sends(grid: &Grid, strategy: &str, seed: u64) -> PyResult<Vec<Send>> {
+    if let Some(heuristic) = heuristic(strategy) {
+        return Ok(heuristic.sends(grid));
+    }
+    match strategy {
+        "flat" => Ok(flat_sends(grid)),
+        "makespan" => Ok(search(grid, &Effort::usual(grid.len(), seed, None))),
+        "exact" => match solve(grid, seed, None) {
+            Some(proof) if proof.proved => Ok(proof.sends),
+            _ => Err(PlanError::new_err(format!("no proof for {} clusters; use makespan", grid.len()))),
+        },
+        _ => Err(unknown(strategy)),
+    }
+}
+
+fn heuristic(name: &str) -> Option<&'static Heuristic> {
+    HEURISTICS.into_iter().chain([&BOTTOM_UP_AS_PRINTED]).find(|heuristic| heuristic.name() == name)
+}
+
+fn unknown(strategy: &str) -> PyErr {
+    let known = HEURISTICS.map(Heuristic::name).join(", ");
+    PyValueError::new_err(format!(
+        "unknown strategy \"{strategy}\"; use flat, {known}, {}, makespan or exact",
+        BOTTOM_UP_AS_PRINTED.name()
+    ))
+}
+
+/// The makespans in seconds of `strategies` on so many of paper 2's random grids, a row a draw.
+///
+/// A strategy is one of `grid_schedule`'s (`exact` is not a number where it is not proved within its steps), or
+/// `bound`, the time below which no schedule can end.
 #[pyfunction]
 #[pyo3(
     signature = (clusters, draws, strategies, *, gaps="min", local_start="after-last-send", seed=Seed(0)),
@@ -36,23 +120,17 @@ pub fn grid_makespans(
     };
     if !(1..=MOST_CLUSTERS).contains(&kind.clusters) {
         let line = format!("{} clusters; give from 1 to {MOST_CLUSTERS}", kind.clusters);
-        return Err(PyValueError::new_err(line));
+        return Err(PlatformError::new_err(line));
     }
     Ok(py.detach(|| kind.makespans_s(draws.0 as u64, &strategies)))
 }
 
-/// As many as a draw may have.
-const MOST_CLUSTERS: usize = 5_000;
-
 fn strategy(name: &str) -> PyResult<Strategy> {
-    if let Some(of_the_paper) = Strategy::of_the_paper().into_iter().find(|strategy| strategy.name == name) {
-        return Ok(of_the_paper);
-    }
-    if let Some(&heuristic) = HEURISTICS.iter().find(|heuristic| heuristic.name() == name) {
-        let heuristic: &'static Heuristic = heuristic;
+    if let Some(heuristic) = heuristic(name) {
         return Ok(Strategy::new(heuristic.name(), move |grid| makespan_s(grid, &heuristic.sends(grid))));
     }
     match name {
+        "flat" => Ok(Strategy::new("flat", |grid| makespan_s(grid, &flat_sends(grid)))),
         "makespan" => Ok(Strategy::new("makespan", |grid| {
             makespan_s(grid, &search(grid, &Effort::usual(grid.len(), 0, None)))
         })),
@@ -61,8 +139,6 @@ fn strategy(name: &str) -> PyResult<Strategy> {
             _ => f64::NAN,
         })),
         "bound" => Ok(Strategy::new("bound", bound_s)),
-        _ => Err(PyValueError::new_err(format!(
-            "unknown strategy \"{name}\"; use flat, makespan, exact, bound or a heuristic between clusters"
-        ))),
+        _ => Err(unknown(name)),
     }
 }

@@ -38,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate::tiers, module)?)?;
     module.add_function(wrap_pyfunction!(optimum::makespan_bound_s, module)?)?;
     module.add_function(wrap_pyfunction!(grid_paper::grid_makespans, module)?)?;
+    module.add_function(wrap_pyfunction!(grid_paper::grid_schedule, module)?)?;
     module.add_function(wrap_pyfunction!(optimum::optimum, module)?)?;
     module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
