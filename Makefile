@@ -64,6 +64,7 @@ format: .venv/.tools ## put sources into the form that check wants
 
 bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/core.py
+	$(PY) benches/grid.py
 	$(PY) benches/mpi_overhead.py
 
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests

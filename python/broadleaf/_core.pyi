@@ -223,7 +223,6 @@ def grid(
     gaps: str = "min",
     local_start: str = "after-last-send",
 ) -> Platform: ...
-
 def grid_makespans(
     clusters: SupportsIndex,
     draws: SupportsIndex,
@@ -233,7 +232,6 @@ def grid_makespans(
     local_start: str = "after-last-send",
     seed: SupportsIndex = 0,
 ) -> list[list[float]]: ...
-
 def grid_schedule(
     gap_s: ArrayLike,
     latency_s: ArrayLike,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import broadleaf as bl
 from broadleaf.cli import exit_code
 from documents import CHAIN, TWO_SITES
-from outcome import Command, Outcome
+from outcome import Command, Outcome, PaperRun
 
 
 @pytest.fixture
@@ -39,6 +40,24 @@ def chain_plan(chain: dict[str, Any]) -> dict[str, Any]:
         "seed": 0,
         "trees": [{"share": 1.0, "children": {"a": ["b"], "b": ["c"]}}],
     }
+
+
+# What the short version of a paper's experiments gave, by name: several tests look at one run.
+PAPERS_RUN: dict[str, PaperRun] = {}
+
+
+@pytest.fixture
+def paper_run(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], PaperRun]:
+    """The document and the folder of `broadleaf paper NAME --quick`."""
+
+    def run(name: str) -> PaperRun:
+        if name not in PAPERS_RUN:
+            folder = tmp_path_factory.mktemp(name)
+            outcome = command("paper", name, "--quick", "-o", str(folder), "--json")
+            PAPERS_RUN[name] = PaperRun(outcome.document, folder)
+        return PAPERS_RUN[name]
+
+    return run
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -23,6 +24,18 @@ class Outcome:
 
 
 Command = Callable[..., Outcome]
+
+
+@dataclass(frozen=True)
+class PaperRun:
+    """What `broadleaf paper` told and where it wrote."""
+
+    document: Any
+    folder: Path
+
+    @property
+    def sheets(self) -> dict[str, Any]:
+        return {sheet["name"]: sheet for sheet in self.document["sheets"]}
 
 
 def refused(outcome: Outcome, *fragments: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -12,27 +13,27 @@ from typing import Any
 import pytest
 
 from broadleaf.papers import PAPERS
-from outcome import Command, refused
+from outcome import Command, PaperRun, refused
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_quick_run_writes_all_it_names(name: str, command: Command, tmp_path: Path) -> None:
-    document = command("paper", name, "--quick", "-o", str(tmp_path), "--json").document
+def test_quick_run_writes_all_it_names(name: str, paper_run: Callable[[str], PaperRun]) -> None:
+    document, folder = paper_run(name).document, paper_run(name).folder
     assert document["quick"]
     written = {Path(path).name for path in document["files"]}
-    assert written == {path.name for path in tmp_path.iterdir()}
+    assert written == {path.name for path in folder.iterdir()}
     for sheet in document["sheets"]:
-        with (tmp_path / f"{name}-{sheet['name']}.csv").open() as file:
+        with (folder / f"{name}-{sheet['name']}.csv").open() as file:
             rows = list(csv.reader(file))
         assert rows[0] == sheet["columns"]
         assert len(rows) == 1 + len(sheet["rows"]) > 1
-    pictures = [path for path in tmp_path.iterdir() if path.suffix == ".png"]
+    pictures = [path for path in folder.iterdir() if path.suffix == ".png"]
     assert pictures
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
 
 
-def test_trees_show_what_the_paper_claims(command: Command) -> None:
-    sheets = {s["name"]: s for s in command("paper", "trees", "--quick", "--json").document["sheets"]}
+def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) -> None:
+    sheets = paper_run("trees").sheets
     ratios: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     for kind, nodes, _, _, port_model, planner, ratio in sheets["samples"]["rows"]:
         if port_model == "one-port":

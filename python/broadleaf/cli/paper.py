@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from broadleaf.cli.display import print_document, print_table, table_of
 from broadleaf.cli.options import example, json_option
 from broadleaf.files import refuse_unwritable, write_whole
-from broadleaf.papers import PAPERS
+from broadleaf.papers import GAPS, PAPERS
 from broadleaf.papers.results import Cell, Results, Start
 
 
@@ -27,14 +27,25 @@ from broadleaf.papers.results import Cell, Results, Start
     type=click.Path(file_okay=False, exists=True),
     help="Where the CSV files and figures go; nothing is written without it.",
 )
+@click.option(
+    "--gaps",
+    type=click.Choice(GAPS),
+    help="How the gap of two clusters is drawn (paper grid, which leaves it open; default: pair and min).",
+)
 @json_option
-def command(name: str, quick: bool, output: str | None, as_json: bool) -> None:
+def command(name: str, quick: bool, output: str | None, gaps: str | None, as_json: bool) -> None:
     """Runs a paper's experiments again: tables beside the printed values, CSV and PNG files."""
     paper = PAPERS[name]
+    run = paper.run
+    if gaps is not None:
+        if paper.with_gaps is None:
+            drawn = ", ".join(name for name, paper in PAPERS.items() if paper.with_gaps is not None)
+            raise click.UsageError(f"paper {name} draws no gaps; --gaps is for {drawn}")
+        run = paper.with_gaps(gaps)
     if output is not None:
         refuse_unwritable(Path(output) / f"{name}.csv")
     with progress(name) as start:
-        results = paper.run(quick, start)
+        results = run(quick, start)
     written = [] if output is None else write(results, name, Path(output))
     if as_json:
         sheets = [

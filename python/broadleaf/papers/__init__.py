@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from broadleaf.papers import trees, tuning
 from broadleaf.papers import grid, trees
+from broadleaf.papers import grid, grid_draws, trees
 from broadleaf.papers.results import Results, Start
 
 
@@ -18,6 +20,8 @@ class Paper:
     title: str
     # Whether to run the short version, and whom to tell how far it is.
     run: Callable[[bool, Start], Results]
+    # Where the paper leaves open how gaps are drawn: the run with one way of those that there are.
+    with_gaps: Callable[[str], Callable[[bool, Start], Results]] | None = None
 
 
 PAPERS: dict[str, Paper] = {
@@ -33,6 +37,10 @@ PAPERS: dict[str, Paper] = {
             "grid",
             "Barchet-Steffenel and Mounié: Scheduling heuristics for efficient broadcast operations on grids",
             grid.run,
+            lambda gaps: partial(grid.run, gaps=gaps),
         ),
     )
 }
+
+# The ways to draw gaps, for the papers that leave it open.
+GAPS = grid_draws.GAPS

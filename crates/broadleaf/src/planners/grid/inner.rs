@@ -5,7 +5,7 @@
 
 use super::ecef::ECEF;
 use super::links::Links;
-use super::units::{grid_of, Unit};
+use super::units::{grid_of, Marks, Unit};
 use crate::planners::Instance;
 use crate::platform::NodeId;
 
@@ -21,11 +21,17 @@ pub(super) struct Inner {
 
 /// The best of ECEF over the members (optimal for an unsegmented message where links are equal), binomial,
 /// chain, binary and flat.
-pub(super) fn best(instance: &Instance, coordinator: NodeId, members: &[NodeId], links: &mut Links) -> Inner {
+pub(super) fn best(
+    instance: &Instance,
+    coordinator: NodeId,
+    members: &[NodeId],
+    links: &mut Links,
+    marks: &Marks,
+) -> Inner {
     let alone = |host| Unit { coordinator: host, members: vec![host], inner: None };
     let units: Vec<Unit> = members.iter().map(|&host| alone(host)).collect();
     let inside = Instance { root: coordinator, ..*instance };
-    let grid = grid_of(&inside, &units, links, None);
+    let grid = grid_of(&inside, &units, links, None, marks);
     // Positions as the shapes count them: the coordinator is 0, the others follow in order.
     let root = grid.root();
     let at = |position: usize| match position {

@@ -36,6 +36,7 @@ mod mixed;
 mod nearest;
 mod pipeline;
 mod search;
+mod segmented;
 mod sends;
 mod serving;
 mod units;

@@ -7,7 +7,7 @@ use super::links::{Cost, Links};
 use super::sends::Send;
 use crate::plan::TreeBuilder;
 use crate::planners::Instance;
-use crate::platform::{LinkClass, NodeId, SharedId};
+use crate::platform::{LinkClass, NodeId, Platform, SharedId};
 use std::collections::HashMap;
 
 /// One cluster, or one host.
@@ -31,12 +31,13 @@ impl Units {
     pub fn new(instance: &Instance) -> Self {
         let mut units = group(instance);
         let mut links = Links::new(instance);
-        let mut grid = grid_of(instance, &units, &mut links, None);
+        let marks = Marks::new(instance.platform);
+        let mut grid = grid_of(instance, &units, &mut links, None, &marks);
         let has_inner = units.iter().any(|unit| unit.members.len() > 1);
         if has_inner {
             for (cluster, unit) in units.iter_mut().enumerate() {
                 if unit.members.len() > 1 {
-                    let inner = inner::best(instance, unit.coordinator, &unit.members, &mut links);
+                    let inner = inner::best(instance, unit.coordinator, &unit.members, &mut links, &marks);
                     grid.set_local_s(cluster, inner.time_s);
                     unit.inner = Some(inner);
                 }
@@ -60,14 +61,20 @@ impl Units {
         }
         // As the platform has them: ties go to the smaller id.
         units.sort_by_key(|unit| unit.coordinator);
-        let mut grid = grid_of(instance, &units, &mut Links::by_segment(instance), Some(&homes));
+        let mut grid = grid_of(
+            instance,
+            &units,
+            &mut Links::by_segment(instance),
+            Some(&homes),
+            &Marks::new(instance.platform),
+        );
         grid.set_pipes(pipes(instance, &units, &grid));
         Units { units, grid }
     }
 
     /// How many kinds of units differ, without looking at any pair.
     pub fn count_kinds(instance: &Instance) -> usize {
-        kinds(instance, &group(instance), None).1.len()
+        kinds(instance.platform, &group(instance), None, &Marks::new(instance.platform)).1.len()
     }
 
     /// How many units there are.
@@ -137,20 +144,37 @@ enum Likeness {
     Shared { cluster: Option<u32>, meshes: Vec<u32>, numbers: [Option<u64>; 3] },
 }
 
-/// The kind of each unit, and the units of each kind.
-fn kinds(instance: &Instance, units: &[Unit], homes: Option<&Homes>) -> (Vec<u32>, Vec<Vec<usize>>) {
-    let platform = instance.platform;
-    let mut has_own_links = vec![false; platform.node_count()];
-    for link in platform.explicit_links() {
-        has_own_links[link.from.index()] = true;
-        has_own_links[link.to.index()] = true;
-    }
-    let mut meshes_of = vec![Vec::new(); platform.node_count()];
-    for (index, mesh) in platform.meshes().iter().enumerate() {
-        for node in &mesh.nodes {
-            meshes_of[node.index()].push(index as u32);
+/// What is known of every node, gathered once for all clusters.
+pub(super) struct Marks {
+    has_own_links: Vec<bool>,
+    /// The meshes it is in.
+    meshes: Vec<Vec<u32>>,
+}
+
+impl Marks {
+    fn new(platform: &Platform) -> Self {
+        let mut has_own_links = vec![false; platform.node_count()];
+        for link in platform.explicit_links() {
+            has_own_links[link.from.index()] = true;
+            has_own_links[link.to.index()] = true;
         }
+        let mut meshes = vec![Vec::new(); platform.node_count()];
+        for (index, mesh) in platform.meshes().iter().enumerate() {
+            for node in &mesh.nodes {
+                meshes[node.index()].push(index as u32);
+            }
+        }
+        Marks { has_own_links, meshes }
     }
+}
+
+/// The kind of each unit, and the units of each kind.
+fn kinds(
+    platform: &Platform,
+    units: &[Unit],
+    homes: Option<&Homes>,
+    marks: &Marks,
+) -> (Vec<u32>, Vec<Vec<usize>>) {
     let mut known: HashMap<Likeness, u32> = HashMap::new();
     let mut members: Vec<Vec<usize>> = Vec::new();
     let mut kind_of = Vec::with_capacity(units.len());
@@ -158,13 +182,13 @@ fn kinds(instance: &Instance, units: &[Unit], homes: Option<&Homes>) -> (Vec<u32
         let at = unit.coordinator.index();
         let node = platform.node(unit.coordinator);
         let speaks = homes.is_some_and(|homes| homes.is_shared[at] && homes.is_coordinator(unit.coordinator));
-        let likeness = if has_own_links[at] || unit.members.len() > 1 || speaks {
+        let likeness = if marks.has_own_links[at] || unit.members.len() > 1 || speaks {
             Likeness::Own(index)
         } else {
             let numbers = [node.local_broadcast_s, node.out_bytes_per_s, node.in_bytes_per_s];
             Likeness::Shared {
                 cluster: node.cluster.map(|cluster| cluster.0),
-                meshes: std::mem::take(&mut meshes_of[at]),
+                meshes: marks.meshes[at].clone(),
                 numbers: numbers.map(|number| number.map(f64::to_bits)),
             }
         };
@@ -179,8 +203,14 @@ fn kinds(instance: &Instance, units: &[Unit], homes: Option<&Homes>) -> (Vec<u32
 }
 
 /// The grid between coordinators; T_i is that of the coordinator alone.
-pub(super) fn grid_of(instance: &Instance, units: &[Unit], links: &mut Links, homes: Option<&Homes>) -> Grid {
-    let (kind_of, members) = kinds(instance, units, homes);
+pub(super) fn grid_of(
+    instance: &Instance,
+    units: &[Unit],
+    links: &mut Links,
+    homes: Option<&Homes>,
+    marks: &Marks,
+) -> Grid {
+    let (kind_of, members) = kinds(instance.platform, units, homes, marks);
     let host = |unit: usize| units[unit].coordinator;
     let pairs = members.len();
     let mut costs = vec![Cost::NONE; pairs * pairs];

@@ -1,0 +1,278 @@
+//! Messages in segments: the tree between chain and ECEF whose pipeline is over first.
+//!
+//! Few children keep a node's period small, many keep the way to the last node short. ECEF under a budget for
+//! the period makes every compromise, from a chain to ECEF itself; annealing with the pipeline's formula goes on
+//! from the best.
+
+use super::frontier::Frontier;
+use super::instance::Grid;
+use super::pipeline::Pipeline;
+use super::sends::Send;
+use crate::random::Random;
+
+/// Budgets tried: this factor apart, and every small whole number of least gaps, which is all that equal links
+/// have.
+const BUDGET_STEP: f64 = 1.15;
+
+/// Budgets beyond so many least gaps leave ECEF as it is, nearly, unless gaps differ by more than that.
+const MOST_GAPS: f64 = 40.0;
+
+/// Larger budgets at most: where gaps differ by many orders of magnitude, the steps are longer.
+const MOST_LARGER: f64 = 32.0;
+
+/// Pairs looked at under all budgets together, about; a few budgets are tried in any case.
+const TRIED_PAIRS: usize = 20_000_000;
+const LEAST_BUDGETS: usize = 6;
+
+/// Annealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures
+/// at the ends as parts of the first makespan.
+const MOVES_PER_NODE: usize = 1_000;
+const EVALUATED_NODES: usize = 500_000;
+/// The first run leaves the start behind, the second refines.
+const HOT: [f64; 2] = [0.1, 0.003];
+const COLD: f64 = 0.0001;
+
+/// The makespan by the formula, seconds, and the edges of the best tree found for `segments` ≥ 1; gaps and pipes
+/// of `grid` are those of the whole message, its latencies those of a segment.
+pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<Send>) {
+    let mut pipeline = Pipeline::new(grid, segments);
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    for budget_s in budgets(grid) {
+        for into_clusters_first in [false, true] {
+            let Some(parents) = budgeted(grid, budget_s, into_clusters_first) else { continue };
+            let makespan_s = pipeline.makespan_s(&parents);
+            if best.as_ref().is_none_or(|best| makespan_s < best.0) {
+                best = Some((makespan_s, parents));
+            }
+        }
+    }
+    if let Some(parents) = chain(grid) {
+        let makespan_s = pipeline.makespan_s(&parents);
+        if best.as_ref().is_none_or(|best| makespan_s < best.0) {
+            best = Some((makespan_s, parents));
+        }
+    }
+    let (_, parents) = best.expect("without a budget everyone is reached");
+    let parents = HOT.into_iter().fold(parents, |parents, hot| anneal(&mut pipeline, parents, hot, seed));
+    (pipeline.makespan_s(&parents), pipeline.sends())
+}
+
+/// Everyone in index order from the root on, wrapping; `None` where a link is missing.
+fn chain(grid: &Grid) -> Option<Vec<u32>> {
+    let n = grid.len();
+    let mut parents = vec![grid.root() as u32; n];
+    for step in 1..n {
+        let (from, to) = ((grid.root() + step - 1) % n, (grid.root() + step) % n);
+        if !grid.gap_s(from, to).is_finite() {
+            return None;
+        }
+        parents[to] = from as u32;
+    }
+    Some(parents)
+}
+
+fn budgets(grid: &Grid) -> Vec<f64> {
+    let kinds = grid.kinds();
+    let gaps = (0..kinds * kinds).map(|pair| grid.kind_gap_s(pair / kinds, pair % kinds));
+    let gaps = gaps.filter(|gap| gap.is_finite() && *gap > 0.0);
+    let (least_s, largest_s) =
+        gaps.fold((f64::INFINITY, 0.0f64), |(least, largest), gap| (least.min(gap), largest.max(gap)));
+    let mut budgets = vec![f64::INFINITY];
+    if least_s.is_infinite() {
+        return budgets;
+    }
+    // In least gaps; a little more, so that rounding does not take a gap away.
+    let mut budget = |gaps: f64| budgets.push(gaps * least_s * (1.0 + 1e-9));
+    let mut gaps: f64 = 1.0;
+    while gaps <= MOST_GAPS {
+        budget(gaps);
+        gaps = (gaps.floor() + 1.0).min(gaps * BUDGET_STEP);
+    }
+    let factor = BUDGET_STEP.max((largest_s / least_s / gaps).powf(1.0 / MOST_LARGER));
+    for _ in 0..MOST_LARGER as usize {
+        if gaps * least_s > largest_s * factor {
+            break;
+        }
+        budget(gaps);
+        gaps *= factor;
+    }
+    let most = (TRIED_PAIRS / (grid.len() * kinds)).max(LEAST_BUDGETS);
+    let step = budgets.len().div_ceil(most);
+    budgets.into_iter().step_by(step).collect()
+}
+
+/// The parents of ECEF under a budget, the root's its own; `None` where somebody cannot be reached under it.
+///
+/// `into_clusters_first`: whoever may be reached from other clusters is, before all others.
+fn budgeted(grid: &Grid, budget_s: f64, into_clusters_first: bool) -> Option<Vec<u32>> {
+    let mut frontier = Frontier::with_budget(grid, budget_s);
+    let waits = |kind: usize| !(into_clusters_first && is_entrance(grid, kind));
+    // Times a power of two that no two arrivals differ by: who waits is compared exactly, after the others.
+    let last = 2f64.powi(600);
+    while frontier
+        .send_to_least(|arrival_s, kind| if waits(kind) { last * arrival_s } else { arrival_s })
+        .is_some()
+    {}
+    let sends = frontier.into_sends();
+    (sends.len() + 1 == grid.len()).then(|| {
+        let mut parents = vec![grid.root() as u32; grid.len()];
+        sends.iter().for_each(|send| parents[send.to as usize] = send.from);
+        parents
+    })
+}
+
+/// Whether everyone may send to a kind.
+fn is_entrance(grid: &Grid, kind: usize) -> bool {
+    (0..grid.kinds()).all(|from| from == kind || grid.kind_gap_s(from, kind).is_finite())
+}
+
+fn anneal(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64) -> Vec<u32> {
+    let grid = pipeline.grid;
+    let root = grid.root();
+    let moves = (EVALUATED_NODES / HOT.len() / grid.len()).min(MOVES_PER_NODE * grid.len());
+    if grid.len() < 3 {
+        return start;
+    }
+    let mut random = Random::new(seed);
+    let mut parents = start;
+    let mut now_s = pipeline.makespan_s(&parents);
+    let (mut best_s, mut best) = (now_s, parents.clone());
+    let cool = (COLD / hot).powf(1.0 / moves.max(1) as f64);
+    let mut temperature_s = hot * now_s;
+    let mut after = parents.clone();
+    let neighbours = Neighbours::new(grid);
+    for _ in 0..moves {
+        temperature_s *= cool;
+        after.copy_from_slice(&parents);
+        let one = random.below(grid.len());
+        let kind = random.below(STEPS.len());
+        let step = STEPS[kind];
+        let other = neighbours.other(kind, one, &mut random);
+        if one == root
+            || one == other
+            || !step(&mut after, root, one, other)
+            || !has_links(grid, &parents, &after)
+        {
+            continue;
+        }
+        let after_s = pipeline.makespan_s(&after);
+        if after_s <= now_s || random.unit() < ((now_s - after_s) / temperature_s).exp() {
+            now_s = after_s;
+            std::mem::swap(&mut parents, &mut after);
+            if now_s < best_s {
+                best_s = now_s;
+                best.copy_from_slice(&parents);
+            }
+        }
+    }
+    best
+}
+
+/// Who is linked to whom, where links are missing: most pairs drawn at random would have none.
+struct Neighbours {
+    nodes: usize,
+    into: Vec<Vec<u32>>,
+    out_of: Vec<Vec<u32>>,
+}
+
+impl Neighbours {
+    fn new(grid: &Grid) -> Self {
+        let kinds = grid.kinds();
+        let nodes = grid.len();
+        let is_whole = (0..kinds * kinds).all(|pair| {
+            let (from, to) = (pair / kinds, pair % kinds);
+            from == to || grid.kind_gap_s(from, to).is_finite()
+        });
+        let mut neighbours = Neighbours { nodes, into: Vec::new(), out_of: Vec::new() };
+        if is_whole || nodes > MOST_LISTED {
+            return neighbours;
+        }
+        let of = |is_linked: &dyn Fn(usize, usize) -> bool| -> Vec<Vec<u32>> {
+            let list = |one: usize| {
+                let linked = (0..nodes).filter(|&other| other != one && is_linked(one, other));
+                linked.map(|other| other as u32).collect()
+            };
+            (0..nodes).map(list).collect()
+        };
+        neighbours.into = of(&|one, other| grid.gap_s(other, one).is_finite());
+        neighbours.out_of = of(&|one, other| grid.gap_s(one, other).is_finite());
+        neighbours
+    }
+
+    /// Whom to take together with `one`: a sender to go under, a receiver to go above, or anyone.
+    fn other(&self, step: usize, one: usize, random: &mut Random) -> usize {
+        let lists = match step {
+            0 => self.into.get(one),
+            1 => self.out_of.get(one),
+            _ => None,
+        };
+        match lists {
+            Some(list) if !list.is_empty() => list[random.below(list.len())] as usize,
+            _ => random.below(self.nodes),
+        }
+    }
+}
+
+/// Nodes whose links are listed: lists of more would take longer to make than the search.
+const MOST_LISTED: usize = 1_000;
+
+/// A change of a tree around two different nodes, `one` not the root; false where there is none.
+type Step = fn(parents: &mut [u32], root: usize, one: usize, other: usize) -> bool;
+
+/// The last two keep a chain a chain, between two of which all other trees may be slow.
+const STEPS: [Step; 3] = [under, between, trade];
+
+/// `one` with all below it goes under `other`.
+fn under(parents: &mut [u32], root: usize, one: usize, other: usize) -> bool {
+    if parents[one] as usize == other || is_below(parents, root, other, one) {
+        return false;
+    }
+    parents[one] = other as u32;
+    true
+}
+
+/// `one` leaves its children to its parent and goes between `other` and the parent of that.
+fn between(parents: &mut [u32], root: usize, one: usize, other: usize) -> bool {
+    if other == root || parents[other] as usize == one {
+        return false;
+    }
+    let above = parents[one];
+    for node in (0..parents.len()).filter(|&node| node != root) {
+        if parents[node] as usize == one {
+            parents[node] = above;
+        }
+    }
+    parents[one] = parents[other];
+    parents[other] = one as u32;
+    true
+}
+
+/// The two take each other's place.
+fn trade(parents: &mut [u32], root: usize, one: usize, other: usize) -> bool {
+    if other == root {
+        return false;
+    }
+    parents.swap(one, other);
+    for (_, parent) in parents.iter_mut().enumerate().filter(|&(node, _)| node != root) {
+        if *parent as usize == one {
+            *parent = other as u32;
+        } else if *parent as usize == other {
+            *parent = one as u32;
+        }
+    }
+    true
+}
+
+/// Whether there is a link wherever the parents differ.
+fn has_links(grid: &Grid, before: &[u32], after: &[u32]) -> bool {
+    let mut changed = (0..after.len()).filter(|&node| after[node] != before[node]);
+    changed.all(|node| grid.gap_s(after[node] as usize, node).is_finite())
+}
+
+fn is_below(parents: &[u32], root: usize, node: usize, above: usize) -> bool {
+    let mut at = node;
+    while at != root && at != above {
+        at = parents[at] as usize;
+    }
+    at == above
+}
