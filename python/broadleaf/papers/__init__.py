@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from broadleaf.papers import trees, tuning
-from broadleaf.papers import grid, trees
-from broadleaf.papers import grid, grid_draws, trees
+from broadleaf.papers import grid, grid_draws, trees, tuning
 from broadleaf.papers.results import Results, Start
 
 
@@ -34,6 +32,8 @@ PAPERS: dict[str, Paper] = {
             "tuning",
             "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
             tuning.run,
+        ),
+        Paper(
             "grid",
             "Barchet-Steffenel and Mounié: Scheduling heuristics for efficient broadcast operations on grids",
             grid.run,
