@@ -72,7 +72,8 @@ def planner_page(card: bl.Card, platform: bl.Platform) -> tuple[bytes | None, st
     """The picture, where the planner has a plan for the small platform's broadcast, and the page."""
     lines = [f"# {card.name}", "", card.summary, ""]
     fields = ("reference", "objective", "guarantee", "complexity")
-    lines += ["| | |", "| --- | --- |", *(f"| **{name}** | {getattr(card, name)} |" for name in fields), ""]
+    head, *rows = (f"| **{name}** | {getattr(card, name)} |" for name in fields)
+    lines += [head, "| --- | --- |", *rows, ""]
     asked = f"broadleaf plan docs/small.json --root a0 --size 8MiB --planner {card.name} -o plan.json"
     try:
         plan = bl.plan(platform, "a0", MESSAGE_BYTES, planner=card.name)

@@ -69,7 +69,12 @@ def answered(path: Path, text: str) -> Network:
             network.hosts.append(fields[0])
             network.zones.append(fields[1])
         elif kind == "L":
-            network.links.append(Link(fields[0], float(fields[1]), fields[2] == "1"))
+            if fields[2] == "wifi":
+                raise PlatformError(
+                    f'{path}: the program that is simulated sets the rate of the Wi-Fi link "{fields[0]}", '
+                    "and the file does not; write it as a link with a bandwidth"
+                )
+            network.links.append(Link(fields[0], float(fields[1]), fields[2] == "shared"))
         elif kind == "R":
             source, target, *links = fields[:2] + fields[3:]
             route = Route(float(fields[2]), tuple(map(int, links)))

@@ -1,12 +1,20 @@
 /* Prints what SimGrid makes of a platform file: hosts, links, and the route of each ordered pair of hosts.
  *
- * One line each, fields between tabs:  H name zone | L name bytes/s shared | R from to latency link link ...
+ * One line each, fields between tabs:  H name zone | L name bytes/s policy | R from to latency link link ...
+ * The policy is "shared", "fatpipe" or "wifi".
  * Hosts and links are numbered in the order of their lines. Pairs without a route have no line. */
 #include <cstdio>
 #include <exception>
 #include <map>
 #include <simgrid/s4u.hpp>
 #include <vector>
+
+static const char* policy(const simgrid::s4u::Link* link)
+{
+  using Policy = simgrid::s4u::Link::SharingPolicy;
+  const auto own = link->get_sharing_policy();
+  return own == Policy::FATPIPE ? "fatpipe" : own == Policy::WIFI ? "wifi" : "shared";
+}
 
 int main(int argc, char** argv)
 {
@@ -36,8 +44,7 @@ int main(int argc, char** argv)
       }
       for (auto* link : links)
         if (numbers.emplace(link, static_cast<int>(numbers.size())).second)
-          std::printf("L\t%s\t%.17g\t%d\n", link->get_cname(), link->get_bandwidth(),
-                      link->get_sharing_policy() != Link::SharingPolicy::FATPIPE);
+          std::printf("L\t%s\t%.17g\t%s\n", link->get_cname(), link->get_bandwidth(), policy(link));
       std::printf("R\t%zu\t%zu\t%.17g", from, to, latency);
       for (const auto* link : links)
         std::printf("\t%d", numbers[link]);

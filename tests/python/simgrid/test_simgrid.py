@@ -149,6 +149,23 @@ def test_what_simgrid_refuses_is_one_line(tmp_path: Path, command: Command) -> N
     refused(command("convert", "bad.xml", "-o", "net.json"), "bad.xml: SimGrid refuses it", "absent")
 
 
+@needs_simgrid
+def test_wifi_has_no_rate_of_its_own(tmp_path: Path, command: Command) -> None:
+    text = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="air" routing="WIFI">
+    <prop id="access_point" value="ap"/>
+    <host id="s0" speed="1Gf"/> <host id="s1" speed="1Gf"/>
+    <router id="ap"/>
+    <link id="radio" sharing_policy="WIFI" bandwidth="54Mbps,36Mbps" latency="0ms"/>
+  </zone>
+</platform>
+"""
+    (tmp_path / "wifi.xml").write_text(text)
+    refused(command("convert", "wifi.xml", "-o", "net.json"), "wifi.xml", '"radio"', "Wi-Fi")
+
+
 def test_without_simgrid_it_is_said_what_is_missing(
     plain: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
