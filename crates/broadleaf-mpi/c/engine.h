@@ -28,9 +28,12 @@ typedef struct {
     int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request);
     /* `peer` may be BL_ANY_RANK. */
     int (*irecv)(void *comm, void *data, uint64_t bytes, int peer, int tag, uint32_t request);
-    /* Blocks until at least one request is done; there must be one under way. `done` stays valid until the next
-     * call of any of these. */
-    int (*wait_some)(void *comm, const bl_done **done, uint32_t *count);
+    /* Blocks until at least one request is done, or only looks, if `patient` is 0; there must be one under way.
+     * `done` stays valid until the next call of any of these. */
+    int (*wait_some)(void *comm, const bl_done **done, uint32_t *count, int patient);
+    /* Lets the MPI move on, for a rank that waits for something else. Null: ranks of one host cannot share memory
+     * under this MPI. */
+    int (*progress)(void *comm);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);
 } bl_ops;

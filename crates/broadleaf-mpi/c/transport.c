@@ -12,6 +12,9 @@
  * burn the time slices of the ranks they wait for. */
 #define POLLS_BEFORE_YIELD 32
 
+/* No message has this tag. */
+#define PROGRESS_TAG 0x3fff
+
 /* Bytes of one element of the types that stand for more bytes than a count can. */
 #define BIG_ELEMENT (1 << 20)
 
@@ -158,11 +161,11 @@ static int some(bl_comm *comm, int *finished)
 #endif
 }
 
-static int wait_some(void *context, const bl_done **done, uint32_t *count)
+static int wait_some(void *context, const bl_done **done, uint32_t *count, int patient)
 {
     bl_comm *comm = context;
     int finished = 0, in_status = 0;
-    for (unsigned polls = 0; finished == 0; polls++) {
+    for (unsigned polls = 0; finished == 0 && (patient || polls == 0); polls++) {
         int error = some(comm, &finished);
         if (error != MPI_SUCCESS) {
             int kind;
@@ -173,15 +176,26 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count)
         if (finished == MPI_UNDEFINED) return MPI_ERR_INTERN;
         if (finished == 0 && polls >= POLLS_BEFORE_YIELD) sched_yield();
     }
+    *done = comm->done;
+    *count = (uint32_t)finished;
+    if (finished == 0) return MPI_SUCCESS;
     for (int at = 0; at < finished; at++) {
         int error = describe(comm, at, in_status, &comm->done[at]);
         if (error != MPI_SUCCESS) return error;
     }
     compact(comm);
-    *done = comm->done;
-    *count = (uint32_t)finished;
     return MPI_SUCCESS;
 }
+
+#ifndef SMPI_H
+/* Looking for a message that never comes: under every MPI that moves on what is under way. */
+static int progress(void *context)
+{
+    bl_comm *comm = context;
+    int found;
+    return PMPI_Iprobe(comm->rank, PROGRESS_TAG, comm->private_comm, &found, MPI_STATUS_IGNORE);
+}
+#endif
 
 static void abandon(void *context)
 {
@@ -218,5 +232,8 @@ const bl_ops bl_mpi_ops = {
     .isend = isend,
     .irecv = irecv,
     .wait_some = wait_some,
+#ifndef SMPI_H
+    .progress = progress,
+#endif
     .abandon = abandon,
 };

@@ -27,7 +27,8 @@ pub struct Ops {
     share: extern "C" fn(*mut c_void, *mut c_void, u64) -> c_int,
     isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
-    wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32) -> c_int,
+    wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
+    progress: Option<extern "C" fn(*mut c_void) -> c_int>,
     abandon: extern "C" fn(*mut c_void),
 }
 
@@ -123,16 +124,26 @@ impl Mpi {
         checked((self.ops.irecv)(self.comm, to.cast(), bytes, from, tag, request))
     }
 
-    /// Waits until something is done and appends it.
-    pub fn wait_some(&self, events: &mut Vec<Done>) -> Result<(), MpiError> {
+    /// Waits until something is done and appends it; only looks, if not `patient`.
+    pub fn wait_some(&self, events: &mut Vec<Done>, patient: bool) -> Result<(), MpiError> {
         let mut done = std::ptr::null();
         let mut count = 0;
-        checked((self.ops.wait_some)(self.comm, &mut done, &mut count))?;
+        checked((self.ops.wait_some)(self.comm, &mut done, &mut count, patient.into()))?;
         if count > 0 {
             // SAFETY: C has just filled `count` entries there and keeps them until the next operation.
             events.extend_from_slice(unsafe { std::slice::from_raw_parts(done, count as usize) });
         }
         Ok(())
+    }
+
+    /// Whether ranks of one host may share memory under this MPI.
+    pub fn shares_memory(&self) -> bool {
+        self.ops.progress.is_some()
+    }
+
+    /// Lets the MPI move on, for a rank that waits for something else.
+    pub fn progress(&self) -> Result<(), MpiError> {
+        self.ops.progress.map_or(Ok(()), |progress| checked(progress(self.comm)))
     }
 
     /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.
@@ -155,7 +166,7 @@ impl Mpi {
 
     fn only(&self) -> Result<Done, CallError> {
         let mut events = Vec::with_capacity(1);
-        self.wait_some(&mut events)?;
+        self.wait_some(&mut events, true)?;
         match events[0] {
             done if done.error == 0 => Ok(done),
             done => Err(CallError::Mpi(done.error)),

@@ -13,15 +13,19 @@
 //! 3. The executor that the simulator drives too moves the data ([`transport`]).
 
 pub mod abi;
+mod book;
 pub mod collectives;
 mod framed;
+pub mod hosts;
 pub mod inner;
+pub mod memory;
 pub mod placement;
 pub mod planning;
 pub mod probe;
 mod rank_collectives;
 pub mod ranks;
 pub mod report;
+pub mod search;
 pub mod seats;
 pub mod session;
 pub mod settings;

@@ -1,25 +1,20 @@
 //! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
 //! the first broadcast's budget, and search on in the background.
 
+use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
 use crate::ranks::{expand, RankPlan};
+use crate::search::{on_threads, Search};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
 use crate::transport::CHANNEL_TAGS;
-use broadleaf::plan::{check, Plan};
+use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
 use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
-use broadleaf::platform::NodeId;
-use broadleaf::simulate::estimate;
-use rayon::ThreadPoolBuilder;
+use broadleaf::platform::{NodeId, Platform};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The search beside the running program takes this long at most, on one core.
-pub const SEARCH_BUDGET: Duration = Duration::from_secs(2);
 
 /// Smaller segments are mostly headers on the wire, which no platform tells: about 150 bytes each with TCP, IP,
 /// Ethernet and the MPI's own.
@@ -28,69 +23,69 @@ const LEAST_SEGMENT_BYTES: u64 = 2048;
 /// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
 const BEFORE_LIMIT: f64 = 0.7;
 
-/// A found plan must promise this much to be worth a switch, relative.
-const WORTH_SWITCHING: f64 = 0.02;
-
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
     pub ranked: RankPlan,
-    pub search: Option<Search>,
-}
-
-/// A search in the background.
-pub struct Search {
-    found: Receiver<RankPlan>,
-}
-
-impl Search {
-    pub fn progress(&self) -> Progress {
-        match self.found.try_recv() {
-            Ok(plan) => Progress::Better(plan),
-            Err(TryRecvError::Empty) => Progress::Searching,
-            Err(TryRecvError::Disconnected) => Progress::Ended,
-        }
-    }
-}
-
-/// What a search has to say.
-pub enum Progress {
-    Searching,
-    Better(RankPlan),
-    Ended,
+    pub search: Search,
 }
 
 /// One communicator's planning, at a rank that broadcasts as root.
 pub struct Planning {
     seats: Seats,
-    placement: Option<Arc<Placement>>,
+    hosts: Arc<Hosts>,
+    /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
+    placements: [Option<Arc<Placement>>; 2],
 }
 
 impl Planning {
-    pub fn new(seats: Seats) -> Planning {
-        Planning { seats, placement: None }
+    pub fn new(seats: Seats, hosts: Arc<Hosts>) -> Planning {
+        Planning { seats, hosts, placements: [None, None] }
     }
 
     /// A plan for a broadcast of `bytes` > 0 from `root`. The error is one line for the user.
     pub fn first(&mut self, root: u32, bytes: u64) -> Result<Made, String> {
-        let placement = self.placement()?;
-        let job = Job { placement, root, bytes };
-        if let Some(plan) = self.stored(&job)? {
-            return Ok(Made { ranked: job.ranked(&plan)?, search: None });
+        if self.seats.settings.plan_dir.is_some() {
+            let job = self.job(root, bytes, false)?;
+            if let Some(plan) = self.stored(&job)? {
+                return Ok(Made { ranked: job.ranked(&plan)?, search: Search::Ended });
+            }
         }
         let name = self.seats.settings.planner.clone();
+        if name == BEST && self.hosts.count() == 1 && self.hosts.shares(0) {
+            return Ok(Made {
+                ranked: inside_only(self.seats.of_rank.len(), root, bytes),
+                search: Search::Ended,
+            });
+        }
+        let job = self.job(root, bytes, name == BEST)?;
         let plan = job.plan(&name, Effort::Quick, self.seats.settings.first_budget)?;
         let ranked = job.ranked(&plan)?;
-        let search = (name == BEST).then(|| job.search(plan)).flatten();
+        let search = if name == BEST { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
         Ok(Made { ranked, search })
     }
 
-    fn placement(&mut self) -> Result<Arc<Placement>, String> {
-        if let Some(placement) = &self.placement {
-            return Ok(Arc::clone(placement));
+    fn job(&mut self, root: u32, bytes: u64, merge: bool) -> Result<Job, String> {
+        let merged = merge && one_host_a_node(&self.seats);
+        let placement = match &self.placements[usize::from(merged)] {
+            Some(placement) => Arc::clone(placement),
+            None => Arc::clone(self.placements[usize::from(merged)].insert(Arc::new(self.place(merged)?))),
+        };
+        let led = merged || one_node_a_host(&self.seats, &self.hosts);
+        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes })
+    }
+
+    fn place(&self, merged: bool) -> Result<Placement, String> {
+        let (seats, hosts) = (&self.seats, &self.hosts);
+        let mut of_rank = seats.of_rank.clone();
+        if merged {
+            // Ranks that share memory need no links between them: their host's first node stands for all.
+            for host in (0..hosts.count()).filter(|&host| hosts.shares(host)) {
+                let first = of_rank[hosts.members(host)[0] as usize];
+                hosts.members(host).iter().for_each(|&rank| of_rank[rank as usize] = first);
+            }
         }
-        let seats = &self.seats;
         let placement = match &seats.settings.platform {
-            None => Placement::assumed(&seats.of_rank),
+            None => Placement::assumed(&of_rank),
             Some(path) => {
                 let platform = load(path)?;
                 if platform.digest() != seats.digest {
@@ -99,17 +94,17 @@ impl Planning {
                         "{shown}: not the platform that rank 0 read; give all ranks the same file"
                     ));
                 }
-                let nodes: Vec<NodeId> = seats.of_rank.iter().map(|&node| NodeId(node)).collect();
+                let nodes: Vec<NodeId> = of_rank.iter().map(|&node| NodeId(node)).collect();
                 Placement::on(&platform, &nodes)
             }
         };
-        let mut placement = placement.map_err(|fault| fault.to_string())?;
+        let placement = placement.map_err(|fault| fault.to_string())?;
         if placement.platform.hosts().count() == 1 && placement.node_of_rank.len() > 1 {
             // One node holds all ranks: what there is to plan is the inside.
-            placement = Placement::assumed(&vec![0; placement.node_of_rank.len()])
-                .map_err(|fault| fault.to_string())?;
+            let ranks = placement.node_of_rank.len();
+            return Placement::assumed(&vec![0; ranks]).map_err(|fault| fault.to_string());
         }
-        Ok(Arc::clone(self.placement.insert(Arc::new(placement))))
+        Ok(placement)
     }
 
     /// From the plan directory: the plan for this platform and root whose message is nearest in size, at most a
@@ -145,8 +140,11 @@ impl Planning {
 
 /// One broadcast to plan for.
 #[derive(Clone)]
-struct Job {
+pub struct Job {
     placement: Arc<Placement>,
+    hosts: Arc<Hosts>,
+    /// One rank of a host takes part for all of it, where they share memory.
+    led: bool,
     root: u32,
     bytes: u64,
 }
@@ -156,7 +154,12 @@ impl Job {
         self.placement.node_of_rank[self.root as usize]
     }
 
-    fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
+    /// The platform that plans are made for.
+    pub fn handled(&self) -> &Platform {
+        &self.placement.handled
+    }
+
+    pub fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
@@ -172,12 +175,14 @@ impl Job {
         made.map_err(|error| error.to_string())
     }
 
-    fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
+    pub fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
         // Windows follow what a message really takes.
         let Placement { handled, ranks, .. } = &*self.placement;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
-        let ranked = expand(plan, handled, ranks, self.root, &inner, &memory_link())
+        let served = |rank: u32| self.led && self.hosts.shares(self.hosts.of_rank()[rank as usize] as usize);
+        let mut ranked = expand(plan, handled, ranks, self.root, &inner, &memory_link(), &served)
             .map_err(|error| error.to_string())?;
+        ranked.led = self.led;
         // Channels of one pair of ranks: at most one a tree, and one more for each relayed edge.
         let trees = &ranked.plan.trees;
         let channels = trees.len() + trees.iter().map(|tree| tree.via.len()).sum::<usize>();
@@ -186,67 +191,25 @@ impl Job {
         }
         Ok(ranked)
     }
-
-    /// Searches on with a larger budget; one search a process at a time, at the lowest priority.
-    fn search(self, start: Plan) -> Option<Search> {
-        static BUSY: AtomicBool = AtomicBool::new(false);
-        if BUSY.swap(true, Ordering::Acquire) {
-            return None;
-        }
-        let (found, receiver) = channel();
-        let work = move || {
-            let platform = &self.placement.handled;
-            let better = self.plan(BEST, Effort::Thorough, SEARCH_BUDGET).ok().filter(|plan| {
-                let seconds = |plan: &Plan| estimate(platform, plan).unwrap_or(f64::INFINITY);
-                seconds(plan) < seconds(&start) * (1.0 - WORTH_SWITCHING)
-            });
-            if let Some(ranked) = better.and_then(|plan| self.ranked(&plan).ok()) {
-                // The program may have ended meanwhile.
-                let _ = found.send(ranked);
-            }
-            BUSY.store(false, Ordering::Release);
-        };
-        match std::thread::Builder::new().name("broadleaf-search".to_string()).spawn(work) {
-            Ok(_) => Some(Search { found: receiver }),
-            Err(_) => {
-                BUSY.store(false, Ordering::Release);
-                None
-            }
-        }
-    }
 }
 
-/// Threads for the plan that all ranks wait for; on a large node most cores are other ranks'.
-const QUICK_THREADS: usize = 4;
-
-/// Runs a planner on threads of its own, which end with it: a program should not keep idle threads that it did
-/// not ask for. The thorough search has one, of the lowest priority.
-fn on_threads<T: Send>(effort: Effort, work: impl FnOnce() -> T + Send) -> T {
-    let pool = match effort {
-        Effort::Quick => {
-            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-            ThreadPoolBuilder::new().num_threads(cores.min(QUICK_THREADS))
-        }
-        Effort::Thorough => ThreadPoolBuilder::new().num_threads(1).start_handler(|_| be_modest()),
+/// The plan of ranks that all share one host's memory: there is nothing to send.
+fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
+    let plan = Plan {
+        platform: String::new(),
+        platform_digest: String::new(),
+        nodes: Arc::new(vec![String::new(); ranks]),
+        collective: Collective::Bcast,
+        root: NodeId(root),
+        message_bytes: bytes,
+        segment_bytes: bytes,
+        planner: "shared-memory".to_string(),
+        seed: 0,
+        trees: vec![TreeBuilder::new(ranks).share(1.0).build()],
+        period: None,
+        combine: false,
+        protocol: Protocol::Eager,
+        predicted: Predicted::default(),
     };
-    match pool.thread_name(|_| "broadleaf-plan".to_string()).build() {
-        Ok(pool) => pool.install(work),
-        // No thread to be had: the caller's own must do.
-        Err(_) => work(),
-    }
-}
-
-/// Gives the calling thread the lowest priority: the program comes first.
-fn be_modest() {
-    extern "C" {
-        fn setpriority(
-            which: std::ffi::c_int,
-            who: std::ffi::c_uint,
-            priority: std::ffi::c_int,
-        ) -> std::ffi::c_int;
-    }
-    const PRIO_PROCESS: std::ffi::c_int = 0;
-    const LOWEST: std::ffi::c_int = 19;
-    // SAFETY: no memory is passed. On Linux, 0 is the calling thread. A refusal changes nothing.
-    unsafe { setpriority(PRIO_PROCESS, 0, LOWEST) };
+    RankPlan { plan: Arc::new(plan), windows: vec![vec![1; ranks]], led: true }
 }

@@ -14,6 +14,8 @@ pub struct RankPlan {
     pub plan: Arc<Plan>,
     /// `windows[tree][rank]`: messages that may be in flight on the edge into `rank`.
     pub windows: Vec<Vec<u16>>,
+    /// Only one rank of each host that shares memory takes part; it passes the message on inside.
+    pub led: bool,
 }
 
 /// The inner tree of a node with that many ranks: (parent, child) positions, breadth first, 0 = leader.
@@ -34,7 +36,8 @@ pub fn window(class: &LinkClass, bytes: u64) -> u16 {
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
-/// ascending; `local` is the link between ranks of one node.
+/// ascending; `local` is the link between ranks of one node; the ranks of the nodes that have `served` ranks get
+/// the message inside by other means than the plan's.
 pub fn expand(
     plan: &Plan,
     platform: &Platform,
@@ -42,12 +45,13 @@ pub fn expand(
     root: u32,
     inner: InnerTree,
     local: &LinkClass,
+    served: &dyn Fn(u32) -> bool,
 ) -> Result<RankPlan, PlanError> {
     let plan = plan.bind(platform)?.routed(platform)?;
     let sites: Vec<Vec<NodeId>> = ranks.iter().map(|ranks| led_by(ranks, root)).collect();
     let inner_edges: Vec<(NodeId, NodeId)> = sites
         .iter()
-        .filter(|site| site.len() > 1)
+        .filter(|site| site.len() > 1 && !served(site[0].0))
         .flat_map(|site| inner(site.len()).into_iter().map(|(parent, child)| (site[parent], site[child])))
         .collect();
     let count = ranks.iter().map(Vec::len).sum();
@@ -69,7 +73,7 @@ pub fn expand(
         plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
     let nodes = Arc::new(vec![String::new(); count]);
     let expanded = Plan { nodes, root: NodeId(root), trees, period, pattern: None, ..plan };
-    Ok(RankPlan { plan: Arc::new(expanded), windows })
+    Ok(RankPlan { plan: Arc::new(expanded), windows, led: false })
 }
 
 /// A node's ranks, its leader first.

@@ -23,21 +23,24 @@ pub struct Seats {
     pub digest: String,
     /// The platform's node of every rank, or the number of its host without a platform.
     pub of_rank: Vec<u32>,
+    /// The number of every rank's host, counted in the order of their first ranks.
+    pub hosts: Vec<u32>,
 }
 
 impl Seats {
     /// Reads the settings and gives every rank its seat. `places`: host name and place on that host of every
     /// rank. The error is one line for the user.
     pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<Seats, String> {
+        let hosts = host_numbers(places);
         let Some(path) = &settings.platform else {
-            return Ok(Seats { settings, digest: String::new(), of_rank: host_numbers(places) });
+            return Ok(Seats { settings, digest: String::new(), of_rank: hosts.clone(), hosts });
         };
         let own_used = "the MPI's own broadcast is used";
         let platform = load(path).map_err(|line| format!("{line}; {own_used}"))?;
         let nodes = nodes_by_host(&platform, places)
             .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
         let of_rank = nodes.iter().map(|node| node.0).collect();
-        Ok(Seats { digest: platform.digest().to_string(), of_rank, settings })
+        Ok(Seats { digest: platform.digest().to_string(), of_rank, hosts, settings })
     }
 }
 
@@ -117,7 +120,8 @@ fn encode_seats(seats: &Seats) -> Vec<u8> {
         out.extend_from_slice(text.as_bytes());
     }
     put_u64(&mut out, settings.first_budget.as_millis() as u64);
-    seats.of_rank.iter().for_each(|&node| put_u32(&mut out, node));
+    put_u32(&mut out, settings.shared_memory.into());
+    seats.of_rank.iter().chain(&seats.hosts).for_each(|&node| put_u32(&mut out, node));
     out
 }
 
@@ -129,11 +133,14 @@ fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
     };
     let (platform, plan_dir, planner, digest) = (text()?, text()?, text()?, text()?);
     let first_budget = Duration::from_millis(from.u64()?);
+    let shared_memory = from.u32()? != 0;
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
-    let settings = PlanSettings { platform: path(platform), plan_dir: path(plan_dir), planner, first_budget };
+    let (platform, plan_dir) = (path(platform), path(plan_dir));
+    let settings = PlanSettings { platform, plan_dir, planner, first_budget, shared_memory };
     let mut of_rank = Vec::with_capacity(from.bytes.len() / 4);
     while !from.bytes.is_empty() {
         of_rank.push(from.u32()?);
     }
-    Ok(Seats { settings, digest, of_rank })
+    let hosts = of_rank.split_off(of_rank.len() / 2);
+    Ok(Seats { settings, digest, of_rank, hosts })
 }

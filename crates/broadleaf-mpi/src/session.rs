@@ -2,20 +2,22 @@
 //!
 //! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
 //! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so their books
-//! of plans stay equal, evictions included.
+//! of plans stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
+//! and the others hear the decision from it ([`crate::memory`]).
 
 use crate::abi::Mpi;
-use crate::planning::{Planning, Progress, Search};
-use crate::ranks::RankPlan;
+use crate::book::{Book, Current};
+use crate::hosts::{one_node_a_host, Hosts};
+use crate::memory::{Announcement, Group, Inside, Way};
+use crate::planning::Planning;
 use crate::report;
 use crate::seats::agree_on_seats;
+use crate::settings::BEST;
 use crate::stats;
 use crate::transport::{call_tag, CallError, Forward, MpiTransport, PLAN_TAG};
 use crate::wire::{decode_plan, encode_plan, Header, Order};
-use broadleaf::execute::{drive, NodeExecutor, Window};
-use broadleaf::plan::{NodeProgram, Programs};
-use broadleaf::platform::NodeId;
-use std::collections::{BTreeSet, HashMap};
+use broadleaf::execute::{drive, NodeExecutor};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -48,10 +50,6 @@ impl Outcome {
     }
 }
 
-/// Plans kept per communicator; the one used longest ago goes first. A program that rotates roots and sizes
-/// beyond that plans again.
-const MAX_PLANS: usize = 64;
-
 /// One communicator.
 pub struct Session {
     mpi: Mpi,
@@ -62,74 +60,13 @@ pub struct Session {
     calls: u64,
     /// None: rank 0 found the settings unusable, and all ranks know.
     planning: Option<Planning>,
-    book: HashMap<(u32, u32), Entry>,
+    hosts: Arc<Hosts>,
+    /// The ranks of this host, where they share memory.
+    group: Option<Group>,
+    book: Book,
     keeps_stats: bool,
-}
-
-/// What a rank knows of the broadcasts of one (root, size class).
-#[derive(Default)]
-struct Entry {
-    used: u64,
-    version: u32,
-    /// None: the MPI's own broadcast is used.
-    current: Option<Current>,
-    next: Option<RankPlan>,
-    /// At the root only.
-    search: Option<Search>,
-}
-
-/// The plan in use, and what this rank does in it.
-struct Current {
-    ranked: RankPlan,
-    /// For messages of this length; most programs broadcast the same length again and again.
-    programs: Programs,
-    program: NodeProgram,
-    /// The first tree carries plans.
-    plan_parent: Option<u32>,
-    plan_children: Vec<u32>,
-    /// Everyone that sends to this rank, and everyone it sends to.
-    before: BTreeSet<u32>,
-    after: BTreeSet<u32>,
-}
-
-impl Current {
-    fn new(ranked: RankPlan, rank: u32, bytes: u64) -> Current {
-        let plan = Arc::new(ranked.plan.resized(bytes));
-        let first = &plan.trees[0];
-        let plan_parent = first.parents()[rank as usize].map(|parent| parent.0);
-        let plan_children: Vec<u32> = first.children(NodeId(rank)).iter().map(|child| child.0).collect();
-        let programs = Programs::for_ranks(plan);
-        let program = programs.node(NodeId(rank));
-        let before = program.inputs.iter().map(|input| input.from.0).chain(plan_parent).collect();
-        let sent_to = program.outputs.iter().map(|output| output.to.0);
-        let after = sent_to.chain(plan_children.iter().copied()).collect();
-        Current { ranked, programs, program, plan_parent, plan_children, before, after }
-    }
-
-    fn resize(&mut self, bytes: u64) {
-        if self.programs.plan().message_bytes != bytes {
-            self.programs = Programs::for_ranks(Arc::new(self.ranked.plan.resized(bytes)));
-            self.program = self.programs.node(self.program.node);
-        }
-    }
-
-    /// The widest window of any edge between this rank and a peer.
-    fn window(&self, peer: NodeId) -> Window {
-        let windows = &self.ranked.windows;
-        let out = self.program.outputs.iter().filter(|output| output.to == peer);
-        let messages =
-            out.map(|output| windows[output.tree as usize][output.target.index()]).max().unwrap_or(1);
-        Window { messages: u32::from(messages), shares_port: true }
-    }
-
-    /// Receives to have posted on a channel: as many as its sender may have in flight, and one more.
-    fn ahead(&self) -> u32 {
-        let windows = &self.ranked.windows;
-        let inputs = self.program.inputs.iter();
-        let widest =
-            inputs.map(|input| windows[input.tree as usize][input.target.index()]).max().unwrap_or(1);
-        u32::from(widest) + 1
-    }
+    /// What the last planned call ran, for the statistics.
+    ran: stats::Ran,
 }
 
 impl Session {
@@ -143,15 +80,26 @@ impl Session {
         keeps_stats: bool,
     ) -> Result<Session, CallError> {
         let seats = agree_on_seats(&mpi, rank, size, place)?;
+        let mut hosts = Hosts::new(seats.as_ref().map_or_else(Vec::new, |seats| seats.hosts.clone()));
+        let mut group = None;
+        if let Some(seats) = &seats {
+            // A plan that was asked for by name moves the data itself where it can.
+            let serves = seats.settings.planner == BEST || one_node_a_host(seats, &hosts);
+            group = hosts.join(&mpi, rank, serves && seats.settings.shared_memory)?;
+        }
+        let hosts = Arc::new(hosts);
         Ok(Session {
             mpi,
             name: name.to_string(),
             rank,
             size,
             calls: 0,
-            planning: seats.map(Planning::new),
-            book: HashMap::new(),
+            planning: seats.map(|seats| Planning::new(seats, Arc::clone(&hosts))),
+            hosts,
+            group,
+            book: Book::default(),
             keeps_stats: keeps_stats && rank == 0,
+            ran: stats::Ran::default(),
         })
     }
 
@@ -164,8 +112,16 @@ impl Session {
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
-            let done =
-                if self.rank == root { self.lead(packed, bytes) } else { self.follow(packed, bytes, root) };
+            if let Some(group) = &mut self.group {
+                group.arrive();
+            }
+            let done = if self.rank == root {
+                self.lead(packed, bytes)
+            } else if self.hosts.is_served(self.rank, root) {
+                self.attend(packed, bytes, root)
+            } else {
+                self.follow(packed, bytes, root)
+            };
             self.calls += 1;
             done.unwrap_or_else(|error| {
                 self.mpi.abandon();
@@ -180,10 +136,9 @@ impl Session {
 
     /// The root's part.
     unsafe fn lead(&mut self, packed: *mut u8, bytes: u64) -> Result<Outcome, CallError> {
-        let (call, rank, size) = (self.calls, self.rank, self.size);
-        let key = (rank, bytes.ilog2());
-        let known = self.book.contains_key(&key);
-        let entry = entry_of(&mut self.book, key, call);
+        let (call, rank) = (self.calls, self.rank);
+        let known = self.book.knows(rank, bytes);
+        let entry = self.book.entry(rank, bytes, call);
         let mut plan = Vec::new();
         let order = if !known {
             let made = self.planning.as_mut().map(|planning| planning.first(rank, bytes));
@@ -204,18 +159,11 @@ impl Session {
             Order::Own
         } else {
             entry.switch(rank, bytes);
-            match entry.search.as_ref().map_or(Progress::Searching, Search::progress) {
-                Progress::Better(better) => {
-                    plan = encode_plan(&better);
-                    entry.next = Some(better);
-                    Order::RunThenSwitch
-                }
-                Progress::Ended => {
-                    entry.search = None;
-                    Order::Run
-                }
-                Progress::Searching => Order::Run,
-            }
+            entry.search.better().map_or(Order::Run, |better| {
+                plan = encode_plan(&better);
+                entry.next = Some(better);
+                Order::RunThenSwitch
+            })
         };
         let header = Header {
             call,
@@ -227,27 +175,49 @@ impl Session {
             sends_plan: false,
         };
         let Some(current) = entry.current.as_mut().filter(|_| order != Order::Own) else {
-            tell_own(&self.mpi, header, rank, size)?;
-            return Ok(Outcome::Own);
+            return self.pass_by(header);
         };
         current.resize(bytes);
+        self.ran = stats::Ran::of(&current.ranked.plan, entry.version);
+        if let Some(group) = &mut self.group {
+            let (way, timed) = if current.is_idle() && current.ranked.led {
+                group.choose_way(bytes)
+            } else {
+                (Way::untried(bytes), false)
+            };
+            let announcement = Announcement {
+                way: way as u32,
+                timed: timed.into(),
+                address: packed as u64,
+                ..announced(header, &self.ran)
+            };
+            group.announce(&self.mpi, inside(current), announcement)?;
+            if current.is_idle() && current.ranked.led {
+                // All other ranks are on this host.
+                group.give(&self.mpi, call, way, packed, bytes)?;
+                group.finish(call, true);
+                return Ok(Outcome::Done);
+            }
+        }
         let mut transport =
             MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
         send_headers(&mut transport, current, header, &plan)?;
-        run(&mut transport, current)?;
-        transport.finish()?;
+        run(&mut transport, current, self.group.as_mut())?;
+        drop(transport);
+        if let Some(group) = &mut self.group {
+            group.finish(call, true);
+        }
         Ok(Outcome::Done)
     }
 
-    /// Everybody else's part.
+    /// The part of a rank that hears of the call by message.
     unsafe fn follow(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
         let (call, rank) = (self.calls, self.rank);
         let mut told = BTreeSet::new();
         let (header, sender) = self.first_header(root, &mut told)?;
-        let entry = entry_of(&mut self.book, (root, header.message_bytes.ilog2()), call);
+        let entry = self.book.entry(root, header.message_bytes, call);
         if header.order == Order::Own {
-            tell_own(&self.mpi, header, rank, self.size)?;
-            return Ok(Outcome::Own);
+            return self.pass_by(header);
         }
         let mut plan = Vec::new();
         if header.order == Order::RunNew {
@@ -260,6 +230,19 @@ impl Session {
         let current =
             entry.current.as_mut().filter(|_| entry.version == header.version).ok_or_else(unknown)?;
         current.resize(header.message_bytes);
+        self.ran = stats::Ran::of(&current.ranked.plan, entry.version);
+        let mut leads = None;
+        if !self.hosts.is_served(rank, root) {
+            leads = self.group.as_mut();
+        }
+        if let Some(group) = &mut leads {
+            let way = Way::untried(header.message_bytes) as u32;
+            group.announce(
+                &self.mpi,
+                inside(current),
+                Announcement { way, ..announced(header, &self.ran) },
+            )?;
+        }
 
         // The others have been promised the root's length, so a rank with another one still serves them.
         let fits = bytes == header.message_bytes;
@@ -276,11 +259,51 @@ impl Session {
             let to = current.plan_children.clone();
             transport.receive_plan(Forward { from, bytes: header.plan_bytes, to })?;
         }
-        run(&mut transport, current)?;
-        if let Some(plan) = transport.finish()? {
+        let next = run(&mut transport, current, leads.as_deref_mut())?;
+        drop(transport);
+        if let Some(group) = leads {
+            group.finish(call, true);
+        }
+        if let Some(plan) = next {
             entry.next = Some(decode_plan(&plan)?);
         }
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
+    }
+
+    /// The part of a rank that another one of its host leads.
+    unsafe fn attend(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
+        let call = self.calls;
+        let Some(group) = &mut self.group else {
+            return Err(CallError::Internal("a rank without shared memory is served by it".to_string()));
+        };
+        let announced = group.hear(&self.mpi, call)?;
+        if announced.call != call || announced.root != root {
+            return Err(CallError::Internal(format!(
+                "this host is in broadcast {} from root {}, rank {} in broadcast {call} from root {root}",
+                announced.call, announced.root, self.rank
+            )));
+        }
+        let inside = Group::inside(&announced)?;
+        let outcome = match inside {
+            Inside::Messages => {
+                group.finish(call, false);
+                return self.follow(packed, bytes, root);
+            }
+            Inside::Own => Outcome::Own,
+            Inside::Memory => {
+                let fits = bytes == announced.bytes;
+                group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
+                self.ran = stats::Ran::heard(&announced);
+                if fits {
+                    Outcome::Done
+                } else {
+                    Outcome::WrongLength
+                }
+            }
+        };
+        group.finish(call, false);
+        self.book.entry(root, announced.bytes, call);
+        Ok(outcome)
     }
 
     /// The header to act on and who sent it: the first that comes, or with a new plan, the one that it follows.
@@ -302,27 +325,32 @@ impl Session {
         }
     }
 
+    /// "Use the MPI's own broadcast" goes to the others of this host, and down a binomial tree of all ranks that
+    /// hear by message.
+    fn pass_by(&mut self, header: Header) -> Result<Outcome, CallError> {
+        let header = Header { plan_bytes: 0, sends_plan: false, ..header };
+        if let Some(group) = &mut self.group {
+            group.announce(&self.mpi, Inside::Own, announced(header, &stats::Ran::default()))?;
+            group.finish(header.call, true);
+        }
+        let hearers = self.hosts.hearers(header.root);
+        let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
+        let bytes = header.encode();
+        let mut reach =
+            if mine == 0 { hearers.len().next_power_of_two() } else { 1 << mine.trailing_zeros() };
+        while reach > 1 {
+            reach /= 2;
+            if let Some(&other) = hearers.get(mine + reach) {
+                self.mpi.send(&bytes, other, call_tag(header.call))?;
+            }
+        }
+        Ok(Outcome::Own)
+    }
+
     fn count(&self, bytes: u64, root: u32, outcome: Outcome, seconds: f64) {
         let key = stats::Key { communicator: self.name.clone(), ranks: self.size, root, bytes };
-        let entry = self.book.get(&(root, bytes.ilog2()));
         stats::count(key, |row| match outcome {
-            Outcome::Done => {
-                if row.planned == 0 {
-                    row.first_s = seconds;
-                    row.fastest_s = seconds;
-                }
-                row.planned += 1;
-                row.seconds += seconds;
-                row.fastest_s = row.fastest_s.min(seconds);
-                if let Some((entry, current)) = entry.and_then(|entry| Some((entry, entry.current.as_ref()?)))
-                {
-                    let plan = &current.ranked.plan;
-                    row.planner.clone_from(&plan.planner);
-                    row.segment_bytes = plan.segment_bytes;
-                    row.trees = plan.trees.len() as u32;
-                    row.plan_version = entry.version;
-                }
-            }
+            Outcome::Done => row.add_planned(seconds, &self.ran),
             Outcome::Own => *row.passed.entry("no-plan").or_default() += 1,
             Outcome::BadValue => *row.passed.entry("bad-value").or_default() += 1,
             Outcome::WrongLength | Outcome::Mpi(_) | Outcome::Internal => row.failed += 1,
@@ -330,25 +358,25 @@ impl Session {
     }
 }
 
-impl Entry {
-    /// The plan that came with the last call takes effect.
-    fn switch(&mut self, rank: u32, bytes: u64) {
-        if let Some(next) = self.next.take() {
-            self.version += 1;
-            self.current = Some(Current::new(next, rank, bytes));
-        }
+/// What goes on inside this rank's host.
+fn inside(current: &Current) -> Inside {
+    if current.ranked.led {
+        Inside::Memory
+    } else {
+        Inside::Messages
     }
 }
 
-/// The entry of a key, made if there is none; then the one used longest ago may have to go.
-fn entry_of(book: &mut HashMap<(u32, u32), Entry>, key: (u32, u32), call: u64) -> &mut Entry {
-    if book.len() >= MAX_PLANS && !book.contains_key(&key) {
-        let oldest = book.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key);
-        oldest.and_then(|oldest| book.remove(&oldest));
-    }
-    let entry = book.entry(key).or_default();
-    entry.used = call;
-    entry
+/// What a leader tells the others of its host of a call.
+fn announced(header: Header, ran: &stats::Ran) -> Announcement {
+    let mut announcement = Announcement {
+        call: header.call,
+        root: header.root,
+        bytes: header.message_bytes,
+        ..Announcement::default()
+    };
+    ran.tell(&mut announcement);
+    announcement
 }
 
 /// The header to everyone this rank sends to, and the plan, if one travels, down the first tree.
@@ -372,7 +400,16 @@ fn send_headers(
     Ok(())
 }
 
-fn run(transport: &mut MpiTransport, current: &Current) -> Result<(), CallError> {
+/// Runs this rank's part to its end, and passes the message on inside its host where the plan leaves that to
+/// it. Gives the plan that came with it.
+fn run<'a>(
+    transport: &mut MpiTransport<'a>,
+    current: &Current,
+    group: Option<&'a mut Group>,
+) -> Result<Option<Vec<u8>>, CallError> {
+    if let Some(group) = group.filter(|_| current.ranked.led) {
+        transport.feed(group);
+    }
     let node = current.program.node;
     let mut executor = NodeExecutor::new(&current.programs, node, |peer| current.window(peer));
     if executor.is_announced() {
@@ -380,20 +417,6 @@ fn run(transport: &mut MpiTransport, current: &Current) -> Result<(), CallError>
     } else {
         transport.expect_frames(current.programs.segments())?;
     }
-    drive(&mut executor, transport)
-}
-
-/// Passes "use the MPI's own broadcast" on, down a binomial tree of ranks counted from the root.
-fn tell_own(mpi: &Mpi, header: Header, rank: u32, size: u32) -> Result<(), CallError> {
-    let mine = (rank + size - header.root) % size;
-    let header = Header { plan_bytes: 0, sends_plan: false, ..header };
-    let bytes = header.encode();
-    let mut reach = if mine == 0 { size.next_power_of_two() } else { 1 << mine.trailing_zeros() };
-    while reach > 1 {
-        reach /= 2;
-        if mine + reach < size {
-            mpi.send(&bytes, (mine + reach + header.root) % size, call_tag(header.call))?;
-        }
-    }
-    Ok(())
+    drive(&mut executor, transport)?;
+    transport.finish()
 }

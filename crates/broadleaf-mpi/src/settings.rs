@@ -53,18 +53,7 @@ impl WorldSettings {
                 remedy: "write e.g. 65536 or 64KiB",
             })?,
         };
-        let disabled = match lookup("BROADLEAF_DISABLE").as_deref() {
-            None | Some("0") => false,
-            Some("1") => true,
-            Some(other) => {
-                return Err(BadValue {
-                    variable: "BROADLEAF_DISABLE",
-                    value: other.to_string(),
-                    fact: "neither 0 nor 1".to_string(),
-                    remedy: "write 1 or leave it out",
-                })
-            }
-        };
+        let disabled = switch(lookup, "BROADLEAF_DISABLE", false)?;
         // The name is looked up when it can still be told to everybody before the first broadcast.
         PlanSettings::planner(lookup)?;
         Ok(WorldSettings {
@@ -85,6 +74,8 @@ pub struct PlanSettings {
     pub planner: String,
     /// How long the first broadcast of its kind may wait for its plan; a better one is searched meanwhile.
     pub first_budget: Duration,
+    /// Whether ranks of one host may pass messages on through shared memory.
+    pub shared_memory: bool,
 }
 
 impl PlanSettings {
@@ -108,7 +99,14 @@ impl PlanSettings {
                 remedy: "write e.g. 100",
             })?,
         };
-        Ok(PlanSettings { platform, plan_dir, planner: PlanSettings::planner(lookup)?, first_budget })
+        let shared_memory = switch(lookup, "BROADLEAF_SHARED_MEMORY", true)?;
+        Ok(PlanSettings {
+            platform,
+            plan_dir,
+            planner: PlanSettings::planner(lookup)?,
+            first_budget,
+            shared_memory,
+        })
     }
 
     fn planner(lookup: Lookup) -> Result<String, BadValue> {
@@ -122,6 +120,21 @@ impl PlanSettings {
             fact: "no planner of that name".to_string(),
             remedy: "see `broadleaf planners`, or write best",
         })
+    }
+}
+
+/// A variable that is 0 or 1.
+fn switch(lookup: Lookup, variable: &'static str, default: bool) -> Result<bool, BadValue> {
+    match lookup(variable).as_deref() {
+        None => Ok(default),
+        Some("0") => Ok(false),
+        Some("1") => Ok(true),
+        Some(other) => Err(BadValue {
+            variable,
+            value: other.to_string(),
+            fact: "neither 0 nor 1".to_string(),
+            remedy: "write one of them or leave it out",
+        }),
     }
 }
 

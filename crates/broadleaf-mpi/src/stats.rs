@@ -4,7 +4,9 @@
 //! 0 of the world, which writes the file. Communicators of equal name and size share their rows, so that a
 //! program that makes thousands of them does not fill the memory.
 
+use crate::memory::Announcement;
 use crate::settings;
+use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -34,10 +36,61 @@ pub struct Row {
     pub fastest_s: f64,
     /// The first planned call's, which includes the planning.
     pub first_s: f64,
+    pub ran: Ran,
+}
+
+/// What a planned call ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
     pub planner: String,
     pub segment_bytes: u64,
     pub trees: u32,
     pub plan_version: u32,
+}
+
+impl Ran {
+    pub fn of(plan: &Plan, plan_version: u32) -> Ran {
+        Ran {
+            planner: plan.planner.clone(),
+            segment_bytes: plan.segment_bytes,
+            trees: plan.trees.len() as u32,
+            plan_version,
+        }
+    }
+
+    /// As another rank of this host has told it.
+    pub fn heard(announcement: &Announcement) -> Ran {
+        let name = &announcement.planner;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        Ran {
+            planner: String::from_utf8_lossy(&name[..end]).into_owned(),
+            segment_bytes: announcement.segment_bytes,
+            trees: announcement.trees,
+            plan_version: announcement.version,
+        }
+    }
+
+    pub fn tell(&self, announcement: &mut Announcement) {
+        let room = self.planner.len().min(announcement.planner.len());
+        announcement.planner[..room].copy_from_slice(&self.planner.as_bytes()[..room]);
+        announcement.segment_bytes = self.segment_bytes;
+        announcement.trees = self.trees;
+        announcement.version = self.plan_version;
+    }
+}
+
+impl Row {
+    /// Counts a planned call.
+    pub fn add_planned(&mut self, seconds: f64, ran: &Ran) {
+        if self.planned == 0 {
+            self.first_s = seconds;
+            self.fastest_s = seconds;
+        }
+        self.planned += 1;
+        self.seconds += seconds;
+        self.fastest_s = self.fastest_s.min(seconds);
+        self.ran.clone_from(ran);
+    }
 }
 
 /// Rows beyond this are added up in the row of all others: a program may use any number of sizes.
@@ -75,8 +128,8 @@ fn row_json(key: &Key, row: &Row) -> Value {
         "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
         "intercepted": row.planned + passed + row.failed,
         "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
-        "planner": row.planner, "segment_bytes": row.segment_bytes, "trees": row.trees,
-        "plan_version": row.plan_version,
+        "planner": row.ran.planner, "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
+        "plan_version": row.ran.plan_version,
         "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
     })
 }
@@ -181,7 +234,8 @@ mod tests {
     #[test]
     fn rows_of_all_processes_come_together() {
         let key = Key { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
-        let row = Row { planned: 3, planner: "chain".to_string(), ..Row::default() };
+        let row =
+            Row { planned: 3, ran: Ran { planner: "chain".to_string(), ..Ran::default() }, ..Row::default() };
         let lines =
             format!("{}\n{}\n", row_json(&key, &row), row_json(&Key { root: 0, ..key.clone() }, &row));
         let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];

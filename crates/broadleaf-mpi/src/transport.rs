@@ -8,17 +8,20 @@
 
 use crate::abi::{Done, Mpi, MpiError};
 use crate::framed::Expected;
+use crate::memory::Group;
 use crate::wire::Malformed;
 use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
 use broadleaf::plan::{NodeProgram, Plan};
 use broadleaf::platform::NodeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// MPI tags below this are the plan's channel numbers.
 pub const CHANNEL_TAGS: u32 = 1 << 13;
 /// Two tags for framed messages.
 pub(crate) const FIRST_FRAME_TAG: i32 = CHANNEL_TAGS as i32;
 pub const PLAN_TAG: i32 = FIRST_FRAME_TAG + 2;
+/// What the ranks of a host agree on at the start.
+pub const GROUP_TAG: i32 = PLAN_TAG + 1;
 /// Call headers have the tags from here to 32767, the highest that every MPI has.
 const FIRST_CALL_TAG: i32 = 1 << 14;
 const CALL_TAGS: u64 = 1 << 14;
@@ -100,6 +103,16 @@ pub struct Forward {
     pub to: Vec<u32>,
 }
 
+/// What this rank passes on to the others of its host, in the order in which it comes in.
+struct Feed<'a> {
+    group: &'a mut Group,
+    /// Offsets and bytes.
+    waiting: VecDeque<(u64, u64)>,
+}
+
+/// Bytes that go into shared memory between two looks at the network.
+const FEED_BYTES: u64 = 256 << 10;
+
 /// One call's messages.
 pub struct MpiTransport<'a> {
     pub(crate) mpi: &'a Mpi,
@@ -116,6 +129,7 @@ pub struct MpiTransport<'a> {
     pub(crate) next_message: u32,
     pub(crate) relayed: HashMap<Relayed, Vec<u8>>,
     pub(crate) expected: HashMap<NodeId, Expected>,
+    feed: Option<Feed<'a>>,
     forward: Option<Forward>,
     /// The plan that arrived beside the data.
     arrived_plan: Option<Vec<u8>>,
@@ -153,11 +167,62 @@ impl<'a> MpiTransport<'a> {
             next_message: 0,
             relayed: HashMap::new(),
             expected: HashMap::new(),
+            feed: None,
             forward: None,
             arrived_plan: None,
             asides: 0,
             events: Vec::new(),
         }
+    }
+
+    /// From now on, what arrives is passed on to the others of this host as well; at the root, all there is.
+    pub fn feed(&mut self, group: &'a mut Group) {
+        let mut waiting = VecDeque::new();
+        if self.program.is_root {
+            waiting.push_back((0, self.plan.message_bytes));
+        }
+        self.feed = Some(Feed { group, waiting });
+    }
+
+    /// Passes on what there is room for; whether something still waits.
+    fn pass_on(&mut self) -> bool {
+        let Some(feed) = &mut self.feed else { return false };
+        if let Some((offset, bytes)) = feed.waiting.front_mut() {
+            // SAFETY: parts of the message that `base` was promised to hold, and which are here.
+            let done = unsafe {
+                feed.group.offer(*offset, self.base.add(*offset as usize), (*bytes).min(FEED_BYTES))
+            };
+            *offset += done;
+            *bytes -= done;
+            if *bytes == 0 {
+                feed.waiting.pop_front();
+            }
+        }
+        !feed.waiting.is_empty()
+    }
+
+    /// What of the message has come in goes to the others of this host.
+    fn queue(&mut self, done: &[Completion]) {
+        let Some(feed) = &mut self.feed else { return };
+        for completion in done {
+            if let Completion::Received { from, kind: Kind::Data, tag, segment } = *completion {
+                let input = self.program.inputs[self.program.input(from, tag)];
+                if input.target == self.program.node {
+                    let (start, length) = self.plan.segment_range(segment);
+                    feed.waiting.push_back((start, length));
+                }
+            }
+        }
+    }
+
+    /// Waits until the others of this host have room for the rest.
+    fn pass_on_rest(&mut self) -> Result<(), CallError> {
+        let Some(feed) = &mut self.feed else { return Ok(()) };
+        while let Some((offset, bytes)) = feed.waiting.pop_front() {
+            // SAFETY: as in `pass_on`.
+            unsafe { feed.group.put(self.mpi, offset, self.base.add(offset as usize), bytes)? };
+        }
+        Ok(())
     }
 
     /// Sends bytes beside the data.
@@ -195,11 +260,12 @@ impl<'a> MpiTransport<'a> {
         Ok(self.mpi.irecv(pointer, length as u64, Some(from), tag, number)?)
     }
 
-    /// After the executor is done: waits for what travels beside the data. Gives the plan that came.
+    /// After the executor is done: passes the rest on, and waits for what travels beside the data. Gives the plan that came.
     pub fn finish(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+        self.pass_on_rest()?;
         let mut done = Vec::new();
         while self.asides > 0 || self.expected.values().any(|expected| expected.readies > 0) {
-            self.progress(&mut done)?;
+            self.progress(&mut done, true)?;
         }
         Ok(self.arrived_plan.take())
     }
@@ -222,10 +288,10 @@ impl<'a> MpiTransport<'a> {
         (unsafe { self.base.add(start as usize) }, length)
     }
 
-    /// Waits for something and says what of it concerns the executor.
-    fn progress(&mut self, done: &mut Vec<Completion>) -> Result<(), CallError> {
+    /// Waits for something, or only looks, and says what of it concerns the executor.
+    fn progress(&mut self, done: &mut Vec<Completion>, patient: bool) -> Result<(), CallError> {
         let mut events = std::mem::take(&mut self.events);
-        self.mpi.wait_some(&mut events)?;
+        self.mpi.wait_some(&mut events, patient)?;
         for event in events.drain(..) {
             if event.error != 0 {
                 return Err(CallError::Mpi(event.error));
@@ -328,8 +394,13 @@ impl Transport for MpiTransport<'_> {
 
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), CallError> {
         while done.is_empty() {
-            self.progress(done)?;
+            let waits = self.pass_on();
+            self.progress(done, !waits)?;
+            if waits && done.is_empty() {
+                std::thread::yield_now();
+            }
         }
+        self.queue(done);
         Ok(())
     }
 }

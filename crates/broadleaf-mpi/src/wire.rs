@@ -92,6 +92,7 @@ impl Header {
 const COMBINE: u8 = 1;
 const RENDEZVOUS: u8 = 2;
 const PERIOD: u8 = 4;
+const LED: u8 = 8;
 
 /// A plan over ranks as bytes.
 pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
@@ -106,7 +107,8 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     out.push(
         if plan.combine { COMBINE } else { 0 }
             | if rendezvous { RENDEZVOUS } else { 0 }
-            | if plan.period.is_some() { PERIOD } else { 0 },
+            | if plan.period.is_some() { PERIOD } else { 0 }
+            | if ranked.led { LED } else { 0 },
     );
     put_u32(&mut out, plan.planner.len() as u32);
     out.extend_from_slice(plan.planner.as_bytes());
@@ -202,7 +204,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         protocol,
         predicted: Predicted::default(),
     };
-    Ok(RankPlan { plan: Arc::new(plan), windows })
+    Ok(RankPlan { plan: Arc::new(plan), windows, led: flags & LED != 0 })
 }
 
 pub fn put_u32(out: &mut Vec<u8>, value: u32) {

@@ -1,0 +1,126 @@
+//! The hosts that a communicator's ranks run on, and who speaks for each.
+
+use crate::abi::Mpi;
+use crate::memory::Group;
+use crate::seats::Seats;
+use crate::transport::CallError;
+use std::collections::HashMap;
+
+/// Alike on all ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    of_rank: Vec<u32>,
+    /// The ranks of every host, ascending.
+    members: Vec<Vec<u32>>,
+    /// Whether a host's ranks share memory.
+    shares: Vec<bool>,
+}
+
+impl Hosts {
+    /// Hosts numbered from 0, none without a rank; nothing is shared yet.
+    pub fn new(of_rank: Vec<u32>) -> Hosts {
+        let count = of_rank.iter().max().map_or(0, |&host| host as usize + 1);
+        let mut members = vec![Vec::new(); count];
+        for (rank, &host) in of_rank.iter().enumerate() {
+            members[host as usize].push(rank as u32);
+        }
+        Hosts { of_rank, members, shares: vec![false; count] }
+    }
+
+    pub fn count(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn of_rank(&self) -> &[u32] {
+        &self.of_rank
+    }
+
+    pub fn members(&self, host: usize) -> &[u32] {
+        &self.members[host]
+    }
+
+    pub fn shares(&self, host: usize) -> bool {
+        self.shares[host]
+    }
+
+    /// Speaks for a host in broadcasts from `root`: the root itself, elsewhere the lowest rank.
+    pub fn leader(&self, host: usize, root: u32) -> u32 {
+        if self.of_rank[root as usize] as usize == host {
+            root
+        } else {
+            self.members[host][0]
+        }
+    }
+
+    /// Whether another rank of its host passes the message on to this one.
+    pub fn is_served(&self, rank: u32, root: u32) -> bool {
+        let host = self.of_rank[rank as usize] as usize;
+        self.shares[host] && self.leader(host, root) != rank
+    }
+
+    /// The ranks that hear of a call by message, the root first.
+    pub fn hearers(&self, root: u32) -> Vec<u32> {
+        let ranks = self.of_rank.len() as u32;
+        (0..ranks).map(|step| (root + step) % ranks).filter(|&rank| !self.is_served(rank, root)).collect()
+    }
+
+    /// Collective: joins the ranks of every host that has several, where `wanted`.
+    pub fn join(&mut self, mpi: &Mpi, rank: u32, wanted: bool) -> Result<Option<Group>, CallError> {
+        if !wanted || !mpi.shares_memory() || self.members.iter().all(|members| members.len() < 2) {
+            return Ok(None);
+        }
+        let own = self.of_rank[rank as usize] as usize;
+        let members = &self.members[own];
+        let group = if members.len() > 1 { Group::open(mpi, rank, members.clone())? } else { None };
+        if self.count() == 1 {
+            self.shares[0] = group.is_some();
+            return Ok(group);
+        }
+        let mut joined = mpi.gather(&[group.is_some().into()], self.of_rank.len(), rank as usize)?;
+        joined.resize(self.of_rank.len(), 0);
+        mpi.share(&mut joined)?;
+        for (host, shares) in self.shares.iter_mut().enumerate() {
+            *shares = joined[self.members[host][0] as usize] != 0;
+        }
+        Ok(group)
+    }
+}
+
+/// Whether shared memory can serve plans over these seats' nodes as they are: not where a host's ranks sit on
+/// several nodes, between which a plan that was asked for by name moves the data itself.
+pub fn one_node_a_host(seats: &Seats, hosts: &Hosts) -> bool {
+    let alike = |members: &Vec<u32>| {
+        members.iter().all(|&rank| seats.of_rank[rank as usize] == seats.of_rank[members[0] as usize])
+    };
+    hosts.count() > 1 && hosts.members.iter().all(alike) && one_host_a_node(seats)
+}
+
+/// Not so where machines of one short name in several domains meet one node of the platform.
+pub fn one_host_a_node(seats: &Seats) -> bool {
+    let mut host_of: HashMap<u32, u32> = HashMap::new();
+    seats.of_rank.iter().zip(&seats.hosts).all(|(&node, &host)| *host_of.entry(node).or_insert(host) == host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_hosts() -> Hosts {
+        let mut hosts = Hosts::new(vec![0, 1, 0, 1, 1]);
+        hosts.shares = vec![true, false];
+        hosts
+    }
+
+    #[test]
+    fn the_root_leads_its_own_host_and_the_lowest_rank_the_others() {
+        let hosts = two_hosts();
+        assert_eq!([hosts.leader(0, 2), hosts.leader(1, 2)], [2, 1]);
+        assert_eq!([hosts.leader(0, 3), hosts.leader(1, 3)], [0, 3]);
+    }
+
+    #[test]
+    fn whoever_is_served_hears_nothing_by_message() {
+        assert_eq!(two_hosts().hearers(2), [2, 3, 4, 1]);
+        assert_eq!(two_hosts().hearers(1), [1, 3, 4, 0]);
+    }
+}

@@ -1,0 +1,400 @@
+//! The ranks of one host in one communicator.
+
+use super::area::{Announcement, Area, Content, Stamp, CALLS, SLOTS, SLOT_BYTES};
+use super::copy::{copy, copy_from_process, Writes};
+use super::signal::{has_reached, Patience};
+use super::way::Way;
+use crate::abi::Mpi;
+use crate::transport::{CallError, GROUP_TAG};
+use crate::wire::{put_u32, put_u64, Malformed, Reader};
+use std::sync::atomic::Ordering;
+
+/// What goes on inside a host in one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// The leader passes the message on through shared memory.
+    Memory,
+    /// Every rank takes part in the plan by itself.
+    Messages,
+    /// All ranks use the MPI's own broadcast.
+    Own,
+}
+
+impl Inside {
+    const ALL: [Inside; 3] = [Inside::Memory, Inside::Messages, Inside::Own];
+}
+
+/// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
+const BATCH: u32 = 2;
+
+/// The host's ranks as one of them sees them.
+pub struct Group {
+    area: Area,
+    me: usize,
+    ranks: Vec<u32>,
+    /// Lies in this rank's own memory, for the others to prove that they can read it.
+    mark: Box<u64>,
+    /// Slots written, as the leader of the current call counts.
+    written: u32,
+    /// The slowest reader's count when it was last looked at.
+    slowest: u32,
+    /// Whom the leader of the current call waits for.
+    readers: Vec<usize>,
+    patience: Patience,
+    arrived_ns: u64,
+}
+
+impl Group {
+    /// Collective over `ranks`, ascending, of one host. `None` on all of them: they cannot share memory.
+    pub fn open(mpi: &Mpi, rank: u32, ranks: Vec<u32>) -> Result<Option<Group>, CallError> {
+        let me = ranks.iter().position(|&other| other == rank).unwrap_or(0);
+        let area = if me == 0 { create(mpi, &ranks)? } else { join(mpi, ranks[0], ranks.len())? };
+        let Some(area) = area else { return Ok(None) };
+        let patience = Patience::of(ranks.len());
+        let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
+        let mut group = Group {
+            area,
+            me,
+            ranks,
+            mark,
+            written: 0,
+            slowest: 0,
+            readers: Vec::new(),
+            patience,
+            arrived_ns: 0,
+        };
+        group.introduce(mpi)?;
+        Ok(Some(group))
+    }
+
+    /// Finds out whether this rank can read the others' memory. Nobody waits for the result; a leader looks
+    /// how many have succeeded.
+    fn introduce(&mut self, mpi: &Mpi) -> Result<(), CallError> {
+        let own = self.area.member(self.me);
+        own.mark.store(&*self.mark as *const u64 as u64, Ordering::Relaxed);
+        own.pid.store(std::process::id() as i32, Ordering::Relaxed);
+        own.introduced.set(1);
+        let mut can_read = true;
+        for other in self.others() {
+            let member = self.area.member(other);
+            member.introduced.wait(1, self.patience, || mpi.progress())?;
+            let mut found = 0u64;
+            let (pid, address) = (member.pid.load(Ordering::Relaxed), member.mark.load(Ordering::Relaxed));
+            let to = (&mut found as *mut u64).cast();
+            // SAFETY: eight bytes of our own.
+            can_read &= unsafe { copy_from_process(pid, address, to, 8) } && found == *self.mark;
+        }
+        self.area.common().can_read.fetch_add(can_read.into(), Ordering::AcqRel);
+        Ok(())
+    }
+
+    pub fn others(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.ranks.len()).filter(|&other| other != self.me)
+    }
+
+    fn can_read_directly(&self) -> bool {
+        let common = self.area.common();
+        common.can_read.load(Ordering::Acquire) as usize == self.ranks.len()
+            && common.direct_failed.load(Ordering::Relaxed) == 0
+    }
+
+    /// This rank has come to a call.
+    pub fn arrive(&mut self) {
+        self.arrived_ns = now_ns();
+    }
+
+    /// The quickest known way for the whole message to the others of the host; also whether to note its time.
+    pub fn choose_way(&self, bytes: u64) -> (Way, bool) {
+        self.area.common().trials.choose(bytes, self.can_read_directly())
+    }
+
+    /// The leader of a call tells the others. The call's number, root, bytes and the plan's part are given.
+    pub fn announce(&mut self, mpi: &Mpi, inside: Inside, given: Announcement) -> Result<(), CallError> {
+        self.judge_times(given.call);
+        let first_kept = (given.call as u32).wrapping_sub(CALLS - 1);
+        for other in self.others() {
+            self.area.member(other).heard.wait(first_kept, self.patience, || mpi.progress())?;
+        }
+        let common = self.area.common();
+        self.written = common.written.value();
+        self.slowest = self.written.wrapping_sub(SLOTS);
+        self.readers.clear();
+        self.readers.extend((0..self.ranks.len()).filter(|&other| other != self.me));
+        let announcement =
+            Announcement { leader: self.me as u32, inside: inside as u32, base: self.written, ..given };
+        let place = common.announcements[given.call as usize % CALLS as usize].get();
+        // SAFETY: every rank has read what stood here CALLS calls ago, and none looks until it is announced.
+        unsafe { place.write(announcement) };
+        self.area.member(self.me).heard.set_for_one((given.call as u32).wrapping_add(1));
+        common.announced.set((given.call as u32).wrapping_add(1));
+        Ok(())
+    }
+
+    /// Waits for the announcement of a call that another rank leads.
+    pub fn hear(&mut self, mpi: &Mpi, call: u64) -> Result<Announcement, CallError> {
+        let next = (call as u32).wrapping_add(1);
+        let common = self.area.common();
+        common.announced.wait(next, self.patience, || mpi.progress())?;
+        // SAFETY: it was written before it was announced, and stays until this rank has heard it.
+        let announcement = unsafe { common.announcements[call as usize % CALLS as usize].get().read() };
+        let own = self.area.member(self.me);
+        own.heard.set_for_one(next);
+        // Whatever went through the ring before, this rank has it or needs it no longer.
+        own.read.set_for_one(announcement.base);
+        Ok(announcement)
+    }
+
+    pub fn inside(announcement: &Announcement) -> Result<Inside, CallError> {
+        Inside::ALL.get(announcement.inside as usize).copied().ok_or(Malformed("announcement").into())
+    }
+
+    /// Puts a part of the message into the ring as far as there is room; gives the bytes that went in.
+    ///
+    /// # Safety
+    /// `from` holds `bytes` bytes.
+    pub unsafe fn offer(&mut self, offset: u64, from: *const u8, bytes: u64) -> u64 {
+        let mut done = 0;
+        let first = self.written;
+        while done < bytes && self.has_room(self.written) {
+            let position = self.written;
+            let length = (bytes - done).min(SLOT_BYTES as u64);
+            let common = self.area.common();
+            copy(from.add(done as usize), self.area.slot(position), length as usize, Writes::Cached);
+            let content = common.contents[(position % SLOTS) as usize].get();
+            content.write(Content { offset: offset + done, bytes: length });
+            done += length;
+            self.written = position.wrapping_add(1);
+            if self.written.wrapping_sub(first).is_multiple_of(BATCH) {
+                common.written.set(self.written);
+            }
+        }
+        if !self.written.wrapping_sub(first).is_multiple_of(BATCH) {
+            self.area.common().written.set(self.written);
+        }
+        done
+    }
+
+    /// Whether every reader has done with what stands in a position's slot.
+    fn has_room(&mut self, position: u32) -> bool {
+        let needed = position.wrapping_add(1).wrapping_sub(SLOTS);
+        if has_reached(self.slowest, needed) {
+            return true;
+        }
+        let reads = self.readers.iter().map(|&other| self.area.member(other).read.value());
+        let behind = |read: &u32| std::cmp::Reverse(position.wrapping_sub(*read));
+        self.slowest = reads.min_by_key(behind).unwrap_or(position);
+        has_reached(self.slowest, needed)
+    }
+
+    /// Puts a part of the message into the ring, waiting for `readers` to make room.
+    ///
+    /// # Safety
+    /// `from` holds `bytes` bytes.
+    pub unsafe fn put(
+        &mut self,
+        mpi: &Mpi,
+        offset: u64,
+        from: *const u8,
+        bytes: u64,
+    ) -> Result<(), CallError> {
+        let mut done = 0;
+        loop {
+            done += self.offer(offset + done, from.add(done as usize), bytes - done);
+            if done == bytes {
+                return Ok(());
+            }
+            // Some room, so that nobody is woken for a single slot.
+            let needed = self.written.wrapping_add(BATCH).wrapping_sub(SLOTS);
+            for &other in &self.readers {
+                self.area.member(other).read.wait(needed, self.patience, || mpi.progress())?;
+            }
+        }
+    }
+
+    /// The leader's part for a message that it holds whole.
+    ///
+    /// # Safety
+    /// `message` holds the announced bytes.
+    pub unsafe fn give(
+        &mut self,
+        mpi: &Mpi,
+        call: u64,
+        way: Way,
+        message: *const u8,
+        bytes: u64,
+    ) -> Result<(), CallError> {
+        if way != Way::Direct {
+            return self.put(mpi, 0, message, bytes);
+        }
+        for other in self.others() {
+            self.area
+                .member(other)
+                .copied
+                .wait((call as u32).wrapping_add(1), self.patience, || mpi.progress())?;
+        }
+        let area = &self.area;
+        self.readers.retain(|&other| area.member(other).failed_call.load(Ordering::Relaxed) == call + 1);
+        if self.readers.is_empty() {
+            return Ok(());
+        }
+        // These take it from the ring, and nothing of the kind is tried again.
+        self.area.common().direct_failed.store(1, Ordering::Relaxed);
+        self.slowest = self.written.wrapping_sub(SLOTS);
+        self.put(mpi, 0, message, bytes)
+    }
+
+    /// Copies the announced message to `message`, or only lets it pass where that is null: this rank's length is
+    /// another.
+    ///
+    /// # Safety
+    /// `message` is null or holds the announced bytes.
+    pub unsafe fn take(
+        &mut self,
+        mpi: &Mpi,
+        announced: &Announcement,
+        message: *mut u8,
+    ) -> Result<(), CallError> {
+        let way = Way::ALL.get(announced.way as usize).copied().ok_or(Malformed("announcement"))?;
+        if way == Way::Direct {
+            let own = self.area.member(self.me);
+            let pid = self.area.member(announced.leader as usize).pid.load(Ordering::Relaxed);
+            let is_here =
+                message.is_null() || copy_from_process(pid, announced.address, message, announced.bytes);
+            if !is_here {
+                own.failed_call.store(announced.call + 1, Ordering::Relaxed);
+            }
+            own.copied.set_for_one((announced.call as u32).wrapping_add(1));
+            if is_here {
+                return Ok(());
+            }
+        }
+        let writes = if way == Way::StreamedRing { Writes::Streamed } else { Writes::Cached };
+        self.take_from_ring(mpi, announced, message, writes)
+    }
+
+    unsafe fn take_from_ring(
+        &mut self,
+        mpi: &Mpi,
+        announced: &Announcement,
+        message: *mut u8,
+        writes: Writes,
+    ) -> Result<(), CallError> {
+        let common = self.area.common();
+        let own = self.area.member(self.me);
+        let mut position = announced.base;
+        let mut left = announced.bytes;
+        while left > 0 {
+            common.written.wait(position.wrapping_add(1), self.patience, || mpi.progress())?;
+            let written = common.written.value();
+            while position != written && left > 0 {
+                let content = common.contents[(position % SLOTS) as usize].get().read();
+                let is_inside =
+                    content.offset.checked_add(content.bytes).is_some_and(|end| end <= announced.bytes);
+                if !is_inside || content.bytes > left || content.bytes > SLOT_BYTES as u64 {
+                    return Err(Malformed("part of a message").into());
+                }
+                if !message.is_null() {
+                    let to = message.add(content.offset as usize);
+                    copy(self.area.slot(position), to, content.bytes as usize, writes);
+                }
+                left -= content.bytes;
+                position = position.wrapping_add(1);
+                own.read.set_for_one(position);
+            }
+        }
+        Ok(())
+    }
+
+    /// This rank has done with a call: after its last use of the announcement.
+    pub fn finish(&mut self, call: u64, led: bool) {
+        let own = self.area.member(self.me);
+        if led {
+            own.read.set_for_one(self.written);
+        }
+        let stamp = &own.stamps[call as usize % CALLS as usize];
+        stamp.arrived_ns.store(self.arrived_ns, Ordering::Relaxed);
+        stamp.finished_ns.store(now_ns(), Ordering::Relaxed);
+        stamp.call.store(call + 1, Ordering::Release);
+    }
+
+    /// Looks at the times of earlier calls, as far as all ranks have done with them: from the last one's arrival
+    /// to the last one's end.
+    fn judge_times(&self, call: u64) {
+        let common = self.area.common();
+        let first = common.unjudged.load(Ordering::Relaxed).max(call.saturating_sub(u64::from(CALLS) - 1));
+        let mut judged = first;
+        for earlier in first..call {
+            let place = earlier as usize % CALLS as usize;
+            // SAFETY: only leaders write there, and this rank is the only one that leads now.
+            let announced = unsafe { common.announcements[place].get().read() };
+            if announced.timed != 0 && announced.call == earlier {
+                let stamps = (0..self.ranks.len()).map(|other| &self.area.member(other).stamps[place]);
+                let Some(ns) = duration_ns(stamps, earlier) else { break };
+                if let Some(&way) = Way::ALL.get(announced.way as usize) {
+                    common.trials.note(announced.bytes, way, ns);
+                }
+            }
+            judged = earlier + 1;
+        }
+        common.unjudged.store(judged, Ordering::Relaxed);
+    }
+}
+
+/// None: some rank has not done with the call.
+fn duration_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option<u64> {
+    let (mut arrived, mut finished) = (0, 0);
+    for stamp in stamps {
+        if stamp.call.load(Ordering::Acquire) != call + 1 {
+            return None;
+        }
+        arrived = stamp.arrived_ns.load(Ordering::Relaxed).max(arrived);
+        finished = stamp.finished_ns.load(Ordering::Relaxed).max(finished);
+    }
+    Some(finished.saturating_sub(arrived))
+}
+
+fn now_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: memory for one result. All processes of a host share this clock.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The lowest rank makes the memory and invites the others.
+fn create(mpi: &Mpi, ranks: &[u32]) -> Result<Option<Area>, CallError> {
+    let made = Area::create(ranks.len()).ok();
+    let mark = now_ns() ^ (u64::from(std::process::id()) << 40) | 1;
+    let mut invitation = Vec::new();
+    put_u64(&mut invitation, mark);
+    put_u32(&mut invitation, std::process::id());
+    put_u32(&mut invitation, made.as_ref().map_or(-1, |(_, file)| file.number()) as u32);
+    if let Some((area, _)) = &made {
+        area.common().mark.store(mark, Ordering::Relaxed);
+    }
+    for &other in &ranks[1..] {
+        mpi.send(&invitation, other, GROUP_TAG)?;
+    }
+    let mut all_in = made.is_some();
+    for &other in &ranks[1..] {
+        let mut answer = [0];
+        mpi.receive(&mut answer, Some(other), GROUP_TAG)?;
+        all_in &= answer[0] == 1;
+    }
+    for &other in &ranks[1..] {
+        mpi.send(&[all_in.into()], other, GROUP_TAG)?;
+    }
+    Ok(made.map(|(area, _)| area).filter(|_| all_in))
+}
+
+fn join(mpi: &Mpi, first: u32, ranks: usize) -> Result<Option<Area>, CallError> {
+    let mut invitation = [0; 16];
+    mpi.receive(&mut invitation, Some(first), GROUP_TAG)?;
+    let mut from = Reader { bytes: &invitation, what: "invitation" };
+    let (mark, pid, file) = (from.u64()?, from.u32()? as i32, from.u32()? as i32);
+    let opened = if file < 0 { None } else { Area::open(pid, file, ranks).ok() };
+    let area = opened.filter(|area| area.common().mark.load(Ordering::Relaxed) == mark);
+    mpi.send(&[area.is_some().into()], first, GROUP_TAG)?;
+    let mut all_in = [0];
+    mpi.receive(&mut all_in, Some(first), GROUP_TAG)?;
+    Ok(area.filter(|_| all_in[0] == 1))
+}

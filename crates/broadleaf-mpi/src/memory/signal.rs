@@ -1,0 +1,156 @@
+//! Rising numbers in shared memory that ranks wait for.
+//!
+//! Ranks may outnumber cores, so whoever waits soon gives its core away, and after some turns sleeps. All the
+//! while it lets the MPI move on: another rank may be on its way here through a message of its own that needs us.
+
+use std::sync::atomic::{fence, AtomicU32, Ordering};
+
+/// A number that only rises, modulo 2³². One rank at a time sets it.
+#[repr(C, align(64))]
+#[derive(Default)]
+pub struct Signal {
+    value: AtomicU32,
+    /// Ranks that sleep until it rises.
+    sleepers: AtomicU32,
+    /// What the only sleeper needs, where there can be only one.
+    wanted: AtomicU32,
+}
+
+/// Looks at the signal in between that cost no more than a few hundred nanoseconds.
+const EAGER_LOOKS: u32 = 16;
+/// The MPI moves on once in so many turns.
+const TURNS_PER_PROGRESS: u32 = 32;
+/// The longest sleep, after which the MPI moves on again.
+const NAP_NS: libc::c_long = 200_000;
+
+/// How long a rank that waits keeps offering its core to others before it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    turns: u32,
+}
+
+impl Patience {
+    /// Where every rank has a core, nobody needs the one that waits, and waking up is slow. Where not, each turn
+    /// of a rank that waits is one that another works less.
+    pub fn of(ranks: usize) -> Patience {
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        Patience { turns: if ranks <= cores { 4000 } else { 24 } }
+    }
+}
+
+/// Whether `value` has reached `target`; both count modulo 2³².
+pub fn has_reached(value: u32, target: u32) -> bool {
+    value.wrapping_sub(target) < 1 << 31
+}
+
+impl Signal {
+    pub fn value(&self) -> u32 {
+        self.value.load(Ordering::Acquire)
+    }
+
+    /// Sets the value and wakes everyone who sleeps.
+    pub fn set(&self, value: u32) {
+        self.value.store(value, Ordering::Release);
+        // A sleeper has announced itself before it looked for the last time, so one of the two sees the other.
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            self.wake();
+        }
+    }
+
+    /// Sets the value and wakes the only rank that may sleep on it, once it has what it wants.
+    pub fn set_for_one(&self, value: u32) {
+        self.value.store(value, Ordering::Release);
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) > 0
+            && has_reached(value, self.wanted.load(Ordering::Relaxed))
+        {
+            self.wake();
+        }
+    }
+
+    /// Waits until the value has reached `target`; `progress` lets the MPI move on.
+    pub fn wait<E>(
+        &self,
+        target: u32,
+        patience: Patience,
+        mut progress: impl FnMut() -> Result<(), E>,
+    ) -> Result<(), E> {
+        for turn in 0u32.. {
+            let value = self.value();
+            if has_reached(value, target) {
+                break;
+            }
+            if turn < EAGER_LOOKS {
+                std::hint::spin_loop();
+                continue;
+            }
+            if turn % TURNS_PER_PROGRESS == 0 || turn >= patience.turns {
+                progress()?;
+            }
+            if turn < patience.turns {
+                std::thread::yield_now();
+            } else {
+                self.sleep(value, target);
+            }
+        }
+        Ok(())
+    }
+
+    fn sleep(&self, seen: u32, target: u32) {
+        self.wanted.store(target, Ordering::Relaxed);
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        if self.value.load(Ordering::Relaxed) == seen {
+            let nap = libc::timespec { tv_sec: 0, tv_nsec: NAP_NS };
+            // SAFETY: the word is a valid futex for as long as `self` lives. It may be woken too early or not at
+            // all; the value decides, and the nap ends.
+            unsafe {
+                libc::syscall(libc::SYS_futex, self.value.as_ptr(), libc::FUTEX_WAIT, seen, &nap, 0, 0);
+            }
+        }
+        self.sleepers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn wake(&self) {
+        // SAFETY: as in `sleep`.
+        unsafe { libc::syscall(libc::SYS_futex, self.value.as_ptr(), libc::FUTEX_WAKE, i32::MAX, 0, 0, 0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_around_the_end() {
+        assert!(has_reached(5, 5) && has_reached(6, 5) && !has_reached(4, 5));
+        assert!(has_reached(2, u32::MAX) && !has_reached(u32::MAX, 2));
+    }
+
+    #[test]
+    fn whoever_sleeps_is_woken() {
+        let (signal, answer) = (Signal::default(), Signal::default());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 1..=200 {
+                    signal.wait(round, Patience::of(2), || Ok::<(), ()>(())).unwrap();
+                    answer.set_for_one(round);
+                }
+            });
+            for round in 1..=200 {
+                if round % 20 == 0 {
+                    // Long enough for the other one to fall asleep.
+                    std::thread::sleep(std::time::Duration::from_millis(2));
+                }
+                signal.set(round);
+                answer.wait(round, Patience::of(2), || Ok::<(), ()>(())).unwrap();
+            }
+        });
+    }
+
+    #[test]
+    fn an_mpi_that_fails_ends_the_wait() {
+        assert_eq!(Signal::default().wait(1, Patience::of(2), || Err("broken")), Err("broken"));
+    }
+}
