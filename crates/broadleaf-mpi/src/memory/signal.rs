@@ -16,8 +16,6 @@ pub struct Signal {
     wanted: AtomicU32,
 }
 
-/// Looks at the signal in between that cost no more than a few hundred nanoseconds.
-const EAGER_LOOKS: u32 = 16;
 /// The MPI moves on once in so many turns.
 const TURNS_PER_PROGRESS: u32 = 32;
 /// The longest sleep, after which the MPI moves on again.
@@ -26,6 +24,8 @@ const NAP_NS: libc::c_long = 200_000;
 /// How long a rank that waits keeps offering its core to others before it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
+    /// Looks before the first turn, a few ten nanoseconds each.
+    looks: u32,
     turns: u32,
 }
 
@@ -34,7 +34,11 @@ impl Patience {
     /// of a rank that waits is one that another works less.
     pub fn of(ranks: usize) -> Patience {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        Patience { turns: if ranks <= cores { 4000 } else { 24 } }
+        if ranks <= cores {
+            Patience { looks: 16, turns: 4000 }
+        } else {
+            Patience { looks: 0, turns: 24 }
+        }
     }
 }
 
@@ -81,7 +85,7 @@ impl Signal {
             if has_reached(value, target) {
                 break;
             }
-            if turn < EAGER_LOOKS {
+            if turn < patience.looks {
                 std::hint::spin_loop();
                 continue;
             }

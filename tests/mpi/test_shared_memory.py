@@ -1,0 +1,53 @@
+"""Broadcasts inside one host, through shared memory or straight out of the root's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_every_way_of_every_size_is_right(bench: Bench, ranks: int) -> None:
+    # Five hundred rounds take each size class through the trials of all ways and on to the chosen one.
+    run = bench.check(ranks, "many", "500", "1500000", "7", min_bytes="1KiB")
+    assert {row["planner"] for row in run.rows() if row["planned"]} == {"shared-memory"}
+    assert run.reports == []
+
+
+def test_large_messages_go_round_the_ring(bench: Bench) -> None:
+    run = bench.check(3, "many", "30", "20000000", "2")
+    assert run.stats is not None
+    assert run.stats["planned"] > 5
+
+
+def test_it_can_be_switched_off(bench: Bench) -> None:
+    run = bench.check(4, "many", "60", "500000", "3", shared_memory="0")
+    planners = {row["planner"] for row in run.rows() if row["planned"]}
+    assert planners
+    assert "shared-memory" not in planners
+
+
+def test_nothing_is_left_behind(bench: Bench) -> None:
+    before = set(Path("/dev/shm").glob("*broadleaf*"))
+    bench.check(4, "communicators", "8")
+    assert set(Path("/dev/shm").glob("*broadleaf*")) == before
+
+
+@pytest.mark.parametrize("ranks", [3, 4])
+def test_a_message_of_ours_waits_for_nobody_else_s(bench: Bench, ranks: int) -> None:
+    # Every rank has a large send of its own under way when it comes to the broadcast.
+    run = bench.check(ranks, "entangled", "20")
+    assert run.stats is not None
+    assert run.stats["planned"] == 20
+
+
+def test_without_the_right_to_look_at_others_memory(bench: Bench) -> None:
+    # A process that may not be dumped may not be read by its own user either; as root it may.
+    run = bench.check(3, "secluded", "60")
+    assert run.stats is not None
+    assert run.stats["planned"] == 60
