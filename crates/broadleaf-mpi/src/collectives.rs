@@ -201,7 +201,7 @@ impl Job<'_> {
         let plan =
             planner.plan(&instance.segmented(choice.segment_bytes)).map_err(|error| error.to_string())?;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
-        let ranked = expand(&plan, handled, ranks, self.root, &inner, &memory_link());
+        let ranked = expand(&plan, handled, ranks, self.root, &inner, &memory_link(), &|_| false);
         let ranked = ranked.map_err(|error| error.to_string())?;
         match self.collective {
             Collective::Allgather => Ok(allgather_over_ranks(&plan, ranked, handled, ranks)),

@@ -207,6 +207,7 @@ fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
         seed: 0,
         trees: vec![TreeBuilder::new(ranks).share(1.0).build()],
         period: None,
+        pattern: None,
         combine: false,
         protocol: Protocol::Eager,
         predicted: Predicted::default(),
