@@ -3,7 +3,7 @@
 //! A small *frame* says what comes (kind, and tag and segment of every item); the data of all its items follows
 //! as one message, straight from and to its place where the items are one run of bytes.
 
-use crate::transport::{CallError, MpiTransport, Request};
+use crate::transport::{CallError, MpiTransport, Request, FRAMED};
 use crate::wire::{put_u32, put_u64, Malformed, Reader};
 use broadleaf::execute::{Completion, Kind, Message};
 use broadleaf::plan::{Protocol, Segments};
@@ -90,7 +90,8 @@ impl MpiTransport<'_> {
             Some(packed) => packed.as_mut_ptr(),
             None => self.place(items[0].1).0,
         };
-        let number = self.number(Request::DataIn { from, items, bytes, packed });
+        let turn = self.in_turn.entry((from, FRAMED)).or_default().next();
+        let number = self.number(Request::DataIn { from, items, bytes, turn, packed });
         Ok(self.mpi.irecv(pointer, bytes, Some(from.0), FRAME_DATA_TAG, number)?)
     }
 

@@ -13,7 +13,7 @@ use crate::wire::Malformed;
 use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
 use broadleaf::plan::{NodeProgram, Plan};
 use broadleaf::platform::NodeId;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// MPI tags below this are the plan's channel numbers.
 pub const CHANNEL_TAGS: u32 = 1 << 13;
@@ -67,6 +67,8 @@ pub(crate) enum Request {
         tag: u32,
         segment: u64,
         bytes: u64,
+        /// Its place among the receives of its channel.
+        turn: u64,
         relay: Option<(Relayed, Vec<u8>)>,
     },
     FrameIn {
@@ -78,6 +80,8 @@ pub(crate) enum Request {
         from: NodeId,
         items: Vec<(u32, u64)>,
         bytes: u64,
+        /// Its place among the data that follows this peer's frames.
+        turn: u64,
         packed: Option<Vec<u8>>,
     },
     /// One of the parts of an outgoing framed message; the memory must outlive the send.
@@ -91,6 +95,39 @@ pub(crate) enum Request {
         bytes: Vec<u8>,
     },
 }
+
+/// Puts what arrives on one channel into the order in which it was sent. MPI matches messages in order, but a
+/// short one may be complete before a long one that was sent earlier, and the executor counts segments.
+#[derive(Debug, Default)]
+pub(crate) struct InTurn {
+    posted: u64,
+    due: u64,
+    early: BTreeMap<u64, Vec<Completion>>,
+}
+
+impl InTurn {
+    /// The next receive's place.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.posted += 1;
+        self.posted - 1
+    }
+
+    fn arrive(&mut self, turn: u64, arrived: impl Iterator<Item = Completion>, done: &mut Vec<Completion>) {
+        if turn != self.due {
+            self.early.insert(turn, arrived.collect());
+            return;
+        }
+        done.extend(arrived);
+        self.due += 1;
+        while let Some(arrived) = self.early.remove(&self.due) {
+            done.extend(arrived);
+            self.due += 1;
+        }
+    }
+}
+
+/// The channel of framed messages from a peer, whatever their items.
+pub(crate) const FRAMED: u32 = u32::MAX;
 
 /// A segment that is only passed on: tree, end of the edge, segment.
 pub(crate) type Relayed = (u32, NodeId, u64);
@@ -129,6 +166,8 @@ pub struct MpiTransport<'a> {
     pub(crate) next_message: u32,
     pub(crate) relayed: HashMap<Relayed, Vec<u8>>,
     pub(crate) expected: HashMap<NodeId, Expected>,
+    /// By sender and channel.
+    pub(crate) in_turn: HashMap<(NodeId, u32), InTurn>,
     feed: Option<Feed<'a>>,
     forward: Option<Forward>,
     /// The plan that arrived beside the data.
@@ -167,6 +206,7 @@ impl<'a> MpiTransport<'a> {
             next_message: 0,
             relayed: HashMap::new(),
             expected: HashMap::new(),
+            in_turn: HashMap::new(),
             feed: None,
             forward: None,
             arrived_plan: None,
@@ -301,23 +341,26 @@ impl<'a> MpiTransport<'a> {
             match request {
                 Request::Free => return Err(CallError::Internal("a request finished twice".to_string())),
                 Request::SegmentOut { to, .. } => done.push(Completion::Sent { to }),
-                Request::SegmentIn { from, tag, segment, bytes, relay } => {
+                Request::SegmentIn { from, tag, segment, bytes, turn, relay } => {
                     self.check_length(from, bytes, event.bytes)?;
                     if let Some((key, data)) = relay {
                         self.relayed.insert(key, data);
                     }
-                    done.push(Completion::Received { from, kind: Kind::Data, tag, segment });
+                    let arrived = Completion::Received { from, kind: Kind::Data, tag, segment };
+                    let channel = self.in_turn.entry((from, tag)).or_default();
+                    channel.arrive(turn, std::iter::once(arrived), done);
                 }
                 Request::FrameIn { from, frame } => {
                     let length = (event.bytes as usize).min(frame.len());
                     self.take_frame(from, &frame[..length], done)?;
                 }
-                Request::DataIn { from, items, bytes, packed } => {
+                Request::DataIn { from, items, bytes, turn, packed } => {
                     self.check_length(from, bytes, event.bytes)?;
                     self.unpack(from, &items, packed);
                     let item =
                         |&(tag, segment)| Completion::Received { from, kind: Kind::Data, tag, segment };
-                    done.extend(items.iter().map(item));
+                    let channel = self.in_turn.entry((from, FRAMED)).or_default();
+                    channel.arrive(turn, items.iter().map(item), done);
                 }
                 Request::PartOut { message, .. } => {
                     let (to, left) = self.parts[&message];
@@ -388,7 +431,8 @@ impl Transport for MpiTransport<'_> {
             ((item.tree, item.target, item.segment), data)
         });
         let (from, tag) = (receive.from, item.tag);
-        let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, relay });
+        let turn = self.in_turn.entry((from, tag)).or_default().next();
+        let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, turn, relay });
         Ok(self.mpi.irecv(pointer, bytes, Some(from.0), tag as i32, number)?)
     }
 
@@ -402,5 +446,21 @@ impl Transport for MpiTransport<'_> {
         }
         self.queue(done);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_early_waits_for_its_turn() {
+        let (mut channel, mut done) = (InTurn::default(), Vec::new());
+        let turns: Vec<u64> = (0..4).map(|_| channel.next()).collect();
+        let arrival = |segment| Completion::Received { from: NodeId(0), kind: Kind::Data, tag: 0, segment };
+        for at in [2, 0, 3, 1] {
+            channel.arrive(turns[at], std::iter::once(arrival(at as u64)), &mut done);
+        }
+        assert_eq!(done, [0, 1, 2, 3].map(arrival));
     }
 }

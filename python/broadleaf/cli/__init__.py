@@ -13,6 +13,7 @@ import click
 
 from broadleaf import __version__
 from broadleaf.cli import (
+    bench,
     bound,
     check,
     convert,
@@ -42,6 +43,7 @@ COMMANDS: tuple[click.Command, ...] = (
     draw.command,
     report.command,
     paper.command,
+    bench.command,
 )
 
 

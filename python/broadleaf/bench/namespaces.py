@@ -1,0 +1,119 @@
+"""Real TCP between shaped network namespaces: ours beside every algorithm that an MPI can be told to use."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import broadleaf as bl
+from broadleaf.bench import OURS, TESTBEDS, BenchError, Row, need_checkout
+from broadleaf.bench.limit import limit_s
+from broadleaf.mpi import find_mpi
+from broadleaf.mpi.find import Flavour
+
+RUN = TESTBEDS / "namespaces" / "run.py"
+DEFAULT_PLATFORM = TESTBEDS / "namespaces" / "two-clusters.json"
+# TCP carries so much of a rate on the wire.
+PAYLOAD = 0.95
+# Open MPI's numbers for coll_tuned_bcast_algorithm.
+OPENMPI_ALGORITHMS = [
+    "linear",
+    "chain",
+    "pipeline",
+    "split_binary_tree",
+    "binary_tree",
+    "binomial",
+    "knomial",
+    "scatter_allgather",
+    "scatter_allgather_ring",
+]
+SEGMENT_BYTES = (0, 65536)
+MPICH_ALGORITHMS = [
+    "binomial",
+    "smp",
+    "scatter_recursive_doubling_allgather",
+    "scatter_ring_allgather",
+    "pipelined_tree",
+    "tree",
+]
+
+
+def bench_namespaces(
+    platform: Path,
+    flavour: Flavour,
+    sizes: Sequence[int],
+    algorithms: Sequence[str],
+    timeout_s: float,
+    told: Callable[[str], None],
+) -> list[Row]:
+    """The median of three broadcasts after a first one; the network is set up and taken down each time."""
+    need_checkout()
+    if os.geteuid() != 0:
+        raise BenchError("network namespaces need root; run as root, or use bench local or bench smpi")
+    network = bl.Platform.load(platform)
+    mpi = find_mpi(flavour)
+    prefix = mpi.mpiexec.parent.parent
+    rows = []
+    for size in sizes:
+        limit = limit_s(network, network.hosts[0], size) / PAYLOAD
+        for name, options, variables in ways(flavour, mpi.runtime, platform, algorithms):
+            told(f"{size} bytes: {name}")
+            row = Row(name, len(network.hosts), size, limit)
+            row.samples_s = measured(platform, prefix, size, options, variables, timeout_s)
+            if name == OURS and not row.samples_s:
+                raise BenchError(f"our broadcast of {size} bytes did not finish within {timeout_s:g} s")
+            rows.append(row)
+    return rows
+
+
+Way = tuple[str, list[str], dict[str, str]]
+
+
+def ways(flavour: Flavour, runtime: Path, platform: Path, algorithms: Sequence[str]) -> list[Way]:
+    """Name, words for mpiexec, and variables of each algorithm, ours first."""
+    ours = {"BROADLEAF_PLATFORM": str(platform.resolve())}
+    if flavour == "openmpi":
+        words = ["-x", f"LD_PRELOAD={runtime}", "-x", "BROADLEAF_PLATFORM"]
+        found: list[Way] = [(OURS, words, ours), ("default", [], {})]
+        for number, name in enumerate(OPENMPI_ALGORITHMS, start=1):
+            for segment in SEGMENT_BYTES:
+                tuned = ["--mca", "coll_tuned_use_dynamic_rules", "1"]
+                tuned += ["--mca", "coll_tuned_bcast_algorithm", str(number)]
+                tuned += [
+                    "--mca",
+                    "coll_tuned_bcast_algorithm_segmentsize",
+                    str(segment),
+                    "--mca",
+                    "coll",
+                    "^han",
+                ]
+                found.append((f"{name}/{segment}" if segment else name, tuned, {}))
+    else:
+        found = [(OURS, ["-genv", "LD_PRELOAD", str(runtime)], ours), ("default", [], {})]
+        for name in MPICH_ALGORITHMS:
+            found.append((name, [], {"MPIR_CVAR_BCAST_INTRA_ALGORITHM": name}))
+    known = [name for name, _, _ in found]
+    unknown = [name for name in algorithms if name not in known]
+    if unknown:
+        raise BenchError(f"{flavour} has no algorithm {unknown[0]!r}; there are {', '.join(known[1:])}")
+    return [way for way in found if not algorithms or way[0] in algorithms or way[0] == OURS]
+
+
+def measured(
+    platform: Path, prefix: Path, size: int, options: list[str], variables: dict[str, str], timeout_s: float
+) -> list[float]:
+    command = [sys.executable, str(RUN), "run", str(platform), "--mpi", str(prefix)]
+    command += ["--timeout", f"{timeout_s:g}", *(f"--option={word}" for word in options)]
+    command += ["--", str(TESTBEDS / "bcast.c"), str(size), "4"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    if done.returncode:
+        if "still runs after" in done.stderr:
+            return []
+        lines = [line for line in done.stderr.splitlines() if line.strip(" -\0")] or ["no message"]
+        raise BenchError(f"the namespaces bed failed: {lines[-1].strip()}")
+    found = re.findall(r"repetition=[1-9] seconds=([0-9.]+) wrong_bytes=0", done.stdout)
+    return [float(seconds) for seconds in found]

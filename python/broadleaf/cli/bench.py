@@ -1,0 +1,111 @@
+"""`broadleaf bench`: our broadcast beside every other that the MPI at hand can use, and the limit."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from broadleaf.bench import OURS, Row
+from broadleaf.bench.local import bench_local
+from broadleaf.bench.namespaces import DEFAULT_PLATFORM, bench_namespaces
+from broadleaf.bench.smpi import bench_smpi
+from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.options import Size, example, json_option
+from broadleaf.mpi.find import Flavour
+
+
+class Sizes(click.ParamType[list[int]]):
+    """Message sizes, with commas."""
+
+    name = "sizes"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        return [Size().convert(part, param, ctx) for part in str(value).split(",")]
+
+
+SIZES = click.option("--sizes", type=Sizes(), default="64KiB,1MiB,16MiB", show_default=True, help="Messages.")
+ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Only these, with commas.")
+
+
+@click.group("bench", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"))
+def command() -> None:
+    """Times our broadcast beside every other that the MPI at hand can use, and prints the limit."""
+
+
+@command.command(
+    "local", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1")
+)
+@click.option("-n", "ranks", type=click.IntRange(2), default=4, show_default=True, metavar="RANKS")
+@SIZES
+@click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="In each run.")
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each, in turn.")
+@json_option
+def local(ranks: int, sizes: list[int], repetitions: int, rounds: int, as_json: bool) -> None:
+    """Ranks on this machine; the limit is the time of the copies alone."""
+    show(bench_local(ranks, sizes, repetitions, rounds), as_json)
+
+
+@command.command(
+    "smpi",
+    epilog=example("broadleaf bench smpi --platform platforms/smp-16.json --sizes 64KiB --algorithms mpich"),
+)
+@click.option("--platform", required=True, metavar="FILE", help="Broadleaf's JSON, or SimGrid's XML.")
+@click.option("--hosts", metavar="FILE", help="For XML: its hosts, one a line, in the order of ranks.")
+@SIZES
+@ALGORITHMS
+@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of real time a run.")
+@json_option
+def smpi(
+    platform: str, hosts: str | None, sizes: list[int], algorithms: str, timeout: float, as_json: bool
+) -> None:
+    """Simulated time under SimGrid's SMPI, the second broadcast of a run."""
+    host_file = None if hosts is None else Path(hosts)
+    show(bench_smpi(Path(platform), host_file, sizes, names(algorithms), timeout, tell), as_json)
+
+
+@command.command("namespaces", epilog=example("broadleaf bench namespaces --sizes 1MiB --algorithms default"))
+@click.option("--platform", metavar="FILE", default=str(DEFAULT_PLATFORM), help="What to shape.")
+@click.option(
+    "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), default="openmpi", show_default=True
+)
+@SIZES
+@ALGORITHMS
+@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds a run.")
+@json_option
+def namespaces(
+    platform: str, flavour: Flavour, sizes: list[int], algorithms: str, timeout: float, as_json: bool
+) -> None:
+    """Real TCP between shaped network namespaces of this machine; needs root."""
+    show(bench_namespaces(Path(platform), flavour, sizes, names(algorithms), timeout, tell), as_json)
+
+
+def names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def tell(line: str) -> None:
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
+
+
+def show(rows: list[Row], as_json: bool) -> None:
+    if as_json:
+        print_document({"rows": [row.to_dict() for row in rows]})
+        return
+    table = table_of(
+        "",
+        "bytes",
+        "algorithm",
+        "seconds",
+        "x limit",
+        "limit s",
+        numbers=("bytes", "seconds", "x limit", "limit s"),
+    )
+    for row in sorted(rows, key=lambda row: (row.bytes, row.seconds is None, row.seconds or 0)):
+        seconds = row.seconds
+        shown = ("not done", "-") if seconds is None else (f"{seconds:.6f}", f"{seconds / row.limit_s:.2f}")
+        mark = "* " if row.algorithm.startswith(OURS) else ""
+        table.add_row(str(row.bytes), mark + row.algorithm, *shown, f"{row.limit_s:.6f}")
+    print_table(table)

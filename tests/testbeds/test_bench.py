@@ -1,0 +1,145 @@
+"""`broadleaf bench`: rows for ours and for others, with a limit that nobody beats."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import broadleaf as bl
+
+ROOT = Path(__file__).resolve().parents[2]
+BEDS = ROOT / "testbeds" / "smpi"
+
+needs_smpi = pytest.mark.skipif(shutil.which("smpicc") is None, reason="no SimGrid: install libsimgrid-dev")
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "broadleaf", "bench", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def rows(*arguments: str) -> list[dict[str, Any]]:
+    done = bench(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
+    return found
+
+
+def test_local_ranks_are_timed_under_every_mpi() -> None:
+    found = rows("local", "-n", "2", "--sizes", "64KiB,1MiB", "--repetitions", "4", "--rounds", "1")
+    names = {row["algorithm"] for row in found}
+    assert {"openmpi", "broadleaf on openmpi", "mpich", "broadleaf on mpich"} <= names
+    for row in found:
+        assert len(row["samples_s"]) == 4
+        assert row["seconds"] > 0
+        assert row["limit_s"] > 0
+
+
+@needs_smpi
+def test_simulated_time_is_never_below_the_limit(tmp_path: Path) -> None:
+    sys.path.insert(0, str(BEDS))
+    from simgrid_xml import write_simgrid
+
+    # Four hosts of 1 MB/s behind NICs: a megabyte takes a second, whatever the algorithm.
+    platform = bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "four",
+            "port_model": "multi-port",
+            "nodes": [{"id": f"h{at}", "out_bytes_per_s": 1e6, "in_bytes_per_s": 1e6} for at in range(4)],
+            "meshes": [
+                {
+                    "nodes": [f"h{at}" for at in range(4)],
+                    "link": {"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e6},
+                }
+            ],
+        }
+    )
+    xml, hosts = write_simgrid(platform, tmp_path)
+    found = rows(
+        "smpi",
+        "--platform",
+        str(xml),
+        "--hosts",
+        str(hosts),
+        "--sizes",
+        "1000000",
+        "--algorithms",
+        "mpich,flattree",
+    )
+    by_name = {row["algorithm"]: row for row in found}
+    assert set(by_name) == {"broadleaf", "mpich", "flattree"}
+    for row in found:
+        # By hand: 10^6 bytes at 10^6 bytes/s, and one latency.
+        assert row["limit_s"] == pytest.approx(1.001, rel=1e-9)
+        assert row["seconds"] > row["limit_s"]
+    # The root sends to each of three in full.
+    assert by_name["flattree"]["seconds"] == pytest.approx(3.0, rel=0.02)
+    assert by_name["broadleaf"]["seconds"] < 1.2
+
+
+@needs_smpi
+def test_an_algorithm_that_smpi_has_not_is_named() -> None:
+    platform = str(ROOT / "platforms" / "smp-16.json")
+    done = bench("smpi", "--platform", platform, "--sizes", "1KiB", "--algorithms", "oracle")
+    assert done.returncode == 2
+    assert "no algorithm 'oracle'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@needs_smpi
+def test_simgrid_is_asked_for_its_platform(tmp_path: Path) -> None:
+    # Two hosts with a link of their own each, one pipe between them: rates and latencies by hand.
+    (tmp_path / "net.xml").write_text(
+        """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full">
+<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/><host id="c" speed="1Gf"/>
+<link id="nic-a" bandwidth="8MBps" latency="1ms"/><link id="nic-b" bandwidth="8MBps" latency="1ms"/>
+<link id="nic-c" bandwidth="4MBps" latency="1ms"/><link id="wan" bandwidth="2MBps" latency="10ms"/>
+<route src="a" dst="b"><link_ctn id="nic-a"/><link_ctn id="nic-b"/></route>
+<route src="a" dst="c"><link_ctn id="nic-a"/><link_ctn id="wan"/><link_ctn id="nic-c"/></route>
+<route src="b" dst="c"><link_ctn id="nic-b"/><link_ctn id="wan"/><link_ctn id="nic-c"/></route>
+</zone></platform>"""
+    )
+    (tmp_path / "hosts").write_text("a\nb\nc\n")
+    command = [sys.executable, BEDS / "read_simgrid.py", "net.xml", "hosts", "-o", "net.json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    platform = bl.Platform.load(tmp_path / "net.json")
+    assert platform.hosts == ["a", "b", "c"]
+    near, far = platform.link("a", "b"), platform.link("a", "c")
+    assert near is not None
+    assert far is not None
+    assert (near["latency_s"], near["bandwidth_bytes_per_s"]) == pytest.approx((2e-3, 8e6))
+    assert (far["latency_s"], far["bandwidth_bytes_per_s"]) == pytest.approx((12e-3, 2e6))
+    assert "wan" in far["uses"]
+    (tmp_path / "hosts").write_text("a\nnobody\n")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert 'no host "nobody"' in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("local", "--sizes", "0"), "no bytes at all"),
+        (("local", "--sizes", "many"), "many"),
+        (("local", "-n", "1"), "x>=2"),
+        (("smpi", "--platform", "none.json"), "none.json"),
+        (("smpi", "--platform", "net.xml"), "--hosts"),
+        (("namespaces", "--algorithms", "oracle", "--sizes", "1KiB"), "oracle"),
+    ],
+)
+def test_wrong_use_is_one_line(arguments: tuple[str, ...], told: str) -> None:
+    done = bench(*arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
