@@ -68,11 +68,13 @@ def simulate(
     *,
     ranks: int | None = None,
     settings: dict[str, str] | None = None,
+    variables: dict[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
 ) -> str:
     """What the program prints when run on the simulated platform, one rank a line of `hosts`.
 
-    `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}.
+    `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}. `variables` are
+    for the program's environment.
     """
     configuration = {**CLEAN, **START_UP, **(settings or {})}
     command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
@@ -85,6 +87,7 @@ def simulate(
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        env={**os.environ, **(variables or {})},
     ) as process:
         try:
             out, err = process.communicate(timeout=timeout_s)

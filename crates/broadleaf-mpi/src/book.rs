@@ -77,13 +77,14 @@ impl Current {
         Window { messages: u32::from(messages), shares_port: true }
     }
 
-    /// Receives to have posted on a channel: as many as its sender may have in flight, and one more.
+    /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it
+    /// makes one ready meanwhile ([`crate::ranks::window`]).
     pub fn ahead(&self) -> u32 {
         let windows = &self.ranked.windows;
         let inputs = self.program.inputs.iter();
         let widest =
             inputs.map(|input| windows[input.tree as usize][input.target.index()]).max().unwrap_or(1);
-        u32::from(widest) + 1
+        u32::from(widest) + u32::from(self.ranked.plan.period.is_none())
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Placement {
     pub platform: Platform,
     /// The platform as a message of ours sees it, handling included: what plans are made for.
     pub handled: Platform,
+    /// As `handled`, where messages take turns: each begins when the one before has come all its short way.
+    pub in_turn: Platform,
     /// The ranks of every node, ascending; none at a switch.
     pub ranks: Vec<Vec<u32>>,
     pub node_of_rank: Vec<NodeId>,
@@ -95,7 +97,8 @@ impl Placement {
         let all: Vec<NodeId> = platform.nodes().collect();
         let same: Vec<Option<NodeId>> = platform.nodes().map(Some).collect();
         let handled = restrict(&platform, &all, &same, with_handling)?;
-        Ok(Placement { platform, handled, ranks, node_of_rank })
+        let in_turn = restrict(&handled, &all, &same, with_latency)?;
+        Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
     }
 }
 
@@ -113,6 +116,22 @@ fn with_handling(class: &LinkClass) -> LinkClass {
         measured @ TransferTime::Gap(_) => measured.clone(),
     };
     LinkClass { time, ..class.clone() }
+}
+
+/// Longer latencies are filled with several messages, s.
+const SHORT_S: f64 = 200e-6;
+
+/// The latency occupies the link too.
+fn with_latency(class: &LinkClass) -> LinkClass {
+    let waits_s = if class.latency_s <= SHORT_S { class.latency_s } else { 0.0 };
+    let time = match &class.time {
+        TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => TransferTime::Affine {
+            startup_s: startup_s + waits_s,
+            bandwidth_bytes_per_s: *bandwidth_bytes_per_s,
+        },
+        measured @ TransferTime::Gap(_) => measured.clone(),
+    };
+    LinkClass { time, latency_s: class.latency_s - waits_s, ..class.clone() }
 }
 
 /// Between ranks of one host, where nothing was measured: a few microseconds and one copy through memory.

@@ -164,7 +164,13 @@ impl Job {
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
             on_threads(effort, || {
-                let plan = make(&instance, name, SegmentChoice::Auto, effort)?.plan;
+                let mut plan = make(&instance, name, SegmentChoice::Auto, effort)?.plan;
+                if plan.period.is_some() {
+                    let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
+                    let sized = make(&in_turn, &plan.planner, SegmentChoice::Auto, effort)?.plan;
+                    // The plan is for the platform that the others are for.
+                    plan = Plan { platform_digest: plan.platform_digest, ..sized };
+                }
                 if plan.segment_bytes >= LEAST_SEGMENT_BYTES.min(self.bytes) {
                     return Ok(plan);
                 }

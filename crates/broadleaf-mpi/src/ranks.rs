@@ -30,8 +30,14 @@ const MAX_WINDOW: f64 = 2048.0;
 
 /// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
 pub fn window(class: &LinkClass, bytes: u64) -> u16 {
+    on_the_wire(class, bytes).saturating_add(1)
+}
+
+/// The same where messages to different ranks take turns in a fixed order, as a period has it: the one made ready
+/// would be for another rank, and share the wire of those before it instead of following them.
+fn on_the_wire(class: &LinkClass, bytes: u64) -> u16 {
     let busy_s = class.time.seconds(bytes);
-    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil() + 1.0;
+    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil();
     messages.clamp(1.0, MAX_WINDOW) as u16
 }
 
@@ -58,13 +64,15 @@ pub fn expand(
     let leader = |node: NodeId| sites[node.index()][0];
     let mut trees = Vec::new();
     let mut windows = Vec::new();
+    let window = if plan.period.is_some() { on_the_wire } else { window };
     let local_window = window(local, plan.segment_bytes);
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
         let mut into = vec![local_window; count];
         for (from, to) in tree.edges() {
             let class = platform.link(from, to).map(|class| platform.class(class));
-            let relayed = || relayed_window(platform, tree, from, to, plan.segment_bytes);
+            let relayed =
+                || relayed_window(platform, tree, from, to, &|class| window(class, plan.segment_bytes));
             into[leader(to).index()] = class.map_or_else(relayed, |class| window(class, plan.segment_bytes));
         }
         windows.push(into);
@@ -105,12 +113,18 @@ fn expand_tree(
 }
 
 /// Of the hops of a relayed transfer, the widest window: each hop moves whole segments.
-fn relayed_window(platform: &Platform, tree: &Tree, from: NodeId, to: NodeId, bytes: u64) -> u16 {
+fn relayed_window(
+    platform: &Platform,
+    tree: &Tree,
+    from: NodeId,
+    to: NodeId,
+    window: &dyn Fn(&LinkClass) -> u16,
+) -> u16 {
     let mut path = vec![from];
     path.extend(tree.via.get(&to).into_iter().flatten());
     path.push(to);
     let hops = path.windows(2).filter_map(|hop| platform.link(hop[0], hop[1]));
-    hops.map(|class| window(platform.class(class), bytes)).max().unwrap_or(1)
+    hops.map(|class| window(platform.class(class))).max().unwrap_or(1)
 }
 
 /// Every node passes a segment on inside in the same period in which it got it, after all other transfers of

@@ -163,7 +163,8 @@ impl Platform {
         self.core.name()
     }
 
-    /// Which resources a transfer occupies: one-port, one-port-unidirectional, multi-port, link-capacity.
+    /// Which resources a transfer occupies: one-port, one-port-unidirectional,
+    /// one-port-same-partner, multi-port, link-capacity.
     #[getter]
     fn port_model(&self) -> &'static str {
         self.core.port_model().name()

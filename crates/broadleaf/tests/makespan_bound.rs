@@ -195,7 +195,7 @@ fn no_plan_of_a_tiny_instance_beats_it() {
     };
     let mut met = 0;
     for round in 0..60 {
-        let model = PortModel::ALL[round % 4].name();
+        let model = PortModel::ALL[round % PortModel::ALL.len()].name();
         let count = 2 + draw(3) as usize;
         let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
         let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();

@@ -125,6 +125,30 @@ fn the_checker_judges_what_a_pattern_expands_to() {
     assert!(faults(r#"{"name": "round-robin", "hosts": ["n0", "n1", "n2", "x"]}"#)[0].contains("\"x\""));
 }
 
+/// The paper's own cluster: an exchange takes as long as a transfer, and all else takes turns. The pipelined chain
+/// comes to 2 t there (each node receives, then sends), round-robin stays at t.
+#[test]
+fn round_robin_beats_the_chain_where_only_partners_exchange() {
+    let same_partner = |nodes| {
+        let even = homogeneous(nodes, LinkClass::affine(0.0, 1.0));
+        let mut document = even.to_json();
+        document["port_model"] = "one-port-same-partner".into();
+        Platform::from_json(&document.to_string()).unwrap()
+    };
+    for nodes in [3usize, 4, 8, 16] {
+        let platform = same_partner(nodes);
+        let segments = 100 * (nodes as u64 - 1);
+        let relative = |name| {
+            let plan = planned(&platform, Collective::Bcast, name, segments, 1);
+            simulate(&platform, &plan, false).unwrap().makespan_s / segments as f64
+        };
+        let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
+        let (chain, round_robin) = (relative("chain"), relative("round-robin"));
+        assert!((1.99..2.1).contains(&chain), "{nodes} nodes: chain {chain} t");
+        assert!((1.0..1.03 * paper).contains(&round_robin), "{nodes} nodes: round-robin {round_robin} t");
+    }
+}
+
 /// Contributions of 1 s each: (n − 1)/n · t is n − 1 seconds.
 #[test]
 fn all_gathers_are_within_a_twentieth_of_the_limit() {

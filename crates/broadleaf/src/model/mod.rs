@@ -7,8 +7,12 @@
 //! | --- | --- |
 //! | one-port | out(u) `[0, T]`, in(v) `[latency, latency + T]` |
 //! | one-port-unidirectional | port(u) `[0, T]`, port(v) `[latency, latency + T]` |
+//! | one-port-same-partner | as one-port; besides, u talks to none but v in `[0, T]`, v to none but u in `[latency, latency + T]` |
 //! | multi-port | out(u) `[0, send]`, link `[0, T]`, in(v) `[latency + T − recv, latency + T]` |
 //! | link-capacity | link `[0, T]` |
+//!
+//! (Who talks to whom is no resource that adds up: an exchange counts once. The simulator keeps to it; throughput
+//! and bounds are those of one-port, and no more than bounds there.)
 //!
 //! and each shared resource r that the link uses, `[0, s / bandwidth of r]`, under every model. The
 //! transfer arrives at latency + T. A switch has no ports: give a trunk between switches a shared resource
@@ -60,7 +64,7 @@ pub fn occupation(platform: &Platform, hop: Hop, bytes: u64) -> Occupation {
     let (from_port, to_port) = (platform.node(hop.from).is_host(), platform.node(hop.to).is_host());
     let mut release_s = busy_s;
     match platform.port_model() {
-        PortModel::OnePort => {
+        PortModel::OnePort | PortModel::OnePortSamePartner => {
             if from_port {
                 hold(Resource::Out(hop.from), 0.0, busy_s);
             }

@@ -82,6 +82,8 @@ pub struct WeightedTree {
 pub enum BoundOnly {
     /// One port for both directions: on three nodes with unit links the program says 0.75, the truth is 0.5.
     UnidirectionalOnePort,
+    /// Both directions at once only with the same partner; the program lets them differ.
+    SamePartner,
     /// A transfer needs several resources at once, whose free times need not meet.
     MultiPort,
     /// As for multi-port: ports and an exclusive shared resource must be free together.
@@ -93,6 +95,9 @@ impl std::fmt::Display for BoundOnly {
         f.write_str(match self {
             BoundOnly::UnidirectionalOnePort => {
                 "bound: under unidirectional one-port, conflicts of three nodes can keep any plan below it"
+            }
+            BoundOnly::SamePartner => {
+                "bound: under one-port-same-partner, sending and receiving wait for each other where partners differ"
             }
             BoundOnly::MultiPort => {
                 "bound: under multi-port, the windows of one transfer need not fit together"
@@ -311,6 +316,7 @@ fn weighted(platform: &Platform, table: &Table, share: f64, entering: &[u32]) ->
 fn bound_only(platform: &Platform) -> Option<BoundOnly> {
     match platform.port_model() {
         PortModel::OnePortUnidirectional => Some(BoundOnly::UnidirectionalOnePort),
+        PortModel::OnePortSamePartner => Some(BoundOnly::SamePartner),
         PortModel::MultiPort => Some(BoundOnly::MultiPort),
         _ if platform.classes().iter().any(|class| !class.uses.is_empty()) => {
             Some(BoundOnly::SharedResources)

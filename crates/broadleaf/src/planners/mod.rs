@@ -172,6 +172,11 @@ pub trait Planner: Sync {
         true
     }
 
+    /// The nearest number of segments that a plan of this planner has no unfinished cycle with.
+    fn whole_count(&self, _instance: &Instance, count: u64) -> u64 {
+        count
+    }
+
     /// The number of segments, at most `most`, that a model of the planner's own asks for: where plans are too
     /// large to be simulated at many sizes.
     fn modelled_count(&self, _instance: &Instance, _most: u64) -> Option<u64> {

@@ -88,6 +88,17 @@ impl Planner for RoundRobin {
         instance.receivers().count() < QUICK_HOSTS
     }
 
+    /// A tournament of one message takes as long as one of n − 1.
+    fn whole_count(&self, instance: &Instance, count: u64) -> u64 {
+        let receivers = instance.receivers().count() as u64;
+        match instance.collective {
+            Collective::Bcast if (1..=instance.message_bytes).contains(&receivers) => {
+                ((count + receivers / 2) / receivers).max(1) * receivers
+            }
+            _ => count,
+        }
+    }
+
     /// Whole tournaments, sized by the model of section 5.3 with its start-ups, which the paper leaves out.
     fn modelled_count(&self, instance: &Instance, most: u64) -> Option<u64> {
         let hosts = instance.receivers().count() as u64 + 1;

@@ -103,6 +103,7 @@ impl Search<'_> {
 
     /// The predicted makespan with `count` segments, seconds.
     fn try_count(&mut self, count: u64) -> Result<f64, PlanError> {
+        let count = self.planner.whole_count(self.instance, count);
         let at = match self.seen.binary_search_by_key(&count, |&(seen, _)| seen) {
             Ok(at) => return Ok(self.seen[at].1),
             Err(at) => at,
@@ -221,6 +222,7 @@ pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort)
     let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
     let mut best: Option<Tuned> = None;
     for count in counts {
+        let count = planner.whole_count(instance, count);
         let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
         let makespan_s = if is_simulated {
             estimate_from(platform, &plan, SKETCH_SEGMENTS)?

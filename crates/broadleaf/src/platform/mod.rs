@@ -37,6 +37,9 @@ pub enum PortModel {
     OnePort,
     /// One communication at a time, in either direction.
     OnePortUnidirectional,
+    /// One send and one receive at a time, and at once only with the same partner: paper 5's own cluster, where
+    /// a transfer between two nodes takes as long as an exchange.
+    OnePortSamePartner,
     /// Only the send part is serialised at the sender, only the receive part at the receiver.
     MultiPort,
     /// Only links and shared resources limit.
@@ -44,14 +47,20 @@ pub enum PortModel {
 }
 
 impl PortModel {
-    pub const ALL: [PortModel; 4] =
-        [PortModel::OnePort, PortModel::OnePortUnidirectional, PortModel::MultiPort, PortModel::LinkCapacity];
+    pub const ALL: [PortModel; 5] = [
+        PortModel::OnePort,
+        PortModel::OnePortUnidirectional,
+        PortModel::OnePortSamePartner,
+        PortModel::MultiPort,
+        PortModel::LinkCapacity,
+    ];
 
     /// The name in platform files.
     pub fn name(self) -> &'static str {
         match self {
             PortModel::OnePort => "one-port",
             PortModel::OnePortUnidirectional => "one-port-unidirectional",
+            PortModel::OnePortSamePartner => "one-port-same-partner",
             PortModel::MultiPort => "multi-port",
             PortModel::LinkCapacity => "link-capacity",
         }

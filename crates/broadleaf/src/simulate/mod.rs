@@ -7,9 +7,11 @@
 
 mod calendar;
 mod estimate;
+mod hops;
 mod interval;
 mod network;
 mod static_order;
+mod talks;
 mod trace;
 
 pub use estimate::{estimate, estimate_from, makespan};

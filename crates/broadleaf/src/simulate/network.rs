@@ -1,6 +1,8 @@
 //! The event queue that stands for the network.
 
 use super::calendar::{same_until, Calendar};
+use super::hops::explicit_hops;
+use super::talks::Talks;
 use super::trace::{Trace, Transfer};
 use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
 use crate::model::{occupation, Occupation, Resource};
@@ -16,6 +18,8 @@ const CONTROL_BYTES: u64 = 1;
 #[derive(Clone, Debug, Default)]
 struct Timing {
     windows: Vec<(u32, f64, f64)>,
+    /// Who talks to whom, from when after the start, for how long; empty where that does not matter.
+    talks: Vec<(NodeId, NodeId, f64, f64)>,
     release_s: f64,
     arrival_s: f64,
 }
@@ -81,6 +85,7 @@ pub(super) struct Network<'a> {
     resources: Vec<Resource>,
     resource_index: HashMap<Resource, u32>,
     busy_s: Vec<f64>,
+    talks: Talks,
     ways: Vec<Way>,
     /// The way of each node's output, and of control messages by ordered pair.
     way_of: Vec<Vec<u32>>,
@@ -122,6 +127,7 @@ impl<'a> Network<'a> {
             resources: Vec::new(),
             resource_index: HashMap::new(),
             busy_s: Vec::new(),
+            talks: Talks::new(nodes),
             ways: Vec::new(),
             way_of: Vec::with_capacity(nodes),
             control_way: HashMap::new(),
@@ -365,9 +371,16 @@ impl<'a> Network<'a> {
                 let found = self.calendars[resource as usize].earliest(from_s, duration_s);
                 start_s = start_s.max(found - offset_s);
             }
+            for &(node, partner, offset_s, duration_s) in &timing.talks {
+                let found = self.talks.earliest(node, partner, start_s + offset_s, duration_s);
+                start_s = start_s.max(found - offset_s);
+            }
             if start_s <= same_until(before) {
                 break;
             }
+        }
+        for &(node, partner, offset_s, duration_s) in &timing.talks {
+            self.talks.take(node, partner, now_s, start_s + offset_s, duration_s);
         }
         for &(resource, offset_s, duration_s) in &timing.windows {
             let calendar = &mut self.calendars[resource as usize];
@@ -385,11 +398,17 @@ impl<'a> Network<'a> {
 
     fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
         let Occupation { windows, release_s, arrival_s } = occupation(self.platform, hop, bytes);
+        let mut talks = Vec::new();
+        if self.platform.port_model() == PortModel::OnePortSamePartner && release_s > 0.0 {
+            let there = (hop.to, hop.from, arrival_s - release_s, release_s);
+            talks.extend([(hop.from, hop.to, 0.0, release_s), there]);
+            talks.retain(|&(node, ..)| self.platform.node(node).is_host());
+        }
         let windows = windows
             .into_iter()
             .map(|window| (self.resource(window.resource), window.offset_s, window.duration_s))
             .collect();
-        Timing { windows, release_s, arrival_s }
+        Timing { windows, talks, release_s, arrival_s }
     }
 
     fn resource(&mut self, resource: Resource) -> u32 {
@@ -471,25 +490,4 @@ impl<'a> Network<'a> {
             busy_s: self.resources.into_iter().zip(self.busy_s).collect(),
         })
     }
-}
-
-/// The hops from one host to another over the switches that the plan names.
-fn explicit_hops(
-    platform: &Platform,
-    from: NodeId,
-    to: NodeId,
-    switches: &[NodeId],
-) -> Result<Vec<Hop>, PlanError> {
-    let mut path = vec![from];
-    path.extend_from_slice(switches);
-    path.push(to);
-    path.windows(2)
-        .map(|pair| {
-            let class = platform.link(pair[0], pair[1]).ok_or_else(|| PlanError::NoPath {
-                from: platform.node(pair[0]).id.clone(),
-                to: platform.node(pair[1]).id.clone(),
-            })?;
-            Ok(Hop { from: pair[0], to: pair[1], class })
-        })
-        .collect()
 }

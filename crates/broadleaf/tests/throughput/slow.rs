@@ -204,7 +204,7 @@ pub fn slow_throughput(drawn: &Drawn, tree: &Edges) -> f64 {
         let received =
             tree.iter().find(|edge| edge.1 == node).map_or(0.0, |&(u, v)| drawn.times[u][v].unwrap());
         let sent = match drawn.platform.port_model() {
-            PortModel::OnePort => out.iter().sum::<f64>(),
+            PortModel::OnePort | PortModel::OnePortSamePartner => out.iter().sum::<f64>(),
             PortModel::OnePortUnidirectional => return out.iter().sum::<f64>() + received,
             PortModel::MultiPort => {
                 let sends = tree.iter().filter(|edge| edge.0 == node);

@@ -1,0 +1,89 @@
+"""Round-robin and best under SMPI: near the limit, and over the wire once a node with any number of ranks."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import broadleaf as bl
+
+ROOT = Path(__file__).parents[2]
+SMP_16 = ROOT / "platforms/smp-16.json"
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("smpirun") is None,
+    reason="SimGrid is not installed (Debian: apt-get install libsimgrid-dev)",
+)
+
+
+@pytest.fixture(scope="module")
+def bed() -> dict[str, ModuleType]:
+    """testbeds/smpi."""
+    sys.path.insert(0, str(ROOT / "testbeds/smpi"))
+    try:
+        return {name: importlib.import_module(name) for name in ("run", "runtime", "simgrid_xml")}
+    finally:
+        sys.path.pop(0)
+
+
+@pytest.fixture(scope="module")
+def program(bed: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """testbeds/bcast.c with our runtime in it."""
+    made: Path = bed["runtime"].planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned"))
+    return made
+
+
+def seconds(
+    bed: dict[str, ModuleType],
+    program: Path,
+    platform: Path,
+    hosts: list[str] | None,
+    size: int,
+    planner: str,
+) -> list[float]:
+    """Simulated seconds of two broadcasts from the first rank, one rank for each of `hosts`."""
+    folder = program.parent
+    xml, all_hosts = bed["simgrid_xml"].write_simgrid(bl.Platform.load(str(platform)), folder)
+    if hosts is not None:
+        all_hosts = folder / "hosts"
+        all_hosts.write_text("".join(f"{host}\n" for host in hosts))
+    variables = {"BROADLEAF_PLATFORM": str(platform), "BROADLEAF_PLANNER": planner}
+    arguments = [str(program), str(size), "2", "0", "shared"]
+    printed = bed["run"].simulate(xml, all_hosts, arguments, variables=variables, timeout_s=120)
+    found = re.findall(r"seconds=([0-9.]+)", printed)
+    assert len(found) == 2, printed
+    return [float(taken) for taken in found]
+
+
+@pytest.mark.parametrize("planner", ["round-robin", "best"])
+def test_16_hosts_and_240_mb(bed: dict[str, ModuleType], program: Path, planner: str) -> None:
+    size = 240_000_000
+    limit_s = size / 125e6
+    for taken in seconds(bed, program, SMP_16, None, size, planner):
+        assert limit_s < taken <= 1.05 * limit_s
+
+
+@pytest.mark.parametrize("planner", ["round-robin", "circulant", "best"])
+@pytest.mark.parametrize("dealt", ["in blocks", "in turn"])
+def test_the_wire_is_crossed_once_a_node(
+    bed: dict[str, ModuleType], program: Path, planner: str, dealt: str, tmp_path: Path
+) -> None:
+    """16 ranks on four nodes: a node that got the message twice over its 1 Gb/s would take 2 t."""
+    names = [f"n{at}" for at in range(4)]
+    platform = tmp_path / "smp-4.json"
+    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
+    document = {"format": "broadleaf-platform/1", "name": "smp-4", "port_model": "one-port"}
+    document |= {"nodes": [{"id": name} for name in names], "meshes": [{"nodes": names, "link": link}]}
+    platform.write_text(json.dumps(document))
+    hosts = [name for name in names for _ in range(4)] if dealt == "in blocks" else 4 * names
+    size = 1 << 26
+    limit_s = size / 125e6
+    for taken in seconds(bed, program, platform, hosts, size, planner):
+        assert limit_s < taken <= 1.1 * limit_s
