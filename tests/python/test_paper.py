@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from broadleaf.papers import PAPERS
+import broadleaf as bl
+from broadleaf.papers import PAPERS, round_robin
 from outcome import Command, PaperRun, refused
 
 
@@ -88,3 +89,31 @@ def test_tuning_shows_what_must_hold(command: Command) -> None:
     # Three nodes, a mebibyte: the printed binomial tree takes half of what is measured.
     binomial = next(s for s in cases["bcast", 3, 1 << 20] if s["technique"] == "binomial")
     assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)
+
+
+def test_round_robin_shows_what_the_paper_claims() -> None:
+    # Table 2, over 300 tournaments; a tournament also waits for a latency, a tenth of these messages' time.
+    for nodes, printed, paper, ours in round_robin.table_2_sheet((3, 5, 7), lambda: None).rows:
+        assert printed == pytest.approx(paper, abs=1e-3)
+        assert 1.0 <= float(ours or 0) <= 1.04 * float(paper or 0), nodes
+    # Table 1's sums; pipelines have their segments beside.
+    ratios = {row[0]: float(row[3] or 0) for row in round_robin.table_1_sheet(24_000_000).rows}
+    for line in ("linear", "binomial", "van de Geijn"):
+        assert ratios[line] == pytest.approx(1.0, abs=1e-4)
+    for line in ("pipelined linear", "round-robin"):
+        assert 1.0 <= ratios[line] < 1.3
+    # On the paper's cluster a pipelined chain receives and sends in turn, and round-robin is the fastest.
+    size = 24_000_000
+    theirs = round_robin.cluster(16, "one-port-same-partner")
+    taken = {line: round_robin.simulated(theirs, line, size) for line in round_robin.LINES}
+    assert min(taken, key=taken.__getitem__) == "round-robin"
+    assert max(taken, key=taken.__getitem__) == "linear"
+    assert taken["pipelined linear"] > 1.95 * round_robin.limit_s(size)
+    assert round_robin.simulated(round_robin.cluster(16), "round-robin", size) < 1.1 * round_robin.limit_s(
+        size
+    )
+
+
+def test_round_robin_runs_on_smp_16() -> None:
+    named = bl.Platform.load(str(Path(__file__).parents[2] / "platforms/smp-16.json"))
+    assert round_robin.cluster(16).digest == named.digest
