@@ -30,7 +30,7 @@ fn every_plan_enters_each_node_once_a_tree() {
             // A search may give up.
             let Ok(plan) = planner.plan(&instance) else { continue };
             let inner = |count: usize| inner_tree(count, bytes, plan.segment_bytes);
-            let ranked = expand(&plan, &handled, &ranks, root, &inner, &memory_link()).unwrap();
+            let ranked = expand(&plan, &handled, &ranks, root, &inner, &memory_link(), &|_| false).unwrap();
             let name = planner.card().name;
             for tree in &ranked.plan.trees {
                 let node = |rank: NodeId| node_of_rank[rank.index()];
