@@ -161,14 +161,22 @@ static void send_bytes(window *w, const void *data, size_t bytes, int to, int ta
 /* Passes one segment (a scatter's whole part) on to all children. */
 static void serve(const plan *p, window *w, const unsigned char *data, size_t offset, size_t bytes)
 {
-    static unsigned char control;
+    static unsigned char control, *answers;
+    static MPI_Request *answered;
     int count = p->child_count[rank];
     const int *children = p->children[rank];
-    for (int i = 0; p->is_rendezvous && i < count; i++)
+    if (p->is_rendezvous && !answered) {
+        answers = reserve((size_t)ranks);
+        answered = reserve((size_t)ranks * sizeof *answered);
+    }
+    /* Answers are awaited before they are asked for, or each would start on its way only when its turn comes. */
+    for (int i = 0; p->is_rendezvous && i < count; i++) {
+        MPI_Irecv(&answers[i], 1, MPI_BYTE, children[i], TAG_READY, MPI_COMM_WORLD, &answered[i]);
         send_bytes(w, &control, 1, children[i], TAG_REQUEST);
+    }
     for (int i = 0; i < count; i++) {
         if (p->is_rendezvous)
-            MPI_Recv(&control, 1, MPI_BYTE, children[i], TAG_READY, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Wait(&answered[i], MPI_STATUS_IGNORE);
         if (p->is_scatter)
             send_bytes(w, data + (p->place[children[i]] - p->place[rank]) * p->bytes,
                        (size_t)p->below[children[i]] * p->bytes, children[i], TAG_DATA);
