@@ -67,10 +67,9 @@ def test_an_unknown_paper_and_a_missing_folder_are_refused(command: Command) -> 
     shutil.which("smpirun") is None,
     reason="SimGrid is not installed (Debian: apt-get install libsimgrid-dev)",
 )
-def test_tuning_shows_what_must_hold(command: Command) -> None:
+def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> None:
     """Under SMPI: the choice within 5 % of the measured best everywhere, the median error under 10 %."""
-    document = command("paper", "tuning", "--quick", "--json").document
-    sheets = {sheet["name"]: sheet for sheet in document["sheets"]}
+    sheets = paper_run("tuning").sheets
     samples = [dict(zip(sheets["samples"]["columns"], row, strict=True)) for row in sheets["samples"]["rows"]]
     cases: dict[tuple[str, int, int], list[dict[str, Any]]] = defaultdict(list)
     for sample in samples:

@@ -67,7 +67,8 @@ class Bed(ABC):
     def seconds(self, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[float]:
         """The least time of each plan, since whatever else a machine does only adds to it.
 
-        `care` is how many times the usual repetitions are made, where times vary. Raises BedError if a byte was wrong.
+        `care` is how many times the usual repetitions are made, where times vary.
+        Raises BedError if a byte was wrong.
         """
         file = self.folder / f"plans-{nodes}"
         file.write_text("".join(f"{plan.line}\n" for plan in plans))
