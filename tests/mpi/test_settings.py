@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,3 +214,26 @@ def test_statistics_that_cannot_be_written_harm_nothing(bench: Bench, tmp_path: 
     run = bench.check(2, "many", "20", "300000", "4", stats=str(tmp_path / "none" / "stats.json"))
     assert len(run.reports) == 1, run.stderr
     assert "BROADLEAF_STATS=" in run.reports[0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+def test_a_full_disk_harms_nothing(bench: Bench, tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "none", disk]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting is not permitted here")
+    try:
+        run = bench.check(3, "many", "60", "300000", "4", stats=str(disk / "stats.json"), min_bytes="1KiB")
+        assert len(run.reports) == 1, run.stderr
+        assert "No space left" in run.reports[0]
+        assert list(disk.iterdir()) == []
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def test_devices_are_not_replaced(bench: Bench) -> None:
+    run = bench.check(2, "many", "20", "300000", "4", stats="/dev/null")
+    assert len(run.reports) == 1, run.stderr
+    assert "not a regular file" in run.reports[0]
+    assert not Path("/dev/null").is_file()

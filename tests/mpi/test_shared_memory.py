@@ -51,3 +51,12 @@ def test_without_the_right_to_look_at_others_memory(bench: Bench) -> None:
     run = bench.check(3, "secluded", "60")
     assert run.stats is not None
     assert run.stats["planned"] == 60
+
+
+@pytest.mark.parametrize("memory", ["0", "1"])
+def test_a_killed_rank_ends_the_job(bench: Bench, memory: str) -> None:
+    # Far within the harness's time limit: the launcher sees the death, and nobody of ours holds on.
+    run = bench.run(4, [bench.compile("killed"), "40"], shared_memory=memory)
+    assert run.returncode != 0
+    assert "ok" not in run.stdout
+    assert set(Path("/dev/shm").glob("*broadleaf*")) == set()

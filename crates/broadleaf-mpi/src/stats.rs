@@ -193,6 +193,10 @@ fn document(world: &World, lines: &str) -> Value {
 /// The file appears whole or not at all, readable by its owner only. A link in its place is replaced and not
 /// followed, and so is one under the temporary name.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // Renaming onto /dev/null would take it away from everybody.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
+    }
     let mut name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?.to_os_string();
     name.push(format!(".{}.tmp", std::process::id()));
     let temporary = path.with_file_name(name);
@@ -229,6 +233,15 @@ mod tests {
         assert_eq!(written.permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
         std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn devices_and_directories_are_left_alone() {
+        for path in ["/dev/null", "/dev/stdout", "/tmp"] {
+            let told = replace(Path::new(path), b"{}").unwrap_err().to_string();
+            assert_eq!(told, "not a regular file", "{path}");
+        }
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
     }
 
     #[test]
