@@ -94,7 +94,7 @@ def test_round_robin_shows_what_the_paper_claims() -> None:
     # Table 2, over 300 tournaments; a tournament also waits for a latency, a tenth of these messages' time.
     for nodes, printed, paper, ours in round_robin.table_2_sheet((3, 5, 7), lambda: None).rows:
         assert printed == pytest.approx(paper, abs=1e-3)
-        assert 1.0 <= float(ours or 0) <= 1.04 * float(paper or 0), nodes
+        assert 1.0 <= float(ours or 0) <= 1.01 * float(paper or 0), nodes
     # Table 1's sums; pipelines have their segments beside.
     ratios = {row[0]: float(row[3] or 0) for row in round_robin.table_1_sheet(24_000_000).rows}
     for line in ("linear", "binomial", "van de Geijn"):

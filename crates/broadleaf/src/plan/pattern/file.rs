@@ -43,6 +43,9 @@ impl Pattern {
         let mut fields = Map::new();
         fields.insert("name".into(), json!(self.regular.name()));
         match self.regular {
+            Regular::RoundRobin { lookahead, .. } => {
+                fields.insert("lookahead".into(), json!(lookahead));
+            }
             Regular::Circulant { turn } => {
                 fields.insert("turn".into(), json!(turn));
             }
@@ -82,8 +85,10 @@ impl Pattern {
             ))
         };
         let regular = match name {
-            "round-robin" => Regular::RoundRobin { back_and_forth: false },
-            "round-robin-back-and-forth" => Regular::RoundRobin { back_and_forth: true },
+            "round-robin" | "round-robin-back-and-forth" => Regular::RoundRobin {
+                back_and_forth: name != "round-robin",
+                lookahead: number("lookahead")?.unwrap_or(1),
+            },
             "exchange" => Regular::Exchange,
             "ring" => Regular::Ring,
             "recursive-doubling" => Regular::RecursiveDoubling,

@@ -20,8 +20,11 @@ use crate::platform::NodeId;
 pub enum Regular {
     /// Axida, Viet and Yoshinaga's pipelined broadcast; `back_and_forth`: every second tournament is played
     /// in reverse, so that nobody changes partners between two tournaments.
+    ///
+    /// What is exchanged, the root gave `lookahead` ≥ 1 tournaments ago.
     RoundRobin {
         back_and_forth: bool,
+        lookahead: u32,
     },
     /// Their global data exchange.
     Exchange,
@@ -45,6 +48,9 @@ pub struct Pattern {
     pub regular: Regular,
     pub hosts: Vec<NodeId>,
 }
+
+/// More tournaments between a gift and its exchange serve nobody.
+const MOST_AHEAD: u32 = 16;
 
 /// A regular plan's trees and its period.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,8 +97,8 @@ impl Regular {
     /// The name in plan files.
     pub fn name(self) -> &'static str {
         match self {
-            Regular::RoundRobin { back_and_forth: false } => "round-robin",
-            Regular::RoundRobin { back_and_forth: true } => "round-robin-back-and-forth",
+            Regular::RoundRobin { back_and_forth: false, .. } => "round-robin",
+            Regular::RoundRobin { back_and_forth: true, .. } => "round-robin-back-and-forth",
             Regular::Exchange => "exchange",
             Regular::Ring => "ring",
             Regular::RecursiveDoubling => "recursive-doubling",
@@ -112,7 +118,9 @@ impl Regular {
     pub fn slots(self, hosts: u64) -> Option<u64> {
         let others = hosts.checked_sub(1)?;
         match self {
-            Regular::RoundRobin { back_and_forth } if hosts > 1 => {
+            Regular::RoundRobin { back_and_forth, lookahead }
+                if hosts > 1 && (1..=MOST_AHEAD).contains(&lookahead) =>
+            {
                 others.checked_mul(others)?.checked_mul(1 + u64::from(back_and_forth))
             }
             Regular::RecursiveDoubling if !hosts.is_power_of_two() => None,
@@ -131,7 +139,9 @@ impl Regular {
 
     fn layout(self, hosts: usize) -> Layout {
         match self {
-            Regular::RoundRobin { back_and_forth } => tournament::broadcast(hosts, back_and_forth),
+            Regular::RoundRobin { back_and_forth, lookahead } => {
+                tournament::broadcast(hosts, back_and_forth, lookahead)
+            }
             Regular::Exchange => tournament::exchange(hosts),
             Regular::Ring => allgather::ring(hosts),
             Regular::RecursiveDoubling => allgather::recursive_doubling(hosts),

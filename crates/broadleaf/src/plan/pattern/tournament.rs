@@ -10,7 +10,10 @@ use super::{Layout, Move};
 ///
 /// Back and forth, every second tournament is played from its last round to its first. In one tournament
 /// everybody has n − 1 partners, so n − 2 changes are the fewest there can be; then there are none besides.
-pub(super) fn broadcast(hosts: usize, back_and_forth: bool) -> Layout {
+///
+/// `lookahead` is how many tournaments ago the root gave what is exchanged: 1 in the paper. With more, nobody waits
+/// for what it has just been given, a latency ago, or in the round that the virtual player leaves idle.
+pub(super) fn broadcast(hosts: usize, back_and_forth: bool, lookahead: u32) -> Layout {
     let rounds = tournament(hosts);
     let receivers = hosts as u32 - 1;
     // Which segment of a tournament each destination gets from the root: the order of its matches.
@@ -24,8 +27,9 @@ pub(super) fn broadcast(hosts: usize, back_and_forth: bool) -> Layout {
     };
     let mut moves = Vec::with_capacity((directions * receivers * receivers) as usize);
     for direction in 0..directions {
-        let before = (direction + directions - 1) % directions;
-        let lag = u32::from(before >= direction);
+        let given = i64::from(direction) - i64::from(lookahead);
+        let before = given.rem_euclid(i64::from(directions)) as u32;
+        let lag = -given.div_euclid(i64::from(directions)) as u32;
         let mut play = |matches: &[(usize, usize)]| {
             for &(first, second) in matches {
                 let (a, b) = (first as u32, second as u32);
@@ -110,7 +114,7 @@ mod tests {
     #[test]
     fn the_plans_timetable_is_figure_3s() {
         let (mut top, mut bottom) = ((0..7).collect::<Vec<u32>>(), (7..14).rev().collect::<Vec<u32>>());
-        let layout = broadcast(14, false);
+        let layout = broadcast(14, false, 1);
         let mut moves = layout.moves.iter();
         for round in 1..=13 {
             let pairs: HashSet<(u32, u32)> = top.iter().copied().zip(bottom.iter().copied()).collect();
@@ -147,7 +151,7 @@ mod tests {
     fn back_and_forth_changes_partners_least() {
         for hosts in [4usize, 6, 14, 16] {
             for (back_and_forth, tournaments, fewest) in [(false, 1, hosts - 1), (true, 2, 2 * (hosts - 2))] {
-                let layout = broadcast(hosts, back_and_forth);
+                let layout = broadcast(hosts, back_and_forth, 1);
                 for host in 1..hosts as u32 {
                     let met = layout.moves.iter().filter_map(|at| match at {
                         Move { from, to, .. } if *from == host => Some(*to),
