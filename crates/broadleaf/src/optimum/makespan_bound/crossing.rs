@@ -183,13 +183,16 @@ impl<'a> Crossings<'a> {
         })
     }
 
-    /// The least time per byte that each node's port is held by sending, s/byte; infinite where it cannot send.
+    /// The least time per byte from when a node has something until its port has sent it and all is there, s/byte;
+    /// 0 where windows outlast arrivals, infinite where it cannot send.
     fn passing_on(&self) -> &[f64] {
         self.passing_on.get_or_init(|| {
             let mut least = vec![f64::INFINITY; self.into.len()];
             for hop in self.sends() {
-                let port = self.imprints(hop).on(Role::Out).map_or(0.0, |port| port.s_per_byte);
-                least[hop.from.index()] = least[hop.from.index()].min(port);
+                let imprints = self.imprints(hop);
+                let port = imprints.on(Role::Out).filter(|port| port.after_arrival_s <= 0.0);
+                let s_per_byte = port.map_or(0.0, |port| port.s_per_byte);
+                least[hop.from.index()] = least[hop.from.index()].min(s_per_byte);
             }
             least
         })

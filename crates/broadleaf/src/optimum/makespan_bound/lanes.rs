@@ -55,6 +55,9 @@ impl Held {
     }
 }
 
+/// What a sum of a few times may be off, relative to its terms.
+const ROUNDING: f64 = 1e-12;
+
 /// Resources side by side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lanes {
@@ -91,21 +94,23 @@ impl Lanes {
         lanes.extend(self.held.into_values().map(Held::lane));
         lanes.sort_by(|a, b| a.0.total_cmp(&b.0));
         // Σ (t − ready) / s_per_byte over the lanes that are ready by t is m: t = (m + Σ ready·rate) / Σ rate.
-        let (mut rate, mut lead, mut carried_s) = (0.0, 0.0, f64::INFINITY);
+        // Where windows outlast arrivals, leads are negative and may cancel all but the rounding of the sum.
+        let (mut rate, mut lead, mut carried_s, mut rounding_s) = (0.0, 0.0, f64::INFINITY, 0.0);
         for (ready_s, s_per_byte) in lanes {
             if ready_s >= carried_s {
                 break;
             }
             if s_per_byte <= 0.0 {
-                carried_s = ready_s;
+                (carried_s, rounding_s) = (ready_s, 0.0);
                 break;
             }
             rate += 1.0 / s_per_byte;
             lead += ready_s / s_per_byte;
             carried_s = (bytes + lead) / rate;
+            rounding_s = ROUNDING * (bytes + f64::abs(lead)) / rate;
         }
         if carried_s.is_finite() {
-            carried_s.max(0.0)
+            (carried_s - rounding_s).max(0.0)
         } else {
             0.0
         }
@@ -122,12 +127,18 @@ mod tests {
 
     #[test]
     fn lanes_fill_one_after_the_other() {
+        let assert_carried = |of: &[(f64, f64)], bytes: f64, wanted_s: f64| {
+            let carried_s = lanes(of).carried_s(bytes);
+            assert!((carried_s - wanted_s).abs() <= 1e-10, "{carried_s} s, not {wanted_s} s");
+        };
         // 2 s/byte from 1 s, and 1 s/byte from 5 s: 2 bytes by 5 s, then 1.5 bytes/s for the other 3.
-        assert_eq!(lanes(&[(5.0, 1.0), (1.0, 2.0)]).carried_s(5.0), 7.0);
-        assert_eq!(lanes(&[(1.0, 2.0), (5.0, 1.0)]).carried_s(2.0), 5.0);
-        assert_eq!(lanes(&[(1.0, 2.0)]).carried_s(5.0), 11.0);
+        assert_carried(&[(5.0, 1.0), (1.0, 2.0)], 5.0, 7.0);
+        assert_carried(&[(1.0, 2.0), (5.0, 1.0)], 2.0, 5.0);
+        assert_carried(&[(1.0, 2.0)], 5.0, 11.0);
         // Without limit from 4 s on: at 4 s it is all there.
-        assert_eq!(lanes(&[(1.0, 2.0), (4.0, 0.0)]).carried_s(5.0), 4.0);
-        assert_eq!(lanes(&[]).carried_s(5.0), 0.0);
+        assert_carried(&[(1.0, 2.0), (4.0, 0.0)], 5.0, 4.0);
+        assert_carried(&[], 5.0, 0.0);
+        // A window that outlasts the arrival by all its length: nothing is proved, not even a rounding.
+        assert_eq!(lanes(&[(-0.3, 0.1)]).carried_s(3.0), 0.0);
     }
 }
