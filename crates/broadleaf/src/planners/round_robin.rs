@@ -159,7 +159,7 @@ fn lookahead(instance: &Instance, receivers: u64) -> u32 {
     let latency_s = classes.iter().map(|class| class.latency_s).fold(0.0, f64::max);
     // Idle rounds help only who can send to one and receive from another in them.
     let full_duplex = instance.platform.port_model() == PortModel::OnePort;
-    let idle_s = if receivers % 2 == 0 && full_duplex { busy_s / 2.0 } else { 0.0 };
+    let idle_s = if receivers.is_multiple_of(2) && full_duplex { busy_s / 2.0 } else { 0.0 };
     let tournaments = instance.message_bytes.div_ceil(instance.segment_bytes) as f64 / receivers as f64;
     1 + u32::from(tournaments * (latency_s + idle_s) > receivers as f64 * busy_s)
 }
