@@ -10,6 +10,9 @@ import broadleaf as bl
 
 FIELDS = ("ranks", "root", "bytes", "planned", "seconds", "fastest_s", "planner", "segment_bytes")
 
+# What the runtime calls a broadcast that it served inside a host.
+SHARED_MEMORY = "shared-memory"
+
 Document = dict[str, Any]
 
 
@@ -39,13 +42,15 @@ def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> 
     """Each row's mean and fastest time with the simulated time of the same planner, size and segment.
 
     A root is a rank: it is taken as the host of that place in the platform file, which is where
-    `broadleaf run` puts it when ranks and hosts are as many. Otherwise, and where the planner cannot plan it
-    here, there is no prediction, and the row says why.
+    `broadleaf run` puts it when ranks and hosts are as many. Otherwise, where the planner cannot plan it
+    here, and where nothing was planned, there is no prediction, and the row says why.
     """
     found = []
     for row in rows:
         predicted_s, reason = None, None
-        if row["ranks"] != len(platform.hosts):
+        if row["planner"] == SHARED_MEMORY:
+            reason = "ranks of one host share its memory, which no plan predicts"
+        elif row["ranks"] != len(platform.hosts):
             reason = f"{row['ranks']} ranks on {len(platform.hosts)} hosts"
         else:
             try:
