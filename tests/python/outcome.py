@@ -20,6 +20,7 @@ class Outcome:
     @property
     def document(self) -> Any:
         """Standard output as the one JSON document it must be."""
+        assert self.out, self.err
         return json.loads(self.out)
 
 
