@@ -155,15 +155,16 @@ def loads(rows: list[Event], platform: Platform, trace: Trace) -> list[Event]:
             pipes[pair] = (platform.link(source, target) or {}).get("uses", [])
         rate = bar["bytes"] / (bar["release"] - bar["begin"]) / 1e6
         for name in (f"{source} → {target}", *(f"pipe {pipe}" for pipe in pipes[pair])):
-            changes[name][bar["begin"]] += rate
-            changes[name][bar["release"]] -= rate
+            # By the time stamp, which two instants a rounding apart may share.
+            changes[name][bar["begin"] * 1e6] += rate
+            changes[name][bar["release"] * 1e6] -= rate
     events = []
     for name, steps in changes.items():
         load, largest = 0.0, max(abs(step) for step in steps.values())
-        for time, step in sorted(steps.items()):
+        for stamp, step in sorted(steps.items()):
             load += step
             # What is left of equal rates added and taken off again is rounding.
             load = 0.0 if abs(load) < 1e-9 * largest else load
-            at = {"pid": len(trace.nodes), "ts": time * 1e6}
+            at = {"pid": len(trace.nodes), "ts": stamp}
             events.append({"ph": "C", "name": name, "cat": "load", **at, "args": {"MB/s": load}})
     return events
