@@ -3,6 +3,7 @@
 //! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`], and a plan is run by the one
 //! [`execute`]d state machine that the [`simulate`]d network, threads and MPI all drive.
 
+pub mod adapt;
 pub mod execute;
 pub mod json;
 pub mod measure;

@@ -198,6 +198,35 @@ impl PlatformBuilder {
         if self.nodes.iter().all(|node| !node.is_host()) {
             return Err(Fault::new("$.nodes", "the platform has no host", "add a node that is not a switch"));
         }
+        let ids = Arc::new(self.nodes.iter().map(|node| node.id.clone()).collect());
+        let platform = Platform {
+            name: self.name,
+            port_model: self.port_model,
+            local_start: self.local_start,
+            provenance: self.provenance,
+            nodes: self.nodes,
+            ids,
+            by_id: self.by_id,
+            clusters: self.clusters,
+            shared: self.shared,
+            classes: self.classes,
+            links: self.links,
+            meshes: self.meshes,
+            bridges: self.bridges,
+            out_links: Vec::new(),
+            in_links: Vec::new(),
+            bridge_class: HashMap::new(),
+            meshes_of: Vec::new(),
+            digest: String::new(),
+        };
+        Ok(platform.indexed())
+    }
+}
+
+impl Platform {
+    /// The platform with what is looked up by node and by pair of clusters, and the digest, worked out from its
+    /// links, meshes and bridges.
+    pub(super) fn indexed(mut self) -> Platform {
         let count = self.nodes.len();
         let mut out_links = vec![Vec::new(); count];
         let mut in_links = vec![Vec::new(); count];
@@ -215,29 +244,16 @@ impl PlatformBuilder {
                 meshes_of[node.index()].push(index as u32);
             }
         }
-        let ids = Arc::new(self.nodes.iter().map(|node| node.id.clone()).collect());
-        let mut platform = Platform {
-            name: self.name,
-            port_model: self.port_model,
-            local_start: self.local_start,
-            provenance: self.provenance,
-            nodes: self.nodes,
-            ids,
-            by_id: self.by_id,
-            clusters: self.clusters,
-            shared: self.shared,
-            classes: self.classes,
-            links: self.links,
-            meshes: self.meshes,
-            bridges: self.bridges,
-            out_links,
-            in_links,
-            bridge_class: self.bridge_class,
-            meshes_of,
-            digest: String::new(),
-        };
-        platform.digest = super::write::digest(&platform);
-        Ok(platform)
+        let mut bridge_class = HashMap::new();
+        for bridge in &self.bridges {
+            let reverse = (bridge.both_ways && bridge.from != bridge.to).then_some((bridge.to, bridge.from));
+            let pairs = std::iter::once((bridge.from, bridge.to)).chain(reverse);
+            bridge_class.extend(pairs.map(|pair| (pair, bridge.class)));
+        }
+        (self.out_links, self.in_links) = (out_links, in_links);
+        (self.meshes_of, self.bridge_class) = (meshes_of, bridge_class);
+        self.digest = super::write::digest(&self);
+        self
     }
 }
 

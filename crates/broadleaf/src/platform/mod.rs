@@ -5,6 +5,7 @@
 //! bridges, bridges override meshes, and of two meshes that hold the same pair the later one wins.
 
 mod build;
+mod changed;
 pub mod csv;
 mod error;
 pub mod generate;
@@ -18,6 +19,7 @@ mod route;
 mod write;
 
 pub use build::PlatformBuilder;
+pub use changed::{Group, RateChange};
 pub use error::PlatformError;
 pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
 pub use link::{Affine, Delayed, GapTable, LinkClass, TransferTime};

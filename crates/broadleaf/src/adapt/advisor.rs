@@ -1,0 +1,333 @@
+//! The broadcast advisor's decisions: what to probe, what to plan, what to put into use.
+//!
+//! A state machine. Calls, samples and finished plans go in; [`Advisor::tick`] says what to do next. While a
+//! program runs it plans for the size predicted next, its double and its half, root by root, within the time that
+//! is predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into
+//! use only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept
+//! and tried first when the network changes, so that the end of a load brings back the plan from before it at
+//! once; and nothing is planned while links are in doubt that a probe would settle.
+
+use super::links::{Links, Pair, Sample};
+use super::record::{Call, Next, Record, Stream};
+use crate::plan::{Plan, PlanError};
+use crate::platform::{NodeId, Platform};
+use crate::simulate::estimate;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Earlier plans kept for each key.
+const MOST_EARLIER: usize = 8;
+
+/// The exponents of the sizes prepared while idle: 1 KiB … 64 MiB (the paper stops at 2 MiB).
+const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
+
+/// What may be set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// A stream that was silent for this long has ended, seconds.
+    pub idle_after_s: f64,
+    /// How much faster a plan must be predicted to replace one in use.
+    pub margin: f64,
+    /// How long planning may take at least and at most, whatever is predicted, seconds.
+    pub least_s: f64,
+    pub most_s: f64,
+    /// How long planning waits for probes of links in doubt, seconds.
+    pub patience_s: f64,
+    /// Roots to prepare plans for while idle.
+    pub roots: Vec<NodeId>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            idle_after_s: 600.0,
+            margin: 0.02,
+            least_s: 0.1,
+            most_s: 10.0,
+            patience_s: 5.0,
+            roots: Vec::new(),
+        }
+    }
+}
+
+/// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    pub stream: Stream,
+    /// ⌊log₂ bytes⌋, as the runtime has it.
+    pub size_class: u32,
+}
+
+impl Key {
+    pub fn new(stream: Stream, bytes: u64) -> Key {
+        Key { stream, size_class: bytes.max(1).ilog2() }
+    }
+}
+
+/// A plan that is wanted.
+#[derive(Clone, Debug)]
+pub struct Order {
+    pub number: u64,
+    pub key: Key,
+    /// The size to plan for.
+    pub bytes: u64,
+    /// How long that may take, seconds.
+    pub within_s: f64,
+    /// The network as it is believed to be.
+    pub platform: Arc<Platform>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Advice {
+    /// Time a transfer over these links, and [`Advisor::sampled`] the result.
+    Probe(Pair),
+    /// Make a plan, and tell [`Advisor::planned`].
+    Plan(Order),
+    /// Put a plan into use for `key`. Its version is greater than any before.
+    Publish { key: Key, version: u64, plan: Arc<Plan> },
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    /// In use, as far as the advisor knows.
+    plan: Option<Arc<Plan>>,
+    earlier: VecDeque<Arc<Plan>>,
+    /// What was believed when it was last planned for and last reconsidered.
+    planned_at: Option<u64>,
+    reconsidered_at: Option<u64>,
+}
+
+/// The advisor.
+#[derive(Clone, Debug)]
+pub struct Advisor {
+    settings: Settings,
+    record: Record,
+    links: Links,
+    plans: BTreeMap<Key, Kept>,
+    /// The order that is being worked on, what was believed then, and when it was given.
+    ordered: Option<(Order, u64, f64)>,
+    orders: u64,
+    version: u64,
+    /// Links asked about, and when.
+    asked: BTreeMap<Pair, f64>,
+    doubted_since_s: Option<f64>,
+    ready: Vec<Advice>,
+}
+
+impl Advisor {
+    /// An advisor that knows the platform as it was measured and nothing else.
+    pub fn new(platform: Arc<Platform>, settings: Settings) -> Advisor {
+        Advisor {
+            settings,
+            record: Record::default(),
+            links: Links::new(platform),
+            plans: BTreeMap::new(),
+            ordered: None,
+            orders: 0,
+            version: 0,
+            asked: BTreeMap::new(),
+            doubted_since_s: None,
+            ready: Vec::new(),
+        }
+    }
+
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Versions from here on are greater than `version`: those of an advisor that was restarted.
+    pub fn resume_after(&mut self, version: u64) {
+        self.version = self.version.max(version);
+    }
+
+    /// A broadcast was called.
+    pub fn called(&mut self, call: Call) {
+        self.record.add(call);
+    }
+
+    /// A transfer was timed.
+    pub fn sampled(&mut self, sample: &Sample) {
+        self.links.observe(sample);
+        let pair = self.links.pair(sample.from, sample.to);
+        if !self.links.doubts().any(|doubt| doubt == pair) {
+            self.asked.remove(&pair);
+        }
+    }
+
+    /// A probe could not be made (a host that does not answer): its links are no longer waited for.
+    pub fn not_probed(&mut self, pair: Pair, now_s: f64) {
+        self.asked.insert(pair, now_s);
+    }
+
+    /// The program runs this plan, whoever made it: what a new plan is measured against.
+    pub fn in_use(&mut self, key: Key, plan: Arc<Plan>) {
+        let kept = self.kept(key);
+        if let Some(before) = kept.plan.replace(plan) {
+            keep_earlier(&mut kept.earlier, before);
+        }
+    }
+
+    /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of an order given up) are
+    /// left out.
+    pub fn planned(&mut self, number: u64, plan: Option<Plan>) -> Result<(), PlanError> {
+        let Some((order, believed, _)) = self.ordered.take_if(|(order, ..)| order.number == number) else {
+            return Ok(());
+        };
+        let kept = self.kept(order.key);
+        kept.planned_at = Some(believed);
+        let Some(plan) = plan else { return Ok(()) };
+        let base = Arc::clone(self.links.base());
+        // Plans name the platform as it was measured, which every rank knows.
+        let plan = Plan {
+            platform: base.name().to_string(),
+            platform_digest: base.digest().to_string(),
+            nodes: Arc::clone(base.ids()),
+            ..plan
+        };
+        keep_earlier(&mut self.kept(order.key).earlier, Arc::new(plan));
+        self.choose(order.key, order.bytes)
+    }
+
+    /// What to do now. Time may stand still but not run back; one that does is as good as the last.
+    pub fn tick(&mut self, now_s: f64) -> Result<Vec<Advice>, PlanError> {
+        self.ask_about_doubts(now_s);
+        self.reconsider(now_s)?;
+        let is_overdue =
+            |(order, _, since_s): &(Order, u64, f64)| now_s > since_s + 2.0 * order.within_s + 10.0;
+        if self.ordered.as_ref().is_some_and(is_overdue) {
+            self.ordered = None;
+        }
+        if self.ordered.is_none() && !self.is_waiting(now_s) {
+            if let Some(order) = self.next_order(now_s) {
+                self.ordered = Some((order.clone(), self.links.version(), now_s));
+                self.ready.push(Advice::Plan(order));
+            }
+        }
+        Ok(std::mem::take(&mut self.ready))
+    }
+
+    fn ask_about_doubts(&mut self, now_s: f64) {
+        let doubts: BTreeSet<Pair> = self.links.doubts().collect();
+        self.doubted_since_s = match (doubts.is_empty(), self.doubted_since_s) {
+            (true, _) => None,
+            (false, since) => Some(since.unwrap_or(now_s)),
+        };
+        self.asked.retain(|pair, _| doubts.contains(pair));
+        for pair in doubts {
+            let again = self.asked.get(&pair).is_none_or(|&at_s| now_s >= at_s + self.settings.patience_s);
+            if again {
+                self.asked.insert(pair, now_s);
+                self.ready.push(Advice::Probe(pair));
+            }
+        }
+    }
+
+    fn is_waiting(&self, now_s: f64) -> bool {
+        self.doubted_since_s.is_some_and(|since_s| now_s < since_s + self.settings.patience_s)
+    }
+
+    /// Tries the plans at hand where what is believed has changed: the quickest answer to a change.
+    fn reconsider(&mut self, now_s: f64) -> Result<(), PlanError> {
+        if self.is_waiting(now_s) {
+            return Ok(());
+        }
+        let version = self.links.version();
+        for (key, bytes) in self.wanted(now_s) {
+            let kept = self.kept(key);
+            if kept.reconsidered_at != Some(version) {
+                kept.reconsidered_at = Some(version);
+                self.choose(key, bytes)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the best plan at hand into use, if it is better than the one that is by the margin.
+    fn choose(&mut self, key: Key, bytes: u64) -> Result<(), PlanError> {
+        let platform = Arc::clone(self.links.platform());
+        let seconds = |plan: &Arc<Plan>| estimate(&platform, &plan.resized(bytes));
+        let kept = self.kept(key);
+        let in_use_s = kept.plan.as_ref().map(seconds).transpose()?;
+        let mut best: Option<(f64, usize)> = None;
+        for (at, plan) in kept.earlier.iter().enumerate() {
+            let plan_s = seconds(plan)?;
+            if best.is_none_or(|(least_s, _)| plan_s < least_s) {
+                best = Some((plan_s, at));
+            }
+        }
+        let Some((best_s, at)) = best else { return Ok(()) };
+        let margin = self.settings.margin;
+        if in_use_s.is_some_and(|in_use_s| best_s > (1.0 - margin) * in_use_s) {
+            return Ok(());
+        }
+        let kept = self.kept(key);
+        let plan = kept.earlier.remove(at).expect("the plan just looked at");
+        if let Some(before) = kept.plan.replace(Arc::clone(&plan)) {
+            keep_earlier(&mut kept.earlier, before);
+        }
+        self.version += 1;
+        let version = self.version;
+        // Of two for the same key only the latter counts.
+        self.ready.retain(|advice| !matches!(advice, Advice::Publish { key: other, .. } if *other == key));
+        self.ready.push(Advice::Publish { key, version, plan });
+        Ok(())
+    }
+
+    /// Keys to have plans for, the most urgent first, each with the size to plan for.
+    fn wanted(&self, now_s: f64) -> Vec<(Key, u64)> {
+        let mut next = self.record.next(now_s - self.settings.idle_after_s);
+        let when = |next: &Next| next.at_s.unwrap_or(f64::NEG_INFINITY);
+        next.sort_by(|a, b| when(a).total_cmp(&when(b)).then(a.stream.cmp(&b.stream)));
+        let mut wanted: Vec<(Key, u64)> = Vec::new();
+        let sizes: [fn(u64) -> u64; 3] =
+            [|bytes| bytes, |bytes| bytes.saturating_mul(2), |bytes| bytes.div_ceil(2)];
+        for size in sizes {
+            wanted
+                .extend(next.iter().map(|next| (Key::new(next.stream, size(next.bytes)), size(next.bytes))));
+        }
+        if wanted.is_empty() {
+            for exponent in PREPARED {
+                let stream = |root| Stream { communicator: 0, root };
+                let key = |root| (Key { stream: stream(root), size_class: exponent }, 1 << exponent);
+                wanted.extend(self.settings.roots.iter().copied().map(key));
+            }
+        }
+        wanted
+    }
+
+    fn next_order(&mut self, now_s: f64) -> Option<Order> {
+        let version = self.links.version();
+        let is_stale = |key: &Key| self.plans.get(key).is_none_or(|kept| kept.planned_at != Some(version));
+        let (key, bytes) = self.wanted(now_s).into_iter().find(|(key, _)| is_stale(key))?;
+        let left_s = self.record.next_of(key.stream).and_then(|next| next.at_s).map(|at_s| at_s - now_s);
+        let Settings { least_s, most_s, .. } = self.settings;
+        let within_s = left_s.unwrap_or(most_s).clamp(least_s, most_s);
+        self.orders += 1;
+        let platform = Arc::clone(self.links.platform());
+        Some(Order { number: self.orders, key, bytes, within_s, platform })
+    }
+
+    fn kept(&mut self, key: Key) -> &mut Kept {
+        let empty = Kept { plan: None, earlier: VecDeque::new(), planned_at: None, reconsidered_at: None };
+        self.plans.entry(key).or_insert(empty)
+    }
+}
+
+/// Keeps a plan for later, unless its like is there; the oldest goes.
+fn keep_earlier(earlier: &mut VecDeque<Arc<Plan>>, plan: Arc<Plan>) {
+    let is_like = |other: &Arc<Plan>| {
+        other.segment_bytes == plan.segment_bytes && other.trees == plan.trees && other.period == plan.period
+    };
+    if earlier.iter().any(is_like) {
+        return;
+    }
+    if earlier.len() == MOST_EARLIER {
+        earlier.pop_front();
+    }
+    earlier.push_back(plan);
+}

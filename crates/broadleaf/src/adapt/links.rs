@@ -1,0 +1,386 @@
+//! What is believed of the network now: the platform as it was measured, and how far links have drifted from it.
+//!
+//! Links are believed alike from one [`Group`] to another (the paper measures one representative of each cluster).
+//! A sample says how long one transfer kept its link busy. One sample that does not fit may be a hiccup; a second
+//! in a row that agrees with it is a drift, begun or ended. What does not fit is *in doubt* until then, and so
+//! are, once a drift is seen, all other links at its two ends: whatever slows one link of a cluster usually slows
+//! more of them, and a plan made before they were looked at would only move to the next slow link. Doubts are
+//! what an active monitor probes first; then links believed slow that no plan uses, since nothing else would see
+//! the load end.
+
+use crate::platform::{Group, NodeId, Platform, RateChange};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Rates that differ by less than this part are the same: what time-sharing and measuring add, and less than
+/// what another plan would gain.
+const TOLERANCE: f64 = 0.2;
+
+/// The least part of a transfer that its bytes must take for it to say anything of the rate.
+const TELLING: f64 = 0.2;
+
+/// Factors beyond these limits are as good as these.
+const SLOWEST: f64 = 1e-3;
+const FASTEST: f64 = 1e3;
+
+/// Bytes at which a link's rate is read from its class.
+const RATE_BYTES: u64 = 1 << 20;
+
+/// The links from one group of nodes to another, or inside one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    pub from: Group,
+    pub to: Group,
+}
+
+/// Who timed a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The executor, forwarding what it forwards anyway.
+    Passive,
+    /// The monitor's probe.
+    Active,
+}
+
+/// One timed transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub bytes: u64,
+    /// How long it kept its link busy, latency left out, seconds.
+    pub seconds: f64,
+    /// What that would be on the platform as measured, where the caller knows better than T(bytes): in a plan
+    /// whose transfers share pipes, what a simulation says.
+    pub expected_s: Option<f64>,
+    /// When it ended, seconds.
+    pub at_s: f64,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Belief {
+    /// The present rate over the measured one.
+    factor: f64,
+    /// The last sample, if it did not fit.
+    misfit: Option<f64>,
+    seen_at_s: f64,
+}
+
+/// What is believed of every link.
+#[derive(Clone, Debug)]
+pub struct Links {
+    base: Arc<Platform>,
+    pairs: Vec<Pair>,
+    beliefs: BTreeMap<Pair, Belief>,
+    doubts: BTreeSet<Pair>,
+    version: u64,
+    current: Arc<Platform>,
+}
+
+impl Links {
+    /// Everything as `base` has it.
+    pub fn new(base: Arc<Platform>) -> Links {
+        let pairs = pairs(&base);
+        let current = Arc::clone(&base);
+        Links { base, pairs, beliefs: BTreeMap::new(), doubts: BTreeSet::new(), version: 0, current }
+    }
+
+    /// The platform as it was measured.
+    pub fn base(&self) -> &Arc<Platform> {
+        &self.base
+    }
+
+    /// The platform to plan for now; `base` itself while nothing has drifted.
+    pub fn platform(&self) -> &Arc<Platform> {
+        &self.current
+    }
+
+    /// Grows with every drift that begins or ends.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The pair of groups that a link belongs to.
+    pub fn pair(&self, from: NodeId, to: NodeId) -> Pair {
+        Pair { from: self.base.group(from), to: self.base.group(to) }
+    }
+
+    /// All pairs between which there are links.
+    pub fn pairs(&self) -> &[Pair] {
+        &self.pairs
+    }
+
+    /// The believed rate over the measured one.
+    pub fn factor(&self, pair: Pair) -> f64 {
+        self.beliefs.get(&pair).map_or(1.0, |belief| belief.factor)
+    }
+
+    /// The pairs whose rate is not the measured one, and what part of it they have.
+    pub fn drifts(&self) -> impl Iterator<Item = (Pair, f64)> + '_ {
+        self.beliefs
+            .iter()
+            .filter(|(_, belief)| belief.factor != 1.0)
+            .map(|(&pair, belief)| (pair, belief.factor))
+    }
+
+    /// What should be probed before anything is planned.
+    pub fn doubts(&self) -> impl ExactSizeIterator<Item = Pair> + '_ {
+        self.doubts.iter().copied()
+    }
+
+    /// Takes in a sample; true if it changed what is believed. One that says nothing (a link that does not exist,
+    /// a time that is not positive, too few bytes) is left out.
+    pub fn observe(&mut self, sample: &Sample) -> bool {
+        let Some(factor) = self.factor_of(sample) else { return false };
+        let pair = self.pair(sample.from, sample.to);
+        let start = Belief { factor: 1.0, misfit: None, seen_at_s: sample.at_s };
+        let belief = self.beliefs.entry(pair).or_insert(start);
+        belief.seen_at_s = sample.at_s;
+        if alike(factor, belief.factor) {
+            belief.misfit = None;
+            self.doubts.remove(&pair);
+            return false;
+        }
+        let Some(before) = belief.misfit.replace(factor).filter(|&before| alike(before, factor)) else {
+            self.doubts.insert(pair);
+            return false;
+        };
+        let agreed = (before * factor).sqrt();
+        let begun_or_ended = if alike(agreed, 1.0) { 1.0 } else { agreed };
+        belief.misfit = None;
+        let is_news = belief.factor != begun_or_ended;
+        belief.factor = begun_or_ended;
+        self.doubts.remove(&pair);
+        if is_news {
+            self.doubt_around(pair, sample.at_s);
+            self.version += 1;
+            self.current = self.believed();
+        }
+        is_news
+    }
+
+    /// Every pair in the order in which a monitor should look at it: doubts, slow ones that no plan uses, then
+    /// those looked at longest ago.
+    pub fn probe_order(&self, is_in_use: impl Fn(Pair) -> bool) -> Vec<Pair> {
+        let mut order = self.pairs.clone();
+        order.sort_by(|a, b| {
+            let rank = |pair: &Pair| match (self.doubts.contains(pair), self.factor(*pair) != 1.0) {
+                (true, _) => 0,
+                (false, true) if !is_in_use(*pair) => 1,
+                _ => 2,
+            };
+            let seen =
+                |pair: &Pair| self.beliefs.get(pair).map_or(f64::NEG_INFINITY, |belief| belief.seen_at_s);
+            rank(a).cmp(&rank(b)).then(seen(a).total_cmp(&seen(b))).then(a.cmp(b))
+        });
+        order
+    }
+
+    /// The two nodes to probe a pair with: the first of each group, the first two of one.
+    pub fn representatives(&self, pair: Pair) -> Option<(NodeId, NodeId)> {
+        let (from, to) = (self.base.members(pair.from), self.base.members(pair.to));
+        let link = |&u: &NodeId, &v: &NodeId| self.base.link(u, v).is_some();
+        from.iter()
+            .flat_map(|u| to.iter().map(move |v| (u, v)))
+            .find(|(u, v)| link(u, v))
+            .map(|(&u, &v)| (u, v))
+    }
+
+    /// The other links at both ends of one that changed, unless they were looked at just now.
+    fn doubt_around(&mut self, changed: Pair, now_s: f64) {
+        for &pair in &self.pairs {
+            let ends = [pair.from, pair.to];
+            let touches =
+                pair.from != pair.to && (ends.contains(&changed.from) || ends.contains(&changed.to));
+            let is_fresh = self
+                .beliefs
+                .get(&pair)
+                .is_some_and(|belief| belief.seen_at_s >= now_s && belief.misfit.is_none());
+            if pair != changed && touches && !is_fresh {
+                self.doubts.insert(pair);
+            }
+        }
+    }
+
+    /// The sample's rate over the measured one.
+    fn factor_of(&self, sample: &Sample) -> Option<f64> {
+        let nodes = self.base.node_count();
+        if sample.from.index() >= nodes || sample.to.index() >= nodes || !sample.seconds.is_finite() {
+            return None;
+        }
+        let class = self.base.link(sample.from, sample.to)?;
+        let fixed_s = self.base.transfer_s(class, 0);
+        let bytes_s = sample.expected_s.unwrap_or(self.base.transfer_s(class, sample.bytes)) - fixed_s;
+        if sample.seconds <= 0.0 || bytes_s < TELLING * (bytes_s + fixed_s) || bytes_s <= 0.0 {
+            return None;
+        }
+        Some((bytes_s / (sample.seconds - fixed_s).max(bytes_s / FASTEST)).clamp(SLOWEST, FASTEST))
+    }
+
+    /// The base with its drifts. What slows links of one cluster is taken for one pipe that they share, or a plan
+    /// would enter a loaded cluster by eight links at once and find them one.
+    fn believed(&self) -> Arc<Platform> {
+        let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
+        let mut around: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+        for (pair, factor) in self.drifts() {
+            if slow(&pair, factor) {
+                *around.entry((false, pair.from)).or_default() += 1;
+                *around.entry((true, pair.to)).or_default() += 1;
+            }
+        }
+        let mut pipes: Vec<(String, f64)> = Vec::new();
+        let mut pipe_of: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+        let mut changes = Vec::new();
+        for (pair, factor) in self.drifts() {
+            let mut pipe = None;
+            let rate = self.rate_bytes_per_s(pair).map(|rate| rate * factor);
+            if let (true, Some(rate)) = (slow(&pair, factor), rate) {
+                let (out, into) = ((false, pair.from), (true, pair.to));
+                let end = if around[&out] > around[&into] { out } else { into };
+                let index = *pipe_of.entry(end).or_insert_with(|| {
+                    let way = if end.0 { "into" } else { "out of" };
+                    pipes.push((format!("slowed {way} {}", self.base.group_name(end.1)), 0.0));
+                    pipes.len() - 1
+                });
+                pipes[index].1 = pipes[index].1.max(rate);
+                pipe = Some(index);
+            }
+            changes.push(RateChange { from: pair.from, to: pair.to, factor, pipe });
+        }
+        if changes.is_empty() {
+            return Arc::clone(&self.base);
+        }
+        Arc::new(self.base.changed(&changes, &pipes))
+    }
+
+    /// The measured rate of a pair's links; none where no bytes limit it.
+    fn rate_bytes_per_s(&self, pair: Pair) -> Option<f64> {
+        let (from, to) = self.representatives(pair)?;
+        let class = self.base.link(from, to)?;
+        let seconds = self.base.transfer_s(class, RATE_BYTES) - self.base.transfer_s(class, 0);
+        (seconds > 0.0).then(|| RATE_BYTES as f64 / seconds)
+    }
+}
+
+fn alike(a: f64, b: f64) -> bool {
+    a.max(b) <= (1.0 + TOLERANCE) * a.min(b)
+}
+
+/// All pairs of groups with a link between them, in order.
+fn pairs(platform: &Platform) -> Vec<Pair> {
+    let mut pairs = BTreeSet::new();
+    for from in platform.hosts() {
+        // One of a cluster stands for all, unless it is the one with fewer links.
+        for (to, _) in platform.successors(from) {
+            pairs.insert(Pair { from: platform.group(from), to: platform.group(to) });
+        }
+    }
+    pairs.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::{Bridge, LinkClass, Mesh, Node, PlatformBuilder, PortModel};
+
+    /// Three clusters of two at 100 bytes/s, one second apart.
+    fn base() -> Arc<Platform> {
+        let mut builder = PlatformBuilder::new("three", PortModel::OnePort);
+        let class = builder.add_class(LinkClass::affine(1.0, 100.0));
+        let clusters = ["A", "B", "C"].map(|name| builder.cluster(name));
+        for cluster in clusters {
+            let nodes = [0, 1].map(|at| {
+                let id = format!("{cluster}-{at}");
+                builder.add_node(Node { id, cluster: Some(cluster), ..Node::default() }).unwrap()
+            });
+            builder.add_mesh(Mesh { nodes: nodes.to_vec(), class }).unwrap();
+        }
+        for (from, to) in [(0, 1), (0, 2), (1, 2)] {
+            let (from, to) = (clusters[from], clusters[to]);
+            builder.add_bridge(Bridge { from, to, both_ways: true, class }).unwrap();
+        }
+        Arc::new(builder.build().unwrap())
+    }
+
+    fn sample(from: u32, to: u32, seconds: f64, at_s: f64) -> Sample {
+        let (from, to) = (NodeId(from), NodeId(to));
+        Sample { from, to, bytes: 1000, seconds, expected_s: None, at_s, origin: Origin::Passive }
+    }
+
+    #[test]
+    fn a_drift_begins_and_ends_with_the_second_sample_that_agrees() {
+        let mut links = Links::new(base());
+        assert!(!links.observe(&sample(0, 2, 11.0, 1.0)), "10 % is no drift");
+        assert!(!links.observe(&sample(0, 2, 50.0, 2.0)), "one alone may be a hiccup");
+        assert_eq!(links.doubts().len(), 1);
+        assert!(!links.observe(&sample(0, 2, 10.0, 3.0)));
+        assert_eq!((links.doubts().len(), links.version()), (0, 0), "it was one");
+        assert!(!links.observe(&sample(0, 2, 50.0, 4.0)));
+        assert!(links.observe(&sample(1, 3, 45.0, 5.0)), "another pair of nodes of the same clusters agrees");
+        let pair = links.pair(NodeId(0), NodeId(2));
+        // The geometric mean of 10/50 and 10/45.
+        let factor = 10.0 / 2250.0f64.sqrt();
+        assert!((links.factor(pair) - factor).abs() < 1e-12);
+        let slow = links.platform();
+        let class = slow.link(NodeId(0), NodeId(3)).unwrap();
+        assert!((slow.transfer_s(class, 1000) - 10.0 / factor).abs() < 1e-9);
+        assert_eq!(slow.shared().len(), 1, "its links are taken for one pipe");
+        assert_eq!(slow.link(NodeId(2), NodeId(0)).map(|class| slow.transfer_s(class, 1000)), Some(10.0));
+        assert!(!links.observe(&sample(0, 2, 10.0, 6.0)));
+        assert!(links.observe(&sample(0, 2, 10.5, 7.0)));
+        assert_eq!(links.drifts().count(), 0);
+        assert!(Arc::ptr_eq(links.platform(), links.base()), "back to what was measured, exactly");
+    }
+
+    #[test]
+    fn what_may_be_slow_too_is_probed_first_and_what_no_plan_uses_next() {
+        let mut links = Links::new(base());
+        for at_s in [1.0, 2.0] {
+            links.observe(&sample(0, 2, 100.0, at_s));
+        }
+        let slow = links.pair(NodeId(0), NodeId(2));
+        // All pairs of different clusters touch A or B; the drifted one itself is settled.
+        assert_eq!(links.doubts().len(), 5);
+        let order = links.probe_order(|_| false);
+        assert_eq!(order.len(), 9);
+        assert!(order[..5].iter().all(|pair| pair.from != pair.to && *pair != slow));
+        assert_eq!(order[5], slow);
+        assert_ne!(links.probe_order(|pair| pair == slow)[5], slow, "the plan itself watches it");
+        for pair in links.doubts().collect::<Vec<_>>() {
+            let (from, to) = links.representatives(pair).unwrap();
+            links.observe(&sample(from.0, to.0, 10.0, 3.0));
+        }
+        assert_eq!(links.doubts().len(), 0);
+        assert_eq!(links.drifts().count(), 1);
+    }
+
+    #[test]
+    fn one_pipe_stands_at_the_end_that_more_slow_links_share() {
+        let mut links = Links::new(base());
+        for (from, to) in [(0, 4), (2, 4), (0, 4), (2, 4)] {
+            links.observe(&sample(from, to, 50.0, 1.0));
+        }
+        let names: Vec<&str> = links.platform().shared().iter().map(|shared| shared.id.as_str()).collect();
+        assert_eq!(names, ["slowed into C"]);
+        assert_eq!(links.platform().shared()[0].bandwidth_bytes_per_s, 20.0);
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        let mut links = Links::new(base());
+        let good = sample(0, 2, 100.0, 1.0);
+        let bad = [
+            Sample { seconds: 0.0, ..good },
+            Sample { seconds: f64::NAN, ..good },
+            Sample { seconds: -1.0, ..good },
+            Sample { to: NodeId(0), ..good },
+            Sample { to: NodeId(99), ..good },
+            Sample { bytes: 0, ..good },
+        ];
+        for sample in bad.iter().chain(&bad) {
+            assert!(!links.observe(sample), "{sample:?}");
+        }
+        assert_eq!((links.version(), links.doubts().len()), (0, 0));
+    }
+}

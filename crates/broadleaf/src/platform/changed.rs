@@ -1,0 +1,237 @@
+//! A platform as another one with some links slower or faster: what a network is while others load it.
+
+use super::*;
+
+/// Nodes whose links to others are believed alike: a cluster, or a node without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Group {
+    Cluster(ClusterId),
+    Node(NodeId),
+}
+
+/// All links from the nodes of one group to those of another (or the same), at `factor` times their rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateChange {
+    pub from: Group,
+    pub to: Group,
+    /// > 0; below 1 is slower.
+    pub factor: f64,
+    /// They also use this one of the pipes added.
+    pub pipe: Option<usize>,
+}
+
+impl LinkClass {
+    /// The class with its time per byte divided by `factor`; latency, start-up and overheads stay.
+    pub fn at_rate(&self, factor: f64) -> LinkClass {
+        let scaled = |table: &GapTable| {
+            // What the smallest message takes is start-up, which no load on the link multiplies.
+            let least = table.rows().iter().map(|&(_, seconds)| seconds).fold(f64::INFINITY, f64::min);
+            let stretched = |&(bytes, seconds): &(u64, f64)| (bytes, least + (seconds - least) / factor);
+            GapTable::new(table.rows().iter().map(stretched).collect())
+        };
+        let time = match &self.time {
+            TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => TransferTime::Affine {
+                startup_s: *startup_s,
+                bandwidth_bytes_per_s: bandwidth_bytes_per_s.map(|bandwidth| bandwidth * factor),
+            },
+            TransferTime::Gap(table) => TransferTime::Gap(scaled(table)),
+        };
+        LinkClass { time, bulk: self.bulk.as_ref().map(scaled), ..self.clone() }
+    }
+}
+
+impl Platform {
+    /// The group a node belongs to.
+    pub fn group(&self, node: NodeId) -> Group {
+        self.node(node).cluster.map_or(Group::Node(node), Group::Cluster)
+    }
+
+    /// The nodes of a group, by id.
+    pub fn members(&self, group: Group) -> Vec<NodeId> {
+        match group {
+            Group::Cluster(cluster) => self.clusters[cluster.index()].members.clone(),
+            Group::Node(node) => vec![node],
+        }
+    }
+
+    /// A group's name, for people: the cluster's, or the node's id.
+    pub fn group_name(&self, group: Group) -> &str {
+        match group {
+            Group::Cluster(cluster) => &self.clusters[cluster.index()].name,
+            Group::Node(node) => &self.node(node).id,
+        }
+    }
+
+    /// The same nodes with other rates; `pipes` are further shared resources (name, bytes/s) for changed links.
+    ///
+    /// A later change of the same pair of groups replaces an earlier one. The result has a digest of its own.
+    pub fn changed(&self, changes: &[RateChange], pipes: &[(String, f64)]) -> Platform {
+        let by_groups: HashMap<(Group, Group), &RateChange> =
+            changes.iter().map(|change| ((change.from, change.to), change)).collect();
+        let mut platform = self.clone();
+        let first_pipe = platform.shared.len();
+        for (id, rate) in pipes {
+            platform.shared.push(Shared { id: id.clone(), bandwidth_bytes_per_s: *rate, spread: None });
+        }
+        let mut made: HashMap<(LinkClassId, u64, Option<usize>), LinkClassId> = HashMap::new();
+        let mut class_of = |classes: &mut Vec<LinkClass>, class: LinkClassId, change: &RateChange| {
+            *made.entry((class, change.factor.to_bits(), change.pipe)).or_insert_with(|| {
+                let mut changed = classes[class.index()].at_rate(change.factor);
+                changed.uses.extend(change.pipe.map(|pipe| SharedId((first_pipe + pipe) as u32)));
+                classes.push(changed);
+                LinkClassId(classes.len() as u32 - 1)
+            })
+        };
+        let change_of = |from: Group, to: Group| by_groups.get(&(from, to)).copied();
+        let mut links = Vec::new();
+        for &link in &self.links {
+            let way = |from: NodeId, to: NodeId| (from, to, change_of(self.group(from), self.group(to)));
+            let ways = [way(link.from, link.to), way(link.to, link.from)];
+            if ways.iter().all(|(.., change)| change.is_none()) {
+                links.push(link);
+                continue;
+            }
+            for (from, to, change) in ways.into_iter().take(1 + usize::from(link.both_ways)) {
+                let class =
+                    change.map_or(link.class, |change| class_of(&mut platform.classes, link.class, change));
+                links.push(ExplicitLink { from, to, both_ways: false, class });
+            }
+        }
+        let mut bridges = Vec::new();
+        for &bridge in &self.bridges {
+            let way = |from, to| (from, to, change_of(Group::Cluster(from), Group::Cluster(to)));
+            let ways = [way(bridge.from, bridge.to), way(bridge.to, bridge.from)];
+            if ways.iter().all(|(.., change)| change.is_none()) {
+                bridges.push(bridge);
+                continue;
+            }
+            let directions = 1 + usize::from(bridge.both_ways && bridge.from != bridge.to);
+            for (from, to, change) in ways.into_iter().take(directions) {
+                let class = change
+                    .map_or(bridge.class, |change| class_of(&mut platform.classes, bridge.class, change));
+                bridges.push(Bridge { from, to, both_ways: false, class });
+            }
+        }
+        // A mesh that is one cluster changes as a whole; of any other, pair by pair.
+        let is_whole = |mesh: &Mesh| {
+            let group = self.group(mesh.nodes[0]);
+            mesh.nodes.iter().all(|&node| self.group(node) == group).then_some(group)
+        };
+        for mesh in platform.meshes.iter_mut().filter(|mesh| !mesh.nodes.is_empty()) {
+            if let Some(change) = is_whole(mesh).and_then(|group| change_of(group, group)) {
+                mesh.class = class_of(&mut platform.classes, mesh.class, change);
+            }
+        }
+        for (&(from, to), change) in &by_groups {
+            for u in self.members(from) {
+                for v in self.members(to).into_iter().filter(|&v| v != u) {
+                    let Some(mesh) = self.mesh_of(u, v) else { continue };
+                    if is_whole(&self.meshes[mesh]).is_none() {
+                        let class = class_of(&mut platform.classes, self.meshes[mesh].class, change);
+                        links.push(ExplicitLink { from: u, to: v, both_ways: false, class });
+                    }
+                }
+            }
+        }
+        links.sort_by_key(|link| (link.from, link.to));
+        platform.links = links;
+        platform.bridges = bridges;
+        platform.indexed()
+    }
+
+    /// The mesh that a pair's link comes from, if it does.
+    fn mesh_of(&self, from: NodeId, to: NodeId) -> Option<usize> {
+        if self.out_links[from.index()].binary_search_by_key(&to, |&(node, _)| node).is_ok() {
+            return None;
+        }
+        if let (Group::Cluster(a), Group::Cluster(b)) = (self.group(from), self.group(to)) {
+            if self.bridge_class.contains_key(&(a, b)) {
+                return None;
+            }
+        }
+        let theirs = &self.meshes_of[to.index()];
+        self.meshes_of[from.index()]
+            .iter()
+            .rev()
+            .find(|mesh| theirs.contains(mesh))
+            .map(|&mesh| mesh as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+
+    /// Two clusters with meshes and a bridge, a node without one that a mesh across all joins, explicit links.
+    fn platform() -> Platform {
+        let mut builder = PlatformBuilder::new("changing", PortModel::OnePort);
+        let clusters = ["A", "B"].map(|name| builder.cluster(name));
+        let mut nodes = Vec::new();
+        for (at, cluster) in [Some(0), Some(0), Some(0), Some(1), Some(1), None].into_iter().enumerate() {
+            let cluster = cluster.map(|cluster: usize| clusters[cluster]);
+            nodes.push(builder.add_node(Node { id: format!("n{at}"), cluster, ..Node::default() }).unwrap());
+        }
+        let classes: Vec<LinkClassId> =
+            (0..5).map(|at| builder.add_class(LinkClass::affine(1e-3, 100.0 * f64::from(at + 1)))).collect();
+        builder.add_mesh(Mesh { nodes: nodes.clone(), class: classes[0] }).unwrap();
+        builder.add_mesh(Mesh { nodes: nodes[..3].to_vec(), class: classes[1] }).unwrap();
+        builder
+            .add_bridge(Bridge { from: clusters[0], to: clusters[1], both_ways: true, class: classes[2] })
+            .unwrap();
+        let link = |from: usize, to: usize, both_ways, class| ExplicitLink {
+            from: nodes[from],
+            to: nodes[to],
+            both_ways,
+            class,
+        };
+        builder.add_link(link(0, 3, true, classes[3])).unwrap();
+        builder.add_link(link(0, 1, false, classes[4])).unwrap();
+        builder.build().unwrap()
+    }
+
+    #[test]
+    fn every_pair_changes_as_its_groups_do_and_no_other() {
+        let platform = platform();
+        let groups: Vec<Group> = platform.nodes().map(|node| platform.group(node)).collect();
+        let mut random = Random::new(5);
+        for _ in 0..50 {
+            let mut changes: Vec<RateChange> = Vec::new();
+            for _ in 0..random.below(4) {
+                let [from, to] = [0; 2].map(|_: i32| groups[random.below(groups.len())]);
+                changes.retain(|change| (change.from, change.to) != (from, to));
+                let pipe = random.chance(0.5).then_some(0);
+                changes.push(RateChange { from, to, factor: random.between(0.1, 2.0), pipe });
+            }
+            let changed = platform.changed(&changes, &[("loaded".to_string(), 7.0)]);
+            for from in platform.nodes() {
+                for to in platform.nodes().filter(|&to| to != from) {
+                    let was = platform.link(from, to).unwrap();
+                    let is = changed.link(from, to).unwrap();
+                    let pair = (platform.group(from), platform.group(to));
+                    let change = changes.iter().find(|change| (change.from, change.to) == pair);
+                    let factor = change.map_or(1.0, |change| change.factor);
+                    let (was_s, is_s) = (platform.transfer_s(was, 1000), changed.transfer_s(is, 1000));
+                    assert!(
+                        (is_s * factor / was_s - 1.0).abs() < 1e-12,
+                        "{from} to {to}: {was_s} then {is_s}"
+                    );
+                    let pipes: Vec<SharedId> =
+                        change.and_then(|change| change.pipe).map(|_| SharedId(0)).into_iter().collect();
+                    assert_eq!(changed.class(is).uses, pipes, "{from} to {to}");
+                }
+            }
+            // What it looks like in a file says the same.
+            let read = Platform::from_json(&changed.to_json().to_string()).unwrap();
+            assert_eq!(read.digest(), changed.digest());
+        }
+    }
+
+    #[test]
+    fn a_measured_gap_keeps_its_start_up() {
+        let gap = GapTable::new(vec![(1, 0.5), (100, 1.5)]);
+        let class = LinkClass { time: TransferTime::Gap(gap), ..LinkClass::default() };
+        let TransferTime::Gap(slower) = class.at_rate(0.25).time else { panic!("a table stays one") };
+        assert_eq!(slower.rows(), [(1, 0.5), (100, 4.5)]);
+    }
+}
