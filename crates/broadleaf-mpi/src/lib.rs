@@ -13,6 +13,7 @@
 //! 3. The executor that the simulator drives too moves the data ([`transport`]).
 
 pub mod abi;
+mod advice;
 mod book;
 pub mod collectives;
 mod framed;

@@ -1,6 +1,7 @@
 //! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
 //! the first broadcast's budget, and search on in the background.
 
+use crate::advice::{self, Desk, Given, Watch};
 use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
@@ -23,10 +24,31 @@ const LEAST_SEGMENT_BYTES: u64 = 2048;
 /// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
 const BEFORE_LIMIT: f64 = 0.7;
 
+/// Of a platform's digest, in file names.
+const KEY_CHARACTERS: usize = 16;
+
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
     pub ranked: RankPlan,
     pub search: Search,
+    /// What the advisor may be told, where the program follows one.
+    pub advised: Option<Advised>,
+}
+
+/// A plan in an advisor's terms.
+pub struct Advised {
+    pub plan: Arc<Plan>,
+    /// The platform's name in the state directory.
+    pub platform: Arc<str>,
+    /// The node of every rank.
+    pub nodes: Arc<[u32]>,
+    pub watch: Arc<Watch>,
+}
+
+impl Made {
+    fn alone(ranked: RankPlan) -> Made {
+        Made { ranked, search: Search::Ended, advised: None }
+    }
 }
 
 /// One communicator's planning, at a rank that broadcasts as root.
@@ -35,11 +57,21 @@ pub struct Planning {
     hosts: Arc<Hosts>,
     /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
     placements: [Option<Arc<Placement>>; 2],
+    desk: Option<Arc<Desk>>,
 }
 
 impl Planning {
     pub fn new(seats: Seats, hosts: Arc<Hosts>) -> Planning {
-        Planning { seats, hosts, placements: [None, None] }
+        let desk = seats.settings.advice.as_deref().and_then(Desk::at);
+        Planning { seats, hosts, placements: [None, None], desk }
+    }
+
+    pub fn desk(&self) -> Option<&Arc<Desk>> {
+        self.desk.as_ref()
+    }
+
+    pub fn communicator(&self) -> u64 {
+        self.seats.communicator
     }
 
     /// A plan for a broadcast of `bytes` > 0 from `root`. The error is one line for the user.
@@ -47,21 +79,45 @@ impl Planning {
         if self.seats.settings.plan_dir.is_some() {
             let job = self.job(root, bytes, false)?;
             if let Some(plan) = self.stored(&job)? {
-                return Ok(Made { ranked: job.ranked(&plan)?, search: Search::Ended });
+                return Ok(Made::alone(job.ranked(&plan)?));
             }
         }
         let name = self.seats.settings.planner.clone();
         if name == BEST && self.hosts.count() == 1 && self.hosts.shares(0) {
-            return Ok(Made {
-                ranked: inside_only(self.seats.of_rank.len(), root, bytes),
-                search: Search::Ended,
-            });
+            return Ok(Made::alone(inside_only(self.seats.of_rank.len(), root, bytes)));
         }
         let job = self.job(root, bytes, name == BEST)?;
+        if let Some(desk) = self.desk.clone() {
+            return self.advised(&desk, job, &name);
+        }
         let plan = job.plan(&name, Effort::Quick, self.seats.settings.first_budget)?;
         let ranked = job.ranked(&plan)?;
         let search = if name == BEST { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
-        Ok(Made { ranked, search })
+        Ok(Made { ranked, search, advised: None })
+    }
+
+    /// With an advisor: its plan if it has prepared one, else our own to start with. The search is the advisor's.
+    fn advised(&self, desk: &Desk, job: Job, name: &str) -> Result<Made, String> {
+        let platform: Arc<str> = job.platform_key().into();
+        let (root, class) = (job.root_node().0, job.bytes.ilog2());
+        let file = |communicator| {
+            let communicator = advice::name(communicator);
+            desk.plan_path(&format!("{platform}-{communicator}-{root}-{class}.json"))
+        };
+        desk.describe(&platform, &job.handled().to_json().to_string());
+        // What is prepared while no program runs belongs to no communicator.
+        let given = match advice::read(&file(0), &job) {
+            Ok(given) => given,
+            Err(_) => {
+                let plan = job.plan(name, Effort::Quick, self.seats.settings.first_budget)?;
+                Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) }
+            }
+        };
+        let nodes = job.placement.node_of_rank.iter().map(|node| node.0).collect();
+        let watch = Arc::new(Watch::new(file(self.seats.communicator), job));
+        desk.watch(&watch);
+        let advised = Some(Advised { plan: given.plan, platform, nodes, watch });
+        Ok(Made { ranked: given.ranked, search: Search::Ended, advised })
     }
 
     fn job(&mut self, root: u32, bytes: u64, merge: bool) -> Result<Job, String> {
@@ -179,6 +235,26 @@ impl Job {
             })
         });
         made.map_err(|error| error.to_string())
+    }
+
+    /// What the platform is called in an advisor's state directory.
+    fn platform_key(&self) -> String {
+        let digest = self.placement.platform.digest();
+        digest.trim_start_matches("sha256:").chars().take(KEY_CHARACTERS).collect()
+    }
+
+    /// A plan that was made for this platform as it is believed to be, after its faults have been looked for.
+    pub fn fitting(&self, plan: Plan) -> Result<Plan, String> {
+        let platform = &self.placement.handled;
+        let plan = plan.bind(platform).map_err(|error| error.to_string())?;
+        let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
+        if plan.root != self.root_node() {
+            return Err("the plan has another root".to_string());
+        }
+        match check::faults(platform, &plan).first() {
+            None => Ok(plan),
+            Some(fault) => Err(format!("the plan is not valid: {fault}")),
+        }
     }
 
     pub fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {

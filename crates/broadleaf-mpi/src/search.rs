@@ -1,7 +1,7 @@
 //! The search for a better plan beside the running program, and the threads that planning gets.
 
+use crate::advice::Given;
 use crate::planning::Job;
-use crate::ranks::RankPlan;
 use crate::settings::BEST;
 use broadleaf::plan::Plan;
 use broadleaf::planners::Effort;
@@ -9,6 +9,7 @@ use broadleaf::simulate::estimate;
 use rayon::ThreadPoolBuilder;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A search takes this long at most, on one core.
@@ -25,14 +26,14 @@ static BUSY: AtomicBool = AtomicBool::new(false);
 pub enum Search {
     /// For its turn, with what to plan and the plan to be better than.
     Waiting(Box<(Job, Plan)>),
-    Running(Receiver<RankPlan>),
+    Running(Receiver<Given>),
     #[default]
     Ended,
 }
 
 impl Search {
     /// Starts the search when its turn has come, and gives the better plan once it has been found.
-    pub fn better(&mut self) -> Option<RankPlan> {
+    pub fn better(&mut self) -> Option<Given> {
         match std::mem::take(self) {
             Search::Waiting(task) => {
                 *self = if BUSY.swap(true, Ordering::Acquire) { Search::Waiting(task) } else { begin(task) };
@@ -74,7 +75,7 @@ fn begin(task: Box<(Job, Plan)>) -> Search {
     }
 }
 
-fn search(job: &Job, start: &Plan, found: &Sender<RankPlan>) {
+fn search(job: &Job, start: &Plan, found: &Sender<Given>) {
     let Ok(plan) = job.plan(BEST, Effort::Thorough, BUDGET) else { return };
     let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
     let is_better = seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
@@ -83,7 +84,7 @@ fn search(job: &Job, start: &Plan, found: &Sender<RankPlan>) {
     }
     if let Ok(ranked) = job.ranked(&plan) {
         // The program may have ended meanwhile.
-        let _ = found.send(ranked);
+        let _ = found.send(Given { plan: Arc::new(plan), ranked });
     }
 }
 

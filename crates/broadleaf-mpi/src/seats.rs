@@ -23,6 +23,8 @@ pub struct Seats {
     pub digest: String,
     /// The platform's node of every rank, or the number of its host without a platform.
     pub of_rank: Vec<u32>,
+    /// Tells this communicator from every other, in this job and others.
+    pub communicator: u64,
     /// The number of every rank's host, counted in the order of their first ranks.
     pub hosts: Vec<u32>,
 }
@@ -33,15 +35,23 @@ impl Seats {
     pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<Seats, String> {
         let hosts = host_numbers(places);
         let Some(path) = &settings.platform else {
-            return Ok(Seats { settings, digest: String::new(), of_rank: hosts.clone(), hosts });
+            let (of_rank, communicator) = (hosts.clone(), new_communicator());
+            return Ok(Seats { settings, digest: String::new(), of_rank, communicator, hosts });
         };
         let own_used = "the MPI's own broadcast is used";
         let platform = load(path).map_err(|line| format!("{line}; {own_used}"))?;
         let nodes = nodes_by_host(&platform, places)
             .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
         let of_rank = nodes.iter().map(|node| node.0).collect();
-        Ok(Seats { digest: platform.digest().to_string(), of_rank, hosts, settings })
+        let (digest, communicator) = (platform.digest().to_string(), new_communicator());
+        Ok(Seats { digest, of_rank, communicator, hosts, settings })
     }
+}
+
+/// A number that no other communicator has had, as far as a hash with a random key can say.
+fn new_communicator() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id()).max(1)
 }
 
 /// Hosts numbered in order of their first rank.
@@ -115,12 +125,14 @@ fn encode_seats(seats: &Seats) -> Vec<u8> {
         path.as_ref().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
     };
     let mut out = Vec::new();
-    for text in [&path(&settings.platform), &path(&settings.plan_dir), &settings.planner, &seats.digest] {
+    let paths = [&settings.platform, &settings.plan_dir, &settings.advice].map(path);
+    for text in paths.iter().chain([&settings.planner, &seats.digest]) {
         put_u32(&mut out, text.len() as u32);
         out.extend_from_slice(text.as_bytes());
     }
     put_u64(&mut out, settings.first_budget.as_millis() as u64);
     put_u32(&mut out, settings.shared_memory.into());
+    put_u64(&mut out, seats.communicator);
     seats.of_rank.iter().chain(&seats.hosts).for_each(|&node| put_u32(&mut out, node));
     out
 }
@@ -131,16 +143,24 @@ fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
         let length = from.u32()? as usize;
         Ok(String::from_utf8_lossy(from.take(length)?).into_owned())
     };
-    let (platform, plan_dir, planner, digest) = (text()?, text()?, text()?, text()?);
+    let (platform, plan_dir, advice) = (text()?, text()?, text()?);
+    let (planner, digest) = (text()?, text()?);
     let first_budget = Duration::from_millis(from.u64()?);
     let shared_memory = from.u32()? != 0;
+    let communicator = from.u64()?;
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
-    let (platform, plan_dir) = (path(platform), path(plan_dir));
-    let settings = PlanSettings { platform, plan_dir, planner, first_budget, shared_memory };
+    let settings = PlanSettings {
+        platform: path(platform),
+        plan_dir: path(plan_dir),
+        planner,
+        first_budget,
+        shared_memory,
+        advice: path(advice),
+    };
     let mut of_rank = Vec::with_capacity(from.bytes.len() / 4);
     while !from.bytes.is_empty() {
         of_rank.push(from.u32()?);
     }
     let hosts = of_rank.split_off(of_rank.len() / 2);
-    Ok(Seats { settings, digest, of_rank, hosts })
+    Ok(Seats { settings, digest, of_rank, communicator, hosts })
 }

@@ -6,18 +6,22 @@
 //! and the others hear the decision from it ([`crate::memory`]).
 
 use crate::abi::Mpi;
-use crate::book::{Book, Current};
+use crate::advice::passive::{Teller, Timed, Timing};
+use crate::advice::{CallNote, Given, InUse};
+use crate::book::{ahead, window, Book, Current};
 use crate::hosts::{one_node_a_host, Hosts};
 use crate::memory::{Announcement, Group, Inside, Way};
-use crate::planning::Planning;
+use crate::planning::{Advised, Planning};
 use crate::report;
+use crate::search::Search;
 use crate::seats::agree_on_seats;
 use crate::settings::BEST;
 use crate::stats;
 use crate::transport::{call_tag, CallError, Forward, MpiTransport, PLAN_TAG};
-use crate::wire::{decode_plan, encode_plan, Header, Order};
+use crate::wire::{decode_header, decode_plan, encode_header, encode_plan, HEADER_BYTES};
+use broadleaf::adapt::switch::{kind, Header, Kind, Listening, Order};
 use broadleaf::execute::{drive, NodeExecutor};
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,6 +68,11 @@ pub struct Session {
     /// The ranks of this host, where they share memory.
     group: Option<Group>,
     book: Book,
+    /// At a root, what may become its next plans.
+    searches: HashMap<Kind, Search>,
+    /// At a root that follows an advisor, what it may say.
+    advised: HashMap<Kind, Advised>,
+    teller: Teller,
     keeps_stats: bool,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
@@ -98,6 +107,9 @@ impl Session {
             hosts,
             group,
             book: Book::default(),
+            searches: HashMap::new(),
+            advised: HashMap::new(),
+            teller: Teller::default(),
             keeps_stats: keeps_stats && rank == 0,
             ran: stats::Ran::default(),
         })
@@ -137,34 +149,60 @@ impl Session {
     /// The root's part.
     unsafe fn lead(&mut self, packed: *mut u8, bytes: u64) -> Result<Outcome, CallError> {
         let (call, rank) = (self.calls, self.rank);
-        let known = self.book.knows(rank, bytes);
-        let entry = self.book.entry(rank, bytes, call);
-        let mut plan = Vec::new();
-        let order = if !known {
-            let made = self.planning.as_mut().map(|planning| planning.first(rank, bytes));
-            match made {
-                Some(Ok(made)) => {
-                    plan = encode_plan(&made.ranked);
-                    entry.search = made.search;
-                    entry.current = Some(Current::new(made.ranked, rank, bytes));
-                    Order::RunNew
-                }
-                Some(Err(line)) => {
-                    report::once(&format!("{line}; the MPI's own broadcast is used"));
-                    Order::Own
-                }
-                None => Order::Own,
+        let kind = kind(rank, bytes);
+        if !self.book.knows(kind) {
+            // What the book has forgotten meanwhile needs no search.
+            self.searches.retain(|&other, _| self.book.knows(other));
+            self.advised.retain(|&other, _| self.book.knows(other));
+        }
+        let (mut found, mut brought) = (None, None);
+        let first = || match self.planning.as_mut()?.first(rank, bytes) {
+            Ok(made) => {
+                found = Some((made.search, made.advised));
+                Some(made.ranked)
             }
-        } else if entry.current.is_none() {
-            Order::Own
-        } else {
-            entry.switch(rank, bytes);
-            entry.search.better().map_or(Order::Run, |better| {
-                plan = encode_plan(&better);
-                entry.next = Some(better);
-                Order::RunThenSwitch
-            })
+            Err(line) => {
+                report::once(&format!("{line}; the MPI's own broadcast is used"));
+                None
+            }
         };
+        let better = || {
+            let advised = self.advised.get(&kind).and_then(|advised| advised.watch.take());
+            let Given { plan, ranked } =
+                advised.or_else(|| self.searches.get_mut(&kind).and_then(Search::better))?;
+            brought = Some(plan);
+            Some(ranked)
+        };
+        let (order, entry) = self.book.lead(call, rank, bytes, first, better);
+        if let Some((search, advised)) = found {
+            self.searches.insert(kind, search);
+            if let Some(advised) = advised {
+                brought = Some(Arc::clone(&advised.plan));
+                self.advised.insert(kind, advised);
+            }
+        }
+        if let Some((desk, advised)) =
+            self.planning.as_ref().and_then(Planning::desk).zip(self.advised.get(&kind))
+        {
+            let version = entry.version + u32::from(order == Order::RunThenSwitch);
+            let nodes = Arc::clone(&advised.nodes);
+            desk.called(CallNote {
+                at: Instant::now(),
+                platform: Arc::clone(&advised.platform),
+                communicator: self.planning.as_ref().map_or(0, Planning::communicator),
+                call,
+                root: advised.nodes[rank as usize],
+                bytes,
+                version: entry.version,
+                brought: brought.map(|plan| InUse { version, plan, nodes }),
+            });
+        }
+        let travels = match order {
+            Order::RunNew => entry.current.as_ref().map(|current| &current.carried),
+            Order::RunThenSwitch => entry.next(),
+            Order::Run | Order::Own => None,
+        };
+        let plan = travels.map_or_else(Vec::new, encode_plan);
         let header = Header {
             call,
             root: rank,
@@ -178,9 +216,9 @@ impl Session {
             return self.pass_by(header);
         };
         current.resize(bytes);
-        self.ran = stats::Ran::of(&current.ranked.plan, entry.version);
+        self.ran = stats::Ran::of(&current.carried.plan, entry.version);
         if let Some(group) = &mut self.group {
-            let (way, timed) = if current.is_idle() && current.ranked.led {
+            let (way, timed) = if current.is_idle() && current.carried.led {
                 group.choose_way(bytes)
             } else {
                 (Way::untried(bytes), false)
@@ -192,7 +230,7 @@ impl Session {
                 ..announced(header, &self.ran)
             };
             group.announce(&self.mpi, inside(current), announcement)?;
-            if current.is_idle() && current.ranked.led {
+            if current.is_idle() && current.carried.led {
                 // All other ranks are on this host.
                 group.give(&self.mpi, call, way, packed, bytes)?;
                 group.finish(call, true);
@@ -213,24 +251,22 @@ impl Session {
     /// The part of a rank that hears of the call by message.
     unsafe fn follow(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
         let (call, rank) = (self.calls, self.rank);
-        let mut told = BTreeSet::new();
-        let (header, sender) = self.first_header(root, &mut told)?;
-        let entry = self.book.entry(root, header.message_bytes, call);
-        if header.order == Order::Own {
-            return self.pass_by(header);
-        }
+        let (header, sender, listening) = self.listen(root)?;
         let mut plan = Vec::new();
+        let mut arrived = None;
         if header.order == Order::RunNew {
             plan = vec![0; header.plan_bytes as usize];
             self.mpi.receive(&mut plan, Some(sender), PLAN_TAG)?;
-            entry.current = Some(Current::new(decode_plan(&plan)?, rank, header.message_bytes));
+            arrived = Some(decode_plan(&plan)?);
         }
-        entry.switch(rank, header.message_bytes);
         let unknown = || CallError::Internal(format!("call {call} runs a plan that never came"));
-        let current =
-            entry.current.as_mut().filter(|_| entry.version == header.version).ok_or_else(unknown)?;
+        let Some(entry) = self.book.follow(rank, &header, arrived)? else {
+            return self.pass_by(header);
+        };
+        let version = entry.version;
+        let current = entry.current.as_mut().ok_or_else(unknown)?;
         current.resize(header.message_bytes);
-        self.ran = stats::Ran::of(&current.ranked.plan, entry.version);
+        self.ran = stats::Ran::of(&current.carried.plan, version);
         let mut leads = None;
         if !self.hosts.is_served(rank, root) {
             leads = self.group.as_mut();
@@ -251,21 +287,31 @@ impl Session {
         let mut transport =
             MpiTransport::new(&self.mpi, base, current.programs.plan(), current.program.clone());
         send_headers(&mut transport, current, header, &plan)?;
-        for &other in current.before.difference(&told) {
-            transport.receive_aside(other, call_tag(call), Header::BYTES)?;
+        for other in listening.missing(current) {
+            transport.receive_aside(other, call_tag(call), HEADER_BYTES)?;
         }
         if header.order == Order::RunThenSwitch {
             let from = current.plan_parent.ok_or_else(unknown)?;
             let to = current.plan_children.clone();
             transport.receive_plan(Forward { from, bytes: header.plan_bytes, to })?;
         }
+        let advice =
+            self.planning.as_ref().and_then(|planning| Some((planning.desk()?, planning.communicator())));
+        if advice.is_some() {
+            transport.timing = Some(Timing::new(&current.programs, &current.program));
+        }
         let next = run(&mut transport, current, leads.as_deref_mut())?;
+        if let (Some((desk, communicator)), Some(timing)) = (advice, transport.timing.take()) {
+            let (root, class) = kind(root, header.message_bytes);
+            let plan = (root, class, version);
+            self.teller.tell(desk, &timing, Timed { communicator, call, rank, plan });
+        }
         drop(transport);
         if let Some(group) = leads {
             group.finish(call, true);
         }
         if let Some(plan) = next {
-            entry.next = Some(decode_plan(&plan)?);
+            self.book.keep(&header, decode_plan(&plan)?);
         }
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
     }
@@ -302,25 +348,19 @@ impl Session {
             }
         };
         group.finish(call, false);
-        self.book.entry(root, announced.bytes, call);
+        self.book.entry(kind(root, announced.bytes), call);
         Ok(outcome)
     }
 
-    /// The header to act on and who sent it: the first that comes, or with a new plan, the one that it follows.
-    fn first_header(&self, root: u32, told: &mut BTreeSet<u32>) -> Result<(Header, u32), CallError> {
+    /// The header to act on, and who sent it.
+    fn listen(&self, root: u32) -> Result<(Header, u32, Listening), CallError> {
+        let mut listening = Listening::new(self.calls, root);
         loop {
-            let mut bytes = [0; Header::BYTES];
+            let mut bytes = [0; HEADER_BYTES];
             let sender = self.mpi.receive(&mut bytes, None, call_tag(self.calls))?;
-            let header = Header::decode(&bytes)?;
-            if header.call != self.calls || header.root != root {
-                return Err(CallError::Internal(format!(
-                    "rank {sender} is in broadcast {} from root {}, this rank in broadcast {} from root {root}",
-                    header.call, header.root, self.calls
-                )));
-            }
-            told.insert(sender);
-            if header.order != Order::RunNew || header.sends_plan {
-                return Ok((header, sender));
+            let header = decode_header(&bytes)?;
+            if listening.hear(sender, &header)? {
+                return Ok((header, sender, listening));
             }
         }
     }
@@ -335,7 +375,7 @@ impl Session {
         }
         let hearers = self.hosts.hearers(header.root);
         let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
-        let bytes = header.encode();
+        let bytes = encode_header(&header);
         let mut reach =
             if mine == 0 { hearers.len().next_power_of_two() } else { 1 << mine.trailing_zeros() };
         while reach > 1 {
@@ -360,7 +400,7 @@ impl Session {
 
 /// What goes on inside this rank's host.
 fn inside(current: &Current) -> Inside {
-    if current.ranked.led {
+    if current.carried.led {
         Inside::Memory
     } else {
         Inside::Messages
@@ -386,14 +426,9 @@ fn send_headers(
     header: Header,
     plan: &[u8],
 ) -> Result<(), CallError> {
-    for &rank in &current.after {
-        let sends_plan = header.plan_bytes > 0 && current.plan_children.contains(&rank);
-        transport.send_aside(
-            rank,
-            call_tag(header.call),
-            Header { sends_plan, ..header }.encode().to_vec(),
-        )?;
-        if sends_plan && !plan.is_empty() {
+    for (rank, header) in current.headers(header) {
+        transport.send_aside(rank, call_tag(header.call), encode_header(&header).to_vec())?;
+        if header.sends_plan && !plan.is_empty() {
             transport.send_aside(rank, PLAN_TAG, plan.to_vec())?;
         }
     }
@@ -407,13 +442,13 @@ fn run<'a>(
     current: &Current,
     group: Option<&'a mut Group>,
 ) -> Result<Option<Vec<u8>>, CallError> {
-    if let Some(group) = group.filter(|_| current.ranked.led) {
+    if let Some(group) = group.filter(|_| current.carried.led) {
         transport.feed(group);
     }
     let node = current.program.node;
-    let mut executor = NodeExecutor::new(&current.programs, node, |peer| current.window(peer));
+    let mut executor = NodeExecutor::new(&current.programs, node, |peer| window(current, peer));
     if executor.is_announced() {
-        executor.post_ahead(current.ahead());
+        executor.post_ahead(ahead(current));
     } else {
         transport.expect_frames(current.programs.segments())?;
     }

@@ -76,6 +76,8 @@ pub struct PlanSettings {
     pub first_budget: Duration,
     /// Whether ranks of one host may pass messages on through shared memory.
     pub shared_memory: bool,
+    /// The state directory of the broadcast advisor that the program follows.
+    pub advice: Option<PathBuf>,
 }
 
 impl PlanSettings {
@@ -106,6 +108,7 @@ impl PlanSettings {
             planner: PlanSettings::planner(lookup)?,
             first_budget,
             shared_memory,
+            advice: lookup("BROADLEAF_ADVICE").map(PathBuf::from),
         })
     }
 

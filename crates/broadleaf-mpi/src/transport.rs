@@ -7,9 +7,11 @@
 //! the next call, travel while the data does.
 
 use crate::abi::{Done, Mpi, MpiError};
+use crate::advice::passive::Timing;
 use crate::framed::Expected;
 use crate::memory::Group;
 use crate::wire::Malformed;
+use broadleaf::adapt::switch::Stray;
 use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
 use broadleaf::plan::{NodeProgram, Plan};
 use broadleaf::platform::NodeId;
@@ -44,6 +46,12 @@ pub enum CallError {
 impl From<MpiError> for CallError {
     fn from(error: MpiError) -> Self {
         CallError::Mpi(error.0)
+    }
+}
+
+impl From<Stray> for CallError {
+    fn from(error: Stray) -> Self {
+        CallError::Internal(error.to_string())
     }
 }
 
@@ -174,6 +182,8 @@ pub struct MpiTransport<'a> {
     arrived_plan: Option<Vec<u8>>,
     asides: u32,
     events: Vec<Done>,
+    /// Where links are timed.
+    pub timing: Option<Timing>,
 }
 
 impl<'a> MpiTransport<'a> {
@@ -212,6 +222,7 @@ impl<'a> MpiTransport<'a> {
             arrived_plan: None,
             asides: 0,
             events: Vec::new(),
+            timing: None,
         }
     }
 
@@ -343,6 +354,9 @@ impl<'a> MpiTransport<'a> {
                 Request::SegmentOut { to, .. } => done.push(Completion::Sent { to }),
                 Request::SegmentIn { from, tag, segment, bytes, turn, relay } => {
                     self.check_length(from, bytes, event.bytes)?;
+                    if let Some(timing) = &mut self.timing {
+                        timing.came(from, bytes);
+                    }
                     if let Some((key, data)) = relay {
                         self.relayed.insert(key, data);
                     }

@@ -4,43 +4,10 @@
 //! that does not decode is our own fault and reported as such.
 
 use crate::ranks::RankPlan;
+use broadleaf::adapt::switch::{Header, Order};
 use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
-
-/// Goes down the plan's edges ahead of the data of one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// The call's number among the large broadcasts of its communicator.
-    pub call: u64,
-    pub root: u32,
-    /// The root's packed length.
-    pub message_bytes: u64,
-    pub order: Order,
-    /// The plan to run, among those of (root, size class).
-    pub version: u32,
-    /// Bytes of the plan that travels with this call; 0 for none.
-    pub plan_bytes: u64,
-    /// Whether it comes from the sender of this header.
-    pub sends_plan: bool,
-}
-
-/// What the root has decided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Run the plan that all have.
-    Run,
-    /// Run the plan that comes with this call's headers.
-    RunNew,
-    /// Run the plan that all have; the next call of its kind runs the one that comes now.
-    RunThenSwitch,
-    /// Use the MPI's own broadcast.
-    Own,
-}
-
-impl Order {
-    const ALL: [Order; 4] = [Order::Run, Order::RunNew, Order::RunThenSwitch, Order::Own];
-}
 
 /// A message from a rank of the same job that makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,43 +17,42 @@ pub struct Malformed(pub &'static str);
 /// Distinguishes a header from whatever else might arrive under its tag.
 const MAGIC: u32 = 0x4c4f_4f4d;
 
-impl Header {
-    pub const BYTES: usize = 48;
+/// The length of a header in a message.
+pub const HEADER_BYTES: usize = 48;
 
-    pub fn encode(&self) -> [u8; Header::BYTES] {
-        let mut out = Vec::with_capacity(Header::BYTES);
-        let order = Order::ALL.iter().position(|order| *order == self.order).unwrap_or(0);
-        put_u32(&mut out, MAGIC);
-        put_u32(&mut out, order as u32);
-        put_u64(&mut out, self.call);
-        put_u64(&mut out, self.message_bytes);
-        put_u64(&mut out, self.plan_bytes);
-        put_u32(&mut out, self.root);
-        put_u32(&mut out, self.version);
-        put_u32(&mut out, self.sends_plan.into());
-        out.resize(Header::BYTES, 0);
-        let mut bytes = [0; Header::BYTES];
-        bytes.copy_from_slice(&out);
-        bytes
-    }
+pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
+    let mut out = Vec::with_capacity(HEADER_BYTES);
+    let order = Order::ALL.iter().position(|order| *order == header.order).unwrap_or(0);
+    put_u32(&mut out, MAGIC);
+    put_u32(&mut out, order as u32);
+    put_u64(&mut out, header.call);
+    put_u64(&mut out, header.message_bytes);
+    put_u64(&mut out, header.plan_bytes);
+    put_u32(&mut out, header.root);
+    put_u32(&mut out, header.version);
+    put_u32(&mut out, header.sends_plan.into());
+    out.resize(HEADER_BYTES, 0);
+    let mut bytes = [0; HEADER_BYTES];
+    bytes.copy_from_slice(&out);
+    bytes
+}
 
-    pub fn decode(bytes: &[u8]) -> Result<Header, Malformed> {
-        let wrong = Malformed("header");
-        let mut from = Reader { bytes, what: "header" };
-        if bytes.len() != Header::BYTES || from.u32()? != MAGIC {
-            return Err(wrong);
-        }
-        let order = *Order::ALL.get(from.u32()? as usize).ok_or(wrong)?;
-        Ok(Header {
-            order,
-            call: from.u64()?,
-            message_bytes: from.u64()?,
-            plan_bytes: from.u64()?,
-            root: from.u32()?,
-            version: from.u32()?,
-            sends_plan: from.u32()? != 0,
-        })
+pub fn decode_header(bytes: &[u8]) -> Result<Header, Malformed> {
+    let wrong = Malformed("header");
+    let mut from = Reader { bytes, what: "header" };
+    if bytes.len() != HEADER_BYTES || from.u32()? != MAGIC {
+        return Err(wrong);
     }
+    let order = *Order::ALL.get(from.u32()? as usize).ok_or(wrong)?;
+    Ok(Header {
+        order,
+        call: from.u64()?,
+        message_bytes: from.u64()?,
+        plan_bytes: from.u64()?,
+        root: from.u32()?,
+        version: from.u32()?,
+        sends_plan: from.u32()? != 0,
+    })
 }
 
 const COMBINE: u8 = 1;

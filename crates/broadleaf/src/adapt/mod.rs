@@ -4,9 +4,11 @@
 //! the simulated experiment, the tests of random timings and the advisor's service drive the same code.
 //!
 //! [`record`] holds when what was broadcast, [`predict`] says what comes next, [`links`] what is believed of
-//! the network now, and the [`advisor`] decides which plans to make, when, and which to put into use.
+//! the network now, and the [`advisor`] decides which plans to make, when, and which to put into use; [`switch`] is
+//! how all ranks put a new plan into use at the same call.
 
 pub mod advisor;
 pub mod links;
 pub mod predict;
 pub mod record;
+pub mod switch;

@@ -1,0 +1,137 @@
+//! One process's desk: notes go out, plans come in, by a thread that sleeps nearly always.
+
+use super::notes::{CallNote, Pending, SampleNote};
+use super::watch::Watch;
+use crate::report;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+/// Between two looks at the plans that the advisor gives; also the delay of a note that is not urgent.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Files of notes that a process leaves lying about: nobody reads them while the advisor is away.
+const MOST_FILES: u64 = 64;
+
+/// Where notes and plans go through.
+pub struct Desk {
+    directory: PathBuf,
+    process: String,
+    pending: Mutex<Pending>,
+    wake: Condvar,
+    watches: Mutex<Vec<Weak<Watch>>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Desk {
+    /// The process's desk at a state directory; None if there is no thread to be had.
+    pub fn at(directory: &Path) -> Option<Arc<Desk>> {
+        static DESKS: Mutex<Vec<Arc<Desk>>> = Mutex::new(Vec::new());
+        let mut desks = locked(&DESKS);
+        if let Some(desk) = desks.iter().find(|desk| desk.directory == directory) {
+            return Some(Arc::clone(desk));
+        }
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let desk = Arc::new(Desk {
+            directory: directory.to_path_buf(),
+            process: format!("{}-{}", host.trim().replace('/', "_"), std::process::id()),
+            pending: Mutex::default(),
+            wake: Condvar::new(),
+            watches: Mutex::default(),
+        });
+        let worker = Arc::clone(&desk);
+        std::thread::Builder::new().name("broadleaf-advice".to_string()).spawn(move || worker.work()).ok()?;
+        desks.push(Arc::clone(&desk));
+        Some(desk)
+    }
+
+    /// Notes a call; written soon.
+    pub fn called(&self, note: CallNote) {
+        locked(&self.pending).add_call(note);
+    }
+
+    /// Notes how long a link took; written at once where it matters at once.
+    pub fn timed(&self, note: SampleNote, is_urgent: bool) {
+        locked(&self.pending).add_sample(note);
+        if is_urgent {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Looks for plans under this name from now on, as long as somebody keeps the watch.
+    pub fn watch(&self, watch: &Arc<Watch>) {
+        locked(&self.watches).push(Arc::downgrade(watch));
+    }
+
+    /// The file of a plan.
+    pub fn plan_path(&self, name: &str) -> PathBuf {
+        self.directory.join("plans").join(name)
+    }
+
+    /// Leaves a platform where the advisor finds it, unless it is there.
+    pub fn describe(&self, key: &str, document: &str) {
+        let path = self.directory.join("platforms").join(format!("{key}.json"));
+        if !path.exists() {
+            self.told(replace(&path, document, &self.process));
+        }
+    }
+
+    /// A directory that cannot be written is said once.
+    fn told(&self, done: io::Result<()>) -> bool {
+        if let Err(error) = &done {
+            report::once(&format!(
+                "{}: the advisor cannot be told ({error}); plans stay as they are",
+                self.directory.display()
+            ));
+        }
+        done.is_ok()
+    }
+
+    fn work(&self) {
+        let mut number: u64 = 0;
+        loop {
+            let pending = {
+                let waiting = locked(&self.pending);
+                let (mut pending, _) =
+                    self.wake.wait_timeout(waiting, PERIOD).unwrap_or_else(|poisoned| poisoned.into_inner());
+                std::mem::take(&mut *pending)
+            };
+            if !pending.is_empty() {
+                self.write(&pending, &mut number);
+            }
+            locked(&self.watches).retain(|watch| {
+                let watch = watch.upgrade();
+                watch.inspect(|watch| watch.look()).is_some()
+            });
+        }
+    }
+
+    fn write(&self, pending: &Pending, number: &mut u64) {
+        let inbox = self.directory.join("inbox");
+        let path = |number: u64| inbox.join(format!("{}-{number:08}.json", self.process));
+        let text = pending.document(&self.process).to_string();
+        if self.told(replace(&path(*number), &text, &self.process)) {
+            *number += 1;
+            // The advisor removes what it has read, so this is there only if it is away.
+            if let Some(old) = number.checked_sub(MOST_FILES) {
+                let _ = fs::remove_file(path(old));
+            }
+        }
+    }
+}
+
+/// The file appears whole or not at all.
+fn replace(path: &Path, text: &str, process: &str) -> io::Result<()> {
+    let temporary = path.with_extension(format!("{process}.tmp"));
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

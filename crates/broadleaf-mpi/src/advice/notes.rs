@@ -1,0 +1,161 @@
+//! What a process tells the advisor: calls it led, plans it put into use, and links it timed.
+
+use broadleaf::plan::Plan;
+use serde_json::{json, Value};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A broadcast that this process led.
+#[derive(Clone, Debug)]
+pub struct CallNote {
+    pub at: Instant,
+    pub platform: Arc<str>,
+    pub communicator: u64,
+    pub call: u64,
+    /// The root's node in the platform.
+    pub root: u32,
+    pub bytes: u64,
+    pub version: u32,
+    /// A plan that this call brought.
+    pub brought: Option<InUse>,
+}
+
+/// A plan that is put into use.
+#[derive(Clone, Debug)]
+pub struct InUse {
+    pub version: u32,
+    /// Over nodes.
+    pub plan: Arc<Plan>,
+    /// The node of every rank.
+    pub nodes: Arc<[u32]>,
+}
+
+/// How long the halves of what came from one sender took, in one call.
+#[derive(Clone, Debug)]
+pub struct SampleNote {
+    pub at: Instant,
+    pub communicator: u64,
+    pub call: u64,
+    /// Ranks.
+    pub from: u32,
+    pub to: u32,
+    /// Bytes that came after the first message of the half, and the time they took, seconds.
+    pub halves: [(u64, f64); 2],
+}
+
+/// Everything not yet written.
+#[derive(Debug, Default)]
+pub struct Pending {
+    pub calls: Vec<CallNote>,
+    pub samples: Vec<SampleNote>,
+}
+
+/// Beyond this many, what cannot be written is forgotten: the newest says most, and memory is the program's.
+const MOST: usize = 1024;
+
+impl Pending {
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.samples.is_empty()
+    }
+
+    pub fn add_call(&mut self, note: CallNote) {
+        make_room(&mut self.calls);
+        self.calls.push(note);
+    }
+
+    pub fn add_sample(&mut self, note: SampleNote) {
+        make_room(&mut self.samples);
+        self.samples.push(note);
+    }
+
+    /// The document. Times are ages: clocks of two machines need not agree, and those of one may jump.
+    pub fn document(&self, process: &str) -> Value {
+        let age_s = |at: &Instant| at.elapsed().as_secs_f64();
+        let calls: Vec<Value> = self
+            .calls
+            .iter()
+            .map(|note| {
+                let mut call = json!({
+                    "age_s": age_s(&note.at), "platform": &*note.platform,
+                    "communicator": name(note.communicator), "call": note.call, "root": note.root,
+                    "bytes": note.bytes, "version": note.version,
+                });
+                if let Some(InUse { version, plan, nodes }) = &note.brought {
+                    call["brought"] =
+                        json!({"version": version, "plan": plan.to_file_json(), "nodes": nodes[..]});
+                }
+                call
+            })
+            .collect();
+        let samples: Vec<Value> = self
+            .samples
+            .iter()
+            .map(|note| {
+                json!({
+                    "age_s": age_s(&note.at), "communicator": name(note.communicator), "call": note.call,
+                    "from": note.from, "to": note.to,
+                    "bytes": note.halves.map(|half| half.0), "seconds": note.halves.map(|half| half.1),
+                })
+            })
+            .collect();
+        json!({"format": "broadleaf-notes/1", "process": process, "calls": calls, "samples": samples})
+    }
+}
+
+fn make_room<T>(notes: &mut Vec<T>) {
+    if notes.len() >= MOST {
+        notes.drain(..MOST / 2);
+    }
+}
+
+/// A communicator in files: 64 bits are more than every reader of JSON takes as a number.
+pub fn name(communicator: u64) -> String {
+    format!("{communicator:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(call: u64) -> CallNote {
+        let platform = Arc::from("0123456789abcdef");
+        CallNote {
+            at: Instant::now(),
+            platform,
+            communicator: 7,
+            call,
+            root: 1,
+            bytes: 5,
+            version: 0,
+            brought: None,
+        }
+    }
+
+    #[test]
+    fn what_is_never_written_does_not_fill_the_memory() {
+        let mut pending = Pending::default();
+        (0..10_000).for_each(|number| pending.add_call(call(number)));
+        assert!(pending.calls.len() <= MOST);
+        assert_eq!(pending.calls.last().unwrap().call, 9_999);
+    }
+
+    #[test]
+    fn a_document_names_ages_and_no_time_of_day() {
+        let mut pending = Pending::default();
+        pending.add_call(call(3));
+        let halves = [(10, 0.5), (20, 0.25)];
+        pending.add_sample(SampleNote {
+            at: Instant::now(),
+            communicator: 7,
+            call: 3,
+            from: 0,
+            to: 2,
+            halves,
+        });
+        let document = pending.document("host-1");
+        assert_eq!(document["calls"][0]["communicator"], "0000000000000007");
+        assert!(document["calls"][0]["age_s"].as_f64().unwrap() < 60.0);
+        assert_eq!(document["samples"][0]["bytes"], json!([10, 20]));
+        assert_eq!(document["samples"][0]["seconds"], json!([0.5, 0.25]));
+    }
+}

@@ -1,0 +1,373 @@
+//! How the ranks of a communicator change from one plan to the next, without a word more than a broadcast needs.
+//!
+//! The root alone decides. Ahead of the data of every call a small [`Header`] runs down the edges of the plan in
+//! use, so every rank hears it before it does anything else. A new plan follows the data of call n down the first
+//! tree of the *old* plan, and takes effect with the next call of its root and size class: every rank takes part
+//! in call n and cannot leave it without the new plan, so all have it before any of them begins the next one.
+//! Nobody waits for an extra round, and no call is ever run with two plans.
+//!
+//! Nothing here knows a clock, a thread or a network. The MPI runtime drives this code, and so does the test that
+//! makes up thousands of timings (`tests/switch_over.rs`).
+
+use crate::plan::{NodeProgram, Plan, Programs};
+use crate::platform::NodeId;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What the root has decided about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Run the plan that all have.
+    Run,
+    /// Run the plan that comes with this call's headers.
+    RunNew,
+    /// Run the plan that all have; the next call of its kind runs the one that comes now.
+    RunThenSwitch,
+    /// No plan: use another broadcast.
+    Own,
+}
+
+impl Order {
+    /// In the order of their numbers in messages.
+    pub const ALL: [Order; 4] = [Order::Run, Order::RunNew, Order::RunThenSwitch, Order::Own];
+}
+
+/// Goes down the plan's edges ahead of the data of one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The call's number among the planned broadcasts of its communicator.
+    pub call: u64,
+    pub root: u32,
+    /// The root's packed length.
+    pub message_bytes: u64,
+    pub order: Order,
+    /// The plan to run, among those of (root, size class).
+    pub version: u32,
+    /// Bytes of the plan that travels with this call; 0 for none.
+    pub plan_bytes: u64,
+    /// Whether it comes from the sender of this header.
+    pub sends_plan: bool,
+}
+
+/// A header that does not belong where it arrived: ranks call different broadcasts, or the fault is ours.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stray {
+    #[error("rank {sender} is in broadcast {theirs} from root {their_root}, this rank in broadcast {call} from root {root}")]
+    OtherCall { sender: u32, theirs: u64, their_root: u32, call: u64, root: u32 },
+    #[error("call {call} runs version {wanted} of its plan, and this rank has version {had}")]
+    OtherVersion { call: u64, wanted: u32, had: u32 },
+    #[error("call {0} runs a plan that never came")]
+    NoPlan(u64),
+}
+
+/// Something that holds a plan whose nodes are ranks.
+pub trait Carries {
+    fn plan(&self) -> &Arc<Plan>;
+}
+
+impl Carries for Arc<Plan> {
+    fn plan(&self) -> &Arc<Plan> {
+        self
+    }
+}
+
+/// A plan in use, and what one rank does in it.
+#[derive(Debug)]
+pub struct Current<P> {
+    pub carried: P,
+    /// For messages of one length; most programs broadcast the same length again and again.
+    pub programs: Programs,
+    pub program: NodeProgram,
+    /// The first tree carries plans.
+    pub plan_parent: Option<u32>,
+    pub plan_children: Vec<u32>,
+    /// Everyone that sends to this rank, and everyone it sends to.
+    pub before: BTreeSet<u32>,
+    pub after: BTreeSet<u32>,
+}
+
+impl<P: Carries> Current<P> {
+    pub fn new(carried: P, rank: u32, bytes: u64) -> Current<P> {
+        let plan = Arc::new(carried.plan().resized(bytes));
+        let first = &plan.trees[0];
+        let plan_parent = first.parents()[rank as usize].map(|parent| parent.0);
+        let plan_children: Vec<u32> = first.children(NodeId(rank)).iter().map(|child| child.0).collect();
+        let programs = Programs::for_ranks(plan);
+        let program = programs.node(NodeId(rank));
+        let before = program.inputs.iter().map(|input| input.from.0).chain(plan_parent).collect();
+        let sent_to = program.outputs.iter().map(|output| output.to.0);
+        let after = sent_to.chain(plan_children.iter().copied()).collect();
+        Current { carried, programs, program, plan_parent, plan_children, before, after }
+    }
+
+    /// Gets ready for messages of another length.
+    pub fn resize(&mut self, bytes: u64) {
+        if self.programs.plan().message_bytes != bytes {
+            self.programs = Programs::for_ranks(Arc::new(self.carried.plan().resized(bytes)));
+            self.program = self.programs.node(self.program.node);
+        }
+    }
+
+    /// Whether this rank has nothing to send or receive.
+    pub fn is_idle(&self) -> bool {
+        self.program.inputs.is_empty() && self.program.outputs.is_empty()
+    }
+
+    /// The header for every rank that this one sends to; the plan goes after it where it says so.
+    pub fn headers(&self, header: Header) -> impl Iterator<Item = (u32, Header)> + '_ {
+        self.after.iter().map(move |&rank| {
+            let sends_plan = header.plan_bytes > 0 && self.plan_children.contains(&rank);
+            (rank, Header { sends_plan, ..header })
+        })
+    }
+}
+
+/// What a rank knows of the broadcasts of one (root, size class).
+#[derive(Debug)]
+pub struct Entry<P> {
+    used: u64,
+    pub version: u32,
+    /// None: without a plan.
+    pub current: Option<Current<P>>,
+    next: Option<P>,
+}
+
+impl<P: Carries> Entry<P> {
+    /// The plan that came with the last call takes effect.
+    fn switch(&mut self, rank: u32, bytes: u64) {
+        if let Some(next) = self.next.take() {
+            self.version += 1;
+            self.current = Some(Current::new(next, rank, bytes));
+        }
+    }
+
+    /// The plan that takes effect with the next call.
+    pub fn next(&self) -> Option<&P> {
+        self.next.as_ref()
+    }
+}
+
+/// The kind of a broadcast: messages of one root between two powers of two share a plan.
+pub type Kind = (u32, u32);
+
+/// The kind of a message of `bytes` > 0 from `root`.
+pub fn kind(root: u32, bytes: u64) -> Kind {
+    (root, bytes.ilog2())
+}
+
+/// Plans kept per communicator; the one used longest ago goes first. A program that rotates roots and sizes
+/// beyond that plans again.
+pub const MAX_PLANS: usize = 64;
+
+/// What one rank remembers of a communicator's broadcasts. All ranks look up the same kinds in the same order, so
+/// their books have the same entries with the same versions, evictions included.
+#[derive(Debug)]
+pub struct Book<P>(HashMap<Kind, Entry<P>>);
+
+impl<P> Default for Book<P> {
+    fn default() -> Self {
+        Book(HashMap::new())
+    }
+}
+
+impl<P: Carries> Book<P> {
+    pub fn knows(&self, kind: Kind) -> bool {
+        self.0.contains_key(&kind)
+    }
+
+    /// The entry of a kind, made if there is none; then the one used longest ago may have to go.
+    pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
+        if self.0.len() >= MAX_PLANS && !self.0.contains_key(&kind) {
+            let oldest = self.0.iter().min_by_key(|(_, entry)| entry.used).map(|(kind, _)| *kind);
+            oldest.and_then(|oldest| self.0.remove(&oldest));
+        }
+        let new = || Entry { used: call, version: 0, current: None, next: None };
+        let entry = self.0.entry(kind).or_insert_with(new);
+        entry.used = call;
+        entry
+    }
+
+    /// The root's decision about its call: `first` makes the plan of a kind that has none, `better` gives one that
+    /// has been found since. The plan that travels is the current one with [`Order::RunNew`], the next one with
+    /// [`Order::RunThenSwitch`].
+    pub fn lead(
+        &mut self,
+        call: u64,
+        rank: u32,
+        bytes: u64,
+        first: impl FnOnce() -> Option<P>,
+        better: impl FnOnce() -> Option<P>,
+    ) -> (Order, &mut Entry<P>) {
+        let kind = kind(rank, bytes);
+        let known = self.knows(kind);
+        let entry = self.entry(kind, call);
+        if !known {
+            entry.current = first().map(|plan| Current::new(plan, rank, bytes));
+            let order = if entry.current.is_some() { Order::RunNew } else { Order::Own };
+            return (order, entry);
+        }
+        if entry.current.is_none() {
+            return (Order::Own, entry);
+        }
+        entry.switch(rank, bytes);
+        entry.next = better();
+        let order = if entry.next.is_some() { Order::RunThenSwitch } else { Order::Run };
+        (order, entry)
+    }
+
+    /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Order::RunNew`].
+    /// `None`: without a plan.
+    pub fn follow(
+        &mut self,
+        rank: u32,
+        header: &Header,
+        plan: Option<P>,
+    ) -> Result<Option<&mut Entry<P>>, Stray> {
+        let entry = self.entry(kind(header.root, header.message_bytes), header.call);
+        if header.order == Order::Own {
+            return Ok(None);
+        }
+        if header.order == Order::RunNew {
+            let plan = plan.ok_or(Stray::NoPlan(header.call))?;
+            entry.current = Some(Current::new(plan, rank, header.message_bytes));
+        }
+        entry.switch(rank, header.message_bytes);
+        if entry.current.is_none() {
+            return Err(Stray::NoPlan(header.call));
+        }
+        if entry.version != header.version {
+            return Err(Stray::OtherVersion {
+                call: header.call,
+                wanted: header.version,
+                had: entry.version,
+            });
+        }
+        Ok(Some(entry))
+    }
+
+    /// Keeps the plan that came beside the data of a call, for the next one of its kind.
+    pub fn keep(&mut self, header: &Header, plan: P) {
+        self.entry(kind(header.root, header.message_bytes), header.call).next = Some(plan);
+    }
+}
+
+/// A rank that waits to hear of a call.
+#[derive(Debug)]
+pub struct Listening {
+    call: u64,
+    root: u32,
+    told: BTreeSet<u32>,
+}
+
+impl Listening {
+    pub fn new(call: u64, root: u32) -> Listening {
+        Listening { call, root, told: BTreeSet::new() }
+    }
+
+    /// A header has come from `sender`. True: it is the one to act on, which is the first that comes, or with a
+    /// new plan the one that the plan follows.
+    pub fn hear(&mut self, sender: u32, header: &Header) -> Result<bool, Stray> {
+        if header.call != self.call || header.root != self.root {
+            let (theirs, their_root) = (header.call, header.root);
+            return Err(Stray::OtherCall { sender, theirs, their_root, call: self.call, root: self.root });
+        }
+        self.told.insert(sender);
+        Ok(header.order != Order::RunNew || header.sends_plan)
+    }
+
+    /// Who has yet to send the same header.
+    pub fn missing<'a, P>(&'a self, current: &'a Current<P>) -> impl Iterator<Item = u32> + 'a {
+        current.before.difference(&self.told).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::TreeBuilder;
+    use crate::platform::{LinkClass, Mesh, Platform, PlatformBuilder, PortModel};
+
+    fn platform() -> Platform {
+        let mut builder = PlatformBuilder::new("three", PortModel::OnePort);
+        for node in 0..3 {
+            builder.add_host(format!("n{node}")).unwrap();
+        }
+        let class = builder.add_class(LinkClass::default());
+        builder.add_mesh(Mesh { nodes: (0..3).map(NodeId).collect(), class }).unwrap();
+        builder.build().unwrap()
+    }
+
+    /// From the root to the second, and from there to the third rank.
+    fn chain(root: u32, bytes: u64) -> Arc<Plan> {
+        let others: Vec<u32> = (0..3).filter(|&rank| rank != root).collect();
+        let mut tree = TreeBuilder::new(3).share(1.0);
+        tree.add(NodeId(root), NodeId(others[0]));
+        tree.add(NodeId(others[0]), NodeId(others[1]));
+        Arc::new(Plan::bcast(&platform(), "chain", NodeId(root), bytes, bytes, vec![tree.build()]))
+    }
+
+    fn header(call: u64, order: Order, version: u32) -> Header {
+        Header { call, root: 0, message_bytes: 8, order, version, plan_bytes: 0, sends_plan: false }
+    }
+
+    #[test]
+    fn a_new_plan_takes_effect_one_call_after_it_was_sent() {
+        let mut book = Book::default();
+        let mut decide = |call, better: Option<Arc<Plan>>| {
+            let (order, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || better);
+            (order, entry.version, entry.current.as_ref().unwrap().carried.segment_bytes)
+        };
+        assert_eq!(decide(0, None), (Order::RunNew, 0, 8));
+        assert_eq!(decide(1, None), (Order::Run, 0, 8));
+        assert_eq!(decide(2, Some(chain(0, 4))), (Order::RunThenSwitch, 0, 8));
+        assert_eq!(decide(3, None), (Order::Run, 1, 4));
+    }
+
+    #[test]
+    fn two_plans_in_a_row_are_two_versions() {
+        let mut book = Book::default();
+        for (call, wanted) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
+            let (_, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || Some(chain(0, 8)));
+            assert_eq!(entry.version, wanted, "call {call}");
+        }
+    }
+
+    #[test]
+    fn a_rank_with_another_version_is_an_error_and_no_mixed_plan() {
+        let mut book = Book::default();
+        book.follow(1, &header(0, Order::RunNew, 0), Some(chain(0, 8))).unwrap();
+        let missed = book.follow(1, &header(1, Order::Run, 1), None).unwrap_err();
+        assert_eq!(missed, Stray::OtherVersion { call: 1, wanted: 1, had: 0 });
+        let never = book.follow(1, &Header { message_bytes: 64, ..header(2, Order::Run, 0) }, None);
+        assert_eq!(never.unwrap_err(), Stray::NoPlan(2));
+    }
+
+    #[test]
+    fn a_header_of_another_call_is_named() {
+        let mut listening = Listening::new(4, 0);
+        let error = listening.hear(2, &header(5, Order::Run, 0)).unwrap_err().to_string();
+        assert_eq!(error, "rank 2 is in broadcast 5 from root 0, this rank in broadcast 4 from root 0");
+    }
+
+    #[test]
+    fn the_new_plan_goes_down_the_first_tree_only() {
+        let current = Current::new(chain(0, 8), 1, 8);
+        let sent: Vec<(u32, bool)> = current
+            .headers(Header { plan_bytes: 9, ..header(0, Order::RunThenSwitch, 0) })
+            .map(|(rank, header)| (rank, header.sends_plan))
+            .collect();
+        assert_eq!(sent, [(2, true)]);
+        assert_eq!((current.plan_parent, current.is_idle()), (Some(0), false));
+    }
+
+    #[test]
+    fn all_books_forget_the_same_kind() {
+        let mut book = Book::<Arc<Plan>>::default();
+        (0..MAX_PLANS as u32).for_each(|root| {
+            book.entry((root, 3), u64::from(root));
+        });
+        book.entry((0, 3), 100);
+        book.entry((0, 4), 101);
+        assert!(book.knows((0, 3)) && !book.knows((1, 3)) && book.knows((2, 3)));
+    }
+}
