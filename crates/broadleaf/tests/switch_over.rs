@@ -172,7 +172,7 @@ impl World<'_> {
             let current = entry.current.as_mut().unwrap();
             current.resize(header.message_bytes);
             let sent: Vec<(u32, Header)> = current.headers(header).collect();
-            (sent, Run::new(current, header, heard.as_ref(), &mut self.random))
+            (sent, Run::start(current, header, heard.as_ref(), &mut self.random))
         };
         let used = (header.version, Arc::clone(run.plan()));
         let (version, plan_used) = self.ran.entry(header.call).or_insert_with(|| used.clone());
@@ -328,7 +328,7 @@ impl Started {
 }
 
 impl Run {
-    fn new(
+    fn start(
         current: &Current<Arc<Plan>>,
         header: Header,
         heard: Option<&Listening>,
