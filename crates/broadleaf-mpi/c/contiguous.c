@@ -222,9 +222,22 @@ static int remembered_run(MPI_Datatype type, int *is_run)
     return PMPI_Type_set_attr(type, keyval, found.is_run ? &run_mark : &scattered_mark);
 }
 
+/* The types of most broadcasts, whose elements lie one behind the other from the address on. */
+static int is_plain(MPI_Datatype type)
+{
+    return type == MPI_BYTE || type == MPI_CHAR || type == MPI_INT || type == MPI_FLOAT || type == MPI_DOUBLE ||
+           type == MPI_LONG || type == MPI_UNSIGNED || type == MPI_UNSIGNED_CHAR || type == MPI_UINT64_T ||
+           type == MPI_INT64_T;
+}
+
 /* `first`: where the run starts, from the address the program gave. */
 int bl_in_place(MPI_Count count, MPI_Datatype type, MPI_Aint *first, int *in_place)
 {
+    if (is_plain(type)) {
+        *first = 0;
+        *in_place = 1;
+        return MPI_SUCCESS;
+    }
     MPI_Aint lb, extent, span;
     int error = remembered_run(type, in_place);
     if (error != MPI_SUCCESS || !*in_place) return error;

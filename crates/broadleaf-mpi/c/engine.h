@@ -23,8 +23,8 @@ typedef struct {
 typedef struct {
     /* Every rank's `bytes` bytes, in rank order, into `all` on rank 0. */
     int (*gather)(void *comm, const void *mine, uint64_t bytes, void *all);
-    /* Rank 0's bytes to all ranks. */
-    int (*share)(void *comm, void *data, uint64_t bytes);
+    /* The root's bytes to all ranks, by the MPI's own broadcast. */
+    int (*share)(void *comm, void *data, uint64_t bytes, int root);
     int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request);
     /* `peer` may be BL_ANY_RANK. */
     int (*irecv)(void *comm, void *data, uint64_t bytes, int peer, int tag, uint32_t request);

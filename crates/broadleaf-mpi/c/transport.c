@@ -214,14 +214,14 @@ static int gather(void *context, const void *mine, uint64_t bytes, void *all)
     return PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm->private_comm);
 }
 
-static int share(void *context, void *data, uint64_t bytes)
+static int share(void *context, void *data, uint64_t bytes, int root)
 {
     bl_comm *comm = context;
     MPI_Datatype type;
     int count, made;
     int error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Bcast(data, count, type, 0, comm->private_comm);
+    error = PMPI_Bcast(data, count, type, root, comm->private_comm);
     if (made) PMPI_Type_free(&type);
     return error;
 }

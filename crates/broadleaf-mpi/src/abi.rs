@@ -24,7 +24,7 @@ pub struct Done {
 #[repr(C)]
 pub struct Ops {
     gather: extern "C" fn(*mut c_void, *const c_void, u64, *mut c_void) -> c_int,
-    share: extern "C" fn(*mut c_void, *mut c_void, u64) -> c_int,
+    share: extern "C" fn(*mut c_void, *mut c_void, u64, c_int) -> c_int,
     isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
@@ -96,7 +96,16 @@ impl Mpi {
 
     /// Rank 0's bytes to all.
     pub fn share(&self, bytes: &mut [u8]) -> Result<(), MpiError> {
-        checked((self.ops.share)(self.comm, bytes.as_mut_ptr().cast(), bytes.len() as u64))
+        // SAFETY: the memory is ours for this call.
+        unsafe { self.broadcast(bytes.as_mut_ptr(), bytes.len() as u64, 0) }
+    }
+
+    /// The root's bytes to all, by the MPI's own broadcast.
+    ///
+    /// # Safety
+    /// `data` points to `bytes` bytes that nothing else touches meanwhile.
+    pub unsafe fn broadcast(&self, data: *mut u8, bytes: u64, root: u32) -> Result<(), MpiError> {
+        checked((self.ops.share)(self.comm, data.cast(), bytes, root as c_int))
     }
 
     /// The memory must stay as it is until the request is done.

@@ -120,7 +120,7 @@ impl Session {
     /// # Safety
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
-        let start = Instant::now();
+        let start = self.keeps_stats.then(Instant::now);
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
@@ -140,7 +140,7 @@ impl Session {
                 Outcome::from_error(&error)
             })
         };
-        if self.keeps_stats {
+        if let Some(start) = start {
             self.count(bytes, root, outcome, start.elapsed().as_secs_f64());
         }
         outcome
@@ -216,22 +216,20 @@ impl Session {
             return self.pass_by(header);
         };
         current.resize(bytes);
-        self.ran = stats::Ran::of(&current.carried.plan, entry.version);
+        self.ran.set(&current.carried.plan, entry.version);
         if let Some(group) = &mut self.group {
-            let (way, timed) = if current.is_idle() && current.carried.led {
-                group.choose_way(bytes)
-            } else {
-                (Way::untried(bytes), false)
-            };
+            // All other ranks are on this host.
+            let all_here = current.is_idle() && current.carried.led;
+            let way = if all_here { group.choose_way(bytes) } else { Way::untried(bytes) };
+            self.ran.way = all_here.then_some(way);
             let announcement = Announcement {
                 way: way as u32,
-                timed: timed.into(),
+                timed: all_here.into(),
                 address: packed as u64,
                 ..announced(header, &self.ran)
             };
             group.announce(&self.mpi, inside(current), announcement)?;
-            if current.is_idle() && current.carried.led {
-                // All other ranks are on this host.
+            if all_here {
                 group.give(&self.mpi, call, way, packed, bytes)?;
                 group.finish(call, true);
                 return Ok(Outcome::Done);
@@ -266,7 +264,7 @@ impl Session {
         let version = entry.version;
         let current = entry.current.as_mut().ok_or_else(unknown)?;
         current.resize(header.message_bytes);
-        self.ran = stats::Ran::of(&current.carried.plan, version);
+        self.ran.set(&current.carried.plan, entry.version);
         let mut leads = None;
         if !self.hosts.is_served(rank, root) {
             leads = self.group.as_mut();
@@ -339,7 +337,9 @@ impl Session {
             Inside::Memory => {
                 let fits = bytes == announced.bytes;
                 group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
-                self.ran = stats::Ran::heard(&announced);
+                if self.keeps_stats {
+                    self.ran = stats::Ran::heard(&announced);
+                }
                 if fits {
                     Outcome::Done
                 } else {

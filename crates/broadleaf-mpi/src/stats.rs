@@ -4,7 +4,7 @@
 //! 0 of the world, which writes the file. Communicators of equal name and size share their rows, so that a
 //! program that makes thousands of them does not fill the memory.
 
-use crate::memory::Announcement;
+use crate::memory::{Announcement, Way};
 use crate::settings;
 use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
@@ -37,6 +37,8 @@ pub struct Row {
     /// The first planned call's, which includes the planning.
     pub first_s: f64,
     pub ran: Ran,
+    /// Of the planned calls inside one host, how many went which way.
+    pub ways: BTreeMap<&'static str, u64>,
 }
 
 /// What a planned call ran.
@@ -46,16 +48,18 @@ pub struct Ran {
     pub segment_bytes: u64,
     pub trees: u32,
     pub plan_version: u32,
+    /// How it went inside the host that all ranks are on.
+    pub way: Option<Way>,
 }
 
 impl Ran {
-    pub fn of(plan: &Plan, plan_version: u32) -> Ran {
-        Ran {
-            planner: plan.planner.clone(),
-            segment_bytes: plan.segment_bytes,
-            trees: plan.trees.len() as u32,
-            plan_version,
-        }
+    /// Becomes what a plan says, without a new allocation in every call.
+    pub fn set(&mut self, plan: &Plan, plan_version: u32) {
+        self.planner.clone_from(&plan.planner);
+        self.segment_bytes = plan.segment_bytes;
+        self.trees = plan.trees.len() as u32;
+        self.plan_version = plan_version;
+        self.way = None;
     }
 
     /// As another rank of this host has told it.
@@ -67,6 +71,7 @@ impl Ran {
             segment_bytes: announcement.segment_bytes,
             trees: announcement.trees,
             plan_version: announcement.version,
+            way: Way::ALL.get(announcement.way as usize).copied().filter(|_| announcement.timed != 0),
         }
     }
 
@@ -90,6 +95,9 @@ impl Row {
         self.seconds += seconds;
         self.fastest_s = self.fastest_s.min(seconds);
         self.ran.clone_from(ran);
+        if let Some(way) = ran.way {
+            *self.ways.entry(way.name()).or_default() += 1;
+        }
     }
 }
 
@@ -129,7 +137,7 @@ fn row_json(key: &Key, row: &Row) -> Value {
         "intercepted": row.planned + passed + row.failed,
         "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
         "planner": row.ran.planner, "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
-        "plan_version": row.ran.plan_version,
+        "plan_version": row.ran.plan_version, "ways": row.ways,
         "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
     })
 }

@@ -66,14 +66,23 @@ pub struct Stamp {
 /// What one rank says of itself.
 #[repr(C, align(64))]
 pub struct Member {
-    /// Calls whose announcements it has read.
-    pub heard: Signal,
+    /// Calls whose announcements it needs no longer.
+    pub done: Signal,
     /// Slots of the ring that it needs no longer.
     pub read: Signal,
     /// The last call whose data it has copied from the leader's memory, counted from 1.
     pub copied: Signal,
     /// The last call, counted from 1, in which that failed.
     pub failed_call: AtomicU64,
+    /// Of a message that the leader copies to this rank as well ([`super::together`]): the call, counted from 1,
+    /// and the next part that nobody copies yet.
+    pub claims: AtomicU64,
+    /// Where it goes in this rank's memory.
+    pub to: AtomicU64,
+    /// The last call, counted from 1, in which the leader copies nothing more to this rank.
+    pub helped: Signal,
+    /// The last one in which the leader could not.
+    pub help_failed: AtomicU64,
     /// 1 when the two below are there.
     pub introduced: Signal,
     pub pid: AtomicI32,

@@ -43,20 +43,42 @@ unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     std::ptr::copy_nonoverlapping(from.add(at), to.add(at), bytes - at);
 }
 
+/// Which way bytes go between processes.
+type Transfer = unsafe extern "C" fn(
+    libc::pid_t,
+    *const libc::iovec,
+    libc::c_ulong,
+    *const libc::iovec,
+    libc::c_ulong,
+    libc::c_ulong,
+) -> libc::ssize_t;
+
 /// Copies from the memory of another process; false where the system does not permit it (another user or
 /// container, a security module) or the memory cannot be read so.
 ///
 /// # Safety
 /// `to` holds `bytes` bytes. What the other process does with its memory meanwhile is its own affair.
 pub unsafe fn copy_from_process(pid: i32, from: u64, to: *mut u8, bytes: u64) -> bool {
+    transfer(libc::process_vm_readv, pid, to, from, bytes)
+}
+
+/// Copies into the memory of another process; false as in [`copy_from_process`].
+///
+/// # Safety
+/// `from` holds `bytes` bytes, and the other process keeps that much memory for them.
+pub unsafe fn copy_to_process(pid: i32, from: *const u8, to: u64, bytes: u64) -> bool {
+    transfer(libc::process_vm_writev, pid, from.cast_mut(), to, bytes)
+}
+
+unsafe fn transfer(way: Transfer, pid: i32, own: *mut u8, other: u64, bytes: u64) -> bool {
     /// Linux moves no more at a time.
     const MOST: u64 = 1 << 30;
     let mut done = 0;
     while done < bytes {
         let length = (bytes - done).min(MOST) as usize;
-        let local = libc::iovec { iov_base: to.add(done as usize).cast(), iov_len: length };
-        let remote = libc::iovec { iov_base: (from + done) as *mut libc::c_void, iov_len: length };
-        match libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) {
+        let local = libc::iovec { iov_base: own.add(done as usize).cast(), iov_len: length };
+        let remote = libc::iovec { iov_base: (other + done) as *mut libc::c_void, iov_len: length };
+        match way(pid, &local, 1, &remote, 1, 0) {
             count if count > 0 => done += count as u64,
             _ => return false,
         }
@@ -92,6 +114,9 @@ mod tests {
             assert!(copy_from_process(pid, own.as_ptr() as u64, to.as_mut_ptr(), 3));
             assert_eq!(to, own);
             assert!(!copy_from_process(pid, 16, to.as_mut_ptr(), 3));
+            assert!(copy_to_process(pid, [7, 8, 9].as_ptr(), to.as_ptr() as u64, 3));
+            assert!(!copy_to_process(pid, own.as_ptr(), 16, 3));
         }
+        assert_eq!(to, [7, 8, 9]);
     }
 }

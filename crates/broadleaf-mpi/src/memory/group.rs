@@ -3,7 +3,8 @@
 use super::area::{Announcement, Area, Content, Stamp, CALLS, SLOTS, SLOT_BYTES};
 use super::copy::{copy, copy_from_process, Writes};
 use super::signal::{has_reached, Patience};
-use super::way::Way;
+use super::together;
+use super::way::{Allowed, Way};
 use crate::abi::Mpi;
 use crate::transport::{CallError, GROUP_TAG};
 use crate::wire::{put_u32, put_u64, Malformed, Reader};
@@ -27,6 +28,9 @@ impl Inside {
 /// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
 const BATCH: u32 = 2;
 
+/// A short message goes in smaller pieces, so that reading does not have to wait for all writing.
+const LEAST_PIECE: u64 = 8 << 10;
+
 /// The host's ranks as one of them sees them.
 pub struct Group {
     area: Area,
@@ -38,6 +42,8 @@ pub struct Group {
     written: u32,
     /// The slowest reader's count when it was last looked at.
     slowest: u32,
+    /// Calls that every other rank had done with when this rank last looked.
+    all_done: u32,
     /// Whom the leader of the current call waits for.
     readers: Vec<usize>,
     patience: Patience,
@@ -59,6 +65,7 @@ impl Group {
             mark,
             written: 0,
             slowest: 0,
+            all_done: 0,
             readers: Vec::new(),
             patience,
             arrived_ns: 0,
@@ -103,18 +110,18 @@ impl Group {
         self.arrived_ns = now_ns();
     }
 
-    /// The quickest known way for the whole message to the others of the host; also whether to note its time.
-    pub fn choose_way(&self, bytes: u64) -> (Way, bool) {
-        self.area.common().trials.choose(bytes, self.can_read_directly())
+    /// The quickest known way for the whole message to the others of the host, who are all there are.
+    pub fn choose_way(&self, bytes: u64) -> Way {
+        let together = self.patience.looks() > 0;
+        // Without that right, MPICH's own broadcast fails.
+        let direct = self.can_read_directly();
+        let allowed = Allowed { direct, together, own: direct };
+        self.area.common().trials.choose(bytes, allowed)
     }
 
     /// The leader of a call tells the others. The call's number, root, bytes and the plan's part are given.
     pub fn announce(&mut self, mpi: &Mpi, inside: Inside, given: Announcement) -> Result<(), CallError> {
-        self.judge_times(given.call);
-        let first_kept = (given.call as u32).wrapping_sub(CALLS - 1);
-        for other in self.others() {
-            self.area.member(other).heard.wait(first_kept, self.patience, || mpi.progress())?;
-        }
+        self.make_place(mpi, given.call)?;
         let common = self.area.common();
         self.written = common.written.value();
         self.slowest = self.written.wrapping_sub(SLOTS);
@@ -123,10 +130,25 @@ impl Group {
         let announcement =
             Announcement { leader: self.me as u32, inside: inside as u32, base: self.written, ..given };
         let place = common.announcements[given.call as usize % CALLS as usize].get();
-        // SAFETY: every rank has read what stood here CALLS calls ago, and none looks until it is announced.
+        // SAFETY: every rank has done with what stood here CALLS calls ago, and none looks until it is announced.
         unsafe { place.write(announcement) };
-        self.area.member(self.me).heard.set_for_one((given.call as u32).wrapping_add(1));
         common.announced.set((given.call as u32).wrapping_add(1));
+        Ok(())
+    }
+
+    /// Waits until every rank has done with the announcement whose place a call's will take. What others write
+    /// is slow to look at, so it is looked at as seldom as can be.
+    fn make_place(&mut self, mpi: &Mpi, call: u64) -> Result<(), CallError> {
+        let needed = (call as u32).wrapping_sub(CALLS - 1);
+        if !has_reached(self.all_done, needed) {
+            let mut furthest_behind = 0;
+            for other in self.others() {
+                let done = &self.area.member(other).done;
+                done.wait(needed, self.patience, || mpi.progress())?;
+                furthest_behind = furthest_behind.max((call as u32).wrapping_sub(done.value()));
+            }
+            self.all_done = (call as u32).wrapping_sub(furthest_behind);
+        }
         Ok(())
     }
 
@@ -135,12 +157,13 @@ impl Group {
         let next = (call as u32).wrapping_add(1);
         let common = self.area.common();
         common.announced.wait(next, self.patience, || mpi.progress())?;
-        // SAFETY: it was written before it was announced, and stays until this rank has heard it.
+        // SAFETY: it was written before it was announced, and stays until this rank has done with it.
         let announcement = unsafe { common.announcements[call as usize % CALLS as usize].get().read() };
-        let own = self.area.member(self.me);
-        own.heard.set_for_one(next);
         // Whatever went through the ring before, this rank has it or needs it no longer.
-        own.read.set_for_one(announcement.base);
+        let own = self.area.member(self.me);
+        if own.read.value() != announcement.base {
+            own.read.set_for_one(announcement.base);
+        }
         Ok(announcement)
     }
 
@@ -153,22 +176,27 @@ impl Group {
     /// # Safety
     /// `from` holds `bytes` bytes.
     pub unsafe fn offer(&mut self, offset: u64, from: *const u8, bytes: u64) -> u64 {
+        self.offer_pieces(offset, from, bytes, SLOT_BYTES as u64)
+    }
+
+    unsafe fn offer_pieces(&mut self, offset: u64, from: *const u8, bytes: u64, piece: u64) -> u64 {
+        let batch = if piece < SLOT_BYTES as u64 { 1 } else { BATCH };
         let mut done = 0;
         let first = self.written;
         while done < bytes && self.has_room(self.written) {
             let position = self.written;
-            let length = (bytes - done).min(SLOT_BYTES as u64);
+            let length = (bytes - done).min(piece);
             let common = self.area.common();
             copy(from.add(done as usize), self.area.slot(position), length as usize, Writes::Cached);
             let content = common.contents[(position % SLOTS) as usize].get();
             content.write(Content { offset: offset + done, bytes: length });
             done += length;
             self.written = position.wrapping_add(1);
-            if self.written.wrapping_sub(first).is_multiple_of(BATCH) {
+            if self.written.wrapping_sub(first).is_multiple_of(batch) {
                 common.written.set(self.written);
             }
         }
-        if !self.written.wrapping_sub(first).is_multiple_of(BATCH) {
+        if !self.written.wrapping_sub(first).is_multiple_of(batch) {
             self.area.common().written.set(self.written);
         }
         done
@@ -197,9 +225,10 @@ impl Group {
         from: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
+        let piece = (bytes / u64::from(SLOTS)).next_multiple_of(64).clamp(LEAST_PIECE, SLOT_BYTES as u64);
         let mut done = 0;
         loop {
-            done += self.offer(offset + done, from.add(done as usize), bytes - done);
+            done += self.offer_pieces(offset + done, from.add(done as usize), bytes - done, piece);
             if done == bytes {
                 return Ok(());
             }
@@ -223,8 +252,21 @@ impl Group {
         message: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
-        if way != Way::Direct {
-            return self.put(mpi, 0, message, bytes);
+        // The others are busy with the data when this rank looks at what they have written.
+        match way {
+            Way::Ring | Way::StreamedRing => self.put(mpi, 0, message, bytes)?,
+            Way::Own => mpi.broadcast(message.cast_mut(), bytes, self.ranks[self.me])?,
+            Way::Direct => {}
+            Way::Together => {
+                let looks = self.patience.looks();
+                if !together::help(&self.area, &self.readers, call, message, bytes, looks) {
+                    self.area.common().direct_failed.store(1, Ordering::Relaxed);
+                }
+            }
+        }
+        self.judge_times(call);
+        if !way.is_direct() {
+            return Ok(());
         }
         for other in self.others() {
             self.area
@@ -255,11 +297,22 @@ impl Group {
         message: *mut u8,
     ) -> Result<(), CallError> {
         let way = Way::ALL.get(announced.way as usize).copied().ok_or(Malformed("announcement"))?;
-        if way == Way::Direct {
+        if way == Way::Own {
+            // The others were promised the announced length.
+            let mut scratch = vec![0u8; if message.is_null() { announced.bytes as usize } else { 0 }];
+            let to = if message.is_null() { scratch.as_mut_ptr() } else { message };
+            return Ok(mpi.broadcast(to, announced.bytes, announced.root)?);
+        }
+        if way.is_direct() {
             let own = self.area.member(self.me);
             let pid = self.area.member(announced.leader as usize).pid.load(Ordering::Relaxed);
-            let is_here =
-                message.is_null() || copy_from_process(pid, announced.address, message, announced.bytes);
+            let is_here = if message.is_null() {
+                true
+            } else if way == Way::Together {
+                together::take(mpi, own, pid, announced, message, self.patience)?
+            } else {
+                copy_from_process(pid, announced.address, message, announced.bytes)
+            };
             if !is_here {
                 own.failed_call.store(announced.call + 1, Ordering::Relaxed);
             }
@@ -308,17 +361,19 @@ impl Group {
     /// This rank has done with a call: after its last use of the announcement.
     pub fn finish(&mut self, call: u64, led: bool) {
         let own = self.area.member(self.me);
-        if led {
+        if led && own.read.value() != self.written {
             own.read.set_for_one(self.written);
         }
         let stamp = &own.stamps[call as usize % CALLS as usize];
         stamp.arrived_ns.store(self.arrived_ns, Ordering::Relaxed);
         stamp.finished_ns.store(now_ns(), Ordering::Relaxed);
         stamp.call.store(call + 1, Ordering::Release);
+        own.done.set_in_passing((call as u32).wrapping_add(1));
     }
 
-    /// Looks at the times of earlier calls, as far as all ranks have done with them: from the last one's arrival
-    /// to the last one's end.
+    /// Looks at the times of earlier calls, as far as all ranks have done with them: to the last one's end, from the
+    /// last one's arrival; or, where ranks outnumber cores, from the leader's, since what makes the others arrive
+    /// late there is often this very call, for whose sake they were not given a core.
     fn judge_times(&self, call: u64) {
         let common = self.area.common();
         let first = common.unjudged.load(Ordering::Relaxed).max(call.saturating_sub(u64::from(CALLS) - 1));
@@ -329,7 +384,11 @@ impl Group {
             let announced = unsafe { common.announcements[place].get().read() };
             if announced.timed != 0 && announced.call == earlier {
                 let stamps = (0..self.ranks.len()).map(|other| &self.area.member(other).stamps[place]);
-                let Some(ns) = duration_ns(stamps, earlier) else { break };
+                let Some((arrived, finished)) = last_ns(stamps, earlier) else { break };
+                let leader = &self.area.member(announced.leader as usize).stamps[place];
+                let is_crowded = self.patience.looks() == 0;
+                let start = if is_crowded { leader.arrived_ns.load(Ordering::Relaxed) } else { arrived };
+                let ns = finished.saturating_sub(start);
                 if let Some(&way) = Way::ALL.get(announced.way as usize) {
                     common.trials.note(announced.bytes, way, ns);
                 }
@@ -340,8 +399,8 @@ impl Group {
     }
 }
 
-/// None: some rank has not done with the call.
-fn duration_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option<u64> {
+/// When the last rank came and when the last one was done; `None`: some rank has not done with the call.
+fn last_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option<(u64, u64)> {
     let (mut arrived, mut finished) = (0, 0);
     for stamp in stamps {
         if stamp.call.load(Ordering::Acquire) != call + 1 {
@@ -350,7 +409,7 @@ fn duration_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option
         arrived = stamp.arrived_ns.load(Ordering::Relaxed).max(arrived);
         finished = stamp.finished_ns.load(Ordering::Relaxed).max(finished);
     }
-    Some(finished.saturating_sub(arrived))
+    Some((arrived, finished))
 }
 
 fn now_ns() -> u64 {

@@ -9,6 +9,7 @@ mod area;
 mod copy;
 mod group;
 mod signal;
+mod together;
 mod way;
 
 pub use area::Announcement;

@@ -16,7 +16,8 @@ pub struct Signal {
     wanted: AtomicU32,
 }
 
-/// The MPI moves on once in so many turns.
+/// The MPI moves on once in so many looks, and once in so many turns.
+const LOOKS_PER_PROGRESS: u32 = 500;
 const TURNS_PER_PROGRESS: u32 = 32;
 /// The longest sleep, after which the MPI moves on again.
 const NAP_NS: libc::c_long = 200_000;
@@ -30,15 +31,23 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Where every rank has a core, nobody needs the one that waits, and waking up is slow. Where not, each turn
-    /// of a rank that waits is one that another works less.
+    /// Where every rank has a core, nobody needs the one that waits for some 0.1 ms, offering it takes as long as
+    /// copying 5 KiB, and waking up is slow. Where not, each turn of a rank that waits is one that another works
+    /// less.
     pub fn of(ranks: usize) -> Patience {
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         if ranks <= cores {
-            Patience { looks: 16, turns: 4000 }
+            Patience { looks: 4000, turns: 4000 }
         } else {
             Patience { looks: 0, turns: 24 }
         }
+    }
+}
+
+impl Patience {
+    /// Looks before offering the core to others; 0 where ranks outnumber cores.
+    pub fn looks(self) -> u32 {
+        self.looks
     }
 }
 
@@ -73,6 +82,15 @@ impl Signal {
         }
     }
 
+    /// Sets the value without looking twice whether somebody falls asleep at this moment, who then has a nap: for
+    /// what is hardly ever waited for.
+    pub fn set_in_passing(&self, value: u32) {
+        self.value.store(value, Ordering::Release);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            self.wake();
+        }
+    }
+
     /// Waits until the value has reached `target`; `progress` lets the MPI move on.
     pub fn wait<E>(
         &self,
@@ -87,9 +105,13 @@ impl Signal {
             }
             if turn < patience.looks {
                 std::hint::spin_loop();
+                if turn % LOOKS_PER_PROGRESS == LOOKS_PER_PROGRESS - 1 {
+                    progress()?;
+                }
                 continue;
             }
-            if turn % TURNS_PER_PROGRESS == 0 || turn >= patience.turns {
+            let turn = turn - patience.looks;
+            if turn.is_multiple_of(TURNS_PER_PROGRESS) || turn >= patience.turns {
                 progress()?;
             }
             if turn < patience.turns {

@@ -11,17 +11,28 @@ pub enum Way {
     StreamedRing,
     /// Every reader copies straight out of the leader's memory, which waits for them.
     Direct,
+    /// Out of the leader's memory as well, and the leader helps ([`super::together`]).
+    Together,
+    /// By the MPI's own broadcast of the packed bytes, where all ranks of the communicator are on this host.
+    Own,
 }
 
 impl Way {
-    pub const ALL: [Way; 3] = [Way::Ring, Way::StreamedRing, Way::Direct];
+    pub const ALL: [Way; 5] = [Way::Ring, Way::StreamedRing, Way::Direct, Way::Together, Way::Own];
 
     pub fn name(self) -> &'static str {
         match self {
             Way::Ring => "ring",
             Way::StreamedRing => "ring-streamed",
             Way::Direct => "direct",
+            Way::Together => "together",
+            Way::Own => "own",
         }
+    }
+
+    /// Whether processes look into each other's memory.
+    pub fn is_direct(self) -> bool {
+        matches!(self, Way::Direct | Way::Together)
     }
 
     /// Where nothing has been tried: messages beyond a core's own cache are written past it.
@@ -39,8 +50,19 @@ const BEYOND_CACHE: u64 = 8 << 20;
 /// Smaller messages stay in the cache, where the program reads them next.
 const LEAST_STREAMED: u64 = 1 << 20;
 
-/// Times each way is tried; the shortest time counts, since whatever else the machine does only adds.
-const TRIES: u32 = 4;
+/// Larger ones are not given to the MPI's own broadcast, which may count bytes in an int.
+const MOST_OWN: u64 = 1 << 30;
+
+/// A way whose first time is this many times the shortest is not tried a second time at the start: 5/4.
+const HOPELESS: (u64, u64) = (5, 4);
+
+/// After its n-th try, a way is tried again when this times 2^n calls have gone by: what is slow because of whatever
+/// else the machine does must not be so forever, and what is slow in truth must not cost much.
+const FIRST_PAUSE: u32 = 8;
+const LONGEST_PAUSE: u32 = 1 << 14;
+
+/// With each call of a way that took longer, its shortest time is believed less, by this part of itself.
+const DOUBT: u64 = 16;
 
 const CLASSES: usize = 64;
 
@@ -48,97 +70,175 @@ const CLASSES: usize = 64;
 /// use it one after the other.
 #[repr(C)]
 pub struct Trials {
-    classes: [[Tried; Way::ALL.len()]; CLASSES],
+    classes: [Class; CLASSES],
+}
+
+#[repr(C)]
+struct Class {
+    calls: AtomicU32,
+    ways: [Tried; Way::ALL.len()],
 }
 
 #[repr(C)]
 struct Tried {
-    times: AtomicU32,
-    /// ns + 1; 0 before the first try.
+    /// ns + 1; 0 before the first time is known.
     shortest: AtomicU64,
-    /// Started, so that tries whose times are lost come to an end as well.
+    /// Started for the sake of trying.
     begun: AtomicU32,
+    /// The call of this class from which on it is to be tried again.
+    again: AtomicU32,
+}
+
+impl Tried {
+    fn shortest(&self) -> u64 {
+        match self.shortest.load(Ordering::Relaxed) {
+            0 => u64::MAX,
+            time => time,
+        }
+    }
+}
+
+/// Which of the ways that are not always there may be used.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowed {
+    /// Memory of other ranks can be read.
+    pub direct: bool,
+    /// There is a core for each of them.
+    pub together: bool,
+    /// All ranks of the communicator are here.
+    pub own: bool,
 }
 
 impl Trials {
-    /// The way for the next message, and whether its time is to be noted. `direct`: memory of other ranks can be
-    /// read.
-    pub fn choose(&self, bytes: u64, direct: bool) -> (Way, bool) {
+    /// The way for the next message.
+    pub fn choose(&self, bytes: u64, allowed: Allowed) -> Way {
         let class = &self.classes[bytes.ilog2() as usize];
-        let allowed = |way: Way| match way {
+        let call = class.calls.load(Ordering::Relaxed);
+        class.calls.store(call.wrapping_add(1), Ordering::Relaxed);
+        let is_allowed = |way: Way| match way {
             Way::Ring => true,
             Way::StreamedRing => bytes >= LEAST_STREAMED,
-            Way::Direct => direct,
+            Way::Direct => allowed.direct,
+            Way::Together => allowed.direct && allowed.together,
+            Way::Own => allowed.own && bytes <= MOST_OWN,
         };
         let first = Way::untried(bytes);
         let order =
-            [first].into_iter().chain(Way::ALL.into_iter().filter(|&way| way != first && allowed(way)));
-        for way in order.clone() {
-            let tried = &class[way as usize];
-            if tried.times.load(Ordering::Relaxed) < TRIES && tried.begun.load(Ordering::Relaxed) < 8 * TRIES
-            {
-                tried.begun.fetch_add(1, Ordering::Relaxed);
-                return (way, true);
+            [first].into_iter().chain(Way::ALL.into_iter().filter(|&way| way != first && is_allowed(way)));
+        let time = |way: Way| class.ways[way as usize].shortest();
+        let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
+        for way in order {
+            let tried = &class.ways[way as usize];
+            let begun = tried.begun.load(Ordering::Relaxed);
+            let is_hopeless = time(way) / HOPELESS.0 > time(quickest) / HOPELESS.1;
+            let is_due = match begun {
+                0 => true,
+                // The first of all calls also makes the plan and touches memory for the first time.
+                1 => way == first || !is_hopeless,
+                _ => false,
+            };
+            let again = has_passed(call, tried.again.load(Ordering::Relaxed)) && way != quickest;
+            if is_due || (begun > 0 && again) {
+                tried.begun.store(begun + 1, Ordering::Relaxed);
+                let pause = (FIRST_PAUSE << (begun + 1).min(16)).min(LONGEST_PAUSE);
+                tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
+                return way;
             }
         }
-        let shortest = |way: &Way| match class[*way as usize].shortest.load(Ordering::Relaxed) {
-            0 => u64::MAX,
-            time => time,
-        };
-        (order.min_by_key(shortest).unwrap_or(first), false)
+        quickest
     }
 
     /// A message took that long.
     pub fn note(&self, bytes: u64, way: Way, ns: u64) {
-        let tried = &self.classes[bytes.ilog2() as usize][way as usize];
-        let shortest = tried.shortest.load(Ordering::Relaxed);
-        if shortest == 0 || ns + 1 < shortest {
-            tried.shortest.store(ns + 1, Ordering::Relaxed);
-        }
-        tried.times.fetch_add(1, Ordering::Relaxed);
+        let tried = &self.classes[bytes.ilog2() as usize].ways[way as usize];
+        let believed = match tried.shortest.load(Ordering::Relaxed) {
+            0 => u64::MAX,
+            time => time + time / DOUBT,
+        };
+        tried.shortest.store(believed.min(ns + 1), Ordering::Relaxed);
     }
+}
+
+/// Whether a call has come; both count modulo 2³².
+fn has_passed(call: u32, due: u32) -> bool {
+    call.wrapping_sub(due) < 1 << 31
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const EVERY: Allowed = Allowed { direct: true, together: true, own: true };
+
     fn fresh() -> Box<Trials> {
         // SAFETY: as in new shared memory, all zeros, which these atomics may be.
         unsafe { Box::new(std::mem::zeroed()) }
     }
 
-    #[test]
-    fn the_quickest_way_is_kept() {
-        let trials = fresh();
-        let mut seen = Vec::new();
-        for _ in 0..3 * TRIES {
-            let (way, timed) = trials.choose(2 << 20, true);
-            assert!(timed);
-            seen.push(way);
-            trials.note(2 << 20, way, if way == Way::StreamedRing { 10 } else { 20 });
+    /// How often each way was chosen in that many calls, if `time` says what each takes.
+    fn chosen(trials: &Trials, bytes: u64, calls: u64, time: impl Fn(Way, u64) -> u64) -> [u64; 5] {
+        let mut counts = [0; 5];
+        for call in 0..calls {
+            let way = trials.choose(bytes, EVERY);
+            trials.note(bytes, way, time(way, call));
+            counts[way as usize] += 1;
         }
-        assert!(Way::ALL.iter().all(|way| seen.contains(way)), "{seen:?}");
-        assert_eq!(trials.choose(2 << 20, true), (Way::StreamedRing, false));
+        counts
+    }
+
+    #[test]
+    fn the_quickest_way_is_kept_and_the_others_cost_little() {
+        for best in Way::ALL {
+            let trials = fresh();
+            let counts = chosen(&trials, 2 << 20, 1000, |way, _| if way == best { 1000 } else { 2000 });
+            assert!(counts[best as usize] > 960, "{best:?}: {counts:?}");
+            assert!(counts.iter().all(|&count| count > 1), "{best:?}: {counts:?}");
+        }
         // Another size class knows nothing of it.
-        assert_eq!(trials.choose(70_000, true), (Way::Ring, true));
+        assert_eq!(fresh().choose(70_000, EVERY), Way::Ring);
+    }
+
+    #[test]
+    fn bad_luck_at_the_start_is_forgotten() {
+        let trials = fresh();
+        let time = |way: Way, call| match way {
+            Way::Direct if call < 20 => 1_000_000,
+            Way::Direct => 1000,
+            _ => 1500,
+        };
+        let counts = chosen(&trials, 2 << 20, 1000, time);
+        assert!(counts[Way::Direct as usize] > 900, "{counts:?}");
+    }
+
+    #[test]
+    fn what_becomes_slow_is_left() {
+        let trials = fresh();
+        let time = |way: Way, call| match way {
+            Way::Direct if call < 500 => 1000,
+            Way::Direct => 3000,
+            _ => 2000,
+        };
+        let counts = chosen(&trials, 2 << 20, 1500, time);
+        assert!((480..600).contains(&counts[Way::Direct as usize]), "{counts:?}");
     }
 
     #[test]
     fn what_is_not_allowed_is_never_tried() {
         let trials = fresh();
         for _ in 0..100 {
-            let (way, _) = trials.choose(100_000, false);
+            let way = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
             assert_eq!(way, Way::Ring);
             trials.note(100_000, way, 5);
         }
+        let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true });
+        assert!((0..100).map(far).all(|way| way != Way::Own));
     }
 
     #[test]
     fn tries_whose_times_are_lost_come_to_an_end() {
         let trials = fresh();
-        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, true).0).collect();
-        assert_eq!(ways[999], Way::StreamedRing);
-        assert!(ways.contains(&Way::Direct));
+        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY)).collect();
+        assert!(ways.iter().filter(|&&way| way == Way::StreamedRing).count() > 900);
+        assert!(Way::ALL.iter().all(|way| ways.contains(way)));
     }
 }

@@ -11,7 +11,7 @@
 
 use crate::plan::{NodeProgram, Plan, Programs};
 use crate::platform::NodeId;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What the root has decided about a call.
@@ -162,27 +162,42 @@ pub const MAX_PLANS: usize = 64;
 /// What one rank remembers of a communicator's broadcasts. All ranks look up the same kinds in the same order, so
 /// their books have the same entries with the same versions, evictions included.
 #[derive(Debug)]
-pub struct Book<P>(HashMap<Kind, Entry<P>>);
+pub struct Book<P> {
+    entries: Vec<(Kind, Entry<P>)>,
+    /// Where the one looked up last stands; it is often the next one as well.
+    last: usize,
+}
 
 impl<P> Default for Book<P> {
     fn default() -> Self {
-        Book(HashMap::new())
+        Book { entries: Vec::new(), last: 0 }
     }
 }
 
 impl<P: Carries> Book<P> {
     pub fn knows(&self, kind: Kind) -> bool {
-        self.0.contains_key(&kind)
+        self.find(kind).is_some()
+    }
+
+    fn find(&self, kind: Kind) -> Option<usize> {
+        if self.entries.get(self.last).is_some_and(|(found, _)| *found == kind) {
+            return Some(self.last);
+        }
+        self.entries.iter().position(|(found, _)| *found == kind)
     }
 
     /// The entry of a kind, made if there is none; then the one used longest ago may have to go.
     pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
-        if self.0.len() >= MAX_PLANS && !self.0.contains_key(&kind) {
-            let oldest = self.0.iter().min_by_key(|(_, entry)| entry.used).map(|(kind, _)| *kind);
-            oldest.and_then(|oldest| self.0.remove(&oldest));
-        }
-        let new = || Entry { used: call, version: 0, current: None, next: None };
-        let entry = self.0.entry(kind).or_insert_with(new);
+        self.last = self.find(kind).unwrap_or_else(|| {
+            if self.entries.len() >= MAX_PLANS {
+                let used = |at: &usize| self.entries[*at].1.used;
+                let oldest = (0..self.entries.len()).min_by_key(used).unwrap_or(0);
+                self.entries.swap_remove(oldest);
+            }
+            self.entries.push((kind, Entry { used: call, version: 0, current: None, next: None }));
+            self.entries.len() - 1
+        });
+        let entry = &mut self.entries[self.last].1;
         entry.used = call;
         entry
     }
