@@ -31,6 +31,9 @@ const BATCH: u32 = 2;
 /// A short message goes in smaller pieces, so that reading does not have to wait for all writing.
 const LEAST_PIECE: u64 = 8 << 10;
 
+/// The same where ranks outnumber cores: each piece is one more chance of losing the core.
+const LEAST_PIECE_CROWDED: u64 = 32 << 10;
+
 /// The host's ranks as one of them sees them.
 pub struct Group {
     area: Area,
@@ -225,7 +228,8 @@ impl Group {
         from: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
-        let piece = (bytes / u64::from(SLOTS)).next_multiple_of(64).clamp(LEAST_PIECE, SLOT_BYTES as u64);
+        let least = if self.patience.looks() > 0 { LEAST_PIECE } else { LEAST_PIECE_CROWDED };
+        let piece = (bytes / u64::from(SLOTS)).next_multiple_of(64).clamp(least, SLOT_BYTES as u64);
         let mut done = 0;
         loop {
             done += self.offer_pieces(offset + done, from.add(done as usize), bytes - done, piece);
