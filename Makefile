@@ -66,6 +66,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/core.py
 	$(PY) benches/grid.py
 	$(PY) benches/mpi_overhead.py
+	$(PY) benches/local.py
 	$(PY) benches/smpi_broadcast.py
 
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
