@@ -4,9 +4,9 @@
 
 For 2, 4 and 8 ranks and messages from 64 KiB to 64 MiB, the table has the medians, and ratios of calls that
 were made one after the other in the same run, so that both met the machine in the same state. Raw samples go
-to .bench/local.json. The exit code is 1 if ours is over 3 % slower than an MPI's own under that MPI, less than
-1.3 times faster with 8 ranks at 16 MiB, or with 4 ranks over 1.25 times the limit there, under Open MPI, which
-shares cores best.
+to .bench/local.json. The exit code is 1 if ours is over 3 % slower than an MPI's own under that MPI, less
+than 1.3 times faster with 8 ranks at 16 MiB, or with 4 ranks over 1.25 times the limit there, under Open MPI,
+which shares cores best.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ pub struct Member {
     pub copied: Signal,
     /// The last call, counted from 1, in which that failed.
     pub failed_call: AtomicU64,
-    /// Of a message that the leader copies to this rank as well ([`super::together`]): the call, counted from 1,
+    /// Of a message that the leader copies to this rank as well: the call, counted from 1,
     /// and the next part that nobody copies yet.
     pub claims: AtomicU64,
     /// Where it goes in this rank's memory.

@@ -11,7 +11,7 @@ pub enum Way {
     StreamedRing,
     /// Every reader copies straight out of the leader's memory, which waits for them.
     Direct,
-    /// Out of the leader's memory as well, and the leader helps ([`super::together`]).
+    /// Out of the leader's memory as well, and the leader helps.
     Together,
     /// By the MPI's own broadcast of the packed bytes, where all ranks of the communicator are on this host.
     Own,
