@@ -72,7 +72,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
 # that move more bytes than a change can wait for.
 SOAK_CASES ?= 20000
-soak: setup ## property tests with many more cases (SOAK_CASES), messages of several GB
+soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi
 

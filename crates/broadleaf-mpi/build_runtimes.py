@@ -2,7 +2,7 @@
 """Builds the MPI part once for every kind of MPI that is found: libbroadleaf_mpi_<abi>.so, the preloadable
 runtime, and broadleaf-probe-<abi>, the program that `broadleaf measure` starts.
 
-    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE]
+    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--sanitize]
 
 Without --mpicc it looks at $BROADLEAF_MPICC (a list like $PATH), for mpicc and mpicc_abi on $PATH, and in
 .mpi/*/bin, where the Makefile puts the wheels. The first compiler of each ABI is used: `ompi`, `mpich`, or
@@ -39,11 +39,14 @@ COMPILE = [
     "-Wall",
     "-Wextra",
     "-Werror",
+    # MPICH's MPI_STATUSES_IGNORE is an address of nothing, which gcc takes for an array that is too short.
+    "-Wno-stringop-overflow",
 ]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 # What the Rust archive needs of the system.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 # --exclude-libs keeps the archive's symbols out of the program's sight.
-LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,-z,defs", *SYSTEM]
+LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", *SYSTEM]
 LINK_PROBE = ["-Wl,--gc-sections", "-Wl,--strip-debug", *SYSTEM]
 
 
@@ -70,7 +73,14 @@ def main() -> int:
     parser.add_argument(
         "--staticlib", type=Path, metavar="FILE", help="libbroadleaf_mpi.a; default: built by cargo"
     )
+    parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        help="the C files with gcc's address and undefined-behaviour checks",
+    )
     options = parser.parse_args()
+    if options.sanitize:
+        COMPILE.extend(SANITIZE)
     try:
         compilers = first_of_each_abi(options.mpicc or find_compilers())
         if not compilers:
@@ -157,7 +167,9 @@ def build_staticlib() -> Path:
 def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
     library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
-    return build(compiler, [*defines, *sources("c")], staticlib, LINK_RUNTIME, library)
+    # The sanitizers' own symbols come from the library that is preloaded before.
+    whole = [] if SANITIZE[0] in COMPILE else ["-Wl,-z,defs"]
+    return build(compiler, [*defines, *sources("c")], staticlib, [*LINK_RUNTIME, *whole], library)
 
 
 def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from broadleaf.mpi import Mpi, find_mpi, launch_command
 
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 # Far above what any of these takes on two busy cores; a run that hangs ends here.
 TIMEOUT_S = 240
@@ -43,9 +45,10 @@ class Run:
 class Bench:
     """One MPI with our runtime, and a place to work in."""
 
-    def __init__(self, mpi: Mpi, folder: Path) -> None:
+    def __init__(self, mpi: Mpi, folder: Path, runtime: Path | None = None) -> None:
         self.mpi = mpi
         self.folder = folder
+        self.runtime = runtime or mpi.runtime
 
     def compile(self, name: str, folder: Path = PROGRAMS) -> str:
         """A program, compiled once."""
@@ -68,8 +71,9 @@ class Bench:
         default = self.folder / "stats.json"
         default.unlink(missing_ok=True)
         file = Path(variables.setdefault("BROADLEAF_STATS", str(default)))
-        runtime = self.mpi.runtime
-        argv, environment = launch_command(self.mpi, ranks, program, variables=variables, preload=runtime)
+        argv, environment = launch_command(
+            self.mpi, ranks, program, variables=variables, preload=self.runtime
+        )
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
         stats = json.loads(file.read_text()) if file.is_file() else None
         return Run(done.returncode, done.stdout, done.stderr, stats)
@@ -86,6 +90,36 @@ class Bench:
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     mpi = find_mpi(request.param)
     return Bench(mpi, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def abi_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """The standard ABI, for which MPICH's mpicc_abi compiles."""
+    mpich = find_mpi("mpich")
+    assert mpich.mpicc is not None
+    mpicc = mpich.mpicc.with_name("mpicc_abi")
+    if not mpicc.exists():
+        pytest.skip("this MPICH has no mpicc_abi")
+    runtime = mpich.runtime.with_name("libbroadleaf_mpi_abi.so")
+    return Bench(replace(mpich, mpicc=mpicc), tmp_path_factory.mktemp("abi"), runtime)
+
+
+@pytest.fixture(scope="session")
+def sanitized(bench: Bench) -> Bench:
+    """The runtime with its C files checked as they run."""
+    assert bench.mpi.mpicc is not None
+    archive = ROOT / "target" / "release" / "libbroadleaf_mpi.a"
+    asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
+    if not archive.exists() or not Path(asan.stdout.strip()).is_absolute():
+        pytest.skip("no archive in target/release, or gcc has no sanitizers")
+    out = bench.folder / "sanitized"
+    script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
+    command = [sys.executable, script, "--sanitize", "--mpicc", bench.mpi.mpicc, "--out", out]
+    subprocess.run([*command, "--staticlib", archive], check=True, capture_output=True)
+    runtime = out / bench.mpi.runtime.name
+    # The sanitizer wants to be first; what is named here goes before the programs' own libraries.
+    preload = Path(f"{Path(asan.stdout.strip()).resolve()}:{runtime}")
+    return Bench(bench.mpi, bench.folder, preload)
 
 
 @pytest.fixture(scope="session")

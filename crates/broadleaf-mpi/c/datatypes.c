@@ -37,30 +37,69 @@ static int plan_turns(MPI_Count count, MPI_Datatype type, uint64_t bytes, turns 
     return MPI_SUCCESS;
 }
 
+/* MPICH's checks take the null address of MPI_BOTTOM for a mistake when they pack, so packing under it starts from
+ * another address, and the type is moved back by as much. */
+static int move_from_bottom(uintptr_t *address, MPI_Datatype *type, int *moved)
+{
+    static char elsewhere;
+    *moved = *address == 0;
+    if (!*moved) return MPI_SUCCESS;
+    int one = 1;
+    MPI_Aint back = -(MPI_Aint)&elsewhere;
+    MPI_Datatype given = *type;
+    *address = (uintptr_t)&elsewhere;
+    int error = PMPI_Type_create_hindexed(1, &one, &back, given, type);
+    *moved = error == MPI_SUCCESS;
+    return error == MPI_SUCCESS ? PMPI_Type_commit(type) : error;
+}
+
+static int pack(uintptr_t data, MPI_Count count, MPI_Datatype type, unsigned char *packed, const turns *turns)
+{
+    int error = MPI_SUCCESS;
+    for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns->elements) {
+        int now = (int)(count - at < turns->elements ? count - at : turns->elements);
+        int room = (int)((uint64_t)now * turns->size), used = 0;
+        const void *from = (const void *)(data + (uintptr_t)(at * turns->extent));
+        error = PMPI_Pack(from, now, type, packed + (uint64_t)at * turns->size, room, &used, MPI_COMM_SELF);
+        if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
+    }
+    return error;
+}
+
+static int unpack(const unsigned char *packed, uintptr_t data, MPI_Count count, MPI_Datatype type,
+                  const turns *turns)
+{
+    int error = MPI_SUCCESS;
+    for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns->elements) {
+        int now = (int)(count - at < turns->elements ? count - at : turns->elements);
+        int room = (int)((uint64_t)now * turns->size), used = 0;
+        void *to = (void *)(data + (uintptr_t)(at * turns->extent));
+        error = PMPI_Unpack(packed + (uint64_t)at * turns->size, room, &used, to, now, type, MPI_COMM_SELF);
+        if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
+    }
+    return error;
+}
+
 int bl_pack(const void *data, MPI_Count count, MPI_Datatype type, unsigned char *packed, uint64_t bytes)
 {
     turns turns;
+    int moved = 0;
+    uintptr_t address = (uintptr_t)data;
     int error = plan_turns(count, type, bytes, &turns);
-    for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns.elements) {
-        int now = (int)(count - at < turns.elements ? count - at : turns.elements);
-        int room = (int)((uint64_t)now * turns.size), used = 0;
-        const void *from = (const void *)((uintptr_t)data + (uintptr_t)(at * turns.extent));
-        error = PMPI_Pack(from, now, type, packed + (uint64_t)at * turns.size, room, &used, MPI_COMM_SELF);
-        if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
-    }
+    if (error == MPI_SUCCESS) error = move_from_bottom(&address, &type, &moved);
+    if (error == MPI_SUCCESS) error = pack(address, count, type, packed, &turns);
+    if (moved) PMPI_Type_free(&type);
     return error;
 }
 
 int bl_unpack(const unsigned char *packed, uint64_t bytes, void *data, MPI_Count count, MPI_Datatype type)
 {
     turns turns;
+    int moved = 0;
+    uintptr_t address = (uintptr_t)data;
     int error = plan_turns(count, type, bytes, &turns);
-    for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns.elements) {
-        int now = (int)(count - at < turns.elements ? count - at : turns.elements);
-        int room = (int)((uint64_t)now * turns.size), used = 0;
-        void *to = (void *)((uintptr_t)data + (uintptr_t)(at * turns.extent));
-        error = PMPI_Unpack(packed + (uint64_t)at * turns.size, room, &used, to, now, type, MPI_COMM_SELF);
-        if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
-    }
+    if (error == MPI_SUCCESS) error = move_from_bottom(&address, &type, &moved);
+    if (error == MPI_SUCCESS) error = unpack(packed, address, count, type, &turns);
+    if (moved) PMPI_Type_free(&type);
     return error;
 }

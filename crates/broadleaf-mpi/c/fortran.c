@@ -1,6 +1,9 @@
 /* Open MPI's Fortran layer calls PMPI functions, so its entry points are caught as well, under each name that
- * Fortran compilers give them. MPICH's Fortran layer calls MPI_Init and MPI_Bcast, which are caught already. */
+ * Fortran compilers give them. MPICH's Fortran layer calls MPI_Init and MPI_Bcast, which are caught already, save
+ * in the module mpi_f08, whose MPI_Init goes past. */
 #include "runtime.h"
+
+#include <dlfcn.h>
 
 #ifdef OPEN_MPI
 #define EXPORT __attribute__((visibility("default")))
@@ -80,4 +83,28 @@ INIT_THREAD(mpi_init_thread__)
 INIT_THREAD(MPI_INIT_THREAD)
 INIT_THREAD(mpi_init_thread_f08)
 INIT_THREAD(mpi_init_thread_f08_)
+#elif defined MPICH_VERSION
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT void mpi_init_f08_(MPI_Fint *error);
+EXPORT void mpi_init_f08_(MPI_Fint *error)
+{
+    MPI_Fint code = MPI_ERR_INTERN;
+    void (*theirs)(MPI_Fint *);
+    *(void **)&theirs = dlsym(RTLD_NEXT, "mpi_init_f08_");
+    if (theirs != NULL) theirs(&code);
+    if (code == MPI_SUCCESS) bl_start();
+    if (error != NULL) *error = code;
+}
+
+EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
+{
+    MPI_Fint code = MPI_ERR_INTERN;
+    void (*theirs)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
+    *(void **)&theirs = dlsym(RTLD_NEXT, "mpi_init_thread_f08_");
+    if (theirs != NULL) theirs(required, provided, &code);
+    if (code == MPI_SUCCESS) bl_start();
+    if (error != NULL) *error = code;
+}
 #endif

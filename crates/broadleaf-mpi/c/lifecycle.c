@@ -192,6 +192,8 @@ static int start(void)
  * is broken, and which ranks noticed is unknown; its error handler decides. */
 void bl_start(void)
 {
+    /* One caught call may lead to another. */
+    if (is_running) return;
     int error = start();
     is_running = error == MPI_SUCCESS;
     if (error != MPI_SUCCESS)
