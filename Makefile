@@ -65,6 +65,7 @@ format: .venv/.tools ## put sources into the form that check wants
 bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/core.py
 	$(PY) benches/grid.py
+	$(PY) benches/optimum.py
 	$(PY) benches/mpi_overhead.py
 	$(PY) benches/local.py
 	$(PY) benches/smpi_broadcast.py

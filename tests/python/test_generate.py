@@ -33,6 +33,12 @@ def test_what_is_asked_for() -> None:
     assert {node["local_broadcast_s"] for node in grid.to_dict()["nodes"]} == {1.0}
 
 
+def test_a_repaired_draw_says_so() -> None:
+    sparse = bl.generate.random(30, 0.02, seed=1).to_dict()
+    assert "parts that no link joined" in sparse["provenance"]["repaired"]
+    assert "provenance" not in bl.generate.random(30, 0.5, seed=1).to_dict()
+
+
 @pytest.mark.parametrize(
     ("draw", "message"),
     [

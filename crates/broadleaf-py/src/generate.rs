@@ -20,7 +20,8 @@ pub(crate) fn local_start(name: &str) -> PyResult<LocalStart> {
 
 /// A random graph as in paper 1: any two nodes are linked, both ways, with probability `density`.
 ///
-/// Rates are normally distributed and redrawn until positive; a graph in parts is joined by random links.
+/// Rates are normally distributed and redrawn until positive; a graph in parts is joined by random links, which
+/// the platform's provenance then says.
 #[pyfunction]
 #[pyo3(
     signature = (nodes, density, *, seed=Seed(0), port_model="one-port", mean_bytes_per_s=100e6, deviation_bytes_per_s=20e6),

@@ -86,3 +86,28 @@ fn trees_through_a_switch_run() {
     // A chain keeps every way into a host busy all the time, and the bound asks for no less.
     assert!((100.0..115.0).contains(&trace.makespan_s), "{}", trace.makespan_s);
 }
+
+/// Two clusters whose hosts have quick ports and slow links across: a receiver's port is busy only at the end
+/// of a slow transfer, which no single list of slots can follow. The trees then run by themselves.
+#[test]
+fn slow_links_between_quick_ports_have_no_period() {
+    let mut builder = PlatformBuilder::new("clusters", PortModel::MultiPort);
+    let node =
+        |id: String| Node { id, out_bytes_per_s: Some(25e6), in_bytes_per_s: Some(25e6), ..Node::default() };
+    let nodes: Vec<_> = (0..8).map(|at| builder.add_node(node(format!("n{at}"))).unwrap()).collect();
+    for (members, bytes_per_s) in [(&nodes[..4], 25e6), (&nodes[4..], 12.5e6)] {
+        let class = builder.add_class(LinkClass::affine(0.0, bytes_per_s));
+        builder.add_mesh(Mesh { nodes: members.to_vec(), class }).unwrap();
+    }
+    let across = builder.add_class(LinkClass::affine(0.0, 2.5e6));
+    for (&from, &to) in nodes[..4].iter().flat_map(|from| nodes[4..].iter().map(move |to| (from, to))) {
+        builder.add_link(ExplicitLink { from, to, both_ways: true, class: across }).unwrap();
+    }
+    let platform = builder.build().unwrap();
+    let instance = Instance::new(&platform, nodes[0], 16 << 20).unwrap().segmented(16 << 10);
+    let plan = find("optimal").unwrap().plan(&instance).unwrap();
+    assert!(plan.period.is_none() && plan.trees.len() > 4);
+    let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+    // A single tree needs 16 MiB over one slow link: 6.7 s. The bound is 0.67 s.
+    assert!((0.67..1.2).contains(&makespan_s), "{makespan_s}");
+}

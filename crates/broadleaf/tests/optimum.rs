@@ -1,12 +1,14 @@
 //! The throughput optimum against brute force over all spanning arborescences, known values and bad input.
 
 use broadleaf::model::{occupation, Resource};
-use broadleaf::optimum::{certificate, solve, Limits, Optimum, OptimumError};
+use broadleaf::optimum::{certificate, solve, BoundOnly, Limits, Optimum, OptimumError};
 use broadleaf::plan::{throughput, Plan};
+use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{
     ExplicitLink, Hop, LinkClass, Mesh, Node, NodeId, NodeKind, Platform, PlatformBuilder, PortModel,
     TransferTime,
 };
+use broadleaf::simulate::simulate;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -298,6 +300,35 @@ fn unidirectional_one_port_is_called_a_bound() {
     let segments_per_s = found.throughput_bytes_per_s / SEGMENT as f64;
     assert!((segments_per_s - 0.75).abs() < 1e-6, "{segments_per_s}");
     assert!(found.bound_only.unwrap().to_string().starts_with("bound:"));
+}
+
+/// The same triangle of exclusive shared resources: each link holds both its ends' pipes for a second, so any
+/// two transfers meet in a pipe, and 100 segments to two receivers take 200 s, not the 133 s of the program.
+#[test]
+fn exclusive_shared_resources_are_called_a_bound() {
+    let mut builder = PlatformBuilder::new("pipes", PortModel::LinkCapacity);
+    let nodes: Vec<_> = ["a", "b", "c"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+    let pipes: Vec<_> =
+        ["pa", "pb", "pc"].iter().map(|id| builder.add_shared(*id, SEGMENT as f64).unwrap()).collect();
+    for (from, to) in [(0, 1), (0, 2), (1, 2), (2, 1)] {
+        let uses = vec![pipes[from], pipes[to]];
+        let class = builder.add_class(LinkClass { uses, ..LinkClass::affine(0.0, SEGMENT as f64) });
+        let link = ExplicitLink { from: nodes[from], to: nodes[to], both_ways: false, class };
+        builder.add_link(link).unwrap();
+    }
+    let platform = builder.build().unwrap();
+    let found = optimum(&platform, 1e-6);
+    assert!((found.throughput_bytes_per_s / SEGMENT as f64 - 0.75).abs() < 1e-6);
+    assert_eq!(found.bound_only, Some(BoundOnly::SharedResources));
+    assert!(found.bound_only.unwrap().to_string().starts_with("bound:"));
+    let instance = Instance::new(&platform, nodes[0], 100 * SEGMENT).unwrap().segmented(SEGMENT);
+    let makespan_s = |name: &str| {
+        let plan = find(name).unwrap().plan(&instance).unwrap();
+        simulate(&platform, &plan, false).unwrap().makespan_s
+    };
+    let best_s =
+        ["flat", "chain", "single-tree", "optimal"].map(makespan_s).into_iter().fold(f64::MAX, f64::min);
+    assert!(best_s >= 200.0 - 1e-6, "{best_s}");
 }
 
 #[test]

@@ -13,8 +13,10 @@ use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
-/// Draws tried for each number of trees; the best is kept.
+/// Draws tried for few trees and for more than [`FEW`]; the best is kept. More trees are easier to even out.
 const DRAWS: u64 = 8;
+const DRAWS_OF_MANY: u64 = 3;
+const FEW: usize = 8;
 /// Moves of the search in each draw, for each vertex of each tree, and at most.
 const MOVES: usize = 40;
 const MOST_MOVES: usize = 6_000;
@@ -58,7 +60,7 @@ pub fn equal_trees(
     let allowed = count as f64 / rate;
     let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES);
     let mut best: Option<(f64, _)> = None;
-    for seed in 0..DRAWS {
+    for seed in 0..if count <= FEW { DRAWS } else { DRAWS_OF_MANY } {
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH) {
             break;
         }

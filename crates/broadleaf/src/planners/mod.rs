@@ -20,8 +20,6 @@ mod ring;
 mod round_robin;
 mod segment_search;
 pub mod throughput;
-mod tighten;
-mod timetable;
 mod two_tree;
 mod van_de_geijn;
 

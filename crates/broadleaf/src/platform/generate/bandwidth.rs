@@ -47,13 +47,15 @@ impl Bandwidth {
     /// A platform with both directions of every pair, each at a rate of its own and without latency.
     ///
     /// Nodes get the outgoing NIC of paper 1's multi-port model, send_u = 0.80 · min T_uw over w, which no
-    /// other port model looks at; the receiver stays busy for T.
+    /// other port model looks at; the receiver stays busy for T. `joined` of the pairs were added to make one graph
+    /// of the draw, which the provenance says.
     pub(super) fn platform(
         self,
         name: String,
         port_model: PortModel,
         ids: Vec<String>,
         pairs: &[(u32, u32)],
+        joined: usize,
         random: &mut Random,
     ) -> Result<Platform, Fault> {
         let directed = || pairs.iter().flat_map(|&(u, v)| [(u, v), (v, u)]);
@@ -71,6 +73,12 @@ impl Bandwidth {
         for ((from, to), &rate) in directed().zip(&rates) {
             let class = builder.add_class(LinkClass::affine(0.0, rate));
             builder.add_link(ExplicitLink { from: NodeId(from), to: NodeId(to), both_ways: false, class })?;
+        }
+        if joined > 0 {
+            let parts = joined + 1;
+            let repaired =
+                format!("drawn in {parts} parts that no link joined; {joined} random pairs linked both ways");
+            builder.provenance(serde_json::json!({ "repaired": repaired }));
         }
         builder.build()
     }

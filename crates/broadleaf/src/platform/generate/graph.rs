@@ -66,8 +66,9 @@ pub fn random(graph: &RandomGraph) -> Result<Generated, Fault> {
     }
     let ids = (0..nodes).map(|node| format!("n{node}")).collect();
     let name = format!("random-{nodes}-{density}-{seed}");
-    let platform = bandwidth.platform(name, port_model, ids, &pairs, &mut random)?;
-    Ok(Generated { platform, joined: pairs.len() - drawn })
+    let joined = pairs.len() - drawn;
+    let platform = bandwidth.platform(name, port_model, ids, &pairs, joined, &mut random)?;
+    Ok(Generated { platform, joined })
 }
 
 /// Which nodes are already connected: union–find with path halving.
@@ -150,6 +151,12 @@ mod tests {
                     1.0 => assert_eq!((pairs, joined), (nodes * (nodes - 1) / 2, 0)),
                     _ => assert!(joined <= pairs),
                 }
+                let said = platform.to_json()["provenance"]["repaired"].as_str().map(str::to_string);
+                let parts = joined + 1;
+                let repaired = format!(
+                    "drawn in {parts} parts that no link joined; {joined} random pairs linked both ways"
+                );
+                assert_eq!(said, (joined > 0).then_some(repaired));
                 for link in platform.explicit_links() {
                     assert!(platform.link(link.to, link.from).is_some());
                 }

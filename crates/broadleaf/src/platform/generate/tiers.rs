@@ -119,7 +119,7 @@ pub fn tiers(tiers: &Tiers) -> Result<Generated, Fault> {
     wiring.add_redundancy((tiers.density * all_pairs).round() as usize, &mut random)?;
     let name = format!("tiers-{}-{}-{}", tiers.nodes, tiers.density, tiers.seed);
     let Wiring { ids, pairs, .. } = wiring;
-    let platform = tiers.bandwidth.platform(name, tiers.port_model, ids, &pairs, &mut random)?;
+    let platform = tiers.bandwidth.platform(name, tiers.port_model, ids, &pairs, 0, &mut random)?;
     Ok(Generated { platform, joined: 0 })
 }
 

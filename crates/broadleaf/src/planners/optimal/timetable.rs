@@ -26,6 +26,13 @@ pub(super) struct Transfer {
     pub phase: f64,
 }
 
+impl Transfer {
+    /// Whether a resource is held only from later than the start on, latency apart.
+    pub fn is_spread(&self) -> bool {
+        self.windows.iter().any(|&(_, offset_s, duration_s)| offset_s > duration_s * TOUCH)
+    }
+}
+
 /// Starts within the period, and how many periods late each transfer works.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Timetable {
@@ -52,8 +59,9 @@ struct Circle<'a> {
 }
 
 impl Timetable {
-    /// A timetable of that period, or `None` if none was found.
-    pub fn fit(transfers: &[Transfer], resources: usize, period_s: f64) -> Option<Timetable> {
+    /// Starts that leave nothing overlapping at that period, which comes back with them, or `None` if none were
+    /// found.
+    pub fn fit(transfers: &[Transfer], resources: usize, period_s: f64) -> Option<(Vec<f64>, f64)> {
         let mut circle = Circle::new(transfers, resources, period_s);
         let mut follows: Vec<Vec<usize>> = vec![Vec::new(); transfers.len()];
         let mut open = BinaryHeap::new();
@@ -90,42 +98,45 @@ impl Timetable {
                 }
             }
         }
-        let start_s: Vec<f64> = start_s.into_iter().collect::<Option<_>>()?;
-        Some(Timetable::with_lags(transfers, &start_s, period_s))
+        Some((start_s.into_iter().collect::<Option<_>>()?, period_s))
     }
 
     /// Starts, and their period, that leave no transfer waiting while all it needs is free, whatever the
     /// segments' way: of those that can start first, the one with the most work left at any of its resources; `urgency`
     /// says how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
     /// finds where many resources are busy all the time, but later, because segments wait for about half a
-    /// period at each hop. O(transfers²).
+    /// period at each hop until windows are dealt out anew.
     pub fn dense(transfers: &[Transfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
         let mut left_s = vec![0.0f64; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
             left_s[resource as usize] += duration_s;
         }
+        let head_s = urgency * left_s.iter().copied().fold(0.0, f64::max);
         let mut free_s = vec![0.0f64; resources];
         let mut start_s = vec![0.0f64; transfers.len()];
-        let mut open: Vec<usize> = (0..transfers.len()).collect();
-        while !open.is_empty() {
-            let mut best = (f64::INFINITY, 0.0, 0);
-            let mut best_start_s = 0.0;
-            for (place, &at) in open.iter().enumerate() {
-                let (mut can_s, mut work_s) = (0.0f64, 0.0f64);
-                for &(resource, offset_s, _) in &transfers[at].windows {
-                    can_s = can_s.max(free_s[resource as usize] - offset_s);
-                    work_s = work_s.max(left_s[resource as usize]);
-                }
-                let due_s = can_s - urgency * work_s;
-                if due_s < best.0 || (due_s == best.0 && work_s > best.1) {
-                    best = (due_s, work_s, place);
-                    best_start_s = can_s;
-                }
+        // When a transfer can start, and the key it is chosen by: due first, then the most work left, then its
+        // number. With what is placed, starts only become later and work less, so keys only grow, and one
+        // that is still right when it comes to the top is the least.
+        let key = |at: usize, free_s: &[f64], left_s: &[f64]| {
+            let (mut can_s, mut work_s) = (0.0f64, 0.0f64);
+            for &(resource, offset_s, _) in &transfers[at].windows {
+                can_s = can_s.max(free_s[resource as usize] - offset_s);
+                work_s = work_s.max(left_s[resource as usize]);
             }
-            let at = open.swap_remove(best.2);
-            start_s[at] = best_start_s;
+            let due = order_bits(can_s - urgency * work_s + head_s);
+            (can_s, Reverse((due, Reverse(order_bits(work_s)), at)))
+        };
+        let mut open: BinaryHeap<_> = (0..transfers.len()).map(|at| key(at, &free_s, &left_s).1).collect();
+        while let Some(known) = open.pop() {
+            let at = known.0 .2;
+            let (can_s, now) = key(at, &free_s, &left_s);
+            if now < known {
+                open.push(now);
+                continue;
+            }
+            start_s[at] = can_s;
             for &(resource, offset_s, duration_s) in &transfers[at].windows {
-                free_s[resource as usize] = best_start_s + offset_s + duration_s;
+                free_s[resource as usize] = can_s + offset_s + duration_s;
                 left_s[resource as usize] -= duration_s;
             }
         }
@@ -193,7 +204,7 @@ impl Timetable {
 }
 
 /// Times ≥ 0 in the order of their bits.
-fn order_bits(time_s: f64) -> u64 {
+pub(super) fn order_bits(time_s: f64) -> u64 {
     time_s.max(0.0).to_bits()
 }
 

@@ -2,10 +2,10 @@
 //!
 //! In which order every resource serves the transfers of a period decides how short the period can be: the
 //! longest cycle of waits, seconds for each period it spans (the maximum cycle ratio of the timed event
-//! graph). Only what lies on that cycle can shorten it, so the search exchanges neighbours there, the best
-//! exchange each time, and does not take back a recent one (tabu search, as for job shops: Nowicki and
-//! Smutnicki, *A fast taboo search algorithm for the job shop problem*, Management Science 1996). Whose
-//! segment a transfer carries does not matter here: lags make up for it.
+//! graph). Only what lies on that cycle can shorten it, so the search exchanges neighbours there, and does not
+//! take back a recent exchange (tabu search, as for job shops: Nowicki and Smutnicki, *A fast taboo search
+//! algorithm for the job shop problem*, Management Science 1996). Whose segment a transfer carries does not
+//! matter here: lags make up for it.
 
 use super::timetable::Transfer;
 use std::collections::VecDeque;
@@ -215,27 +215,44 @@ impl Shop {
         self.transfer[self.next[window as usize] as usize]
     }
 
-    /// Exchanges neighbours for so many rounds; leaves the orders and starts of the shortest period found,
-    /// which is returned. `None` if the orders cannot be kept.
-    pub fn tighten(&mut self, rounds: usize) -> Option<f64> {
+    /// The shortest period of the orders as they were laid out, with the starts for it; `known_s` and the
+    /// starts as they are where none shorter is found.
+    pub fn compress(&mut self, known_s: f64) -> f64 {
+        let known_start_s = self.start_s.clone();
+        match self.measure() {
+            Some(cycle) if cycle.period_s < known_s => cycle.period_s,
+            _ => {
+                self.start_s = known_start_s;
+                known_s
+            }
+        }
+    }
+
+    /// Exchanges neighbours, trying so many exchanges; leaves the orders and starts of the shortest period
+    /// found, which is returned. `None` if the orders cannot be kept.
+    ///
+    /// The first exchange that shortens the period is made; where none does, the one that lengthens it least.
+    pub fn tighten(&mut self, mut tries: usize) -> Option<f64> {
         let mut cycle = self.measure()?;
         let mut best = (cycle.period_s, self.clone());
         let mut recent: VecDeque<(u32, u32)> = VecDeque::new();
-        for _ in 0..rounds {
-            if best.0 <= self.busiest_s * ENOUGH || cycle.windows.is_empty() {
-                break;
-            }
+        while tries > 0 && best.0 > self.busiest_s * ENOUGH && !cycle.windows.is_empty() {
             let mut found: Option<(Cycle, Shop, (u32, u32))> = None;
             for a in self.exchanges(&cycle) {
                 let b = self.next[a as usize];
                 let mut tried = self.clone();
                 tried.exchange(a);
+                tries = tries.saturating_sub(1);
                 let Some(then) = tried.measure() else { continue };
                 if recent.contains(&(a, b)) && then.period_s >= best.0 * (1.0 - TOUCH) {
                     continue;
                 }
+                let shortens = then.period_s < cycle.period_s * (1.0 - TOUCH);
                 if found.as_ref().is_none_or(|(known, ..)| then.period_s < known.period_s) {
                     found = Some((then, tried, (b, a)));
+                }
+                if shortens || tries == 0 {
+                    break;
                 }
             }
             let Some((then, tried, back)) = found else { break };
@@ -299,7 +316,7 @@ mod tests {
                 Timetable::with_lags(&transfers, &shop.start_s, period_s).play_s(&transfers, 10, 10_000) / 1e4
             };
             assert!((played(&shop, measured_s) / measured_s - 1.0).abs() < 2e-3);
-            let period_s = shop.tighten(30).unwrap();
+            let period_s = shop.tighten(300).unwrap();
             assert!(
                 shop.busiest_s * (1.0 - 1e-9) <= period_s
                     && period_s <= measured_s

@@ -3,9 +3,10 @@
 //! What Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute the value of
 //! (program (2)) and call too complicated to build. [`optimum`] gives the trees and the bound; W trees of
 //! equal share are drawn from them for several W, each set is laid out as a period of W segments
-//! ([`super::timetable`]), played, and the one that is done first is kept: more trees come nearer to the
-//! bound, fewer start up sooner. Where a transfer passes switches there is no period, and the optimum's
-//! own trees are used in their shares.
+//! ([`timetable`]), each link's windows are dealt out among the segments ([`deal()`]), it is played, and the set
+//! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer
+//! passes switches, or occupies its receiver's port only long after its sender's, there is no period, and the
+//! optimum's own trees are used in their shares.
 //!
 //! Complexity: the optimum's, then O(n · W · degree) for each W. Guarantee: the throughput of the plan's
 //! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
@@ -30,14 +31,18 @@
 //! assert_eq!(trace.makespan_s, 101.0);
 //! ```
 
-use super::tighten::Shop;
-use super::timetable::{Timetable, Transfer};
+mod deal;
+mod layout;
+mod tighten;
+mod timetable;
+
 use super::{has_many_links, Card, Instance, Planner, Unsupported};
-use crate::model::{occupation, Resource};
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
-use crate::platform::{Hop, NodeId};
-use std::collections::HashMap;
+use deal::deal;
+use layout::Layout;
+use tighten::Shop;
+use timetable::{Timetable, Transfer};
 
 pub struct Optimal;
 
@@ -50,12 +55,13 @@ static CARD: Card = Card {
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
 };
 
-/// Numbers of segments in a period.
+/// Numbers of segments in a period, and those for long messages that the others do not do for.
 const WIDTHS: [usize; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
+const WIDER: [usize; 3] = [128, 192, 256];
 /// A period has at most this part of the message's segments, beyond the first widths.
 const SHORT: u64 = 200;
 const ALWAYS: usize = 32;
-/// Transfers in a period at most.
+/// Transfers in a period at most; twice as many in the wider ones.
 const MOST_TRANSFERS: usize = 5_000;
 /// By how much the period is longer than its busiest resource's time, shortest first.
 const STRETCHES: [f64; 3] = [0.0, 0.005, 0.015];
@@ -67,13 +73,13 @@ const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
 const GOOD: f64 = 1.01;
 /// Sets of trees whose dense timetables are tightened where none was good enough.
 const TIGHTENED: usize = 3;
-/// Rounds times transfers of that: a second or two.
-const TIGHTENING: usize = 12_000;
+/// Exchanges tried times transfers of that: a second or two.
+const TIGHTENING: usize = 120_000;
 /// From so many segments on, start-up hardly counts, and trees below this part of the bound are left out.
 const LONG: u64 = 50_000;
 const LONG_RATE: f64 = 0.9955;
 /// Periods that a start-up is expected to take when sets of trees are ranked.
-const START_UP: f64 = 4.0;
+const START_UP: f64 = 3.0;
 /// What a timetable is expected to lose for each tree, as a part of the period, for ranking.
 const LOSS: f64 = 0.002;
 /// A further set of trees must promise to be done in this part of the time.
@@ -142,7 +148,9 @@ fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
         if promised_s >= best_s * WORTHWHILE {
             continue;
         }
-        let candidate = Candidate::new(instance, trees, segments);
+        let Some(candidate) = Candidate::new(instance, trees, segments) else {
+            return Ok(tree_plan(instance, optimum.plan_trees()));
+        };
         best_s = best_s.min(candidate.done_s);
         laid_out.push(candidate);
     }
@@ -166,17 +174,27 @@ fn ranked(
         width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS && is_short)
     };
     let mut sets: Vec<(f64, f64, Vec<WeightedTree>)> = Vec::new();
-    for width in WIDTHS.into_iter().filter(fits) {
+    let mut add = |width: usize| -> Result<f64, PlanError> {
         let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width)
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let start_up = START_UP * width as f64 / segments as f64;
         let promised_s = instance.message_bytes as f64 / bytes_per_s * (1.0 + start_up);
         sets.push((promised_s, bytes_per_s, trees));
+        Ok(bytes_per_s)
+    };
+    let mut most = 0.0f64;
+    for width in WIDTHS.into_iter().filter(fits) {
+        most = most.max(add(width)?);
     }
     if segments >= LONG {
-        let most = sets.iter().map(|set| set.1).fold(0.0, f64::max);
-        let enough = most.min(optimum.upper_bound_bytes_per_s * LONG_RATE);
-        sets.retain(|set| set.1 >= enough);
+        let wanted = optimum.upper_bound_bytes_per_s * LONG_RATE;
+        for width in WIDER.into_iter().filter(|width| width * nodes <= 2 * MOST_TRANSFERS) {
+            if most >= wanted {
+                break;
+            }
+            most = most.max(add(width)?);
+        }
+        sets.retain(|set| set.1 >= most.min(wanted));
     }
     let expected_s = |set: &(f64, f64, Vec<WeightedTree>)| set.0 * (1.0 + LOSS * set.2.len() as f64);
     sets.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
@@ -191,48 +209,48 @@ struct Candidate {
     timetable: Timetable,
     /// When the message is everywhere, seconds.
     done_s: f64,
-    /// The dense timetable that is done first: starts and period.
-    dense: (Vec<f64>, f64),
+    /// The orders behind the timetable.
+    shop: Shop,
 }
 
 impl Candidate {
-    fn new(instance: &Instance, trees: Vec<WeightedTree>, segments: u64) -> Candidate {
+    /// `None` where receivers are busy only long after senders began (multi-port on links slower than the
+    /// ports): one list of slots cannot give both the order of the sends and that of the receives.
+    fn new(instance: &Instance, trees: Vec<WeightedTree>, segments: u64) -> Option<Candidate> {
         let mut layout = Layout::default();
         for (position, tree) in trees.iter().enumerate() {
             layout.add(instance, tree, position, trees.len());
         }
         let periods = segments.div_ceil(trees.len() as u64);
         let (transfers, resources) = (&layout.transfers, layout.resources.len());
-        let mut best: Option<(f64, Timetable, (Vec<f64>, f64))> = None;
-        for urgency in URGENCIES {
-            let dense = Timetable::dense(transfers, resources, urgency);
-            let timetable = Timetable::with_lags(transfers, &dense.0, dense.1);
-            let done_s = timetable.play_s(transfers, resources, periods);
-            if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
-                best = Some((done_s, timetable, dense));
-            }
+        if layout.transfers.iter().any(Transfer::is_spread) {
+            return None;
         }
-        let (mut done_s, mut timetable, dense) = best.expect("there are urgencies");
+        let mut starts: Vec<(Vec<f64>, f64)> =
+            URGENCIES.iter().map(|&urgency| Timetable::dense(transfers, resources, urgency)).collect();
         if transfers.len() <= MOST_FITTED {
             let busiest_s = layout.busiest_s();
             let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
-            if let Some(fitted) = STRETCHES.iter().find_map(fit) {
-                let fitted_s = fitted.play_s(transfers, resources, periods);
-                if fitted_s <= done_s {
-                    (done_s, timetable) = (fitted_s, fitted);
-                }
+            starts.extend(STRETCHES.iter().find_map(fit));
+        }
+        let mut best: Option<(f64, Timetable, Shop)> = None;
+        for (start_s, period_s) in starts {
+            let mut shop = Shop::new(transfers, resources, &start_s, period_s);
+            let period_s = shop.compress(period_s);
+            let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
+            if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
+                best = Some((done_s, timetable, shop));
             }
         }
-        Candidate { trees, layout, periods, timetable, done_s, dense }
+        let (done_s, timetable, shop) = best.expect("there are urgencies");
+        Some(Candidate { trees, layout, periods, timetable, done_s, shop })
     }
 
-    /// Looks for a shorter period near the dense timetable.
+    /// Looks for a shorter period near the one known.
     fn tighten(&mut self) {
-        let (transfers, resources) = (&self.layout.transfers, self.layout.resources.len());
-        let mut shop = Shop::new(transfers, resources, &self.dense.0, self.dense.1);
-        let Some(period_s) = shop.tighten(TIGHTENING / transfers.len().max(1)) else { return };
-        let timetable = Timetable::with_lags(transfers, &shop.start_s, period_s);
-        let done_s = timetable.play_s(transfers, resources, self.periods);
+        let tries = TIGHTENING / self.layout.transfers.len().max(1);
+        let Some(period_s) = self.shop.tighten(tries) else { return };
+        let (done_s, timetable) = timed(&self.layout, &self.shop, period_s, self.periods);
         if done_s < self.done_s {
             (self.done_s, self.timetable) = (done_s, timetable);
         }
@@ -247,6 +265,13 @@ impl Candidate {
         let period = Some(Period { segments: self.trees.len() as u32, slots });
         Plan { period, ..tree_plan(instance, merged(&self.trees)) }
     }
+}
+
+/// Who takes which of a period's windows, and when the message is everywhere then, seconds.
+fn timed(layout: &Layout, shop: &Shop, period_s: f64, periods: u64) -> (f64, Timetable) {
+    let start_s = deal(&layout.transfers, &layout.links(), &shop.start_s, period_s);
+    let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
+    (timetable.play_s(&layout.transfers, layout.resources.len(), periods), timetable)
 }
 
 /// Equal trees as one of their common share: positions of a period are told apart by their trees' edges.
@@ -266,56 +291,4 @@ fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
         tree.share = count as f64 / trees.len() as f64;
     }
     distinct.iter().map(WeightedTree::plan_tree).collect()
-}
-
-/// The transfers of one period.
-#[derive(Default)]
-struct Layout {
-    transfers: Vec<Transfer>,
-    /// Position, sender and receiver of each transfer.
-    ends: Vec<(u32, NodeId, NodeId)>,
-    resources: HashMap<Resource, u32>,
-}
-
-impl Layout {
-    /// How long the busiest resource takes for a period, seconds.
-    fn busiest_s(&self) -> f64 {
-        let mut busy_s = vec![0.0f64; self.resources.len()];
-        for &(resource, _, duration_s) in self.transfers.iter().flat_map(|transfer| &transfer.windows) {
-            busy_s[resource as usize] += duration_s;
-        }
-        busy_s.into_iter().fold(0.0, f64::max)
-    }
-
-    /// Adds a tree's transfers, parents first.
-    fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
-        let plan_tree = tree.plan_tree();
-        let mut brought: HashMap<NodeId, usize> = HashMap::new();
-        for from in plan_tree.breadth_first(instance.root) {
-            for &to in plan_tree.children(from) {
-                let class = instance.platform.link(from, to).expect("a tree of the optimum has direct links");
-                let latency_s = instance.platform.class(class).latency_s;
-                let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
-                let mut transfer = Transfer {
-                    after: brought.get(&from).copied(),
-                    windows: Vec::new(),
-                    real_windows: Vec::new(),
-                    arrival_s: occupied.arrival_s,
-                    phase: position as f64 / positions as f64,
-                };
-                for window in occupied.windows {
-                    let next = self.resources.len() as u32;
-                    let resource = *self.resources.entry(window.resource).or_insert(next);
-                    let at_receiver =
-                        matches!(window.resource, Resource::In(_)) || window.resource == Resource::Out(to);
-                    let offset_s = window.offset_s - if at_receiver { latency_s } else { 0.0 };
-                    transfer.windows.push((resource, offset_s, window.duration_s));
-                    transfer.real_windows.push((resource, window.offset_s, window.duration_s));
-                }
-                brought.insert(to, self.transfers.len());
-                self.transfers.push(transfer);
-                self.ends.push((position as u32, from, to));
-            }
-        }
-    }
 }
