@@ -31,6 +31,8 @@ typedef struct {
     /* Blocks until at least one request is done, or only looks, if `patient` is 0; there must be one under way.
      * `done` stays valid until the next call of any of these. */
     int (*wait_some)(void *comm, const bl_done **done, uint32_t *count, int patient);
+    /* Takes back a receive under way. *has_come: too late, the message is here; wait_some does not tell of it. */
+    int (*withdraw)(void *comm, uint32_t request, int *has_come);
     /* Lets the MPI move on, for a rank that waits for something else. Null: ranks of one host cannot share memory
      * under this MPI. */
     int (*progress)(void *comm);

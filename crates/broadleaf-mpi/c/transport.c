@@ -15,6 +15,14 @@
 /* No message has this tag. */
 #define PROGRESS_TAG 0x3fff
 
+/* Under SMPI a small send is done before it has begun, which tells nothing of when the NIC is free again. There a
+ * synchronous send takes no longer, and is done when the data is there. */
+#ifdef SMPI_H
+#define BL_ISEND PMPI_Issend
+#else
+#define BL_ISEND PMPI_Isend
+#endif
+
 /* Bytes of one element of the types that stand for more bytes than a count can. */
 #define BIG_ELEMENT (1 << 20)
 
@@ -84,7 +92,7 @@ static int isend(void *context, const void *data, uint64_t bytes, int peer, int 
     int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Isend(data, count, type, peer, tag, comm->private_comm, &request);
+    error = BL_ISEND(data, count, type, peer, tag, comm->private_comm, &request);
     if (error == MPI_SUCCESS) keep(comm, request, number, 0);
     if (made) PMPI_Type_free(&type);
     return error;
@@ -187,6 +195,23 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count, int p
     return MPI_SUCCESS;
 }
 
+static int withdraw(void *context, uint32_t number, int *has_come)
+{
+    bl_comm *comm = context;
+    for (uint32_t at = 0; at < comm->count; at++) {
+        if (comm->tickets[at].number != number) continue;
+        MPI_Status status;
+        int withdrawn = 0;
+        int error = PMPI_Cancel(&comm->requests[at]);
+        if (error == MPI_SUCCESS) error = PMPI_Wait(&comm->requests[at], &status);
+        if (error == MPI_SUCCESS) error = PMPI_Test_cancelled(&status, &withdrawn);
+        *has_come = !withdrawn;
+        compact(comm);
+        return error;
+    }
+    return MPI_ERR_INTERN;
+}
+
 #ifndef SMPI_H
 /* Looking for a message that never comes: under every MPI that moves on what is under way. */
 static int progress(void *context)
@@ -232,6 +257,7 @@ const bl_ops bl_mpi_ops = {
     .isend = isend,
     .irecv = irecv,
     .wait_some = wait_some,
+    .withdraw = withdraw,
 #ifndef SMPI_H
     .progress = progress,
 #endif

@@ -28,6 +28,7 @@ pub struct Ops {
     isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
+    withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
     progress: Option<extern "C" fn(*mut c_void) -> c_int>,
     abandon: extern "C" fn(*mut c_void),
 }
@@ -56,6 +57,7 @@ pub struct Verdict {
 pub struct MpiError(pub i32);
 
 /// The private side of one communicator.
+#[derive(Clone, Copy)]
 pub struct Mpi {
     ops: &'static Ops,
     comm: *mut c_void,
@@ -143,6 +145,13 @@ impl Mpi {
             events.extend_from_slice(unsafe { std::slice::from_raw_parts(done, count as usize) });
         }
         Ok(())
+    }
+
+    /// Takes back a receive under way; whether its message had come already.
+    pub fn withdraw(&self, request: u32) -> Result<bool, MpiError> {
+        let mut has_come = 0;
+        checked((self.ops.withdraw)(self.comm, request, &mut has_come))?;
+        Ok(has_come != 0)
     }
 
     /// Whether ranks of one host may share memory under this MPI.

@@ -3,7 +3,7 @@
 
 use crate::ranks::RankPlan;
 use broadleaf::adapt::switch::{self, Carries};
-use broadleaf::execute::Window;
+use broadleaf::execute::{NodeExecutor, Window};
 use broadleaf::plan::Plan;
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ impl Carries for RankPlan {
 }
 
 /// The widest window of any edge between this rank and a peer.
-pub fn window(current: &Current, peer: NodeId) -> Window {
+fn window(current: &Current, peer: NodeId) -> Window {
     let windows = &current.carried.windows;
     let out = current.program.outputs.iter().filter(|output| output.to == peer);
     let messages = out.map(|output| windows[output.tree as usize][output.target.index()]).max().unwrap_or(1);
@@ -27,9 +27,17 @@ pub fn window(current: &Current, peer: NodeId) -> Window {
 
 /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes
 /// one ready meanwhile ([`crate::ranks::window`]).
-pub fn ahead(current: &Current) -> u32 {
+fn ahead(current: &Current) -> u32 {
     let windows = &current.carried.windows;
     let inputs = current.program.inputs.iter();
     let widest = inputs.map(|input| windows[input.tree as usize][input.target.index()]).max().unwrap_or(1);
     u32::from(widest) + u32::from(current.carried.plan.period.is_none())
+}
+
+/// This rank's part in one broadcast, ready to post its receives where they are announced.
+pub fn executor(current: &Current) -> NodeExecutor {
+    let node = current.program.node;
+    let mut executor = NodeExecutor::new(&current.programs, node, |peer| window(current, peer));
+    executor.post_ahead(ahead(current));
+    executor
 }

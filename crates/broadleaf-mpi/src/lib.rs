@@ -14,6 +14,7 @@
 
 pub mod abi;
 mod advice;
+mod ahead;
 mod book;
 pub mod collectives;
 mod framed;

@@ -2,11 +2,12 @@
 //! the first broadcast's budget, and search on in the background.
 
 use crate::advice::{self, Desk, Given, Watch};
+use crate::ahead::channels;
 use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
 use crate::ranks::{expand, RankPlan};
-use crate::search::{on_threads, Search};
+use crate::search::{on_threads, Search, Threads};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
 use crate::transport::CHANNEL_TAGS;
@@ -26,6 +27,9 @@ const BEFORE_LIMIT: f64 = 0.7;
 
 /// Of a platform's digest, in file names.
 const KEY_CHARACTERS: usize = 16;
+
+/// Who lets the first broadcast wait for so long wants a thorough search, and none beside the program.
+const PATIENT: Duration = Duration::from_secs(1);
 
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
@@ -90,9 +94,12 @@ impl Planning {
         if let Some(desk) = self.desk.clone() {
             return self.advised(&desk, job, &name);
         }
-        let plan = job.plan(&name, Effort::Quick, self.seats.settings.first_budget)?;
+        let budget = self.seats.settings.first_budget;
+        let effort = if budget >= PATIENT { Effort::Thorough } else { Effort::Quick };
+        let plan = job.plan(&name, effort, budget, Threads::Shared)?;
         let ranked = job.ranked(&plan)?;
-        let search = if name == BEST { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
+        let is_sought = name == BEST && effort == Effort::Quick;
+        let search = if is_sought { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
         Ok(Made { ranked, search, advised: None })
     }
 
@@ -109,7 +116,8 @@ impl Planning {
         let given = match advice::read(&file(0), &job) {
             Ok(given) => given,
             Err(_) => {
-                let plan = job.plan(name, Effort::Quick, self.seats.settings.first_budget)?;
+                let plan =
+                    job.plan(name, Effort::Quick, self.seats.settings.first_budget, Threads::Shared)?;
                 Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) }
             }
         };
@@ -215,11 +223,17 @@ impl Job {
         &self.placement.handled
     }
 
-    pub fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
+    pub fn plan(
+        &self,
+        name: &str,
+        effort: Effort,
+        budget: Duration,
+        threads: Threads,
+    ) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
-            on_threads(effort, || {
+            on_threads(threads, || {
                 let mut plan = make(&instance, name, SegmentChoice::Auto, effort)?.plan;
                 if plan.period.is_some() {
                     let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
@@ -265,11 +279,9 @@ impl Job {
         let mut ranked = expand(plan, handled, ranks, self.root, &inner, &memory_link(), &served)
             .map_err(|error| error.to_string())?;
         ranked.led = self.led;
-        // Channels of one pair of ranks: at most one a tree, and one more for each relayed edge.
-        let trees = &ranked.plan.trees;
-        let channels = trees.len() + trees.iter().map(|tree| tree.via.len()).sum::<usize>();
-        if channels > CHANNEL_TAGS as usize {
-            return Err(format!("a plan of {} trees needs more message tags than MPI has", trees.len()));
+        if channels(&ranked.plan) > u64::from(CHANNEL_TAGS) {
+            let trees = ranked.plan.trees.len();
+            return Err(format!("a plan of {trees} trees needs more message tags than MPI has"));
         }
         Ok(ranked)
     }

@@ -76,7 +76,7 @@ fn begin(task: Box<(Job, Plan)>) -> Search {
 }
 
 fn search(job: &Job, start: &Plan, found: &Sender<Given>) {
-    let Ok(plan) = job.plan(BEST, Effort::Thorough, BUDGET) else { return };
+    let Ok(plan) = job.plan(BEST, Effort::Thorough, BUDGET, Threads::OneModest) else { return };
     let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
     let is_better = seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
     if !is_better {
@@ -88,18 +88,27 @@ fn search(job: &Job, start: &Plan, found: &Sender<Given>) {
     }
 }
 
+/// Which threads a planner runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// All ranks wait for the plan.
+    Shared,
+    /// The program runs meanwhile.
+    OneModest,
+}
+
 /// Threads for the plan that all ranks wait for; on a large node most cores are other ranks'.
 const QUICK_THREADS: usize = 4;
 
 /// Runs a planner on threads of its own, which end with it: a program should not keep idle threads that it did
-/// not ask for. The thorough search has one, of the lowest priority.
-pub fn on_threads<T: Send>(effort: Effort, work: impl FnOnce() -> T + Send) -> T {
-    let pool = match effort {
-        Effort::Quick => {
+/// not ask for. The search beside the program has one, of the lowest priority.
+pub fn on_threads<T: Send>(threads: Threads, work: impl FnOnce() -> T + Send) -> T {
+    let pool = match threads {
+        Threads::Shared => {
             let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
             ThreadPoolBuilder::new().num_threads(cores.min(QUICK_THREADS))
         }
-        Effort::Thorough => ThreadPoolBuilder::new().num_threads(1).start_handler(|_| be_modest()),
+        Threads::OneModest => ThreadPoolBuilder::new().num_threads(1).start_handler(|_| be_modest()),
     };
     match pool.thread_name(|_| "broadleaf-plan".to_string()).build() {
         Ok(pool) => pool.install(work),

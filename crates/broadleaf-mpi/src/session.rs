@@ -8,7 +8,8 @@
 use crate::abi::Mpi;
 use crate::advice::passive::{Teller, Timed, Timing};
 use crate::advice::{CallNote, Given, InUse};
-use crate::book::{ahead, window, Book, Current};
+use crate::ahead::Forecast;
+use crate::book::{executor, Book, Current};
 use crate::hosts::{one_node_a_host, Hosts};
 use crate::memory::{Announcement, Group, Inside, Way};
 use crate::planning::{Advised, Planning};
@@ -238,7 +239,7 @@ impl Session {
         let mut transport =
             MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
         send_headers(&mut transport, current, header, &plan)?;
-        run(&mut transport, current, self.group.as_mut())?;
+        run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
         drop(transport);
         if let Some(group) = &mut self.group {
             group.finish(call, true);
@@ -248,8 +249,26 @@ impl Session {
 
     /// The part of a rank that hears of the call by message.
     unsafe fn follow(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
-        let (call, rank) = (self.calls, self.rank);
-        let (header, sender, listening) = self.listen(root)?;
+        let (call, rank, mpi) = (self.calls, self.rank, self.mpi);
+        let (forecast, part) = Forecast::of(&mut self.book, root, bytes).unzip();
+        let mut posted = None;
+        let (header, sender, listening) = match forecast.as_ref().zip(part) {
+            None => self.listen(Listening::new(call, root), Vec::new())?,
+            Some((forecast, mut executor)) => {
+                let mut transport = MpiTransport::new(&mpi, packed, &forecast.plan, forecast.program.clone());
+                transport.post_ahead(&mut executor, &forecast.before, call)?;
+                let (sender, header) = transport.next_header()?;
+                let mut listening = Listening::new(call, root);
+                if forecast.holds(&header) && listening.hear(sender, &header)? {
+                    posted = Some((transport, executor));
+                    (header, sender, listening)
+                } else {
+                    let mut heard = vec![(sender, header)];
+                    heard.extend(transport.withdraw()?);
+                    self.listen(listening, heard)?
+                }
+            }
+        };
         let mut plan = Vec::new();
         let mut arrived = None;
         if header.order == Order::RunNew {
@@ -282,12 +301,18 @@ impl Session {
         let fits = bytes == header.message_bytes;
         let mut scratch = vec![0u8; if fits { 0 } else { header.message_bytes as usize }];
         let base = if fits { packed } else { scratch.as_mut_ptr() };
-        let mut transport =
-            MpiTransport::new(&self.mpi, base, current.programs.plan(), current.program.clone());
+        let (mut transport, mut executor) = match posted {
+            Some(posted) => posted,
+            None => {
+                let (plan, program) = (current.programs.plan(), current.program.clone());
+                let mut transport = MpiTransport::new(&mpi, base, plan, program);
+                for other in listening.missing(current) {
+                    transport.receive_aside(other, call_tag(call), HEADER_BYTES)?;
+                }
+                (transport, executor(current))
+            }
+        };
         send_headers(&mut transport, current, header, &plan)?;
-        for other in listening.missing(current) {
-            transport.receive_aside(other, call_tag(call), HEADER_BYTES)?;
-        }
         if header.order == Order::RunThenSwitch {
             let from = current.plan_parent.ok_or_else(unknown)?;
             let to = current.plan_children.clone();
@@ -298,7 +323,7 @@ impl Session {
         if advice.is_some() {
             transport.timing = Some(Timing::new(&current.programs, &current.program));
         }
-        let next = run(&mut transport, current, leads.as_deref_mut())?;
+        let next = run(&mut transport, &mut executor, current, leads.as_deref_mut())?;
         if let (Some((desk, communicator)), Some(timing)) = (advice, transport.timing.take()) {
             let (root, class) = kind(root, header.message_bytes);
             let plan = (root, class, version);
@@ -352,9 +377,21 @@ impl Session {
         Ok(outcome)
     }
 
-    /// The header to act on, and who sent it.
-    fn listen(&self, root: u32) -> Result<(Header, u32, Listening), CallError> {
-        let mut listening = Listening::new(self.calls, root);
+    /// The header to act on, and who sent it; some have been heard before.
+    fn listen(
+        &self,
+        mut listening: Listening,
+        heard: Vec<(u32, Header)>,
+    ) -> Result<(Header, u32, Listening), CallError> {
+        let mut found = None;
+        for (sender, header) in heard {
+            if listening.hear(sender, &header)? && found.is_none() {
+                found = Some((header, sender));
+            }
+        }
+        if let Some((header, sender)) = found {
+            return Ok((header, sender, listening));
+        }
         loop {
             let mut bytes = [0; HEADER_BYTES];
             let sender = self.mpi.receive(&mut bytes, None, call_tag(self.calls))?;
@@ -439,19 +476,16 @@ fn send_headers(
 /// it. Gives the plan that came with it.
 fn run<'a>(
     transport: &mut MpiTransport<'a>,
+    executor: &mut NodeExecutor,
     current: &Current,
     group: Option<&'a mut Group>,
 ) -> Result<Option<Vec<u8>>, CallError> {
     if let Some(group) = group.filter(|_| current.carried.led) {
         transport.feed(group);
     }
-    let node = current.program.node;
-    let mut executor = NodeExecutor::new(&current.programs, node, |peer| window(current, peer));
-    if executor.is_announced() {
-        executor.post_ahead(ahead(current));
-    } else {
+    if !executor.is_announced() {
         transport.expect_frames(current.programs.segments())?;
     }
-    drive(&mut executor, transport)?;
+    drive(executor, transport)?;
     transport.finish()
 }

@@ -8,6 +8,7 @@
 
 use crate::abi::{Done, Mpi, MpiError};
 use crate::advice::passive::Timing;
+use crate::ahead::salt;
 use crate::framed::Expected;
 use crate::memory::Group;
 use crate::wire::Malformed;
@@ -102,6 +103,11 @@ pub(crate) enum Request {
         arrival: Option<u32>,
         bytes: Vec<u8>,
     },
+    /// A header for which data receives are posted already ([`crate::ahead`]).
+    HeaderIn {
+        from: u32,
+        bytes: Vec<u8>,
+    },
 }
 
 /// Puts what arrives on one channel into the order in which it was sent. MPI matches messages in order, but a
@@ -167,8 +173,8 @@ pub struct MpiTransport<'a> {
     blocks: u64,
     pub(crate) plan: &'a Plan,
     pub(crate) program: NodeProgram,
-    requests: Vec<Request>,
-    free: Vec<u32>,
+    pub(crate) requests: Vec<Request>,
+    pub(crate) free: Vec<u32>,
     /// Parts left of each outgoing framed message, by request-like number.
     pub(crate) parts: HashMap<u32, (NodeId, u32)>,
     pub(crate) next_message: u32,
@@ -180,17 +186,23 @@ pub struct MpiTransport<'a> {
     forward: Option<Forward>,
     /// The plan that arrived beside the data.
     arrived_plan: Option<Vec<u8>>,
-    asides: u32,
+    pub(crate) asides: u32,
     events: Vec<Done>,
     /// Where links are timed.
     pub timing: Option<Timing>,
+    /// Added to the tag of every segment ([`crate::ahead::salt`]).
+    salt: u32,
+    /// Who sent them, in the order of their arrival.
+    pub(crate) headers: VecDeque<(u32, Vec<u8>)>,
+    /// What came in while a header was waited for.
+    pub(crate) early: Vec<Completion>,
 }
 
 impl<'a> MpiTransport<'a> {
     /// # Safety
     /// `base` must point to `plan.message_bytes` bytes that nothing else touches while this lives.
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, plan: &'a Plan, program: NodeProgram) -> Self {
-        MpiTransport::of_blocks(mpi, base, plan, program, 1)
+        MpiTransport { salt: salt(plan), ..MpiTransport::of_blocks(mpi, base, plan, program, 1) }
     }
 
     /// For a collective of as many blocks as there are ranks.
@@ -223,6 +235,9 @@ impl<'a> MpiTransport<'a> {
             asides: 0,
             events: Vec::new(),
             timing: None,
+            salt: 0,
+            headers: VecDeque::new(),
+            early: Vec::new(),
         }
     }
 
@@ -340,7 +355,7 @@ impl<'a> MpiTransport<'a> {
     }
 
     /// Waits for something, or only looks, and says what of it concerns the executor.
-    fn progress(&mut self, done: &mut Vec<Completion>, patient: bool) -> Result<(), CallError> {
+    pub(crate) fn progress(&mut self, done: &mut Vec<Completion>, patient: bool) -> Result<(), CallError> {
         let mut events = std::mem::take(&mut self.events);
         self.mpi.wait_some(&mut events, patient)?;
         for event in events.drain(..) {
@@ -386,6 +401,10 @@ impl<'a> MpiTransport<'a> {
                     }
                 }
                 Request::Aside { arrival, bytes } => self.take_aside(arrival, bytes)?,
+                Request::HeaderIn { from, bytes } => {
+                    self.asides -= 1;
+                    self.headers.push_back((from, bytes));
+                }
             }
         }
         self.events = events;
@@ -433,7 +452,7 @@ impl Transport for MpiTransport<'_> {
             relayed = Some(bytes);
         }
         let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
-        Ok(self.mpi.isend(pointer, length, message.to.0, item.tag as i32, number)?)
+        Ok(self.mpi.isend(pointer, length, message.to.0, (item.tag + self.salt) as i32, number)?)
     }
 
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
@@ -447,10 +466,11 @@ impl Transport for MpiTransport<'_> {
         let (from, tag) = (receive.from, item.tag);
         let turn = self.in_turn.entry((from, tag)).or_default().next();
         let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, turn, relay });
-        Ok(self.mpi.irecv(pointer, bytes, Some(from.0), tag as i32, number)?)
+        Ok(self.mpi.irecv(pointer, bytes, Some(from.0), (tag + self.salt) as i32, number)?)
     }
 
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), CallError> {
+        done.append(&mut self.early);
         while done.is_empty() {
             let waits = self.pass_on();
             self.progress(done, !waits)?;

@@ -186,6 +186,15 @@ impl<P: Carries> Book<P> {
         self.entries.iter().position(|(found, _)| *found == kind)
     }
 
+    /// What a rank that is called with a message of `bytes` expects to run, before it hears the header: the plan in
+    /// use, and its version. None while another plan is to take its place.
+    pub fn expected(&mut self, root: u32, bytes: u64) -> Option<(&mut Current<P>, u32)> {
+        self.last = self.find(kind(root, bytes))?;
+        let entry = &mut self.entries[self.last].1;
+        let version = entry.version;
+        entry.current.as_mut().filter(|_| entry.next.is_none()).map(|current| (current, version))
+    }
+
     /// The entry of a kind, made if there is none; then the one used longest ago may have to go.
     pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
         self.last = self.find(kind).unwrap_or_else(|| {
@@ -355,6 +364,21 @@ mod tests {
         assert_eq!(missed, Stray::OtherVersion { call: 1, wanted: 1, had: 0 });
         let never = book.follow(1, &Header { message_bytes: 64, ..header(2, Order::Run, 0) }, None);
         assert_eq!(never.unwrap_err(), Stray::NoPlan(2));
+    }
+
+    #[test]
+    fn a_rank_expects_what_it_ran_last_until_another_plan_comes() {
+        let mut book = Book::default();
+        assert!(book.expected(0, 8).is_none());
+        book.follow(1, &header(0, Order::RunNew, 0), Some(chain(0, 8))).unwrap();
+        assert_eq!(book.expected(0, 8).unwrap().1, 0);
+        assert!(book.expected(0, 16).is_none() && book.expected(1, 8).is_none());
+        let last = header(1, Order::RunThenSwitch, 0);
+        book.follow(1, &last, None).unwrap();
+        book.keep(&last, chain(0, 4));
+        assert!(book.expected(0, 8).is_none(), "the next call runs another plan");
+        book.follow(1, &header(2, Order::Run, 1), None).unwrap();
+        assert_eq!(book.expected(0, 8).unwrap().1, 1);
     }
 
     #[test]
