@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
+    "Advisor",
     "Card",
     "Choice",
     "Comparison",
@@ -35,6 +36,29 @@ __all__ = [
     "tuning_rules",
 ]
 __version__: str
+
+@final
+class Advisor:
+    def __new__(
+        cls, platform: Platform, patience_s: float, idle_after_s: float, roots: Sequence[int]
+    ) -> Advisor: ...
+    def resume_after(self, version: int) -> None: ...
+    def called(self, at_s: float, communicator: int, root: int, message_bytes: int) -> None: ...
+    def in_use(self, communicator: int, root: int, message_bytes: int, plan: Plan) -> None: ...
+    def sampled(
+        self,
+        source: int,
+        target: int,
+        message_bytes: int,
+        seconds: float,
+        expected_s: float | None,
+        at_s: float,
+        is_active: bool,
+    ) -> None: ...
+    def not_probed(self, source: int, target: int, now_s: float) -> None: ...
+    def planned(self, number: int, plan: Plan | None) -> None: ...
+    def tick(self, now_s: float) -> list[tuple[Any, ...]]: ...
+    def drifts(self) -> list[tuple[int, int, float]]: ...
 
 @final
 class Card:

@@ -111,7 +111,7 @@ impl Planning {
             let communicator = advice::name(communicator);
             desk.plan_path(&format!("{platform}-{communicator}-{root}-{class}.json"))
         };
-        desk.describe(&platform, &job.handled().to_json().to_string());
+        desk.describe(Arc::clone(&platform), Arc::clone(&job.placement));
         // What is prepared while no program runs belongs to no communicator.
         let given = match advice::read(&file(0), &job) {
             Ok(given) => given,

@@ -2,6 +2,7 @@
 //!
 //! Long calls release the interpreter lock. Errors are the classes of `broadleaf/errors.py`.
 
+mod advisor;
 mod arguments;
 mod document;
 mod errors;
@@ -21,6 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<advisor::Advisor>()?;
     module.add_class::<optimum::Optimum>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<platform::Platform>()?;

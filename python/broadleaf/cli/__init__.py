@@ -13,6 +13,7 @@ import click
 
 from broadleaf import __version__
 from broadleaf.cli import (
+    advise,
     bench,
     bound,
     check,
@@ -38,6 +39,7 @@ COMMANDS: tuple[click.Command, ...] = (
     check.command,
     simulate.command,
     run.command,
+    advise.command,
     tune.command,
     convert.command,
     draw.command,

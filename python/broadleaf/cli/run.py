@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import broadleaf as bl
+from broadleaf.advise.start import advisor
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import Size, example, json_option
 from broadleaf.files import refuse_unwritable
@@ -37,6 +38,10 @@ INTERRUPTED = 130
 @click.option("--planner", metavar="NAME", help="The planner, see broadleaf planners.  [default: best]")
 @click.option("--min-size", type=Size(), help="Smaller messages go to the MPI's own broadcast.")
 @click.option("--stats", metavar="FILE", help="Write what was intercepted, and why some of it was not.")
+@click.option(
+    "--adapt", is_flag=True, help="Follow the network while the program runs, see broadleaf advise."
+)
+@click.option("--state", metavar="FOLDER", help="Where program and advisor meet, as broadleaf advise has it.")
 @click.option("--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs.")
 @click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
 @json_option
@@ -49,6 +54,8 @@ def command(
     planner: str | None,
     min_size: int | None,
     stats: str | None,
+    adapt: bool,
+    state: str | None,
     flavour: Flavour | None,
     mpiexec: str | None,
     as_json: bool,
@@ -63,13 +70,17 @@ def command(
         bl.Platform.load(platform)
     refuse_what_cannot_run(program[0], plans, planner, stats)
     mpi = find_mpi(flavour, mpiexec)
-    with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch,
+        advisor(state, platform, hosts, mpi, wanted=adapt) as advice,
+    ):
         written = Path(stats) if stats is not None else Path(scratch) / "stats.json"
         variables = {
             "BROADLEAF_PLATFORM": platform and str(Path(platform).resolve()),
             "BROADLEAF_PLAN_DIR": plans and str(Path(plans).resolve()),
             "BROADLEAF_PLANNER": planner,
             "BROADLEAF_MIN_BYTES": min_size and str(min_size),
+            "BROADLEAF_ADVICE": advice,
             "BROADLEAF_STATS": str(written.resolve()) if stats is not None or as_json else None,
         }
         argv, environment = launch_command(

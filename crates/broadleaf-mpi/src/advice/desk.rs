@@ -2,6 +2,7 @@
 
 use super::notes::{CallNote, Pending, SampleNote};
 use super::watch::Watch;
+use crate::placement::Placement;
 use crate::report;
 use std::fs;
 use std::io;
@@ -73,12 +74,9 @@ impl Desk {
         self.directory.join("plans").join(name)
     }
 
-    /// Leaves a platform where the advisor finds it, unless it is there.
-    pub fn describe(&self, key: &str, document: &str) {
-        let path = self.directory.join("platforms").join(format!("{key}.json"));
-        if !path.exists() {
-            self.told(replace(&path, document, &self.process));
-        }
+    /// Leaves a platform where the advisor finds it, before the first note that speaks of it.
+    pub fn describe(&self, key: Arc<str>, placement: Arc<Placement>) {
+        locked(&self.pending).platforms.push((key, placement));
     }
 
     /// A directory that cannot be written is said once.
@@ -112,6 +110,12 @@ impl Desk {
     }
 
     fn write(&self, pending: &Pending, number: &mut u64) {
+        for (key, placement) in &pending.platforms {
+            let path = self.directory.join("platforms").join(format!("{key}.json"));
+            if !path.exists() {
+                self.told(replace(&path, &placement.handled.to_json().to_string(), &self.process));
+            }
+        }
         let inbox = self.directory.join("inbox");
         let path = |number: u64| inbox.join(format!("{}-{number:08}.json", self.process));
         let text = pending.document(&self.process).to_string();

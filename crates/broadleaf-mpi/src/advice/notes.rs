@@ -1,5 +1,6 @@
 //! What a process tells the advisor: calls it led, plans it put into use, and links it timed.
 
+use crate::placement::Placement;
 use broadleaf::plan::Plan;
 use serde_json::{json, Value};
 use std::sync::Arc;
@@ -44,8 +45,10 @@ pub struct SampleNote {
 }
 
 /// Everything not yet written.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Pending {
+    /// Platforms that the others speak of, by their names.
+    pub platforms: Vec<(Arc<str>, Arc<Placement>)>,
     pub calls: Vec<CallNote>,
     pub samples: Vec<SampleNote>,
 }

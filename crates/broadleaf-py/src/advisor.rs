@@ -1,0 +1,146 @@
+//! The advisor's decisions, for the service in `broadleaf.advise`.
+
+use crate::errors::plan_error;
+use crate::plan::Plan;
+use crate::platform::Platform;
+use broadleaf::adapt::advisor::{Advice, Key, Settings};
+use broadleaf::adapt::links::{Origin, Sample};
+use broadleaf::adapt::record::{Call, Stream};
+use broadleaf::platform::NodeId;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Which plans to make and to put into use on one platform. Nodes are given by their index, times in seconds on
+/// any clock that does not run backwards.
+#[pyclass(module = "broadleaf._core", frozen, name = "Advisor")]
+pub struct Advisor {
+    core: Mutex<broadleaf::adapt::advisor::Advisor>,
+    nodes: usize,
+}
+
+impl Advisor {
+    fn core(&self) -> MutexGuard<'_, broadleaf::adapt::advisor::Advisor> {
+        self.core.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Numbers from a file may be any.
+    fn node(&self, index: usize) -> PyResult<NodeId> {
+        if index < self.nodes {
+            return Ok(NodeId(index as u32));
+        }
+        let fact = format!("node {index} of a platform of {}; write one of its indices", self.nodes);
+        Err(pyo3::exceptions::PyValueError::new_err(fact))
+    }
+
+    fn stream(&self, communicator: u64, root: usize) -> PyResult<Stream> {
+        Ok(Stream { communicator, root: self.node(root)? })
+    }
+}
+
+#[pymethods]
+impl Advisor {
+    /// `patience_s`: how long planning waits for probes of links in doubt; `roots`: of the plans prepared while
+    /// nothing runs.
+    #[new]
+    fn new(platform: &Platform, patience_s: f64, idle_after_s: f64, roots: Vec<usize>) -> PyResult<Self> {
+        let nodes = platform.core.node_count();
+        let roots = roots.into_iter().filter(|&root| root < nodes).map(|root| NodeId(root as u32)).collect();
+        let settings = Settings { patience_s, idle_after_s, roots, ..Settings::default() };
+        let core = broadleaf::adapt::advisor::Advisor::new(Arc::clone(&platform.core), settings);
+        Ok(Advisor { core: Mutex::new(core), nodes })
+    }
+
+    /// Versions from here on are greater than this one.
+    fn resume_after(&self, version: u64) {
+        self.core().resume_after(version);
+    }
+
+    /// A broadcast was called.
+    fn called(&self, at_s: f64, communicator: u64, root: usize, message_bytes: u64) -> PyResult<()> {
+        let stream = self.stream(communicator, root)?;
+        self.core().called(Call { stream, at_s, bytes: message_bytes });
+        Ok(())
+    }
+
+    /// The program runs this plan for messages of about this size.
+    fn in_use(&self, communicator: u64, root: usize, message_bytes: u64, plan: &Plan) -> PyResult<()> {
+        let key = Key::new(self.stream(communicator, root)?, message_bytes);
+        self.core().in_use(key, Arc::clone(&plan.core));
+        Ok(())
+    }
+
+    /// A transfer was timed: by the program (`is_active` false) or by a probe. `expected_s`: what it would have
+    /// taken on the platform as measured, if not T(bytes).
+    #[allow(clippy::too_many_arguments)] // the fields of a sample
+    fn sampled(
+        &self,
+        source: usize,
+        target: usize,
+        message_bytes: u64,
+        seconds: f64,
+        expected_s: Option<f64>,
+        at_s: f64,
+        is_active: bool,
+    ) -> PyResult<()> {
+        let origin = if is_active { Origin::Active } else { Origin::Passive };
+        let (from, to) = (self.node(source)?, self.node(target)?);
+        self.core().sampled(&Sample { from, to, bytes: message_bytes, seconds, expected_s, at_s, origin });
+        Ok(())
+    }
+
+    /// The link could not be probed, and is no longer waited for.
+    fn not_probed(&self, source: usize, target: usize, now_s: f64) -> PyResult<()> {
+        let (from, to) = (self.node(source)?, self.node(target)?);
+        let mut core = self.core();
+        let pair = core.links().pair(from, to);
+        core.not_probed(pair, now_s);
+        Ok(())
+    }
+
+    /// What was ordered, or None if it could not be made.
+    fn planned(&self, py: Python<'_>, number: u64, plan: Option<&Plan>) -> PyResult<()> {
+        let plan = plan.map(|plan| (*plan.core).clone());
+        py.detach(|| self.core().planned(number, plan)).map_err(plan_error)
+    }
+
+    /// What to do now: tuples ("probe", source, target), ("plan", number, root, bytes, within_s, platform) and
+    /// ("publish", communicator, root, size_class, version, plan).
+    fn tick(&self, py: Python<'_>, now_s: f64) -> PyResult<Vec<Py<PyAny>>> {
+        let ready = py.detach(|| self.core().tick(now_s)).map_err(plan_error)?;
+        let core = self.core();
+        let mut advice = Vec::new();
+        for item in ready {
+            let tuple = match item {
+                Advice::Probe(pair) => {
+                    let Some((from, to)) = core.links().representatives(pair) else { continue };
+                    ("probe", from.0, to.0).into_pyobject(py)?.into_any()
+                }
+                Advice::Plan(order) => {
+                    let root = order.key.stream.root.0;
+                    let platform = Py::new(py, Platform { core: order.platform })?;
+                    ("plan", order.number, root, order.bytes, order.within_s, platform)
+                        .into_pyobject(py)?
+                        .into_any()
+                }
+                Advice::Publish { key, version, plan } => {
+                    let plan = Py::new(py, Plan { core: plan })?;
+                    let Stream { communicator, root } = key.stream;
+                    ("publish", communicator, root.0, key.size_class, version, plan)
+                        .into_pyobject(py)?
+                        .into_any()
+                }
+            };
+            advice.push(tuple.unbind());
+        }
+        Ok(advice)
+    }
+
+    /// The links that are believed to have drifted: (source, target, rate over the measured one), one for all
+    /// that are alike.
+    fn drifts(&self) -> Vec<(u32, u32, f64)> {
+        let core = self.core();
+        let links = core.links();
+        let ends = |pair| links.representatives(pair).map(|(from, to)| (from.0, to.0));
+        links.drifts().filter_map(|(pair, factor)| ends(pair).map(|(from, to)| (from, to, factor))).collect()
+    }
+}

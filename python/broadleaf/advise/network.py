@@ -1,0 +1,149 @@
+"""What the advisor knows of one platform: its programs' calls and plans, its links, and the plans to give."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from broadleaf import Plan, Platform
+from broadleaf._core import Advisor
+from broadleaf.advise.samples import Expected, Halves, Link, findings
+
+# The samples of one call come from several processes, each of which writes every tenth of a second at least.
+SETTLED_S = 0.12
+# Calls and communicators remembered.
+MOST_CALLS = 256
+MOST_COMMUNICATORS = 64
+# A stream that was silent for this long has ended.
+IDLE_AFTER_S = 600.0
+# How long planning waits for probes of links in doubt, where there is a monitor.
+PATIENCE_S = 5.0
+# Of a communicator that belongs to no program: what is prepared.
+NOBODY = 0
+
+
+@dataclass
+class Communicator:
+    """The plans that one communicator of a program runs."""
+
+    # The platform's node of every rank.
+    nodes: list[int]
+    # By root, size class and version.
+    plans: dict[tuple[int, int, int], Plan] = field(default_factory=dict)
+
+
+@dataclass
+class Called:
+    """A call whose samples are awaited."""
+
+    communicator: int
+    root: int | None = None
+    message_bytes: int = 0
+    version: int = 0
+    first_heard_s: float = 0.0
+    halves: dict[tuple[int, int], Halves] = field(default_factory=dict)
+
+
+class Network:
+    """One platform. Notes come from files: what is wrong in them raises ValueError, KeyError or TypeError."""
+
+    def __init__(self, platform: Platform, *, has_monitor: bool, resume_after: int) -> None:
+        self.platform = platform
+        self.advisor = Advisor(platform, PATIENCE_S if has_monitor else 0.0, IDLE_AFTER_S, [0])
+        self.advisor.resume_after(resume_after)
+        self.index = {name: at for at, name in enumerate(platform.nodes)}
+        self._expected = Expected(platform)
+        self._communicators: OrderedDict[int, Communicator] = OrderedDict()
+        self._calls: OrderedDict[tuple[int, int], Called] = OrderedDict()
+
+    def knows(self, communicator: int) -> bool:
+        """Whether a program here has such a communicator."""
+        return communicator in self._communicators
+
+    def called(self, call: dict[str, Any], now_s: float) -> None:
+        """A root's note of its call."""
+        communicator, root, size = int(call["communicator"], 16), int(call["root"]), int(call["bytes"])
+        if size < 1:
+            raise ValueError(f"a broadcast of {size} bytes")
+        self.advisor.called(now_s - age_of(call), communicator, root, size)
+        brought = call.get("brought")
+        if brought is not None:
+            self._put_into_use(communicator, root, size, brought)
+        if communicator in self._communicators:
+            heard = self._call(communicator, int(call["call"]), now_s)
+            heard.root, heard.message_bytes, heard.version = root, size, int(call["version"])
+
+    def timed(self, sample: dict[str, Any], now_s: float) -> None:
+        """A receiver's note of what came from one sender."""
+        first, second = zip(sample["bytes"], sample["seconds"], strict=True)
+        halves = ((int(first[0]), float(first[1])), (int(second[0]), float(second[1])))
+        if any(size < 1 or not 0 < seconds < float("inf") for size, seconds in halves):
+            return
+        call = self._call(int(sample["communicator"], 16), int(sample["call"]), now_s)
+        call.halves[int(sample["from"]), int(sample["to"])] = halves
+
+    def settle(self, now_s: float) -> None:
+        """Draws conclusions from calls whose samples are all here."""
+        ripe = [
+            key
+            for key, call in self._calls.items()
+            if call.halves and now_s >= call.first_heard_s + SETTLED_S
+        ]
+        for key in ripe:
+            self._conclude(self._calls.pop(key), now_s)
+
+    def _put_into_use(self, communicator: int, root: int, size: int, brought: dict[str, Any]) -> None:
+        nodes = [int(node) for node in brought["nodes"]]
+        if not all(0 <= node < len(self.index) for node in nodes):
+            raise ValueError("a rank sits on a node that the platform does not have")
+        plan = Plan.from_dict(brought["plan"])
+        if communicator not in self._communicators and len(self._communicators) >= MOST_COMMUNICATORS:
+            self._communicators.popitem(last=False)
+        known = self._communicators.setdefault(communicator, Communicator(nodes))
+        size_class = size.bit_length() - 1
+        # Only the versions that a call under way may still run.
+        version = int(brought["version"])
+        for stale in [key for key in known.plans if key[:2] == (root, size_class) and key[2] < version - 1]:
+            del known.plans[stale]
+        known.plans[root, size_class, version] = plan
+        self.advisor.in_use(communicator, root, size, plan)
+
+    def _call(self, communicator: int, call: int, now_s: float) -> Called:
+        key = (communicator, call)
+        if key not in self._calls:
+            if len(self._calls) >= MOST_CALLS:
+                self._calls.popitem(last=False)
+            self._calls[key] = Called(communicator, first_heard_s=now_s)
+        return self._calls[key]
+
+    def _conclude(self, call: Called, now_s: float) -> None:
+        known = self._communicators.get(call.communicator)
+        if known is None or call.root is None:
+            return
+        plan = known.plans.get((call.root, call.message_bytes.bit_length() - 1, call.version))
+        if plan is None:
+            return
+        seen: dict[Link, Halves] = {}
+        for (source, target), halves in call.halves.items():
+            if source < len(known.nodes) and target < len(known.nodes):
+                link = (known.nodes[source], known.nodes[target])
+                if link[0] != link[1]:
+                    seen[link] = halves
+        expected = self._expected.of(plan, call.message_bytes)
+        for found in findings(seen, expected):
+            self.advisor.sampled(
+                found.source,
+                found.target,
+                found.message_bytes,
+                found.seconds,
+                found.expected_s,
+                now_s,
+                is_active=False,
+            )
+
+
+def age_of(note: dict[str, Any]) -> float:
+    """How long ago that was when it was written, seconds."""
+    age_s = float(note["age_s"])
+    return age_s if 0 <= age_s < float("inf") else 0.0
