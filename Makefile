@@ -68,6 +68,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/optimum.py
 	$(PY) benches/mpi_overhead.py
 	$(PY) benches/local.py
+	$(PY) benches/adapt_overhead.py
 	$(PY) benches/smpi_broadcast.py
 
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
