@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broadleaf.advise import State
+
 if TYPE_CHECKING:
     from conftest import Bench, Run
 
@@ -98,18 +100,22 @@ def advised(state: Path, *options: str | Path) -> Iterator[Advisor]:
         advisor.end()
 
 
-def steady(bench: Bench, state: Path, platform: Path, seconds: float = 2.5) -> Run:
+def steady(bench: Bench, state: Path, platform: Path, seconds: float = 2.0, *, is_quiet: bool = True) -> Run:
     """Broadcasts for a while; every byte is compared."""
-    return bench.check(
+    run = bench.run(
         RANKS,
-        "steady",
-        *(str(BYTES), str(seconds)),
+        [bench.compile("steady"), str(BYTES), str(seconds)],
         advice=state,
         platform=platform,
         planner="flat",
         test_ranks_per_host="1",
         min_bytes="4KiB",
     )
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[-1].startswith("ok "), run.stdout + run.stderr
+    assert not is_quiet or len(lines) == 1, run.stdout
+    return run
 
 
 def version(run: Run) -> int:
@@ -157,7 +163,7 @@ def test_killed_and_restarted(hosts_of: Bench, tmp_path: Path, platform: Path) -
     timer = threading.Timer(0.8, restart)
     timer.start()
     try:
-        run = steady(hosts_of, state, platform, 4)
+        run = steady(hosts_of, state, platform, 3.5)
     finally:
         timer.join()
         said = restarted[0].end()
@@ -227,7 +233,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        subprocess.run(["umount", "-l", folder], check=True)
+        subprocess.run(["umount", "--lazy", "--recursive", folder], check=True)
 
 
 def fill(path: Path) -> None:
@@ -238,6 +244,7 @@ def fill(path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", ["full", "read-only", "gone"])
+@pytest.mark.parametrize("bench", ["mpich"], indirect=True)
 def test_a_directory_that_cannot_be_written(
     fault: str, hosts_of: Bench, tmp_path: Path, platform: Path
 ) -> None:
@@ -249,7 +256,9 @@ def test_a_directory_that_cannot_be_written(
                 if fault == "full":
                     fill(disk / "ballast")
                 elif fault == "read-only":
-                    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+                    # As a mount of its own: on the disk itself files are open for writing.
+                    subprocess.run(["mount", "--bind", state, state], check=True)
+                    subprocess.run(["mount", "-o", "remount,ro,bind", state], check=True)
                 else:
                     state.rename(disk / "elsewhere")
 
@@ -279,7 +288,8 @@ def test_clocks_that_jump(
     monkeypatch.setenv("LD_PRELOAD", f"{os.environ['LD_PRELOAD']}:{jumping}")
     state = tmp_path / "advice"
     with advised(state) as advisor:
-        run = steady(hosts_of, state, platform)
+        # Open MPI's UCX says on standard output that it does not like that.
+        run = steady(hosts_of, state, platform, is_quiet=False)
         assert version(run) >= 1, advisor.end()
 
 
@@ -325,3 +335,32 @@ def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
         advisor.process.stderr.close()
     assert lines
     assert "the monitor cannot reach nowhere.invalid" in lines[0]
+
+
+def test_run_adapt_brings_its_advisor_and_takes_it_away(bench: Bench, tmp_path: Path) -> None:
+    state = tmp_path / "advice"
+    argv = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--adapt", "--state", str(state), "--json"]
+    argv += ["--mpi", bench.mpi.flavour, "--mpiexec", str(bench.mpi.mpiexec), "--"]
+    done = subprocess.run(
+        [*argv, bench.compile("steady"), str(BYTES), "0.3"], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["planned"] > 0
+    assert [line for line in done.stderr.splitlines() if line.startswith("broadleaf: ")] == []
+    served = State(state)
+    assert "process" in Advisor.lock(state)
+    deadline = time.monotonic() + 30
+    while served.is_served():
+        assert time.monotonic() < deadline, "the advisor outlives its programs"
+        time.sleep(0.1)
+
+
+def test_a_program_runs_where_no_advisor_can(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    argv = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--adapt"]
+    argv += ["--state", str(tmp_path / "file" / "advice"), "--mpi", bench.mpi.flavour]
+    argv += ["--mpiexec", str(bench.mpi.mpiexec), "--", bench.compile("steady"), str(BYTES), "0.1"]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("broadleaf: ")]
+    assert line.endswith("the program runs without an advisor")

@@ -325,9 +325,9 @@ impl Session {
         }
         let next = run(&mut transport, &mut executor, current, leads.as_deref_mut())?;
         if let (Some((desk, communicator)), Some(timing)) = (advice, transport.timing.take()) {
-            let (root, class) = kind(root, header.message_bytes);
-            let plan = (root, class, version);
-            self.teller.tell(desk, &timing, Timed { communicator, call, rank, plan });
+            let message_bytes = header.message_bytes;
+            let timed = Timed { communicator, call, rank, root, message_bytes, version };
+            self.teller.tell(desk, &timing, timed);
         }
         drop(transport);
         if let Some(group) = leads {

@@ -34,14 +34,15 @@ class Communicator:
 
 
 @dataclass
-class Called:
-    """A call whose samples are awaited."""
+class Timed:
+    """A call whose samples come in."""
 
     communicator: int
-    root: int | None = None
-    message_bytes: int = 0
-    version: int = 0
-    first_heard_s: float = 0.0
+    # A rank.
+    root: int
+    message_bytes: int
+    version: int
+    first_heard_s: float
     halves: dict[tuple[int, int], Halves] = field(default_factory=dict)
 
 
@@ -55,7 +56,7 @@ class Network:
         self.index = {name: at for at, name in enumerate(platform.nodes)}
         self._expected = Expected(platform)
         self._communicators: OrderedDict[int, Communicator] = OrderedDict()
-        self._calls: OrderedDict[tuple[int, int], Called] = OrderedDict()
+        self._calls: OrderedDict[tuple[int, int], Timed] = OrderedDict()
 
     def knows(self, communicator: int) -> bool:
         """Whether a program here has such a communicator."""
@@ -70,9 +71,6 @@ class Network:
         brought = call.get("brought")
         if brought is not None:
             self._put_into_use(communicator, root, size, brought)
-        if communicator in self._communicators:
-            heard = self._call(communicator, int(call["call"]), now_s)
-            heard.root, heard.message_bytes, heard.version = root, size, int(call["version"])
 
     def timed(self, sample: dict[str, Any], now_s: float) -> None:
         """A receiver's note of what came from one sender."""
@@ -80,8 +78,13 @@ class Network:
         halves = ((int(first[0]), float(first[1])), (int(second[0]), float(second[1])))
         if any(size < 1 or not 0 < seconds < float("inf") for size, seconds in halves):
             return
-        call = self._call(int(sample["communicator"], 16), int(sample["call"]), now_s)
-        call.halves[int(sample["from"]), int(sample["to"])] = halves
+        key = (int(sample["communicator"], 16), int(sample["call"]))
+        if key not in self._calls:
+            if len(self._calls) >= MOST_CALLS:
+                self._calls.popitem(last=False)
+            root, size, version = (int(sample[name]) for name in ("root", "message_bytes", "version"))
+            self._calls[key] = Timed(key[0], root, size, version, now_s)
+        self._calls[key].halves[int(sample["from"]), int(sample["to"])] = halves
 
     def settle(self, now_s: float) -> None:
         """Draws conclusions from calls whose samples are all here."""
@@ -109,24 +112,16 @@ class Network:
         known.plans[root, size_class, version] = plan
         self.advisor.in_use(communicator, root, size, plan)
 
-    def _call(self, communicator: int, call: int, now_s: float) -> Called:
-        key = (communicator, call)
-        if key not in self._calls:
-            if len(self._calls) >= MOST_CALLS:
-                self._calls.popitem(last=False)
-            self._calls[key] = Called(communicator, first_heard_s=now_s)
-        return self._calls[key]
-
-    def _conclude(self, call: Called, now_s: float) -> None:
+    def _conclude(self, call: Timed, now_s: float) -> None:
         known = self._communicators.get(call.communicator)
-        if known is None or call.root is None:
+        if known is None or not 0 <= call.root < len(known.nodes):
             return
-        plan = known.plans.get((call.root, call.message_bytes.bit_length() - 1, call.version))
+        plan = known.plans.get((known.nodes[call.root], call.message_bytes.bit_length() - 1, call.version))
         if plan is None:
             return
         seen: dict[Link, Halves] = {}
         for (source, target), halves in call.halves.items():
-            if source < len(known.nodes) and target < len(known.nodes):
+            if min(source, target) >= 0 and max(source, target) < len(known.nodes):
                 link = (known.nodes[source], known.nodes[target])
                 if link[0] != link[1]:
                     seen[link] = halves

@@ -57,7 +57,7 @@ class Expected:
         resized = Plan.from_dict(document)
         transfers = simulate(self._platform, resized).transfers
         found: dict[Link, tuple[float, float]] = {}
-        links = np.stack([transfers["source"], transfers["target"]], axis=1)
+        links = np.stack([transfers["from"], transfers["to"]], axis=1)
         for source, target in np.unique(links, axis=0):
             ends = np.sort(transfers["arrival_s"][(links == (source, target)).all(axis=1)])
             middle = ends[max(len(ends) // 2 - 1, 0)]

@@ -122,8 +122,8 @@ class Service:
             for probed in self._monitor.results():
                 self._take_probe(probed, now_s)
         for key, network in self._networks.items():
-            network.settle(now_s)
             try:
+                network.settle(now_s)
                 advice = network.advisor.tick(now_s)
             except ValueError as error:
                 self._say(f"platform {key}: {error}; its plans stay as they are")

@@ -13,6 +13,7 @@ on with the plans they have.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -30,6 +31,8 @@ FOLDERS = ("jobs", "platforms", "inbox", "set-aside", "plans")
 MOST_ASIDE = 100
 # Tries to become the advisor.
 LOCK_TRIES = 5
+# In the name of a plan that belongs to no communicator.
+PREPARED = "-0000000000000000-"
 LOCK_PAUSE_S = 0.05
 
 Say = Callable[[str], None]
@@ -193,13 +196,22 @@ class State:
         return True
 
     def last_version(self) -> int:
-        """The greatest version among the plans that lie there, those of an advisor before this one."""
-        last = 0
-        for path in (self.folder / "plans").glob("*.json"):
+        """The greatest version among the plans that lie there, those of an advisor before this one.
+
+        Plans of that one's communicators are removed, but for the last: who runs still has them.
+        """
+        last, newest = 0, None
+        for path in sorted((self.folder / "plans").glob("*.json")):
+            stale: Path | None = path
             try:
-                last = max(last, int(json.loads(path.read_bytes())["version"]))
+                version = int(json.loads(path.read_bytes())["version"])
+                if version > last:
+                    last, newest, stale = version, path, newest
             except (OSError, ValueError, KeyError, TypeError):
-                continue
+                pass
+            if stale is not None and PREPARED not in stale.name:
+                with contextlib.suppress(OSError):
+                    stale.unlink()
         return last
 
 

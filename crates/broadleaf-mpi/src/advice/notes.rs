@@ -37,7 +37,10 @@ pub struct SampleNote {
     pub at: Instant,
     pub communicator: u64,
     pub call: u64,
-    /// Ranks.
+    /// A rank, as `from` and `to`.
+    pub root: u32,
+    pub message_bytes: u64,
+    pub version: u32,
     pub from: u32,
     pub to: u32,
     /// Bytes that came after the first message of the half, and the time they took, seconds.
@@ -53,8 +56,12 @@ pub struct Pending {
     pub samples: Vec<SampleNote>,
 }
 
-/// Beyond this many, what cannot be written is forgotten: the newest says most, and memory is the program's.
-const MOST: usize = 1024;
+/// Beyond this many, samples are forgotten: the newest says most, and memory is the program's.
+const MOST_SAMPLES: usize = 1024;
+
+/// Calls between two writings beyond this many are not told: that the program broadcasts often is known then, and
+/// both ends have better things to do.
+const MOST_CALLS: usize = 16;
 
 impl Pending {
     pub fn is_empty(&self) -> bool {
@@ -62,12 +69,15 @@ impl Pending {
     }
 
     pub fn add_call(&mut self, note: CallNote) {
-        make_room(&mut self.calls);
-        self.calls.push(note);
+        if self.calls.len() < MOST_CALLS || note.brought.is_some() {
+            self.calls.push(note);
+        }
     }
 
     pub fn add_sample(&mut self, note: SampleNote) {
-        make_room(&mut self.samples);
+        if self.samples.len() >= MOST_SAMPLES {
+            self.samples.drain(..MOST_SAMPLES / 2);
+        }
         self.samples.push(note);
     }
 
@@ -96,18 +106,13 @@ impl Pending {
             .map(|note| {
                 json!({
                     "age_s": age_s(&note.at), "communicator": name(note.communicator), "call": note.call,
+                    "root": note.root, "message_bytes": note.message_bytes, "version": note.version,
                     "from": note.from, "to": note.to,
                     "bytes": note.halves.map(|half| half.0), "seconds": note.halves.map(|half| half.1),
                 })
             })
             .collect();
         json!({"format": "broadleaf-notes/1", "process": process, "calls": calls, "samples": samples})
-    }
-}
-
-fn make_room<T>(notes: &mut Vec<T>) {
-    if notes.len() >= MOST {
-        notes.drain(..MOST / 2);
     }
 }
 
@@ -134,27 +139,27 @@ mod tests {
         }
     }
 
+    fn sample() -> SampleNote {
+        let halves = [(10, 0.5), (20, 0.25)];
+        let (communicator, call, root, version, from, to) = (7, 3, 0, 1, 0, 2);
+        let (at, message_bytes) = (Instant::now(), 30);
+        SampleNote { at, communicator, call, root, message_bytes, version, from, to, halves }
+    }
+
     #[test]
     fn what_is_never_written_does_not_fill_the_memory() {
         let mut pending = Pending::default();
         (0..10_000).for_each(|number| pending.add_call(call(number)));
-        assert!(pending.calls.len() <= MOST);
-        assert_eq!(pending.calls.last().unwrap().call, 9_999);
+        assert_eq!(pending.calls.len(), MOST_CALLS);
+        (0..10_000).for_each(|_| pending.add_sample(sample()));
+        assert!(pending.samples.len() <= MOST_SAMPLES);
     }
 
     #[test]
     fn a_document_names_ages_and_no_time_of_day() {
         let mut pending = Pending::default();
         pending.add_call(call(3));
-        let halves = [(10, 0.5), (20, 0.25)];
-        pending.add_sample(SampleNote {
-            at: Instant::now(),
-            communicator: 7,
-            call: 3,
-            from: 0,
-            to: 2,
-            halves,
-        });
+        pending.add_sample(sample());
         let document = pending.document("host-1");
         assert_eq!(document["calls"][0]["communicator"], "0000000000000007");
         assert!(document["calls"][0]["age_s"].as_f64().unwrap() < 60.0);

@@ -107,12 +107,16 @@ pub struct Timed {
     pub communicator: u64,
     pub call: u64,
     pub rank: u32,
-    pub plan: (u32, u32, u32),
+    pub root: u32,
+    pub message_bytes: u64,
+    pub version: u32,
 }
 
 impl Teller {
     /// Tells what is new.
     pub fn tell(&mut self, desk: &Desk, timing: &Timing, timed: Timed) {
+        let Timed { communicator, call, rank, root, message_bytes, version } = timed;
+        let plan = (root, message_bytes.ilog2(), version);
         for (from, halves) in timing.halves() {
             let seconds: f64 = halves.iter().map(|half| half.1).sum();
             let bytes: u64 = halves.iter().map(|half| half.0).sum();
@@ -121,14 +125,24 @@ impl Teller {
             }
             let now = Instant::now();
             let rate = bytes as f64 / seconds;
-            let before = self.0.get(&from).filter(|told| told.plan == timed.plan);
+            let before = self.0.get(&from).filter(|told| told.plan == plan);
             let is_drift = before.is_none_or(|told| (rate / told.rate).ln().abs() > DRIFT);
             if !is_drift && before.is_some_and(|told| now - told.at < REMINDER) {
                 continue;
             }
-            self.0.insert(from, Told { rate, plan: timed.plan, at: now });
-            let Timed { communicator, call, rank, .. } = timed;
-            desk.timed(SampleNote { at: now, communicator, call, from: from.0, to: rank, halves }, is_drift);
+            self.0.insert(from, Told { rate, plan, at: now });
+            let note = SampleNote {
+                at: now,
+                communicator,
+                call,
+                root,
+                message_bytes,
+                version,
+                from: from.0,
+                to: rank,
+                halves,
+            };
+            desk.timed(note, is_drift);
         }
     }
 }
