@@ -29,7 +29,13 @@ CHANGED_AFTER = 3
 # Over the slowed link even half of the message takes twice as long as this.
 STALE_S = 2.5 * BYTES / FAST
 
-pytestmark = pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2")
+pytestmark = [
+    pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2"),
+    # Three ranks that wait for the processor look like three slow links.
+    pytest.mark.skipif(
+        os.getloadavg()[0] > 3 * (os.cpu_count() or 1), reason="other work keeps this machine busy"
+    ),
+]
 
 
 def triangle(folder: Path) -> Path:
@@ -46,7 +52,14 @@ def triangle(folder: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
+@pytest.mark.parametrize(
+    "flavour",
+    [
+        "mpich",
+        # Twice the same time for the same code of ours.
+        pytest.param("openmpi", marks=pytest.mark.skipif("BROADLEAF_SOAK" not in os.environ, reason="soak")),
+    ],
+)
 def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BED))
     for module in ("launch", "network", "run"):
@@ -72,6 +85,8 @@ def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pyte
         network.Network(f"bladapt{os.getpid()}", network.rates_of(bl.Platform.load(platform))) as bed,
     ):
         try:
+            while not (state / "lock").exists() and advisor.poll() is None:
+                time.sleep(0.05)
             agent = launch.write_agent(bed, tmp_path)
             argv, environment = launch.command_of(mpi, bed, agent, 3, [], program_line)
             environment["TMPDIR"] = str(tmp_path)

@@ -40,7 +40,10 @@ class Expected:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._known: OrderedDict[tuple[int, int], dict[Link, tuple[float, float]]] = OrderedDict()
+        # With the plan, so that no other can come to its address.
+        self._known: OrderedDict[tuple[int, int], tuple[Plan, dict[Link, tuple[float, float]]]] = (
+            OrderedDict()
+        )
 
     def of(self, plan: Plan, message_bytes: int) -> Mapping[Link, tuple[float, float]]:
         """By (sender, receiver), seconds from the first to the middle and to the last arrival."""
@@ -48,8 +51,8 @@ class Expected:
         if key not in self._known:
             if len(self._known) >= MOST_EXPECTED:
                 self._known.popitem(last=False)
-            self._known[key] = self._simulated(plan, message_bytes)
-        return self._known[key]
+            self._known[key] = (plan, self._simulated(plan, message_bytes))
+        return self._known[key][1]
 
     def _simulated(self, plan: Plan, message_bytes: int) -> dict[Link, tuple[float, float]]:
         document = {**plan.to_dict(), "message_bytes": message_bytes}

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from broadleaf import Plan, Platform, PlatformError, plan
+from broadleaf import Plan, Platform, PlatformError, plan, simulate
 from broadleaf.advise.monitor import Monitor, Probed
 from broadleaf.advise.network import NOBODY, Network
 from broadleaf.advise.state import Say, State
@@ -202,7 +202,7 @@ class Service:
             return
 
         def work() -> Plan:
-            return plan(platform, platform.nodes[root], size, time_limit_s=within_s)
+            return robust(platform, root, size, within_s)
 
         self._planning = (network, number, self._planner.submit(work))
 
@@ -228,6 +228,35 @@ class Service:
                 network.advisor.not_probed(source, target, now_s)
             for size, seconds in probed.samples:
                 network.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
+
+
+# Smaller segments are mostly headers on the wire, as the MPI runtime has it (planning.rs).
+LEAST_SEGMENT_BYTES = 2048
+# Segments grow up to here, as long as the predicted time grows by less than this part.
+MOST_SEGMENT_BYTES = 64 << 10
+WORTH_FEWER = 0.04
+
+
+def robust(platform: Platform, root: int, size: int, within_s: float) -> Plan:
+    """The best plan, in the largest segments that are predicted to cost next to nothing.
+
+    A prediction does not know what a message costs a machine that has other things to do, and a plan of few
+    messages hardly depends on it.
+    """
+    name = platform.nodes[root]
+    chosen = plan(platform, name, size, time_limit_s=within_s)
+    segment_bytes = LEAST_SEGMENT_BYTES
+    allowed_s: float | None = None
+    while segment_bytes <= min(MOST_SEGMENT_BYTES, size):
+        if segment_bytes > chosen.segment_bytes:
+            coarser = plan(platform, name, size, planner=chosen.planner, segment_bytes=segment_bytes)
+            taken_s = simulate(platform, coarser).makespan_s
+            allowed_s = allowed_s or (1 + WORTH_FEWER) * taken_s
+            if taken_s > allowed_s:
+                break
+            chosen = coarser
+        segment_bytes *= 2
+    return chosen
 
 
 # What a message costs a rank besides the network, s; as the MPI runtime has it (placement.rs).
