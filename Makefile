@@ -64,6 +64,7 @@ format: .venv/.tools ## put sources into the form that check wants
 
 bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/core.py
+	cargo bench --quiet -p broadleaf --bench segment_search
 	$(PY) benches/grid.py
 	$(PY) benches/optimum.py
 	$(PY) benches/mpi_overhead.py

@@ -9,45 +9,16 @@
  * "shared" (SMPI only) folds all ranks' buffers into one, so that large messages fit in memory; contents mean
  * nothing then, and wrong_bytes is -1. All ranks must see one clock: one machine, or simulated time. */
 #define _GNU_SOURCE
+#include "common_start.h"
+
 #include <limits.h>
 #include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Ranks agree on a start this far ahead, longer than telling them takes on a slow network. */
 #define START_AHEAD_S 0.5
-
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* What byte `at` of a repetition's message is: every position and repetition differs from its neighbours. */
-static unsigned char expected(size_t at, int repetition)
-{
-    uint64_t mixed = ((uint64_t)at + ((uint64_t)repetition << 40) + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    return (unsigned char)(mixed >> 56);
-}
-
-static double wait_for_common_start(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    double mine = now_s() + START_AHEAD_S, start;
-    MPI_Allreduce(&mine, &start, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    double left = start - now_s();
-    if (left > 0) {
-        /* Sleeping, not spinning: simulated time does not pass while a program computes. */
-        struct timespec pause = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
-        nanosleep(&pause, NULL);
-    }
-    return start;
-}
 
 static void broadcast(unsigned char *message, size_t bytes, int repetition, int root, int shared)
 {
@@ -61,7 +32,7 @@ static void broadcast(unsigned char *message, size_t bytes, int repetition, int 
         else
             memset(message, 0xee, bytes);
     }
-    double start = wait_for_common_start();
+    double start = wait_for_common_start(START_AHEAD_S);
     MPI_Bcast(message, (int)bytes, MPI_BYTE, root, MPI_COMM_WORLD);
     double mine = now_s() - start, last;
     long wrong = 0, all_wrong;

@@ -17,13 +17,12 @@
  *
  *     plan 0 repetition 0 seconds=0.001234567 wrong_bytes=0 */
 #define _GNU_SOURCE
+#include "common_start.h"
+
 #include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Under SMPI all ranks' memory is this machine's: above this many bytes their buffers are folded into one, contents
  * mean nothing, and wrong_bytes is -1. */
@@ -60,27 +59,6 @@ static void *reserve(size_t bytes)
     if (!memory)
         refuse("no memory", "");
     return memory;
-}
-
-static double now_s(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* All ranks must see one clock: one machine, or simulated time. */
-static double wait_for_common_start(double ahead_s)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    double mine = now_s() + ahead_s, start;
-    MPI_Allreduce(&mine, &start, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    double left = start - now_s();
-    if (left > 0) {
-        struct timespec pause = {(time_t)left, (long)((left - (double)(time_t)left) * 1e9)};
-        nanosleep(&pause, NULL);
-    }
-    return start;
 }
 
 /* Sizes of subtrees, and places of blocks, depth first. */
@@ -137,12 +115,6 @@ static void free_plan(plan *p)
     for (int node = 0; node < ranks; node++)
         free(p->children[node]);
     free(p->parent), free(p->child_count), free(p->children), free(p->below), free(p->place);
-}
-
-static unsigned char expected(size_t at, int repetition)
-{
-    uint64_t mixed = ((uint64_t)at + ((uint64_t)repetition << 40) + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    return (unsigned char)(mixed >> 56);
 }
 
 /* Sends under way: the oldest is waited for when there are too many. */

@@ -11,6 +11,7 @@ from run import TestbedError, build, need
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILDER = ROOT / "crates/broadleaf-mpi/build_runtimes.py"
+HEADERS = ROOT / "crates/broadleaf-mpi/include"
 # What the Rust half needs of the system.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 
@@ -28,5 +29,5 @@ def runtime_object(folder: Path) -> Path:
 
 
 def planned_program(source: Path, folder: Path) -> Path:
-    """The program that smpicc makes of a C source, its broadcasts planned."""
-    return build(source, folder, [str(runtime_object(folder)), *SYSTEM])
+    """The program that smpicc makes of a C source, its broadcasts planned; it may call broadleaf.h."""
+    return build(source, folder, [f"-I{HEADERS}", str(runtime_object(folder)), *SYSTEM])

@@ -70,20 +70,78 @@ def test_16_hosts_and_240_mb(bed: dict[str, ModuleType], program: Path, planner:
         assert limit_s < taken <= 1.05 * limit_s
 
 
+def write_cluster(path: Path, nodes: int) -> Path:
+    """One switch, 1 Gb/s a node each way."""
+    names = [f"n{at}" for at in range(nodes)]
+    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
+    document = {"format": "broadleaf-platform/1", "name": "smp", "port_model": "one-port"}
+    document |= {"nodes": [{"id": name} for name in names], "meshes": [{"nodes": names, "link": link}]}
+    path.write_text(json.dumps(document))
+    return path
+
+
+def dealt_to(nodes: int, each: int, dealt: str) -> list[str]:
+    """The host of every rank."""
+    names = [f"n{at}" for at in range(nodes)]
+    return [name for name in names for _ in range(each)] if dealt == "in blocks" else each * names
+
+
 @pytest.mark.parametrize("planner", ["round-robin", "circulant", "best"])
 @pytest.mark.parametrize("dealt", ["in blocks", "in turn"])
 def test_the_wire_is_crossed_once_a_node(
     bed: dict[str, ModuleType], program: Path, planner: str, dealt: str, tmp_path: Path
 ) -> None:
     """16 ranks on four nodes: a node that got the message twice over its 1 Gb/s would take 2 t."""
-    names = [f"n{at}" for at in range(4)]
-    platform = tmp_path / "smp-4.json"
-    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
-    document = {"format": "broadleaf-platform/1", "name": "smp-4", "port_model": "one-port"}
-    document |= {"nodes": [{"id": name} for name in names], "meshes": [{"nodes": names, "link": link}]}
-    platform.write_text(json.dumps(document))
-    hosts = [name for name in names for _ in range(4)] if dealt == "in blocks" else 4 * names
+    platform = write_cluster(tmp_path / "smp-4.json", 4)
+    hosts = dealt_to(4, 4, dealt)
     size = 1 << 26
     limit_s = size / 125e6
     for taken in seconds(bed, program, platform, hosts, size, planner):
         assert limit_s < taken <= 1.1 * limit_s
+
+
+@pytest.fixture(scope="module")
+def gathering(bed: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """testbeds/allgather.c, which calls broadleaf_allgather."""
+    folder = tmp_path_factory.mktemp("allgather")
+    made: Path = bed["runtime"].planned_program(ROOT / "testbeds/allgather.c", folder)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("nodes", "each", "dealt", "planner"),
+    [
+        (8, 1, "in blocks", "round-robin"),
+        (5, 1, "in blocks", "round-robin"),
+        (8, 1, "in blocks", "ring"),
+        (4, 4, "in blocks", "round-robin"),
+        (4, 4, "in turn", "ring"),
+    ],
+)
+def test_an_all_gather_is_near_its_limit(
+    bed: dict[str, ModuleType],
+    gathering: Path,
+    nodes: int,
+    each: int,
+    dealt: str,
+    planner: str,
+    tmp_path: Path,
+) -> None:
+    """(n - 1) / n of the time of all contributions together, n ranks; every byte is compared."""
+    platform = write_cluster(tmp_path / "net.json", nodes)
+    xml, _ = bed["simgrid_xml"].write_simgrid(bl.Platform.load(str(platform)), tmp_path)
+    hosts = tmp_path / "hosts"
+    hosts.write_text("".join(f"{host}\n" for host in dealt_to(nodes, each, dealt)))
+    size = 1 << 20
+    printed = bed["run"].simulate(
+        xml,
+        hosts,
+        [str(gathering), str(size), "2"],
+        variables={"BROADLEAF_PLATFORM": str(platform), "BROADLEAF_PLANNER": planner},
+        timeout_s=120,
+    )
+    found = re.findall(r"seconds=([0-9.]+) wrong_bytes=0$", printed, re.MULTILINE)
+    assert len(found) == 2, printed
+    limit_s = (nodes * each - 1) * size / 125e6
+    # The first one also sends its plan to everyone.
+    assert all(limit_s < float(taken) <= 1.05 * limit_s for taken in found), printed

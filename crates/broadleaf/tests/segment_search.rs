@@ -51,7 +51,7 @@ fn no_segment_size_is_much_faster_than_the_searched_one() {
                     assert!(found_s <= scanned_s * MISSED, "{place}: {found_s} s, scanned {scanned_s} s");
                     // What is predicted is what the plan takes.
                     let simulated_s = simulate(&platform, &found.plan, false).unwrap().makespan_s;
-                    assert_eq!(found_s, simulated_s, "{place}");
+                    assert!((found_s - simulated_s).abs() <= 1e-12 * simulated_s, "{place}");
                 }
             }
         }

@@ -31,7 +31,6 @@
 
 use super::{Card, Instance, Planner, Unsupported};
 use crate::plan::{Plan, PlanError, Regular, TreeBuilder};
-use crate::platform::NodeId;
 
 pub struct Circulant;
 
@@ -58,7 +57,7 @@ impl Planner for Circulant {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let hosts = hosts_by_id(instance);
+        let hosts = instance.root_and_receivers();
         if hosts.len() < 2 {
             let empty = TreeBuilder::new(instance.platform.node_count());
             return Ok(instance.tree_plan(CARD.name, empty));
@@ -71,7 +70,7 @@ impl Planner for Circulant {
     }
 
     fn finished(&self, instance: &Instance, plan: Plan) -> Plan {
-        let (hosts, segments) = (hosts_by_id(instance), plan.segment_count());
+        let (hosts, segments) = (instance.root_and_receivers(), plan.segment_count());
         let slots = segments.saturating_mul(hosts.len() as u64 - 1);
         if slots == 0 || slots > MOST_SLOTS {
             return plan;
@@ -81,15 +80,11 @@ impl Planner for Circulant {
     }
 }
 
-fn hosts_by_id(instance: &Instance) -> Vec<NodeId> {
-    std::iter::once(instance.root).chain(instance.receivers()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::plan::check;
-    use crate::platform::{LinkClass, Mesh, Platform, PlatformBuilder, PortModel};
+    use crate::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
     use crate::simulate::simulate;
 
     fn homogeneous(nodes: usize) -> Platform {

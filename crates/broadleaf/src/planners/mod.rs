@@ -106,6 +106,11 @@ impl<'a> Instance<'a> {
         self.platform.hosts().filter(move |&host| host != root)
     }
 
+    /// The root, then the other hosts by id.
+    pub fn root_and_receivers(&self) -> Vec<NodeId> {
+        std::iter::once(self.root).chain(self.receivers()).collect()
+    }
+
     /// All hosts by index relative to the root, wrapping: place r holds host (r + root) mod n, as in MPI.
     pub fn hosts_from_root(&self) -> Vec<NodeId> {
         let mut hosts: Vec<NodeId> = self.platform.hosts().collect();

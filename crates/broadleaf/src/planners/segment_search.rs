@@ -6,7 +6,7 @@
 //! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
 
 use super::{plan_with, Effort, Instance, Planner};
-use crate::plan::{throughput, Plan, PlanError};
+use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::platform::{Platform, TransferTime};
 use crate::simulate::{estimate, estimate_from, makespan};
 use std::time::Instant;
@@ -54,8 +54,7 @@ pub(super) fn search(
     effort: Effort,
     deadline: Option<Instant>,
 ) -> Result<Tuned, PlanError> {
-    let most = most_segments(instance.platform, instance.message_bytes);
-    if let Some(count) = planner.modelled_count(instance, most) {
+    if let Some(count) = known_count(instance, planner) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
         return Tuned::estimated(instance.platform, plan_with(planner, &sized)?);
     }
@@ -63,6 +62,15 @@ pub(super) fn search(
         Effort::Thorough => thorough(instance, planner, deadline),
         Effort::Quick => rough(instance.platform, sketch(instance, planner, effort)?.plan),
     }
+}
+
+/// How many segments there must be, where that need not be searched.
+fn known_count(instance: &Instance, planner: &dyn Planner) -> Option<u64> {
+    if instance.collective == Collective::Scatter {
+        // All that is ready for the same receiver travels as one transfer, however it is cut.
+        return Some(1);
+    }
+    planner.modelled_count(instance, most_segments(instance.platform, instance.message_bytes))
 }
 
 /// The segment counts worth trying: 1, 2, 4 … and the most.
@@ -215,7 +223,10 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
 pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort) -> Result<Tuned, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let counts = bracket(instance, if is_large { 64 } else { 4 });
+    let counts = match known_count(instance, planner) {
+        Some(count) => vec![count],
+        None => bracket(instance, if is_large { 64 } else { 4 }),
+    };
     let middle = counts[counts.len() / 2];
     let plan =
         plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;

@@ -29,7 +29,6 @@
 
 use super::{Card, Instance, Planner, Unsupported};
 use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
-use crate::platform::NodeId;
 
 pub struct TwoTree;
 
@@ -56,8 +55,7 @@ impl Planner for TwoTree {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let mut hosts: Vec<NodeId> = vec![instance.root];
-        hosts.extend(instance.receivers());
+        let hosts = instance.root_and_receivers();
         let receivers = hosts.len() - 1;
         if receivers < 2 {
             let mut tree = TreeBuilder::new(instance.platform.node_count());
@@ -187,7 +185,7 @@ fn first_steps(parents: &Parents, colours: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::{LinkClass, Mesh, Platform, PlatformBuilder, PortModel};
+    use crate::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
     use crate::simulate::simulate;
     use std::collections::HashSet;
 

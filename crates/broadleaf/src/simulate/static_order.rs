@@ -1,18 +1,25 @@
-//! A plan with a period, timed without an event queue.
+//! A plan with a period or of one tree, timed without an event queue.
 //!
 //! Every node sends and receives in an order that the slots fix, so under one-port a transfer starts at the
 //! latest of a few known times: the sender has the segment and its port, the receiver has taken what comes
 //! first and has its port. One pass over the slots gives the makespan that the event queue gives, from a
 //! fraction of its work and memory; planners compare thousands of segment sizes this way.
+//!
+//! In one tree segments come in turn, and each goes to the children in turn: that is a period of one segment.
 
 use super::calendar::same_until;
-use crate::plan::{Collective, Plan, Protocol, Slot};
+use crate::plan::{Collective, Period, Plan, Protocol, Slot, Tree};
 use crate::platform::{NodeId, Platform, PortModel};
 
 /// The makespan, seconds; `None` where more than ports and orders decide, or where a segment comes to its
 /// sender later in the list of slots than it leaves.
 pub(super) fn makespan_s(platform: &Platform, plan: &Plan) -> Option<f64> {
-    let period = plan.period.as_ref()?;
+    let of_tree = match (&plan.period, &plan.trees[..]) {
+        // Without a period, what is combined is whatever is ready.
+        (None, [tree]) if !plan.combine => Some(turns(tree, plan.root)),
+        _ => None,
+    };
+    let period = plan.period.as_ref().or(of_tree.as_ref())?;
     let is_plain = platform.port_model() == PortModel::OnePort
         && platform.shared().is_empty()
         && platform.nodes().all(|node| platform.node(node).local_broadcast_s.is_none())
@@ -23,7 +30,20 @@ pub(super) fn makespan_s(platform: &Platform, plan: &Plan) -> Option<f64> {
     if !is_plain {
         return None;
     }
-    Some(Timing::new(platform, plan, &period.slots)?.run(platform, plan, &period.slots))
+    Some(Timing::new(platform, plan, period)?.run(platform, plan, period))
+}
+
+/// The sends of one segment along the tree, each after the one that brings it.
+fn turns(tree: &Tree, root: NodeId) -> Period {
+    let mut slots = Vec::new();
+    let mut reached = vec![root];
+    while let Some(from) = reached.pop() {
+        for &to in tree.children(from) {
+            slots.push(Slot { segment: 0, from, to, lag: 0 });
+            reached.push(to);
+        }
+    }
+    Period { segments: 1, slots }
 }
 
 /// What a slot's transfers have in common.
@@ -39,8 +59,8 @@ struct Timing {
 const NONE: u32 = u32::MAX;
 
 impl Timing {
-    fn new(platform: &Platform, plan: &Plan, slots: &[Slot]) -> Option<Timing> {
-        let period = plan.period.as_ref()?;
+    fn new(platform: &Platform, plan: &Plan, period: &Period) -> Option<Timing> {
+        let slots = &period.slots;
         let positions = period.segments as usize;
         let hosts: Vec<NodeId> = platform.hosts().collect();
         let mut brings = vec![NONE; positions.checked_mul(platform.node_count())?];
@@ -73,8 +93,8 @@ impl Timing {
         Some(timing)
     }
 
-    fn run(&self, platform: &Platform, plan: &Plan, slots: &[Slot]) -> f64 {
-        let period = plan.period.as_ref().expect("asked for before");
+    fn run(&self, platform: &Platform, plan: &Plan, period: &Period) -> f64 {
+        let slots = &period.slots;
         let blocks = match plan.collective {
             Collective::Allgather => platform.hosts().count() as u64,
             _ => 1,
@@ -194,7 +214,7 @@ mod tests {
                 }
             }
         }
-        assert!(compared > 150, "{compared} plans with a period");
+        assert!(compared > 600, "{compared} plans");
     }
 
     /// A slot before the one that brings its segment: each node still does all in its order.

@@ -18,7 +18,7 @@ mod printed;
 mod rules;
 mod segment;
 
-pub use algorithm::{Algorithm, ALGORITHMS};
+pub use algorithm::Algorithm;
 pub use choose::{choose, survey, Choice, Forecast};
 pub use cluster::Cluster;
 pub use error::TuneError;

@@ -19,6 +19,23 @@ pub(super) fn ring(hosts: usize) -> Layout {
     Layout::of_own_trees(hosts, moves.collect())
 }
 
+/// In each round everyone sends its own contribution a number of places ahead, and so receives from as many places
+/// behind: n − 1 rounds for any n. A number and its opposite follow each other, so that who was served serves in
+/// the next round.
+pub(super) fn shift(hosts: usize) -> Layout {
+    let pairs = (1..=hosts / 2).map(|places| (places, hosts - places));
+    let rounds = pairs.flat_map(|(ahead, back)| [Some(ahead), (back != ahead).then_some(back)]).flatten();
+    let moves = rounds.flat_map(|places| {
+        (0..hosts).map(move |from| Move {
+            position: from as u32,
+            from: from as u32,
+            to: ((from + places) % hosts) as u32,
+            lag: 0,
+        })
+    });
+    Layout::of_own_trees(hosts, moves.collect())
+}
+
 /// In round i, node r exchanges all it has with node r XOR 2^i.
 pub(super) fn recursive_doubling(hosts: usize) -> Layout {
     let mut moves = Vec::with_capacity(hosts * hosts);
@@ -43,4 +60,24 @@ pub(super) fn recursive_doubling(hosts: usize) -> Layout {
         }
     }
     Layout::of_own_trees(hosts, moves)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_shift_serves_every_pair_once_and_keeps_everyone_busy() {
+        for hosts in 1..12usize {
+            let moves = shift(hosts).moves;
+            let pairs: HashSet<(u32, u32)> = moves.iter().map(|at| (at.from, at.to)).collect();
+            assert_eq!((pairs.len(), moves.len()), (hosts * (hosts - 1), hosts * (hosts - 1)));
+            for round in moves.chunks(hosts) {
+                let served: HashSet<u32> = round.iter().map(|at| at.to).collect();
+                assert_eq!(served.len(), hosts);
+                assert!(round.iter().all(|at| at.from != at.to && at.position == at.from));
+            }
+        }
+    }
 }

@@ -90,6 +90,7 @@ impl Pattern {
                 lookahead: number("lookahead")?.unwrap_or(1),
             },
             "exchange" => Regular::Exchange,
+            "shift" => Regular::Shift,
             "ring" => Regular::Ring,
             "recursive-doubling" => Regular::RecursiveDoubling,
             "van-de-geijn" => Regular::VanDeGeijn,

@@ -28,6 +28,8 @@ pub enum Regular {
     },
     /// Their global data exchange.
     Exchange,
+    /// The same for an odd number, where everyone sends to one and receives from another in every round.
+    Shift,
     Ring,
     RecursiveDoubling,
     VanDeGeijn,
@@ -84,10 +86,11 @@ impl Layout {
 
 impl Regular {
     /// The names in plan files, and what they move.
-    pub const NAMES: [(&'static str, Collective); 7] = [
+    pub const NAMES: [(&'static str, Collective); 8] = [
         ("round-robin", Collective::Bcast),
         ("round-robin-back-and-forth", Collective::Bcast),
         ("exchange", Collective::Allgather),
+        ("shift", Collective::Allgather),
         ("ring", Collective::Allgather),
         ("recursive-doubling", Collective::Allgather),
         ("van-de-geijn", Collective::Bcast),
@@ -100,6 +103,7 @@ impl Regular {
             Regular::RoundRobin { back_and_forth: false, .. } => "round-robin",
             Regular::RoundRobin { back_and_forth: true, .. } => "round-robin-back-and-forth",
             Regular::Exchange => "exchange",
+            Regular::Shift => "shift",
             Regular::Ring => "ring",
             Regular::RecursiveDoubling => "recursive-doubling",
             Regular::VanDeGeijn => "van-de-geijn",
@@ -109,7 +113,9 @@ impl Regular {
 
     pub fn collective(self) -> Collective {
         match self {
-            Regular::Exchange | Regular::Ring | Regular::RecursiveDoubling => Collective::Allgather,
+            Regular::Exchange | Regular::Shift | Regular::Ring | Regular::RecursiveDoubling => {
+                Collective::Allgather
+            }
             _ => Collective::Bcast,
         }
     }
@@ -124,9 +130,11 @@ impl Regular {
                 others.checked_mul(others)?.checked_mul(1 + u64::from(back_and_forth))
             }
             Regular::RecursiveDoubling if !hosts.is_power_of_two() => None,
-            Regular::Exchange | Regular::Ring | Regular::RecursiveDoubling | Regular::VanDeGeijn => {
-                hosts.checked_mul(others)
-            }
+            Regular::Exchange
+            | Regular::Shift
+            | Regular::Ring
+            | Regular::RecursiveDoubling
+            | Regular::VanDeGeijn => hosts.checked_mul(others),
             Regular::Circulant { turn } if hosts > 1 && turn < circulant::rounds(hosts as usize) => {
                 u64::from(circulant::rounds(hosts as usize)).checked_mul(others)
             }
@@ -143,6 +151,7 @@ impl Regular {
                 tournament::broadcast(hosts, back_and_forth, lookahead)
             }
             Regular::Exchange => tournament::exchange(hosts),
+            Regular::Shift => allgather::shift(hosts),
             Regular::Ring => allgather::ring(hosts),
             Regular::RecursiveDoubling => allgather::recursive_doubling(hosts),
             Regular::VanDeGeijn => van_de_geijn::layout(hosts),
