@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
+from broadleaf.papers.round_robin_figures import draw
 from broadleaf.papers.round_robin_ranks import ranks_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from matplotlib.figure import Figure
 
 # smp-16's, and so every part of it: 1 Gb/s, full duplex.
 BANDWIDTH_BYTES_PER_S = 125e6
@@ -131,10 +130,10 @@ def run(quick: bool, start: Start) -> Results:
         sheets += [by_nodes, by_size]
         figures[f"figure-7{suffix}"] = draw(by_nodes, said)
         figures[f"figure-8{suffix}"] = draw(by_size, said)
-    rank_sheets, remarks = run_ranks(advance)
+    rank_sheets, rank_figures, remarks = run_ranks(advance)
     return Results(
         sheets=[*sheets, table_1, table_2, *rank_sheets, raw(samples)],
-        figures=figures,
+        figures=figures | rank_figures,
         remarks=[
             "The paper's figures carry no numbers. Its text: round-robin is fastest in both, linear slowest.",
             "t is the message over one link. The paper saw about 2 t at many nodes, for its switch.",
@@ -203,30 +202,3 @@ def raw(samples: list[Sample]) -> Sheet:
     ]
     columns = ("port_model", "line", "nodes", "message_bytes", "seconds")
     return Sheet("samples", "Every simulation", columns, rows, is_shown=False)
-
-
-def draw(sheet: Sheet, said: str) -> Figure:
-    """The sheet's columns as lines; linear, which is far above, left out as in the paper."""
-    from matplotlib.figure import Figure
-
-    from broadleaf.plot.figures import COLOURS
-
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes = figure.subplots()
-    at = [float(row[0] or 0.0) for row in sheet.rows]
-    markers = "os^DvXP"
-    for place, line in enumerate(sheet.columns[1:]):
-        if line == "linear":
-            continue
-        seconds = [float(row[place + 1] or 0.0) for row in sheet.rows]
-        if line == "t":
-            axes.plot(at, seconds, color="black", linewidth=0.8, label="limit t")
-            continue
-        colour, marker = COLOURS[place % len(COLOURS)], markers[place % len(markers)]
-        axes.plot(at, seconds, label=line, color=colour, marker=marker)
-    axes.set_xlabel("number of nodes" if sheet.columns[0] == "nodes" else sheet.columns[0])
-    axes.set_ylabel("broadcast time, s")
-    axes.set_title(f"Pipelined round-robin and its rivals ({said})", fontsize="medium")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize="small", ncols=2)
-    return figure

@@ -11,13 +11,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 from broadleaf.papers.results import Cell, Sheet
+from broadleaf.papers.round_robin_figures import draw
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 TESTBEDS = CHECKOUT / "testbeds"
@@ -43,34 +49,41 @@ LOCAL = {
     "round-robin": "round-robin",
 }
 REPETITIONS = 3
-TIMEOUT_S = 300.0
+# Of wall time, for one program.
+TIMEOUT_S = 600.0
+# SMPI's pipelines take their time: of 240 MB in segments of 8 KB every one is looked at again for each other.
+SMPI_PATIENCE_S = 120.0
 
 Advance = Callable[[], None]
-Ranks = Callable[[Advance], tuple[list[Sheet], list[str]]]
+Ranks = Callable[[Advance], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
 
 
 def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
     """How many steps there are, and what makes them."""
-    smpi_nodes = (5, 16) if quick else (2, 4, 8, 12, 16)
+    # By nodes as figure 7, by size as figure 8.
+    smpi_cases = [(count, message_bytes) for count in ((5, 16) if quick else (2, 4, 8, 12, 16))]
+    smpi_cases += [] if quick else [(16, message_bytes * part // 4) for part in (1, 2, 3)]
     local_ranks = (4,) if quick else (2, 4, 8)
     # One machine's memory holds a copy a rank.
     local_bytes = message_bytes // 10
-    steps = len(smpi_nodes) * (len(THEIRS) + len(OURS)) + len(local_ranks) * (len(LOCAL) + 1)
+    steps = len(smpi_cases) * (len(THEIRS) + len(OURS)) + len(local_ranks) * (len(LOCAL) + 1)
 
-    def run(advance: Advance) -> tuple[list[Sheet], list[str]]:
+    def run(advance: Advance) -> tuple[list[Sheet], dict[str, Figure], list[str]]:
         sheets: list[Sheet] = []
+        figures: dict[str, Figure] = {}
         remarks: list[str] = []
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
-            parts: list[Callable[[], Sheet]] = [
-                lambda: smpi_sheet(smpi_nodes, message_bytes, Path(folder), advance, remarks),
-                lambda: local_sheet(local_ranks, local_bytes, Path(folder), advance),
-            ]
-            for part in parts:
-                try:
-                    sheets.append(part())
-                except (MissingError, MpiNotFoundError) as missing:
-                    remarks.append(str(missing))
-        return sheets, remarks
+            try:
+                samples = smpi_samples(SmpiBed(Path(folder)), smpi_cases, advance, remarks)
+                sheets.append(smpi_sheet(samples))
+                figures = smpi_figures(samples)
+            except MissingError as missing:
+                remarks.append(str(missing))
+            try:
+                sheets.append(local_sheet(local_ranks, local_bytes, Path(folder), advance))
+            except (MissingError, MpiNotFoundError) as missing:
+                remarks.append(str(missing))
+        return sheets, figures, remarks
 
     return steps, run
 
@@ -97,42 +110,104 @@ def seconds_of(printed: str) -> list[float]:
     return [float(seconds) for seconds in found]
 
 
-def smpi_sheet(
-    nodes: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance, remarks: list[str]
-) -> Sheet:
-    bed, runtime, simgrid_xml = smpi_modules()
-    source = TESTBEDS / "bcast.c"
-    try:
-        plain = bed.build(source, folder, [])
-        plain = plain.rename(folder / "plain")
-        planned = runtime.planned_program(source, folder)
-        xml, hosts = simgrid_xml.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
-    except bed.TestbedError as missing:
-        raise MissingError(f"SMPI left out: {missing}") from None
-    rows: list[tuple[Cell, ...]] = []
-    # Buffers are shared, so that the largest messages fit; the first broadcast may build communicators.
-    arguments = [str(message_bytes), "2", "0", "shared"]
-    for count in nodes:
-        limit_s = message_bytes / BANDWIDTH_BYTES_PER_S
-        for whose, table in (("SMPI", THEIRS), ("ours", OURS)):
-            for line, name in table.items():
-                program = [str(planned if whose == "ours" else plain), *arguments]
-                settings = {"smpi/bcast": name} if whose == "SMPI" else {}
-                variables = {"BROADLEAF_PLANNER": name, "BROADLEAF_PLATFORM": str(PLATFORM)}
-                variables = variables if whose == "ours" else {}
+class SmpiBed:
+    """Broadcasts in simulated time on smp-16, SMPI's own and ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self.run, runtime, simgrid_xml = smpi_modules()
+        source = TESTBEDS / "bcast.c"
+        try:
+            self.plain = str(self.run.build(source, folder, []).rename(folder / "plain"))
+            self.planned = str(runtime.planned_program(source, folder))
+            self.where = simgrid_xml.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
+        except self.run.TestbedError as missing:
+            raise MissingError(f"SMPI left out: {missing}") from None
+
+    def seconds(self, is_ours: bool, name: str, nodes: int, message_bytes: int) -> float:
+        """The second broadcast's time, s: the first may build communicators. Raises MissingError."""
+        # Buffers are shared, so that the largest messages fit.
+        arguments = [str(message_bytes), "2", "0", "shared"]
+        variables = {"BROADLEAF_PLANNER": name, "BROADLEAF_PLATFORM": str(PLATFORM)} if is_ours else {}
+        try:
+            printed = self.run.simulate(
+                *self.where,
+                [self.planned if is_ours else self.plain, *arguments],
+                ranks=nodes,
+                settings={} if is_ours else {"smpi/bcast": name},
+                variables=variables,
+                timeout_s=TIMEOUT_S if is_ours else SMPI_PATIENCE_S,
+            )
+        except self.run.TestbedError as failed:
+            raise MissingError(str(failed)) from None
+        return seconds_of(printed)[-1]
+
+
+@dataclass(frozen=True)
+class SmpiSample:
+    """A broadcast under SMPI; no seconds where it did not end in time."""
+
+    nodes: int
+    message_bytes: int
+    whose: str
+    line: str
+    name: str
+    seconds: float | None
+
+
+def smpi_samples(
+    bed: SmpiBed, cases: list[tuple[int, int]], advance: Advance, remarks: list[str]
+) -> list[SmpiSample]:
+    samples: list[SmpiSample] = []
+    for is_ours, table in ((False, THEIRS), (True, OURS)):
+        for line, name in table.items():
+            # What takes too long takes longer on more nodes and for more bytes.
+            given_up: list[tuple[int, int]] = []
+            for nodes, message_bytes in cases:
                 taken = None
-                try:
-                    printed = bed.simulate(
-                        xml, hosts, program, ranks=count, settings=settings, variables=variables
-                    )
-                    taken = seconds_of(printed)[-1]
-                except bed.TestbedError as failed:
-                    remarks.append(f"SMPI, {count} nodes, {name}: {failed}")
-                beside = (None, None) if taken is None else (round(taken, 6), round(taken / limit_s, 4))
-                rows.append((count, whose, line, name, *beside))
+                if not any(nodes >= least and message_bytes >= few for least, few in given_up):
+                    try:
+                        taken = bed.seconds(is_ours, name, nodes, message_bytes)
+                    except MissingError as failed:
+                        given_up.append((nodes, message_bytes))
+                        remarks.append(f"SMPI, {name}, {nodes} nodes, {message_bytes / 1e6:g} MB: {failed}")
+                whose = "ours" if is_ours else "SMPI"
+                samples.append(SmpiSample(nodes, message_bytes, whose, line, name, taken))
                 advance()
-    title = f"Under SMPI: {message_bytes / 1e6:g} MB on smp-16"
-    return Sheet("smpi", title, ("nodes", "whose", "line", "name", "seconds", "x t"), rows)
+    return samples
+
+
+def smpi_sheet(samples: list[SmpiSample]) -> Sheet:
+    rows: list[tuple[Cell, ...]] = []
+    for sample in sorted(samples, key=lambda sample: (sample.message_bytes, sample.nodes)):
+        limit_s = sample.message_bytes / BANDWIDTH_BYTES_PER_S
+        at = (sample.nodes, sample.message_bytes, sample.whose, sample.line, sample.name)
+        taken = sample.seconds
+        rows.append((*at, *((None, None) if taken is None else (round(taken, 6), round(taken / limit_s, 4)))))
+    columns = ("nodes", "bytes", "whose", "line", "name", "seconds", "x t")
+    return Sheet("smpi", "Under SMPI, on smp-16", columns, rows)
+
+
+def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
+    """Figures 7 and 8 of what ran under SMPI."""
+    most_bytes = max(sample.message_bytes for sample in samples)
+    most_nodes = max(sample.nodes for sample in samples)
+    by_nodes = {(sample.nodes, sample) for sample in samples if sample.message_bytes == most_bytes}
+    by_size = {(sample.message_bytes / 8e6, sample) for sample in samples if sample.nodes == most_nodes}
+    figures = {}
+    for name, against, placed in (
+        ("figure-7-smpi", "nodes", by_nodes),
+        ("figure-8-smpi", "million doubles", by_size),
+    ):
+        lines = list(dict.fromkeys((sample.line, sample.whose) for sample in samples))
+        rows: list[tuple[Cell, ...]] = []
+        for at in sorted({at for at, _ in placed}):
+            own = {(sample.line, sample.whose): sample for place, sample in placed if place == at}
+            limit_s = next(iter(own.values())).message_bytes / BANDWIDTH_BYTES_PER_S
+            rows.append((at, limit_s, *(own[line].seconds for line in lines)))
+        titles = [line if whose == "ours" else f"SMPI's {line}" for line, whose in lines]
+        if len(rows) > 1:
+            figures[name] = draw(Sheet(name, name, (against, "t", *titles), rows), "SMPI")
+    return figures
 
 
 def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance) -> Sheet:
