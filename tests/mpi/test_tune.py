@@ -91,6 +91,21 @@ def test_a_rule_made_wrong_is_obeyed_too(bench: Bench, tmp_path: Path) -> None:
     assert bad_s > 5 * good_s
 
 
+def test_a_scatters_rule_that_names_no_algorithm_ends_the_scatter(bench: Bench, tmp_path: Path) -> None:
+    """So the rule is what decides: in Open MPI's scatter itself, in MPICH when it reads the file."""
+    path = tmp_path / "rules"
+    variables = write_rules(bench, path)
+    if bench.mpi.flavour == "openmpi":
+        changed = re.sub(r"^0 [12] 0 0 # (flat|binomial)$", "0 9 0 0", path.read_text(), flags=re.MULTILINE)
+    else:
+        changed = path.read_text().replace("MPIR_Scatter_intra_binomial", "MPIR_Scatter_intra_none")
+    assert changed != path.read_text()
+    path.write_text(changed)
+    done = run(bench.mpi, [bench.compile("scatter")], variables)
+    assert done.returncode != 0
+    assert "ok" not in done.stdout
+
+
 def test_open_mpi_goes_wrong_on_scatters_chosen_by_size(tmp_path: Path) -> None:
     """Why scatter has one rule for all sizes: a count is significant at the root only."""
     mpi = find_mpi("openmpi")
