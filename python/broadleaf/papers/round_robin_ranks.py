@@ -139,7 +139,11 @@ class SmpiBed:
             )
         except self.run.TestbedError as failed:
             raise MissingError(str(failed)) from None
-        return seconds_of(printed)[-1]
+        taken = seconds_of(printed)
+        if len(taken) != 2:
+            # SMPI's MPI_Abort ends a program as if all were well.
+            raise MissingError("the program ended early")
+        return taken[-1]
 
 
 @dataclass(frozen=True)
@@ -242,9 +246,13 @@ def local_seconds(
     command = [str(program), str(message_bytes), str(REPETITIONS + 1)]
     preload = mpi.runtime if planner else None
     argv, environ = launch_command(mpi, ranks, command, variables=variables, preload=preload)
-    done = subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S)
+    left_out = f"local ranks left out: {program.name} with {ranks} ranks"
+    try:
+        done = subprocess.run(argv, env=environ, capture_output=True, text=True, timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        raise MissingError(f"{left_out} still runs after {TIMEOUT_S:g} s") from None
     taken = seconds_of(done.stdout)
     if done.returncode or len(taken) != REPETITIONS + 1:
         said = (done.stderr.strip().splitlines() or ["nothing"])[0]
-        raise MissingError(f"local ranks left out: {program.name} with {ranks} ranks failed: {said}")
+        raise MissingError(f"{left_out} failed: {said}")
     return taken[1:]
