@@ -26,7 +26,7 @@ fn random_network(random: &mut Random, most_bytes: u64) -> PLogP {
     let falls = random.below(2) == 0;
     let rows_wanted = 2 + random.below(23);
     let (mut bytes, mut gap_s, mut rows) = (1u64, 1e-6 + 2e-5 * random.unit(), Vec::new());
-    while rows.len() < rows_wanted as usize && bytes < 4 * most_bytes {
+    while rows.len() < rows_wanted && bytes < 4 * most_bytes {
         rows.push((bytes, gap_s));
         let wide = match random.below(4) {
             0 => 1,
