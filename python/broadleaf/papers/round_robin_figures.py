@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import nan
+from math import isnan, nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ def draw(sheet: Sheet, said: str) -> Figure:
         if line == "linear":
             continue
         seconds = [nan if row[place + 1] is None else float(row[place + 1] or 0.0) for row in sheet.rows]
+        if all(isnan(value) for value in seconds):
+            continue
         if line == "t":
             axes.plot(at, seconds, color="black", linewidth=0.8, label="limit t")
             continue

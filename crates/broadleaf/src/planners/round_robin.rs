@@ -155,6 +155,11 @@ fn rounds_s(instance: &Instance, hosts: u64, segments: u64) -> f64 {
 /// that it costs. In each one, who was served last waits for a latency; with the virtual player, idle rounds of
 /// about half a message are left, since what could be exchanged then is not there yet.
 fn lookahead(instance: &Instance, receivers: u64) -> u32 {
+    if instance.platform.port_model() == PortModel::OnePortSamePartner {
+        // Only waiting for the same message brings partners together: with all in stock each would begin when it can,
+        // and half an exchange is as long as a whole one.
+        return 1;
+    }
     let classes = instance.platform.classes();
     let busy_s = classes.iter().map(|class| class.time.seconds(instance.segment_bytes)).fold(0.0, f64::max);
     let latency_s = classes.iter().map(|class| class.latency_s).fold(0.0, f64::max);
