@@ -60,7 +60,9 @@ fn main() {
         }
     }
     let searches = COMPARED as usize * segmented.len();
-    println!("{searches} searches: at worst {worst:.5} times the best of all sizes; {over} missed by over 1 %");
+    println!(
+        "{searches} searches: at worst {worst:.5} times the best of all sizes; {over} missed by over 1 %"
+    );
     let networks: Vec<(PLogP, u64, u64)> = (0..TIMED)
         .map(|_| {
             let message_bytes = 1 + below(&mut random, 1 << 26);

@@ -147,7 +147,10 @@ fn round_robin_beats_the_chain_where_only_partners_exchange() {
         assert!((1.99..2.1).contains(&chain), "{nodes} nodes: chain {chain} t");
         // Who talks to one partner until a latency later talks to nobody else in it.
         let most = 1.03 * paper * (1.0 + latency_s);
-        assert!((1.0..most).contains(&round_robin), "{nodes} nodes, {latency_s}: round-robin {round_robin} t");
+        assert!(
+            (1.0..most).contains(&round_robin),
+            "{nodes} nodes, {latency_s}: round-robin {round_robin} t"
+        );
     }
 }
 

@@ -8,9 +8,7 @@ use broadleaf::platform::{
     GapTable, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
 };
 use broadleaf::simulate::simulate;
-use broadleaf::tune::{
-    best_segment, choose, exhaustive_segment, survey, Algorithm, Cluster, PLogP,
-};
+use broadleaf::tune::{best_segment, choose, exhaustive_segment, survey, Algorithm, Cluster, PLogP};
 use proptest::prelude::*;
 
 fn cluster_of(nodes: u64, class: &LinkClass) -> Platform {
@@ -214,23 +212,25 @@ fn all_thirteen_deliver_every_byte_between_threads() {
 fn networks() -> impl Strategy<Value = (LinkClass, u64, u64)> {
     let rows = prop::collection::vec((1u64..4000, 0.0f64..1.0, prop::bool::ANY), 2..9);
     let falls = prop::sample::select(vec![0.0, 0.0, 0.4]);
-    (rows, falls, 0.0f64..1e-3, 1u64..30_000, 2u64..60).prop_map(|(steps, falls, latency_s, message, nodes)| {
-        let (mut bytes, mut seconds) = (0, 1e-7);
-        let rows: Vec<(u64, f64)> = steps
-            .into_iter()
-            .map(|(wide, high, is_step)| {
-                bytes += if is_step { 1 } else { wide };
-                if high < falls {
-                    seconds *= 0.2 + high;
-                } else {
-                    seconds += high * high * if is_step { 1e-4 } else { 1e-6 * wide as f64 };
-                }
-                (bytes, seconds)
-            })
-            .collect();
-        let spread = Some(GapTable::new(vec![(1, 0.01)]));
-        (LinkClass { spread, ..table(latency_s, &rows) }, message, nodes)
-    })
+    (rows, falls, 0.0f64..1e-3, 1u64..30_000, 2u64..60).prop_map(
+        |(steps, falls, latency_s, message, nodes)| {
+            let (mut bytes, mut seconds) = (0, 1e-7);
+            let rows: Vec<(u64, f64)> = steps
+                .into_iter()
+                .map(|(wide, high, is_step)| {
+                    bytes += if is_step { 1 } else { wide };
+                    if high < falls {
+                        seconds *= 0.2 + high;
+                    } else {
+                        seconds += high * high * if is_step { 1e-4 } else { 1e-6 * wide as f64 };
+                    }
+                    (bytes, seconds)
+                })
+                .collect();
+            let spread = Some(GapTable::new(vec![(1, 0.01)]));
+            (LinkClass { spread, ..table(latency_s, &rows) }, message, nodes)
+        },
+    )
 }
 
 proptest! {
