@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import broadleaf as bl
+from broadleaf.bench import OURS, BenchError
+from broadleaf.bench.smpi import second_seconds
 
 ROOT = Path(__file__).resolve().parents[2]
 BEDS = ROOT / "testbeds" / "smpi"
@@ -39,6 +41,21 @@ def test_local_ranks_are_timed_under_every_mpi() -> None:
         assert len(row["samples_s"]) == 4
         assert row["seconds"] > 0
         assert row["limit_s"] > 0
+
+
+def test_who_delivers_wrong_bytes_has_no_time() -> None:
+    def printed(wrong: int) -> str:
+        return "".join(
+            f"bcast ranks=16 bytes=1024 repetition={at} seconds=0.00{at + 1} wrong_bytes={wrong}\n"
+            for at in range(2)
+        )
+
+    # As SMPI's SMP_linear does on 16 hosts: no time, and the table goes on without it.
+    assert second_seconds(printed(16384), "SMP_linear") == []
+    assert second_seconds(printed(0), "mpich") == [0.002]
+    assert second_seconds(printed(-1), "mpich") == [0.002]
+    with pytest.raises(BenchError, match="wrong bytes"):
+        second_seconds(printed(1), OURS)
 
 
 @needs_smpi
