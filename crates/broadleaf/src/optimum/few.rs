@@ -20,6 +20,8 @@ const FEW: usize = 8;
 /// Moves of the search in each draw, for each vertex of each tree, and at most.
 const MOVES: usize = 40;
 const MOST_MOVES: usize = 6_000;
+/// Moves times links into a vertex at most: a move looks at every other way into a vertex.
+const MOST_WAYS: usize = 72_000;
 /// No further draw is made when the busiest resource is this near to what the bound allows.
 const ENOUGH: f64 = 1.001;
 
@@ -58,7 +60,8 @@ pub fn equal_trees(
         table.resources.iter().map(|resource| prices.get(resource).copied().unwrap_or(0.0)).collect();
     let draw = Draw::new(&table, fraction, &Bound { rate, prices });
     let allowed = count as f64 / rate;
-    let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES);
+    let ways = table.direct.div_ceil(table.graph.vertices);
+    let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES).min(MOST_WAYS / ways.max(1));
     let mut best: Option<(f64, _)> = None;
     for seed in 0..if count <= FEW { DRAWS } else { DRAWS_OF_MANY } {
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH) {

@@ -82,6 +82,8 @@ const LONG_RATE: f64 = 0.9955;
 const START_UP: f64 = 3.0;
 /// What a timetable is expected to lose for each tree, as a part of the period, for ranking.
 const LOSS: f64 = 0.002;
+/// Timetables lose no more than this, so a set of trees that could not make up for it is not even drawn.
+const HOPELESS: f64 = 1.03;
 /// A further set of trees must promise to be done in this part of the time.
 const WORTHWHILE: f64 = 0.9995;
 
@@ -173,18 +175,25 @@ fn ranked(
         let is_short = width <= ALWAYS || width as u64 * SHORT <= segments;
         width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS && is_short)
     };
+    let start_up = |width: usize| 1.0 + START_UP * width as f64 / segments as f64;
+    let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
     let mut sets: Vec<(f64, f64, Vec<WeightedTree>)> = Vec::new();
-    let mut add = |width: usize| -> Result<f64, PlanError> {
+    let mut add = |width: usize| -> Result<(f64, f64), PlanError> {
         let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width)
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let start_up = START_UP * width as f64 / segments as f64;
-        let promised_s = instance.message_bytes as f64 / bytes_per_s * (1.0 + start_up);
+        let promised_s = instance.message_bytes as f64 / bytes_per_s * start_up(width);
         sets.push((promised_s, bytes_per_s, trees));
-        Ok(bytes_per_s)
+        Ok((promised_s, bytes_per_s))
     };
-    let mut most = 0.0f64;
+    let (mut soonest_s, mut most) = (f64::INFINITY, 0.0f64);
     for width in WIDTHS.into_iter().filter(fits) {
-        most = most.max(add(width)?);
+        // Even trees as good as the bound would start up too late, and wider sets later still.
+        if least_s * start_up(width) > soonest_s * HOPELESS {
+            break;
+        }
+        let (promised_s, bytes_per_s) = add(width)?;
+        soonest_s = soonest_s.min(promised_s);
+        most = most.max(bytes_per_s);
     }
     if segments >= LONG {
         let wanted = optimum.upper_bound_bytes_per_s * LONG_RATE;
@@ -192,7 +201,7 @@ fn ranked(
             if most >= wanted {
                 break;
             }
-            most = most.max(add(width)?);
+            most = most.max(add(width)?.1);
         }
         sets.retain(|set| set.1 >= most.min(wanted));
     }
