@@ -19,6 +19,8 @@ MOST_COMMUNICATORS = 64
 IDLE_AFTER_S = 600.0
 # How long planning waits for probes of links in doubt, where there is a monitor.
 PATIENCE_S = 5.0
+# Notes are written ten times a second and read more often, so an age beyond this is no age.
+MOST_AGE_S = 60.0
 # Of a communicator that belongs to no program: what is prepared.
 NOBODY = 0
 
@@ -141,4 +143,4 @@ class Network:
 def age_of(note: dict[str, Any]) -> float:
     """How long ago that was when it was written, seconds."""
     age_s = float(note["age_s"])
-    return age_s if 0 <= age_s < float("inf") else 0.0
+    return age_s if 0 <= age_s <= MOST_AGE_S else 0.0

@@ -1,0 +1,176 @@
+"""The advisor's service without programs: which link it blames, how much it probes, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import broadleaf as bl
+from broadleaf.advise import State, StateError
+from broadleaf.advise.monitor import Monitor, representatives
+from broadleaf.advise.samples import Expected, findings
+from broadleaf.advise.service import Service, robust, with_handling
+from broadleaf.mpi import find_mpi
+from broadleaf.mpi.hosts import Host
+from outcome import Command, refused
+
+MEBIBYTE = 1 << 20
+RATE = 1e7
+
+
+@pytest.fixture
+def platform() -> bl.Platform:
+    """A chain is the way through it: 0 -> 1 -> 2 -> 3."""
+    nodes = [{"id": f"n{node}"} for node in range(4)]
+    links = [{"from": f"n{at}", "to": f"n{at + 1}", "bandwidth_bytes_per_s": RATE} for at in range(3)]
+    links.append({"from": "n0", "to": "n3", "bandwidth_bytes_per_s": RATE / 2})
+    return bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "chain",
+            "port_model": "one-port",
+            "nodes": nodes,
+            "links": links,
+        }
+    )
+
+
+def halves(seconds: float) -> Any:
+    return ((1000, seconds), (1000, seconds))
+
+
+def test_only_the_link_that_is_behind_its_own_sender_is_blamed() -> None:
+    expected = dict.fromkeys(((0, 1), (1, 2), (2, 3)), (1.0, 1.0))
+    seen = {(0, 1): halves(1.0), (1, 2): halves(4.0), (2, 3): halves(4.1)}
+    found = {(f.source, f.target): f.seconds for f in findings(seen, expected)}
+    # The last link only waits for the middle one; the first is as it should be, and that is worth knowing.
+    assert found == {(0, 1): 1.0, (1, 2): 4.0}
+    # Slower still, it is slow itself.
+    seen[2, 3] = halves(9.0)
+    assert {(f.source, f.target) for f in findings(seen, expected)} == {(0, 1), (1, 2), (2, 3)}
+
+
+def test_a_link_that_the_plan_does_not_have_says_nothing() -> None:
+    assert list(findings({(0, 9): halves(1.0)}, {(0, 1): (1.0, 1.0)})) == []
+
+
+def test_what_is_expected_is_what_the_links_rates_say(platform: bl.Platform) -> None:
+    plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE // 16)
+    expected = Expected(platform)
+    for size in (MEBIBYTE, 2 * MEBIBYTE):
+        times = expected.of(plan, size)
+        assert times
+        for first, second in times.values():
+            # After the first segment: all others, one after the other, at the link's rate or slower.
+            assert first + second >= (size - MEBIBYTE // 16) / RATE * 0.999
+    (first, second) = times[0, 1]
+    assert first + second == pytest.approx((2 * MEBIBYTE - MEBIBYTE // 16) / RATE)
+
+
+def test_plans_are_made_of_large_segments_where_that_costs_little(platform: bl.Platform) -> None:
+    finest = bl.plan(platform, "n0", 64 * MEBIBYTE)
+    chosen = robust(platform, 0, 64 * MEBIBYTE, 5.0)
+    assert chosen.segment_bytes >= max(finest.segment_bytes, 2048)
+    fastest_s, taken_s = (bl.simulate(platform, plan).makespan_s for plan in (finest, chosen))
+    assert taken_s <= 1.05 * fastest_s
+
+
+def test_handling_is_added_once_to_every_kind_of_link() -> None:
+    document = {
+        "links": [{"startup_s": 1.0}, {"gap": [[1, 1]]}],
+        "meshes": [{"link": {}}],
+        "bridges": [{"link": {"startup_s": 2.0}}],
+    }
+    handled = with_handling(document)
+    assert handled["links"] == [{"startup_s": 1.0 + 3e-6}, {"gap": [[1, 1]]}]
+    assert handled["meshes"][0]["link"] == {"startup_s": 3e-6}
+    assert handled["bridges"][0]["link"] == {"startup_s": 2.0 + 3e-6}
+
+
+def notes(platform: bl.Platform, folder: Path, *, age_s: float) -> None:
+    key = platform.digest.removeprefix("sha256:")[:16]
+    (folder / "platforms" / f"{key}.json").write_text(json.dumps(platform.to_dict()))
+    plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE)
+    call = {"age_s": age_s, "platform": key, "communicator": "a7", "call": 0, "root": 0, "bytes": MEBIBYTE}
+    call |= {"version": 0, "brought": {"version": 0, "plan": plan.to_dict(), "nodes": [0, 1, 2, 3]}}
+    document = {"format": "broadleaf-notes/1", "process": "p", "calls": [call], "samples": []}
+    (folder / "inbox" / "p-0.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("age_s", [0.1, -5.0, float("inf"), 1e300])
+def test_ages_that_cannot_be_are_none(age_s: float, platform: bl.Platform, tmp_path: Path) -> None:
+    state = State(tmp_path / "advice")
+    state.lock()
+    said: list[str] = []
+    service = Service(state, None, said.append)
+    notes(platform, state.folder, age_s=age_s)
+    deadline = time.monotonic() + 30
+    while not list((state.folder / "plans").glob("*-00000000000000a7-0-20.json")):
+        service.turn(time.monotonic())
+        assert time.monotonic() < deadline, said
+        time.sleep(0.01)
+    service.end()
+    assert said == []
+    # It was told once: one call, and a plan that beats the unsegmented one.
+    assert service.summary()["calls"] == 1
+
+
+def test_probes_take_no_more_than_their_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now_s)
+    monitor = Monitor(find_mpi("mpich"), [Host("a", 1)], print, period_s=100.0, share=0.03)
+    spent = 0
+    for _ in range(10_000):
+        now_s += 0.1
+        spent += monitor._spend(1.0)
+    # 1,000 s: 30 s, and what one period had saved up before.
+    assert 30 <= spent <= 33
+
+
+def test_two_nodes_stand_for_a_cluster(platform: bl.Platform) -> None:
+    document = platform.to_dict()
+    for node, cluster in zip(document["nodes"], "AAAB", strict=True):
+        node["cluster"] = cluster
+    assert representatives(bl.Platform.from_dict(document)) == ["n0", "n1", "n3"]
+
+
+def test_one_advisor_a_directory(tmp_path: Path) -> None:
+    first = State(tmp_path / "advice")
+    first.lock()
+    assert first.is_served()
+    with pytest.raises(StateError, match="another advisor works there"):
+        State(tmp_path / "advice").lock()
+
+
+def test_a_restarted_advisor_counts_on_and_keeps_what_is_prepared(tmp_path: Path) -> None:
+    state = State(tmp_path / "advice")
+    for name, version in (
+        ("k-00000000000000a7-0-20", 7),
+        ("k-00000000000000a8-0-20", 5),
+        ("k-0000000000000000-0-20", 3),
+    ):
+        assert state.publish(name, {"version": version}, print)
+    (state.folder / "plans" / "k-00000000000000a9-0-20.json").write_text("{")
+    assert state.last_version() == 7
+    left = sorted(path.stem for path in (state.folder / "plans").iterdir())
+    assert left == ["k-0000000000000000-0-20", "k-00000000000000a7-0-20"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["advise", "--state", "file/advice"], "name a directory that can be written with --state"),
+        (["advise", "--hosts", "nowhere"], "nowhere"),
+        (["advise", "--state", "advice", "--platform", "nowhere"], "nowhere"),
+        (["advise", "--every", "0"], "--every"),
+        (["advise", "--share", "2"], "--share"),
+        (["run", "-n", "1", "--state", "advice", "--", "true"], "add --adapt"),
+    ],
+)
+def test_refusals(arguments: list[str], message: str, command: Command) -> None:
+    Path("file").write_text("")
+    refused(command(*arguments), message)
