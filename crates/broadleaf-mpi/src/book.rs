@@ -19,10 +19,12 @@ impl Carries for RankPlan {
 
 /// The widest window of any edge between this rank and a peer.
 fn window(current: &Current, peer: NodeId) -> Window {
-    let windows = &current.carried.windows;
-    let out = current.program.outputs.iter().filter(|output| output.to == peer);
-    let messages = out.map(|output| windows[output.tree as usize][output.target.index()]).max().unwrap_or(1);
-    Window { messages: u32::from(messages), shares_port: true }
+    let widest = |numbers: &[Vec<u16>]| {
+        let out = current.program.outputs.iter().filter(|output| output.to == peer);
+        u32::from(out.map(|output| numbers[output.tree as usize][output.target.index()]).max().unwrap_or(1))
+    };
+    let RankPlan { windows, feeds, .. } = &current.carried;
+    Window { messages: widest(windows), shares_port: true, feeds: widest(feeds) }
 }
 
 /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes

@@ -11,9 +11,10 @@ use crate::search::{on_threads, Search, Threads};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
 use crate::transport::CHANNEL_TAGS;
-use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
+use broadleaf::plan::{check, Collective, Plan, PlanError, Predicted, Protocol, TreeBuilder};
 use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
-use broadleaf::platform::{NodeId, Platform};
+use broadleaf::platform::{NodeId, Platform, PortModel};
+use broadleaf::simulate::estimate;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -241,11 +242,11 @@ impl Job {
                     // The plan is for the platform that the others are for.
                     plan = Plan { platform_digest: plan.platform_digest, ..sized };
                 }
-                if plan.segment_bytes >= LEAST_SEGMENT_BYTES.min(self.bytes) {
-                    return Ok(plan);
+                if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
+                    let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
+                    plan = make(&instance, &plan.planner, larger, effort)?.plan;
                 }
-                let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
-                make(&instance, &plan.planner, larger, effort).map(|outcome| outcome.plan)
+                without_period(instance.platform, plan)
             })
         });
         made.map_err(|error| error.to_string())
@@ -287,6 +288,20 @@ impl Job {
     }
 }
 
+/// Where a port sends to several peers at once, waiting for one slow link holds up all that stands behind it in a
+/// period; without one, every link goes at its own pace. Whichever simulates quicker.
+fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
+    if plan.period.is_none() || plan.pattern.is_some() || platform.port_model() != PortModel::MultiPort {
+        return Ok(plan);
+    }
+    let free = Plan { period: None, ..plan.clone() };
+    let is_quicker = estimate(platform, &free)? < WORTH_LEAVING * estimate(platform, &plan)?;
+    Ok(if is_quicker { free } else { plan })
+}
+
+/// A period is given up for that part of its time, or less.
+const WORTH_LEAVING: f64 = 0.9;
+
 /// The plan of ranks that all share one host's memory: there is nothing to send.
 fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
     let plan = Plan {
@@ -306,5 +321,5 @@ fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
         protocol: Protocol::Eager,
         predicted: Predicted::default(),
     };
-    RankPlan { plan: Arc::new(plan), windows: vec![vec![1; ranks]], led: true }
+    RankPlan { plan: Arc::new(plan), windows: vec![vec![1; ranks]], feeds: vec![vec![1; ranks]], led: true }
 }

@@ -28,7 +28,7 @@ pub fn allgather_over_ranks(
         Period { segments: period.segments, slots: period.slots.iter().map(moved).collect() }
     });
     let plan = Plan { trees, period, ..(*ranked.plan).clone() };
-    RankPlan { plan: Arc::new(plan), windows: ranked.windows, led: false }
+    RankPlan { plan: Arc::new(plan), windows: ranked.windows, feeds: ranked.feeds, led: false }
 }
 
 /// Every rank passes on to the next what it last got from the one before, around the nodes one by one: so each
@@ -66,7 +66,8 @@ pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64, window: u16) -> R
         protocol: Protocol::Eager,
         predicted: Predicted::default(),
     };
-    RankPlan { plan: Arc::new(plan), windows: vec![vec![window; count]; count], led: false }
+    let (windows, feeds) = (vec![vec![window; count]; count], vec![vec![1; count]; count]);
+    RankPlan { plan: Arc::new(plan), windows, feeds, led: false }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! elsewhere the lowest rank does. Leaders serve other nodes first, since those links are the slower ones.
 
 use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
-use broadleaf::platform::{LinkClass, NodeId, Platform};
+use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
 use std::sync::Arc;
 
 /// A plan whose nodes are MPI ranks.
@@ -14,6 +14,8 @@ pub struct RankPlan {
     pub plan: Arc<Plan>,
     /// `windows[tree][rank]`: messages that may be in flight on the edge into `rank`.
     pub windows: Vec<Vec<u16>>,
+    /// `feeds[tree][rank]`: how many links like the one into `rank` its sender's port can feed at once.
+    pub feeds: Vec<Vec<u16>>,
     /// Only one rank of each host that shares memory takes part; it passes the message on inside.
     pub led: bool,
 }
@@ -64,24 +66,38 @@ pub fn expand(
     let leader = |node: NodeId| sites[node.index()][0];
     let mut trees = Vec::new();
     let mut windows = Vec::new();
+    let mut feeds = Vec::new();
     let window = if plan.period.is_some() { on_the_wire } else { window };
     let local_window = window(local, plan.segment_bytes);
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
         let mut into = vec![local_window; count];
+        let mut fed = vec![1; count];
         for (from, to) in tree.edges() {
             let class = platform.link(from, to).map(|class| platform.class(class));
             let relayed =
                 || relayed_window(platform, tree, from, to, &|class| window(class, plan.segment_bytes));
             into[leader(to).index()] = class.map_or_else(relayed, |class| window(class, plan.segment_bytes));
+            fed[leader(to).index()] =
+                class.map_or(1, |class| links_of_a_port(platform, from, class, plan.segment_bytes));
         }
         windows.push(into);
+        feeds.push(fed);
     }
     let period =
         plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
     let nodes = Arc::new(vec![String::new(); count]);
     let expanded = Plan { nodes, root: NodeId(root), trees, period, pattern: None, ..plan };
-    Ok(RankPlan { plan: Arc::new(expanded), windows, led: false })
+    Ok(RankPlan { plan: Arc::new(expanded), windows, feeds, led: false })
+}
+
+/// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
+/// what such a link carries.
+fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {
+    let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
+    let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
+    // 1 % for what a message costs beside its bytes.
+    (links * 1.01).floor().clamp(1.0, 1000.0) as u16
 }
 
 /// A node's ranks, its leader first.

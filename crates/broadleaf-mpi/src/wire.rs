@@ -79,7 +79,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     put_u32(&mut out, plan.planner.len() as u32);
     out.extend_from_slice(plan.planner.as_bytes());
     put_u32(&mut out, plan.trees.len() as u32);
-    for (tree, windows) in plan.trees.iter().zip(&ranked.windows) {
+    for ((tree, windows), feeds) in plan.trees.iter().zip(&ranked.windows).zip(&ranked.feeds) {
         put_u64(&mut out, tree.share.to_bits());
         for rank in 0..ranks as u32 {
             put_u32(&mut out, tree.children(NodeId(rank)).len() as u32);
@@ -87,7 +87,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         for (_, child) in tree.edges() {
             put_u32(&mut out, child.0);
         }
-        windows.iter().for_each(|window| out.extend_from_slice(&window.to_le_bytes()));
+        windows.iter().chain(feeds).for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
         put_u32(&mut out, tree.via.len() as u32);
         for (target, relays) in &tree.via {
             put_u32(&mut out, target.0);
@@ -119,7 +119,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
     let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
     let tree_count = from.u32()?;
     let mut trees = Vec::new();
-    let mut windows = Vec::new();
+    let (mut windows, mut feeds) = (Vec::new(), Vec::new());
     for _ in 0..tree_count {
         let share = f64::from_bits(from.u64()?);
         let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
@@ -129,8 +129,10 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
                 builder.add(NodeId(rank as u32), NodeId(from.u32()?));
             }
         }
-        let pairs = from.take(2 * ranks)?.chunks_exact(2);
-        windows.push(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect());
+        for numbers in [&mut windows, &mut feeds] {
+            let pairs = from.take(2 * ranks)?.chunks_exact(2);
+            numbers.push(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect());
+        }
         for _ in 0..from.u32()? {
             let target = NodeId(from.u32()?);
             let relays = from.u32()?;
@@ -170,7 +172,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         protocol,
         predicted: Predicted::default(),
     };
-    Ok(RankPlan { plan: Arc::new(plan), windows, led: flags & LED != 0 })
+    Ok(RankPlan { plan: Arc::new(plan), windows, feeds, led: flags & LED != 0 })
 }
 
 pub fn put_u32(out: &mut Vec<u8>, value: u32) {

@@ -1,7 +1,7 @@
 //! How many messages may be under way: per peer, and through the node's port.
 //!
 //! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose
-//! window holds w of them takes 1/w of the port: with w = (latency + T)/T messages in flight the port is
+//! window holds w of them takes 1/w of what the link takes of the port: with w = (latency + T)/T messages in flight the port is
 //! just always busy, whatever mixture of near and far peers the node serves.
 
 use crate::platform::NodeId;
@@ -13,14 +13,17 @@ pub struct Window {
     pub messages: u32,
     /// Whether they go through the node's one port, or have a link of their own.
     pub shares_port: bool,
+    /// How many links as slow as this one the port can feed at once, ≥ 1: more than one only where a port sends to
+    /// several peers at a time.
+    pub feeds: u32,
 }
 
 impl Window {
     /// One message at a time through the port: every port model, since there the transport reports a
     /// message as sent when the port is free again.
-    pub const PORT: Window = Window { messages: 1, shares_port: true };
+    pub const PORT: Window = Window { messages: 1, shares_port: true, feeds: 1 };
     /// One message at a time on the link, any number of links at once: link-capacity.
-    pub const LINK: Window = Window { messages: 1, shares_port: false };
+    pub const LINK: Window = Window { messages: 1, shares_port: false, feeds: 1 };
 }
 
 /// The whole port, in parts small enough that every window divides it well.
@@ -39,7 +42,7 @@ pub(super) struct Peer {
 impl Peer {
     pub fn new(node: NodeId, window: Window) -> Peer {
         let messages = window.messages.max(1);
-        let units = if window.shares_port { (PORT_UNITS / messages).max(1) } else { 0 };
+        let units = if window.shares_port { (PORT_UNITS / messages / window.feeds.max(1)).max(1) } else { 0 };
         Peer { node, window: messages, units, in_flight: 0, parked: Vec::new() }
     }
 
