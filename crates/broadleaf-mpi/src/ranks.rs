@@ -30,17 +30,25 @@ const TURNAROUND_S: f64 = 20e-6;
 /// Beyond this, more messages in flight only sit in buffers.
 const MAX_WINDOW: f64 = 2048.0;
 
-/// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
+/// Rather than have one message more share the wire, it may be idle for this part of a message: messages that are
+/// under way together all arrive late, and the first to arrive is the one that is passed on first.
+const IDLE_PART: f64 = 0.25;
+
+/// How many messages of `bytes` keep a link busy: those on the wire, and one being made ready unless messages
+/// are so long that waiting for it costs little.
 pub fn window(class: &LinkClass, bytes: u64) -> u16 {
-    on_the_wire(class, bytes).saturating_add(1)
+    1 + (behind(class, bytes) - IDLE_PART).ceil().clamp(0.0, MAX_WINDOW) as u16
 }
 
-/// The same where messages to different ranks take turns in a fixed order, as a period has it: the one made ready
-/// would be for another rank, and share the wire of those before it instead of following them.
+/// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
+/// one made ready would share the wire of those before it instead of following them.
 fn on_the_wire(class: &LinkClass, bytes: u64) -> u16 {
-    let busy_s = class.time.seconds(bytes);
-    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil();
-    messages.clamp(1.0, MAX_WINDOW) as u16
+    behind(class, bytes).ceil().clamp(1.0, MAX_WINDOW) as u16
+}
+
+/// How many messages could leave while one that has left is still on its way and the next is made ready.
+fn behind(class: &LinkClass, bytes: u64) -> f64 {
+    (class.latency_s + TURNAROUND_S) / class.time.seconds(bytes)
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
@@ -67,7 +75,8 @@ pub fn expand(
     let mut trees = Vec::new();
     let mut windows = Vec::new();
     let mut feeds = Vec::new();
-    let window = if plan.period.is_some() { on_the_wire } else { window };
+    let takes_turns = plan.period.is_some() || plan.segment_bytes >= plan.message_bytes;
+    let window = if takes_turns { on_the_wire } else { window };
     let local_window = window(local, plan.segment_bytes);
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
@@ -169,4 +178,24 @@ fn expand_period(
         }
     }
     Period { segments: period.segments, slots }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_covers_what_is_on_its_way_and_long_messages_go_one_by_one() {
+        let ethernet = LinkClass::affine(60e-6, 12.5e6);
+        // 82 µs a message, 80 µs until the next one follows: two, or the wire is idle half of the time.
+        assert_eq!(window(&ethernet, 1 << 10), 2);
+        // 328 µs and 5.2 ms: the wire is idle for less than a quarter.
+        assert_eq!(window(&ethernet, 4 << 10), 1);
+        assert_eq!(window(&ethernet, 64 << 10), 1);
+        // 131 µs a message, 12 ms away: 92 on the way and the one that is sent.
+        let far = LinkClass::affine(12e-3, 125e6);
+        assert_eq!(window(&far, 16 << 10), 93);
+        assert_eq!(on_the_wire(&far, 16 << 10), 92);
+        assert_eq!(on_the_wire(&ethernet, 64 << 10), 1);
+    }
 }
