@@ -255,6 +255,7 @@ def grid_makespans(
     gaps: str = "min",
     local_start: str = "after-last-send",
     seed: SupportsIndex = 0,
+    time_limit_s: float | None = None,
 ) -> list[list[float]]: ...
 def grid_schedule(
     gap_s: ArrayLike,
@@ -265,6 +266,7 @@ def grid_schedule(
     *,
     local_start: str = "after-last-send",
     seed: SupportsIndex = 0,
+    time_limit_s: float | None = None,
 ) -> tuple[float, list[tuple[int, int]]]: ...
 
 @final

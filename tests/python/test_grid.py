@@ -133,6 +133,8 @@ def test_wrong_grids_are_refused_in_one_line(
         ((5, 1, ["fast"]), {}, 'unknown strategy "fast"'),
         ((5, 1, ["flat"]), {"gaps": "median"}, 'unknown way "median" to draw gaps'),
         ((5, 1, ["flat"]), {"local_start": "never"}, "never"),
+        ((5, 1, ["makespan"]), {"time_limit_s": -1.0}, "time_limit_s is -1"),
+        ((5, 1, ["makespan"]), {"time_limit_s": float("nan")}, "time_limit_s is NaN"),
     ],
 )
 def test_wrong_experiments_are_refused_in_one_line(
@@ -148,6 +150,21 @@ def test_an_unproved_exact_says_so() -> None:
     gap, latency, local = drawn(65, 1)
     with pytest.raises(bl.PlanError, match="no proof for 65 clusters; use makespan"):
         bl.grid.schedule(gap, latency, local, strategy="exact")
+
+
+def test_a_time_limit_is_kept_and_used() -> None:
+    grid = drawn(30, 2)
+    with pytest.raises(ValueError, match="time_limit_s is -1"):
+        bl.grid.schedule(*grid, strategy="makespan", time_limit_s=-1.0)
+    # No time for anything but the heuristics: none of them is better, and no proof comes out.
+    hurried_s, sends = bl.grid.schedule(*grid, strategy="makespan", time_limit_s=0.0)
+    assert hurried_s == pytest.approx(carried_out(sends, *grid, False), rel=1e-12)
+    assert hurried_s <= min(bl.grid.schedule(*grid, strategy=line)[0] for line in ("ecef", "ecef-lat-max"))
+    with pytest.raises(bl.PlanError, match="no proof for 30 clusters"):
+        bl.grid.schedule(*grid, strategy="exact", time_limit_s=0.0)
+    assert bl.grid.schedule(*grid, strategy="makespan", time_limit_s=0.2)[0] <= hurried_s
+    # Longer than any clock runs.
+    assert bl.grid.schedule(*drawn(2, 1), strategy="makespan", time_limit_s=1e19)[0] > 0
 
 
 def cluster_platform(**fields: Any) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 //! `bl.grid`: paper 2's problem on plain matrices, and its experiment, thousands of draws a second.
 
-use crate::arguments::{matrix, whole, Count, Seed};
+use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
 use broadleaf::planners::grid::experiment::{Draws, Strategy};
@@ -11,6 +11,7 @@ use broadleaf::planners::grid::{
 use broadleaf::platform::generate::GapDraw;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::time::Duration;
 
 /// What `grid_schedule` hands back: the makespan in seconds and the sends in order, (from, to) by cluster.
 type Schedule = (f64, Vec<(u32, u32)>);
@@ -21,13 +22,14 @@ const MOST_CLUSTERS: usize = 5_000;
 /// The sends of one strategy between clusters given by matrices: g_ij(m) and L_ij by sender, then receiver, and
 /// T_i, all in seconds.
 ///
-/// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`.
+/// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`. `time_limit_s` is for
+/// the last two, which use it; without one the same arguments give the same sends.
 #[pyfunction]
 #[pyo3(
     signature = (gap_s, latency_s, local_broadcast_s, root=None, strategy="makespan", *,
-        local_start="after-last-send", seed=Seed(0)),
+        local_start="after-last-send", seed=Seed(0), time_limit_s=None),
     text_signature = "(gap_s, latency_s, local_broadcast_s, root=0, strategy='makespan', *, \
-        local_start='after-last-send', seed=0)"
+        local_start='after-last-send', seed=0, time_limit_s=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn grid_schedule(
@@ -39,7 +41,9 @@ pub fn grid_schedule(
     strategy: &str,
     local_start: &str,
     seed: Seed,
+    time_limit_s: Option<f64>,
 ) -> PyResult<Schedule> {
+    let time_limit = limit("time_limit_s", time_limit_s)?;
     let local_s: Vec<f64> = local_broadcast_s.extract().map_err(|_| {
         PlatformError::new_err("local_broadcast_s is no list of numbers; give one time a cluster, in seconds")
     })?;
@@ -48,7 +52,7 @@ pub fn grid_schedule(
     let root = root.map_or(Ok(0), |root| whole("root", root))? as usize;
     let grid = Grid::from_matrices(&gap_s, &latency_s, &local_s, root, start_of(local_start)?)
         .map_err(|error| PlatformError::new_err(error.to_string()))?;
-    let sends = py.detach(|| sends(&grid, strategy, seed.0))?;
+    let sends = py.detach(|| sends(&grid, strategy, seed.0, time_limit))?;
     let pairs = sends.iter().map(|send| (send.from, send.to)).collect();
     Ok((makespan_s(&grid, &sends), pairs))
 }
@@ -66,14 +70,14 @@ fn square(name: &str, value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec
     Ok(rows.concat())
 }
 
-fn sends(grid: &Grid, strategy: &str, seed: u64) -> PyResult<Vec<Send>> {
+fn sends(grid: &Grid, strategy: &str, seed: u64, time_limit: Option<Duration>) -> PyResult<Vec<Send>> {
     if let Some(heuristic) = heuristic(strategy) {
         return Ok(heuristic.sends(grid));
     }
     match strategy {
         "flat" => Ok(flat_sends(grid)),
-        "makespan" => Ok(search(grid, &Effort::usual(grid.len(), seed, None))),
-        "exact" => match solve(grid, seed, None) {
+        "makespan" => Ok(search(grid, &Effort::usual(grid.len(), seed, time_limit))),
+        "exact" => match solve(grid, seed, time_limit) {
             Some(proof) if proof.proved => Ok(proof.sends),
             _ => Err(PlanError::new_err(format!("no proof for {} clusters; use makespan", grid.len()))),
         },
@@ -96,12 +100,15 @@ fn unknown(strategy: &str) -> PyErr {
 /// The makespans in seconds of `strategies` on so many of paper 2's random grids, a row a draw.
 ///
 /// A strategy is one of `grid_schedule`'s (`exact` is not a number where it is not proved within its steps), or
-/// `bound`, the time below which no schedule can end.
+/// `bound`, the time below which no schedule can end. `time_limit_s` is for each draw.
 #[pyfunction]
 #[pyo3(
-    signature = (clusters, draws, strategies, *, gaps="min", local_start="after-last-send", seed=Seed(0)),
-    text_signature = "(clusters, draws, strategies, *, gaps='min', local_start='after-last-send', seed=0)"
+    signature = (clusters, draws, strategies, *, gaps="min", local_start="after-last-send", seed=Seed(0),
+        time_limit_s=None),
+    text_signature = "(clusters, draws, strategies, *, gaps='min', local_start='after-last-send', seed=0, \
+        time_limit_s=None)"
 )]
+#[allow(clippy::too_many_arguments)]
 pub fn grid_makespans(
     py: Python<'_>,
     clusters: Count,
@@ -110,8 +117,11 @@ pub fn grid_makespans(
     gaps: &str,
     local_start: &str,
     seed: Seed,
+    time_limit_s: Option<f64>,
 ) -> PyResult<Vec<Vec<f64>>> {
-    let strategies = strategies.iter().map(|name| strategy(name)).collect::<PyResult<Vec<_>>>()?;
+    let time_limit = limit("time_limit_s", time_limit_s)?;
+    let strategies =
+        strategies.iter().map(|name| strategy(name, time_limit)).collect::<PyResult<Vec<_>>>()?;
     let kind = Draws {
         clusters: clusters.0,
         gaps: GapDraw::find(gaps).map_err(platform_fault)?,
@@ -125,16 +135,16 @@ pub fn grid_makespans(
     Ok(py.detach(|| kind.makespans_s(draws.0 as u64, &strategies)))
 }
 
-fn strategy(name: &str) -> PyResult<Strategy> {
+fn strategy(name: &str, time_limit: Option<Duration>) -> PyResult<Strategy> {
     if let Some(heuristic) = heuristic(name) {
         return Ok(Strategy::new(heuristic.name(), move |grid| makespan_s(grid, &heuristic.sends(grid))));
     }
     match name {
         "flat" => Ok(Strategy::new("flat", |grid| makespan_s(grid, &flat_sends(grid)))),
-        "makespan" => Ok(Strategy::new("makespan", |grid| {
-            makespan_s(grid, &search(grid, &Effort::usual(grid.len(), 0, None)))
+        "makespan" => Ok(Strategy::new("makespan", move |grid| {
+            makespan_s(grid, &search(grid, &Effort::usual(grid.len(), 0, time_limit)))
         })),
-        "exact" => Ok(Strategy::new("exact", |grid| match solve(grid, 0, None) {
+        "exact" => Ok(Strategy::new("exact", move |grid| match solve(grid, 0, time_limit) {
             Some(proof) if proof.proved => makespan_s(grid, &proof.sends),
             _ => f64::NAN,
         })),

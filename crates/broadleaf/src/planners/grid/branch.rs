@@ -102,7 +102,7 @@ impl Branching {
             best_s,
             best: None,
             sends: Vec::with_capacity(n),
-            deadline: time_limit.map(|limit| Instant::now() + limit),
+            deadline: time_limit.and_then(|limit| Instant::now().checked_add(limit)),
             steps: 0,
             most_steps,
             out_of_time: false,

@@ -21,9 +21,13 @@ pub struct Effort {
     pub seed: u64,
 }
 
-/// Moves per cluster and the most of all; about 150 ns each at 50 clusters.
+/// Moves per cluster, and the most of all, which take some tens of milliseconds: 150 ns each at 50 clusters.
 const MOVES_PER_CLUSTER: u64 = 3_000;
 const MOST_MOVES: u64 = 200_000;
+
+/// That would be too few each for thousands of clusters, whose heuristics take a second anyway.
+const LEAST_MOVES_PER_CLUSTER: u64 = 1_000;
+const MOST_MOVES_OF_MANY: u64 = 2_000_000;
 
 /// A proof of so many steps takes about 10 ms at 20 clusters; where it fails, annealing goes on.
 const STEPS: u64 = 3_000;
@@ -31,8 +35,14 @@ const STEPS: u64 = 3_000;
 /// Beyond so many clusters a proof hardly ever comes out in [`STEPS`].
 const PROVABLE_CLUSTERS: usize = 32;
 
-/// What annealing manages at the least per second, to turn a generous time limit into moves.
-const SURE_MOVES_PER_S: f64 = 2e6;
+/// What annealing manages per second, nearly, to turn a generous time limit into moves.
+fn moves_per_s(clusters: usize) -> f64 {
+    6e6 / (1.0 + clusters as f64 / 300.0)
+}
+
+/// By so much of the time limit the moves may be late before the clock rather than their number decides how far
+/// the search has come: until then results repeat.
+const LATE: f64 = 0.1;
 
 /// Temperatures at the ends, as parts of the first makespan; tried out on the paper's draws.
 const HOT: f64 = 0.005;
@@ -44,10 +54,13 @@ const CRITICAL: f64 = 0.7;
 const EXCHANGE: f64 = 0.3;
 
 impl Effort {
-    /// Milliseconds for small grids, tens of them at 50 clusters; a longer time limit is used.
+    /// Milliseconds for small grids, tens of them at 50 clusters, a second or two at thousands; a longer time
+    /// limit is used.
     pub fn usual(clusters: usize, seed: u64, time_limit: Option<Duration>) -> Effort {
-        let moves = (MOVES_PER_CLUSTER * clusters as u64).min(MOST_MOVES);
-        let affordable = time_limit.map_or(0, |limit| (limit.as_secs_f64() * SURE_MOVES_PER_S) as u64);
+        let count = clusters as u64;
+        let of_many = (LEAST_MOVES_PER_CLUSTER * count).min(MOST_MOVES_OF_MANY);
+        let moves = (MOVES_PER_CLUSTER * count).min(MOST_MOVES).max(of_many);
+        let affordable = time_limit.map_or(0, |limit| (limit.as_secs_f64() * moves_per_s(clusters)) as u64);
         let steps = if clusters <= PROVABLE_CLUSTERS { STEPS } else { 0 };
         Effort { moves: moves.max(affordable), steps, time_limit, seed }
     }
@@ -62,7 +75,8 @@ pub(super) fn best_heuristic(grid: &Grid) -> Vec<Send> {
 
 /// The best sends found; never later than any heuristic's or the flat tree's.
 pub fn search(grid: &Grid, effort: &Effort) -> Vec<Send> {
-    let deadline = effort.time_limit.map(|limit| Instant::now() + limit);
+    // A limit beyond what a clock can show is none.
+    let deadline = effort.time_limit.and_then(|limit| Instant::now().checked_add(limit));
     let start = best_heuristic(grid);
     if grid.len() < 3 {
         return start;
@@ -104,12 +118,20 @@ pub(super) fn anneal(
     let mut path = Vec::new();
     tree.critical_path(&mut path);
     let levels = moves.div_ceil(LEVEL_MOVES);
-    let cool = (COLD / HOT).powf(1.0 / levels.max(1) as f64);
-    let mut temperature_s = HOT * best_s;
-    for _ in 0..levels {
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            break;
+    let hot_s = HOT * best_s;
+    let begin = Instant::now();
+    for level in 0..levels {
+        let mut done = level as f64 / levels as f64;
+        if let Some(deadline) = deadline {
+            let left_s = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
+            if left_s == 0.0 {
+                break;
+            }
+            // Where not all moves can be made in time, it still cools down to the end.
+            let time_part = 1.0 - left_s / (deadline - begin).as_secs_f64();
+            done = done.max((time_part - LATE) / (1.0 - LATE));
         }
+        let temperature_s = hot_s * (COLD / HOT).powf(done);
         for _ in 0..LEVEL_MOVES {
             let Some(step) = propose(grid, &tree, &path, &mut random) else { continue };
             let after_s = tree.after(step);
@@ -124,7 +146,6 @@ pub(super) fn anneal(
                 best.copy_from_slice(tree.parents());
             }
         }
-        temperature_s *= cool;
     }
     Serving::from_parents(grid, &best).sends()
 }
