@@ -27,12 +27,13 @@ fn window(current: &Current, peer: NodeId) -> Window {
     Window { messages: widest(windows), shares_port: true, feeds: widest(feeds) }
 }
 
-/// Receives to have posted on a channel: as many as its sender may have in flight. Where sends are done as soon as
-/// they are made, this alone keeps more from sharing the wire.
+/// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes
+/// one ready meanwhile ([`crate::ranks::window`]).
 fn ahead(current: &Current) -> u32 {
     let windows = &current.carried.windows;
     let inputs = current.program.inputs.iter();
-    inputs.map(|input| u32::from(windows[input.tree as usize][input.target.index()])).max().unwrap_or(1)
+    let widest = inputs.map(|input| windows[input.tree as usize][input.target.index()]).max().unwrap_or(1);
+    u32::from(widest) + u32::from(current.carried.plan.period.is_none())
 }
 
 /// This rank's part in one broadcast, ready to post its receives where they are announced.

@@ -108,7 +108,7 @@ impl Collectives {
         let mut transport =
             MpiTransport::of_blocks(&self.mpi, packed, &plan, program.clone(), u64::from(self.size));
         if executor.is_announced() {
-            executor.post_ahead(widest);
+            executor.post_ahead(widest + u32::from(plan.period.is_none()));
         } else {
             transport.expect_frames(programs.segments())?;
         }

@@ -30,25 +30,17 @@ const TURNAROUND_S: f64 = 20e-6;
 /// Beyond this, more messages in flight only sit in buffers.
 const MAX_WINDOW: f64 = 2048.0;
 
-/// Rather than have one message more share the wire, it may be idle for this part of a message: messages that are
-/// under way together all arrive late, and the first to arrive is the one that is passed on first.
-const IDLE_PART: f64 = 0.25;
-
-/// How many messages of `bytes` keep a link busy: those on the wire, and one being made ready unless messages
-/// are so long that waiting for it costs little.
+/// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
 pub fn window(class: &LinkClass, bytes: u64) -> u16 {
-    1 + (behind(class, bytes) - IDLE_PART).ceil().clamp(0.0, MAX_WINDOW) as u16
+    on_the_wire(class, bytes).saturating_add(1)
 }
 
 /// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
 /// one made ready would share the wire of those before it instead of following them.
 fn on_the_wire(class: &LinkClass, bytes: u64) -> u16 {
-    behind(class, bytes).ceil().clamp(1.0, MAX_WINDOW) as u16
-}
-
-/// How many messages could leave while one that has left is still on its way and the next is made ready.
-fn behind(class: &LinkClass, bytes: u64) -> f64 {
-    (class.latency_s + TURNAROUND_S) / class.time.seconds(bytes)
+    let busy_s = class.time.seconds(bytes);
+    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil();
+    messages.clamp(1.0, MAX_WINDOW) as u16
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
@@ -185,17 +177,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_covers_what_is_on_its_way_and_long_messages_go_one_by_one() {
+    fn a_window_covers_what_is_on_its_way() {
+        // 1 KiB takes 82 µs, and 80 µs pass until the next one follows.
         let ethernet = LinkClass::affine(60e-6, 12.5e6);
-        // 82 µs a message, 80 µs until the next one follows: two, or the wire is idle half of the time.
-        assert_eq!(window(&ethernet, 1 << 10), 2);
-        // 328 µs and 5.2 ms: the wire is idle for less than a quarter.
-        assert_eq!(window(&ethernet, 4 << 10), 1);
-        assert_eq!(window(&ethernet, 64 << 10), 1);
-        // 131 µs a message, 12 ms away: 92 on the way and the one that is sent.
+        assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 2));
+        // 16 KiB take 131 µs, 12 ms away: 92 are on their way.
         let far = LinkClass::affine(12e-3, 125e6);
-        assert_eq!(window(&far, 16 << 10), 93);
-        assert_eq!(on_the_wire(&far, 16 << 10), 92);
-        assert_eq!(on_the_wire(&ethernet, 64 << 10), 1);
+        assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 93));
+        // 4 MiB take longer than that: whole, they go one by one.
+        assert_eq!(on_the_wire(&far, 4 << 20), 1);
     }
 }
