@@ -10,13 +10,14 @@ use crate::abi::{Done, Mpi, MpiError};
 use crate::advice::passive::Timing;
 use crate::ahead::salt;
 use crate::framed::Expected;
+use crate::in_turn::InTurn;
 use crate::memory::Group;
 use crate::wire::Malformed;
 use broadleaf::adapt::switch::Stray;
 use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
 use broadleaf::plan::{NodeProgram, Plan};
 use broadleaf::platform::NodeId;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// MPI tags below this are the plan's channel numbers.
 pub const CHANNEL_TAGS: u32 = 1 << 13;
@@ -80,6 +81,13 @@ pub(crate) enum Request {
         turn: u64,
         relay: Option<(Relayed, Vec<u8>)>,
     },
+    /// The first part of the message that comes in two ([`crate::stagger`]).
+    HalfIn {
+        from: NodeId,
+        tag: u32,
+        bytes: u64,
+        turn: u64,
+    },
     FrameIn {
         from: NodeId,
         frame: Vec<u8>,
@@ -108,36 +116,6 @@ pub(crate) enum Request {
         from: u32,
         bytes: Vec<u8>,
     },
-}
-
-/// Puts what arrives on one channel into the order in which it was sent. MPI matches messages in order, but a
-/// short one may be complete before a long one that was sent earlier, and the executor counts segments.
-#[derive(Debug, Default)]
-pub(crate) struct InTurn {
-    posted: u64,
-    due: u64,
-    early: BTreeMap<u64, Vec<Completion>>,
-}
-
-impl InTurn {
-    /// The next receive's place.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.posted += 1;
-        self.posted - 1
-    }
-
-    fn arrive(&mut self, turn: u64, arrived: impl Iterator<Item = Completion>, done: &mut Vec<Completion>) {
-        if turn != self.due {
-            self.early.insert(turn, arrived.collect());
-            return;
-        }
-        done.extend(arrived);
-        self.due += 1;
-        while let Some(arrived) = self.early.remove(&self.due) {
-            done.extend(arrived);
-            self.due += 1;
-        }
-    }
 }
 
 /// The channel of framed messages from a peer, whatever their items.
@@ -170,7 +148,7 @@ pub struct MpiTransport<'a> {
     /// The packed message; one allocation or the program's own memory.
     base: *mut u8,
     /// How many blocks it consists of, one behind the other; a broadcast's is one.
-    blocks: u64,
+    pub(crate) blocks: u64,
     pub(crate) plan: &'a Plan,
     pub(crate) program: NodeProgram,
     pub(crate) requests: Vec<Request>,
@@ -191,7 +169,7 @@ pub struct MpiTransport<'a> {
     /// Where links are timed.
     pub timing: Option<Timing>,
     /// Added to the tag of every segment ([`crate::ahead::salt`]).
-    salt: u32,
+    pub(crate) salt: u32,
     /// Who sent them, in the order of their arrival.
     pub(crate) headers: VecDeque<(u32, Vec<u8>)>,
     /// What came in while a header was waited for.
@@ -379,6 +357,10 @@ impl<'a> MpiTransport<'a> {
                     let channel = self.in_turn.entry((from, tag)).or_default();
                     channel.arrive(turn, std::iter::once(arrived), done);
                 }
+                Request::HalfIn { from, tag, bytes, turn } => {
+                    self.check_length(from, bytes, event.bytes)?;
+                    self.in_turn.entry((from, tag)).or_default().arrive(turn, std::iter::empty(), done);
+                }
                 Request::FrameIn { from, frame } => {
                     let length = (event.bytes as usize).min(frame.len());
                     self.take_frame(from, &frame[..length], done)?;
@@ -451,13 +433,22 @@ impl Transport for MpiTransport<'_> {
             pointer = bytes.as_mut_ptr();
             relayed = Some(bytes);
         }
+        if let Some(half) = self.first_half(self.program.node, message.to, &item) {
+            return self.send_halves(message.to, item.tag + self.salt, (pointer, length), half);
+        }
         let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
         Ok(self.mpi.isend(pointer, length, message.to.0, (item.tag + self.salt) as i32, number)?)
     }
 
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
         let item = receive.item;
-        let (mut pointer, bytes) = self.place(item.segment);
+        let (mut pointer, mut bytes) = self.place(item.segment);
+        if let Some(half) = self.first_half(receive.from, self.program.node, &item) {
+            self.receive_half(receive.from, item.tag, pointer, half)?;
+            // SAFETY: half of a segment lies inside it.
+            pointer = unsafe { pointer.add(half as usize) };
+            bytes -= half;
+        }
         let relay = item.relayed.then(|| {
             let mut data = vec![0u8; bytes as usize];
             pointer = data.as_mut_ptr();
@@ -480,21 +471,5 @@ impl Transport for MpiTransport<'_> {
         }
         self.queue(done);
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_early_waits_for_its_turn() {
-        let (mut channel, mut done) = (InTurn::default(), Vec::new());
-        let turns: Vec<u64> = (0..4).map(|_| channel.next()).collect();
-        let arrival = |segment| Completion::Received { from: NodeId(0), kind: Kind::Data, tag: 0, segment };
-        for at in [2, 0, 3, 1] {
-            channel.arrive(turns[at], std::iter::once(arrival(at as u64)), &mut done);
-        }
-        assert_eq!(done, [0, 1, 2, 3].map(arrival));
     }
 }
