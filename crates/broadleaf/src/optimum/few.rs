@@ -6,7 +6,7 @@
 
 use super::balance::{ease, search};
 use super::columns::Bound;
-use super::slots::Draw;
+use super::slots::{Draw, Slots};
 use super::table::Table;
 use super::{weighted, Optimum, OptimumError, WeightedTree};
 use crate::model::{occupation, Resource};
@@ -63,11 +63,24 @@ pub fn equal_trees(
     let ways = table.direct.div_ceil(table.graph.vertices);
     let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES).min(MOST_WAYS / ways.max(1));
     let mut best: Option<(f64, _)> = None;
-    for seed in 0..if count <= FEW { DRAWS } else { DRAWS_OF_MANY } {
+    // Many trees may be the optimum's own in whole parts: what rounding upsets is soon evened out.
+    let own = (count > FEW).then(|| {
+        let mut slots = Slots::empty(&table, count);
+        let trees = optimum.trees.iter().zip(whole_parts(optimum, count));
+        for (slot, tree) in trees.flat_map(|(tree, part)| std::iter::repeat_n(tree, part)).enumerate() {
+            for (to, from) in tree.parent.iter().enumerate() {
+                let Some(from) = from else { continue };
+                let to = vertex[&NodeId(to as u32)];
+                slots.enter(slot, to as usize, edge_of[&(vertex[from], to)] as u32);
+            }
+        }
+        slots
+    });
+    let draws = if count <= FEW { DRAWS } else { DRAWS_OF_MANY };
+    for mut slots in own.into_iter().chain((0..draws).map(|seed| draw.slots(&table, count, seed))) {
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH) {
             break;
         }
-        let mut slots = draw.slots(&table, count, seed);
         let busiest = search(&table, &mut slots, &draw.into, allowed, moves);
         if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
             best = Some((busiest, slots));
@@ -101,8 +114,8 @@ pub fn rates_by_trees(platform: &Platform, optimum: &Optimum) -> Result<Vec<(usi
     Ok(rates)
 }
 
-/// The optimum's own trees in whole parts, by largest remainder, and their throughput.
-fn dealt(platform: &Platform, optimum: &Optimum, count: usize) -> (Vec<WeightedTree>, f64) {
+/// How many of `count` equal parts each of the optimum's trees gets, by largest remainder.
+fn whole_parts(optimum: &Optimum, count: usize) -> Vec<usize> {
     let exact: Vec<f64> = optimum.trees.iter().map(|tree| tree.share * count as f64).collect();
     let mut parts: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();
     let mut order: Vec<usize> = (0..exact.len()).collect();
@@ -110,6 +123,12 @@ fn dealt(platform: &Platform, optimum: &Optimum, count: usize) -> (Vec<WeightedT
     order.sort_by(|&a, &b| rest(b).total_cmp(&rest(a)).then(a.cmp(&b)));
     let given: usize = parts.iter().sum();
     order.iter().cycle().take(count.saturating_sub(given)).for_each(|&at| parts[at] += 1);
+    parts
+}
+
+/// The optimum's own trees in whole parts, by largest remainder, and their throughput.
+fn dealt(platform: &Platform, optimum: &Optimum, count: usize) -> (Vec<WeightedTree>, f64) {
+    let parts = whole_parts(optimum, count);
     let share = 1.0 / count as f64;
     let of = |(tree, &part): (&WeightedTree, &usize)| vec![WeightedTree { share, ..tree.clone() }; part];
     let trees: Vec<WeightedTree> = optimum.trees.iter().zip(&parts).flat_map(of).collect();

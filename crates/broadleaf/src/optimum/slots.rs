@@ -69,15 +69,8 @@ impl Draw {
 
     /// `count` trees that use every edge about `fraction` · `count` times.
     pub fn slots(&self, table: &Table, count: usize, seed: u64) -> Slots {
-        let (vertices, edges) = (table.graph.vertices, table.direct);
-        let words = count.div_ceil(64);
-        let mut slots = Slots {
-            count,
-            words,
-            vertices,
-            entering: vec![NONE; count * vertices],
-            used: vec![0; edges * words],
-        };
+        let edges = table.direct;
+        let mut slots = Slots::empty(table, count);
         let mut dice = Dice(seed);
         let mut solver = Arborescence::default();
         let mut due = vec![0.0; edges];
@@ -98,6 +91,13 @@ impl Draw {
 }
 
 impl Slots {
+    /// Trees that are still to be entered, vertex by vertex.
+    pub fn empty(table: &Table, count: usize) -> Slots {
+        let (vertices, words) = (table.graph.vertices, count.div_ceil(64));
+        let (entering, used) = (vec![NONE; count * vertices], vec![0; table.direct * words]);
+        Slots { count, words, vertices, entering, used }
+    }
+
     pub fn tree(&self, slot: usize) -> Entering {
         self.entering[slot * self.vertices..][..self.vertices].to_vec()
     }
