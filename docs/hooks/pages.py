@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import inspect
 import io
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ DOCS = ROOT / "docs"
 INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
 # The broadcast of the planners' pictures.
 MESSAGE_BYTES = 8 << 20
+# A sheet of a paper's results that has more is one of raw samples.
+MOST_ROWS = 200
 REGISTERED = {"Planners", "Papers"}
 
 
@@ -107,7 +110,7 @@ def picture_of(platform: bl.Platform, plan: bl.Plan) -> bytes:
 
 
 def paper_page(name: str, title: str) -> str:
-    """What re-runs a paper's experiments, and the tables that are committed beside the page."""
+    """What re-runs a paper's experiments, and the results that are committed beside the page."""
     lines = [
         f"# {title}",
         "",
@@ -119,19 +122,41 @@ def paper_page(name: str, title: str) -> str:
         "```",
         "",
     ]
-    tables = sorted((DOCS / "papers").glob(f"{name}-*.csv"))
-    for path in tables:
-        lines += [f"## {path.stem.removeprefix(f'{name}-')}", "", csv_table(path.name), ""]
-        lines += [f"From `broadleaf paper {name} -o docs/papers`.", ""]
-    for path in sorted((DOCS / "papers").glob(f"{name}-*.png")):
+    papers = DOCS / "papers"
+    document = papers / f"{name}.json"
+    if document.is_file():
+        lines += results(json.loads(document.read_text()))
+    for path in sorted(papers.glob(f"{name}-*.csv")):
+        head, *rows = csv.reader(path.read_text().splitlines())
+        if len(rows) <= MOST_ROWS:
+            lines += [f"## {path.stem.removeprefix(f'{name}-')}", "", *table(head, rows), ""]
+            lines += [f"From `broadleaf paper {name} -o docs/papers`.", ""]
+    for path in sorted(papers.glob(f"{name}-*.*g")):
         lines += [f"![{path.stem}]({path.name})", ""]
     return "\n".join(lines)
 
 
-def csv_table(name: str) -> str:
-    with (DOCS / "papers" / name).open() as file:
-        head, *rows = csv.reader(file)
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *rows))
+def table(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> list[str]:
+    """A table's lines of Markdown."""
+    cells = ([cell(value) for value in row] for row in rows)
+    return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *cells)]
+
+
+def results(document: dict[str, Any]) -> list[str]:
+    """What `broadleaf paper NAME --json` printed, as tables; sheets of raw samples are left out."""
+    version = "the short version" if document["quick"] else "the whole"
+    command = f"broadleaf paper {document['paper']}{' --quick' if document['quick'] else ''} --json"
+    lines = [f"These are of {version}: `{command} > docs/papers/{document['paper']}.json`.", ""]
+    for sheet in document["sheets"]:
+        if len(sheet["rows"]) <= MOST_ROWS:
+            lines += [f"## {sheet['title']}", "", *table(sheet["columns"], sheet["rows"]), ""]
+    return [*lines, *(f"- {remark}" for remark in document["remarks"]), ""]
+
+
+def cell(value: str | float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", r"\|")
 
 
 def planners_table() -> str:

@@ -1,6 +1,7 @@
 // The map: sites, clusters and nodes, links as wide as their rate, trees in colours, segments under way.
 const places = placesOfMap();
 const EVERY_NODE = 700; // so many nodes are drawn at once; of more, only those of opened clusters
+const WIDTH_OF_LETTER = 0.56; // of a bold one, on average, over its size
 const MOST_TIES = 300; // more links between clusters hide each other: then only those that trees use
 const drawsAll = platform.nodes.length <= EVERY_NODE;
 const isOpen = (cluster) => drawsAll || state.open.has(cluster);
@@ -186,17 +187,22 @@ function drawNames() {
   if (!places.loose) places.clusters.forEach((place, cluster) => {
     if (clusterName(cluster) === "all nodes") return;
     const inner = drawsAll || state.open.has(cluster);
-    names.push({ text: inner ? clusterName(cluster) : `${clusterName(cluster)} · ${whole(membersOf[cluster].length)}`, kind: "cluster-name", x: place.x, y: inner ? place.y - place.r : place.y, size: 13, inner, room: 2 * place.r });
+    const name = clusterName(cluster);
+    const texts = inner ? [name] : [`${name} · ${whole(membersOf[cluster].length)}`, name];
+    names.push({ text: name, texts, kind: "cluster-name", x: place.x, y: inner ? place.y - place.r : place.y, size: 13, inner, room: 2 * place.r });
   });
   layer.names.selectAll("text").data(names).join("text").attr("class", (name) => name.kind).attr("pointer-events", "none").text((name) => name.text);
   sizeNames();
 }
+// A name wider than what it names would cover its neighbours: the longest of its texts that is not, if any.
+const textOf = (name) =>
+  name.room ? name.texts.find((text) => text.length * WIDTH_OF_LETTER * name.size <= name.room * view.k) : name.text;
 function sizeNames() {
   layer.names.selectAll("text").attr("font-size", (name) => name.size / view.k).attr("x", (name) => name.x)
     .attr("y", (name) => name.y + (name.kind === "cluster-name" && !name.inner ? name.size / view.k * 0.35 : -5 / view.k))
     .style("stroke-width", 4 / view.k)
-    // A name wider than what it names would cover its neighbours.
-    .attr("display", (name) => (name.room && name.room * view.k < name.text.length * 5.2 ? "none" : null));
+    .text((name) => textOf(name) ?? name.text)
+    .attr("display", (name) => (textOf(name) === undefined ? "none" : null));
   layer.nodes.selectAll("text").attr("font-size", 12 / view.k).style("stroke-width", 3 / view.k)
     .attr("x", (node) => places.nodes[node].x).attr("y", (node) => places.nodes[node].y + 4 / view.k)
     .attr("display", (node) => (places.nodes[node].r * view.k * 2 > platform.nodes[node].length * 6.4 ? null : "none"));
