@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from broadleaf.mpi import Mpi, find_mpi, launch_command
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 # Far above what any of these takes on two busy cores; a run that hangs ends here.
-TIMEOUT_S = 240
+TIMEOUT_S = 3600 if os.environ.get("BROADLEAF_SOAK") else 240
 
 
 @dataclass
