@@ -18,6 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from profiles import RatesError, profiles_of, read_rates
 from simgrid_xml import write_simgrid
 
 import broadleaf as bl
@@ -126,9 +127,15 @@ def run(arguments: argparse.Namespace, folder: Path) -> str:
     if platform.suffix == ".xml":
         if arguments.hosts is None:
             raise TestbedError(f"{platform} needs --hosts FILE with one of its hosts a line")
+        if arguments.rates is not None:
+            raise TestbedError(
+                f"--rates {arguments.rates} is for platform JSON; give {platform} profiles of its own"
+            )
         xml, hosts = platform, arguments.hosts
     else:
-        xml, hosts = write_simgrid(bl.Platform.load(platform), folder)
+        network = bl.Platform.load(platform)
+        profiles = profiles_of(network, read_rates(arguments.rates), folder) if arguments.rates else None
+        xml, hosts = write_simgrid(network, folder, profiles)
         hosts = arguments.hosts or hosts
     program = list(arguments.program)
     if program[0].endswith(".c"):
@@ -148,6 +155,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Runs an MPI program under SimGrid's SMPI.")
     parser.add_argument("platform", type=Path, help="platform JSON, or SimGrid XML")
     parser.add_argument("--hosts", type=Path, help="one host a line, in the order of ranks")
+    parser.add_argument("--rates", type=Path, help="shared resources' rates over time, JSON (profiles.py)")
     parser.add_argument("-n", "--ranks", type=int, help="default: one a host")
     parser.add_argument("--bcast", help="SMPI's algorithm for MPI_Bcast, e.g. mpich")
     parser.add_argument(
@@ -159,7 +167,7 @@ def main() -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="broadleaf-smpi-") as folder:
             sys.stdout.write(run(arguments, Path(folder)))
-    except (TestbedError, bl.PlatformError, OSError) as error:
+    except (TestbedError, RatesError, bl.PlatformError, OSError) as error:
         print(f"smpi: {error}", file=sys.stderr)
         return 2
     return 0

@@ -8,6 +8,7 @@ model. A program sees the one-port platform as long as it sends to one at a time
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -28,8 +29,12 @@ NO_PLACE = ("gap", "startup_s", "send_startup_s", "send_s_per_byte", "recv_start
 UNLIMITED = 1e15
 
 
-def write_simgrid(platform: bl.Platform, folder: Path) -> tuple[Path, Path]:
+def write_simgrid(
+    platform: bl.Platform, folder: Path, profiles: Mapping[str, str] | None = None
+) -> tuple[Path, Path]:
     """Writes `platform.xml` and `platform.hosts` into the folder and returns their paths.
+
+    `profiles` are XML attributes of shared resources whose rates change over time, by id (`profiles.py`).
 
     Raises bl.PlatformError for what SimGrid cannot say: gap tables, start-up times, local broadcasts,
     switches, and hosts without a link between them.
@@ -38,14 +43,17 @@ def write_simgrid(platform: bl.Platform, folder: Path) -> tuple[Path, Path]:
     refuse_what_has_no_place(document)
     clusters = clusters_of(document)
     parts, routes = between_clusters(clusters) if clusters else between_pairs(platform, document)
-    pipes = document.get("shared", [])
+    pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in document.get("shared", [])}
     lines = [
         '<?xml version="1.0"?>',
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
         '<platform version="4.1">',
         '<zone id="world" routing="Full">',
         *parts,
-        *(link_line(f"pipe {pipe['id']}", pipe["bandwidth_bytes_per_s"]) for pipe in pipes),
+        *(
+            link_line(f"pipe {pipe}", rate, more=(profiles or {}).get(pipe, ""))
+            for pipe, rate in pipes.items()
+        ),
         *routes,
         "</zone>",
         "</platform>",
@@ -96,11 +104,11 @@ def nic_of(node: Document, leaving: list[Document | None], entering: list[Docume
     )
 
 
-def link_line(name: str, rate: float, latency_s: float = 0.0, shared: bool = True) -> str:
+def link_line(name: str, rate: float, latency_s: float = 0.0, shared: bool = True, more: str = "") -> str:
     policy = "SHARED" if shared else "FATPIPE"
     return (
         f"<link id={quoteattr(name)} bandwidth={quoteattr(f'{rate!r}Bps')} "
-        f'latency="{latency_s!r}s" sharing_policy="{policy}"/>'
+        f'latency="{latency_s!r}s" sharing_policy="{policy}" {more}/>'
     )
 
 

@@ -144,3 +144,35 @@ def assert_refused(done: subprocess.CompletedProcess[str], message: str) -> None
 def test_what_an_aborting_program_says_is_seen() -> None:
     done = smpi(ROOT / "platforms/smp-16.json", "-n", "2", "--", PROGRAM, "many")
     assert '"many" is not a list of sizes' in done.stderr
+
+
+def test_a_rate_that_changes(tmp_path: Path) -> None:
+    """Half of a pipe is gone from early on, and back before a later broadcast; both as the profile says."""
+    rates = tmp_path / "rates.json"
+    hosts = ["c2-0", "c8-0"]
+    platform = ROOT / "platforms/teragrid-64.json"
+    # Programs start half a second ahead; each broadcast takes less than a second.
+    rates.write_text(json.dumps({"access-sdsc-out": [[0.1, 0.5]]}))
+    slow = second_broadcast_s(platform, hosts, tmp_path, "--rates", rates)
+    assert slow == pytest.approx(34.5e-3 + SENT_BYTES / 2.5e6, abs=1e-8)
+    rates.write_text(json.dumps({"access-sdsc-out": [[0.1, 0.5], [1.2, 1.0]]}))
+    back = second_broadcast_s(platform, hosts, tmp_path, "--rates", rates)
+    assert back == pytest.approx(34.5e-3 + SENT_BYTES / 5e6, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"no-such-pipe": [[0, 0.5]]}, "no-such-pipe"),
+        ({"access-sdsc-out": [[0, 0]]}, "factor above 0"),
+        ({"access-sdsc-out": [[2, 0.5], [1, 0.5]]}, "rising times"),
+        ({"access-sdsc-out": 3}, "[seconds, factor]"),
+        ([], "no object"),
+    ],
+)
+def test_rates_that_say_nothing_are_refused(document: Any, words: str, tmp_path: Path) -> None:
+    rates = tmp_path / "rates.json"
+    rates.write_text(json.dumps(document))
+    done = smpi(ROOT / "platforms/teragrid-64.json", "--rates", rates, "--", PROGRAM, "8", "1")
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
+    assert words in done.stderr

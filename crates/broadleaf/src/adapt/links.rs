@@ -210,7 +210,7 @@ impl Links {
             return None;
         }
         let class = self.base.link(sample.from, sample.to)?;
-        let fixed_s = self.base.transfer_s(class, 0);
+        let fixed_s = self.base.class(class).time.fixed_s();
         let bytes_s = sample.expected_s.unwrap_or(self.base.transfer_s(class, sample.bytes)) - fixed_s;
         if sample.seconds <= 0.0 || bytes_s < TELLING * (bytes_s + fixed_s) || bytes_s <= 0.0 {
             return None;
@@ -258,7 +258,7 @@ impl Links {
     fn rate_bytes_per_s(&self, pair: Pair) -> Option<f64> {
         let (from, to) = self.representatives(pair)?;
         let class = self.base.link(from, to)?;
-        let seconds = self.base.transfer_s(class, RATE_BYTES) - self.base.transfer_s(class, 0);
+        let seconds = self.base.transfer_s(class, RATE_BYTES) - self.base.class(class).time.fixed_s();
         (seconds > 0.0).then(|| RATE_BYTES as f64 / seconds)
     }
 }

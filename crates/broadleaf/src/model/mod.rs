@@ -51,8 +51,20 @@ pub struct Occupation {
 
 /// The windows of a transfer of `bytes` over one hop. Windows of no duration are left out.
 pub fn occupation(platform: &Platform, hop: Hop, bytes: u64) -> Occupation {
+    let busy_s = platform.transfer_s(hop.class, bytes);
+    let shared_s = |shared: SharedId| bytes as f64 / platform.shared()[shared.index()].bandwidth_bytes_per_s;
+    occupation_of(platform, hop, bytes, busy_s, shared_s)
+}
+
+/// The same where T(s) is `busy_s`, and a shared resource is held for as long as `shared_s` says.
+pub fn occupation_of(
+    platform: &Platform,
+    hop: Hop,
+    bytes: u64,
+    busy_s: f64,
+    shared_s: impl Fn(SharedId) -> f64,
+) -> Occupation {
     let class = platform.class(hop.class);
-    let busy_s = class.time.seconds(bytes);
     let latency_s = class.latency_s;
     let link = Resource::Link(hop.from, hop.to);
     let mut windows = Vec::with_capacity(3 + class.uses.len());
@@ -82,40 +94,39 @@ pub fn occupation(platform: &Platform, hop: Hop, bytes: u64) -> Occupation {
         }
         PortModel::MultiPort => {
             if from_port {
-                release_s = send_s(platform, hop, bytes);
+                release_s = send_s(platform, hop, bytes, busy_s);
                 hold(Resource::Out(hop.from), 0.0, release_s);
             }
             hold(link, 0.0, busy_s);
             if to_port {
-                let recv_s = recv_s(platform, hop, bytes);
+                let recv_s = recv_s(platform, hop, bytes, busy_s);
                 hold(Resource::In(hop.to), latency_s + busy_s - recv_s, recv_s);
             }
         }
         PortModel::LinkCapacity => hold(link, 0.0, busy_s),
     }
     for &shared in &class.uses {
-        let bandwidth = platform.shared()[shared.index()].bandwidth_bytes_per_s;
-        hold(Resource::Shared(shared), 0.0, bytes as f64 / bandwidth);
+        hold(Resource::Shared(shared), 0.0, shared_s(shared));
     }
     Occupation { windows, release_s, arrival_s: latency_s + busy_s }
 }
 
 /// The sender's part under multi-port: the link's own, else the node's NIC, else T.
-fn send_s(platform: &Platform, hop: Hop, bytes: u64) -> f64 {
+fn send_s(platform: &Platform, hop: Hop, bytes: u64, busy_s: f64) -> f64 {
     let class = platform.class(hop.class);
     match (class.send, platform.node(hop.from).out_bytes_per_s) {
         (Some(send), _) => send.seconds(bytes),
         (None, Some(rate)) => bytes as f64 / rate,
-        (None, None) => class.time.seconds(bytes),
+        (None, None) => busy_s,
     }
 }
 
 /// The receiver's part under multi-port: the link's own, else the node's NIC, else T.
-fn recv_s(platform: &Platform, hop: Hop, bytes: u64) -> f64 {
+fn recv_s(platform: &Platform, hop: Hop, bytes: u64, busy_s: f64) -> f64 {
     let class = platform.class(hop.class);
     match (class.recv, platform.node(hop.to).in_bytes_per_s) {
         (Some(recv), _) => recv.seconds(bytes),
         (None, Some(rate)) => bytes as f64 / rate,
-        (None, None) => class.time.seconds(bytes),
+        (None, None) => busy_s,
     }
 }

@@ -142,7 +142,7 @@ impl Contest<'_> {
             return Ok(Attempt::PassedOver(unsupported.to_string()));
         }
         if planner.is_lengthy(self.instance) {
-            let reason = "takes long on a platform with so many links; ask for it by name";
+            let reason = "takes long there; ask for it by name";
             return Ok(Attempt::PassedOver(reason.to_string()));
         }
         if !must && self.is_over() {

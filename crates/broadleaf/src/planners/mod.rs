@@ -3,6 +3,7 @@
 //! Adding a planner is one new file with a [`Card`] and one line in [`PLANNERS`]; the command line,
 //! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
 
+pub mod annealing;
 mod best;
 mod binary;
 mod binomial;
@@ -13,8 +14,10 @@ pub mod grid;
 mod groups;
 mod magpie;
 mod make;
+mod mateescu;
 mod mpich_g2;
 mod optimal;
+mod pairs;
 mod recursive_doubling;
 mod ring;
 mod round_robin;
@@ -31,6 +34,8 @@ use std::time::Duration;
 pub(crate) use segment_search::{HANDLING_S, MOST_SEGMENTS};
 
 pub use make::{make, Effort, Outcome, PassedOver, SegmentChoice, Tried};
+pub use mateescu::tree as mateescu_tree;
+pub use pairs::Pairs;
 pub use round_robin::RoundRobin;
 pub use two_tree::TwoTree;
 
@@ -258,6 +263,8 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &grid::ECEF_LAT_MAX,
     &grid::BOTTOM_UP,
     &grid::MIXED,
+    &mateescu::Mateescu,
+    &annealing::Annealing,
     &grid::Makespan,
     &grid::Exact,
 ];

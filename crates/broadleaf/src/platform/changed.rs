@@ -23,9 +23,9 @@ pub struct RateChange {
 impl LinkClass {
     /// The class with its time per byte divided by `factor`; latency, start-up and overheads stay.
     pub fn at_rate(&self, factor: f64) -> LinkClass {
+        // What the smallest message takes is start-up, which no load on the link multiplies.
         let scaled = |table: &GapTable| {
-            // What the smallest message takes is start-up, which no load on the link multiplies.
-            let least = table.rows().iter().map(|&(_, seconds)| seconds).fold(f64::INFINITY, f64::min);
+            let least = TransferTime::Gap(table.clone()).fixed_s();
             let stretched = |&(bytes, seconds): &(u64, f64)| (bytes, least + (seconds - least) / factor);
             GapTable::new(table.rows().iter().map(stretched).collect())
         };

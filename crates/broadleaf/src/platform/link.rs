@@ -68,6 +68,14 @@ impl TransferTime {
         }
     }
 
+    /// The part of T that no rate changes: the start-up, or the least measured gap, seconds.
+    pub fn fixed_s(&self) -> f64 {
+        match self {
+            TransferTime::Affine { startup_s, .. } => *startup_s,
+            TransferTime::Gap(table) => table.rows.iter().map(|&(_, s)| s).fold(f64::INFINITY, f64::min),
+        }
+    }
+
     /// The least T(s)/s over 1 ≤ s ≤ `message_bytes`: no segmentation moves a byte faster, s/byte.
     ///
     /// T is piecewise linear, so T(s)/s is monotone between rows and its minimum is at a row or an end.

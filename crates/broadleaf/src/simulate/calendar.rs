@@ -38,6 +38,17 @@ impl Calendar {
         start
     }
 
+    /// `from_s` if the resource is free from then for `duration_s`, else the end of the first interval in the way:
+    /// what is to be tried next where durations depend on the start.
+    pub fn next_try(&self, from_s: f64, duration_s: f64) -> f64 {
+        let live = &self.taken[self.past..];
+        let first = live.partition_point(|&(_, end)| end <= same_until(from_s));
+        match live.get(first) {
+            Some(&(begin, end)) if from_s + duration_s > same_until(begin) => end,
+            _ => from_s,
+        }
+    }
+
     /// Takes `[start, start + duration]`, which [`Calendar::earliest`] found free.
     pub fn take(&mut self, start_s: f64, duration_s: f64) {
         let end = start_s + duration_s;

@@ -13,10 +13,12 @@ mod network;
 mod static_order;
 mod talks;
 mod trace;
+mod varying;
 
 pub use estimate::{estimate, estimate_from, makespan};
 pub use interval::interval;
 pub use trace::{Trace, Transfer};
+pub use varying::{Course, Rates};
 
 use crate::plan::{check, Plan, PlanError, Programs};
 use crate::platform::Platform;
@@ -35,5 +37,15 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 
 /// Runs the programs of a valid plan.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
-    network::Network::new(platform, programs, record)?.run()
+    network::Network::new(platform, programs, None, record)?.run()
+}
+
+/// Runs a valid plan while rates change.
+pub fn run_varying(
+    platform: &Platform,
+    programs: &Programs,
+    rates: &Rates,
+    record: bool,
+) -> Result<Trace, PlanError> {
+    network::Network::new(platform, programs, Some(rates), record)?.run()
 }

@@ -1,11 +1,14 @@
 //! The event queue that stands for the network.
 
+mod reserve;
+
 use super::calendar::{same_until, Calendar};
 use super::hops::explicit_hops;
 use super::talks::Talks;
 use super::trace::{Trace, Transfer};
+use super::varying::Rates;
 use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
-use crate::model::{occupation, Occupation, Resource};
+use crate::model::Resource;
 use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{Hop, LocalStart, NodeId, Platform, PortModel};
 use std::cmp::Ordering;
@@ -80,6 +83,7 @@ impl Ord for Event {
 pub(super) struct Network<'a> {
     platform: &'a Platform,
     programs: &'a Programs,
+    rates: Option<&'a Rates>,
     executors: Vec<NodeExecutor>,
     calendars: Vec<Calendar>,
     resources: Vec<Resource>,
@@ -111,7 +115,13 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    pub fn new(platform: &'a Platform, programs: &'a Programs, record: bool) -> Result<Self, PlanError> {
+    /// With `rates`, links and pipes change theirs as it says.
+    pub fn new(
+        platform: &'a Platform,
+        programs: &'a Programs,
+        rates: Option<&'a Rates>,
+        record: bool,
+    ) -> Result<Self, PlanError> {
         let window = match platform.port_model() {
             PortModel::LinkCapacity => Window::LINK,
             _ => Window::PORT,
@@ -122,6 +132,7 @@ impl<'a> Network<'a> {
         let mut network = Network {
             platform,
             programs,
+            rates,
             executors,
             calendars: Vec::new(),
             resources: Vec::new(),
@@ -313,7 +324,10 @@ impl<'a> Network<'a> {
         let (first, kind, items) =
             (flight.message.first, flight.message.kind, 1 + flight.message.rest.len() as u32);
         let full_bytes = self.programs.plan().segment_bytes;
-        let timing = if bytes == full_bytes {
+        let last_hop = hop_index + 1 == self.ways[way].hops.len();
+        let ordered = (self.in_order && last_hop && kind == Kind::Data && first.target == to).then_some(to);
+        let is_kept = bytes == full_bytes && self.rates.is_none();
+        let timing = if is_kept {
             if self.ways[way].full.is_empty() {
                 let hops = self.ways[way].hops.clone();
                 self.ways[way].full = hops.into_iter().map(|hop| self.timing(hop, bytes)).collect();
@@ -322,11 +336,12 @@ impl<'a> Network<'a> {
         } else {
             self.timing(self.ways[way].hops[hop_index], bytes)
         };
-        let last_hop = hop_index + 1 == self.ways[way].hops.len();
-        let ordered = self.in_order && last_hop && kind == Kind::Data && first.target == to;
-        let start_s = self.reserve(now_s, &timing, ordered.then_some(to));
+        let (start_s, timing) = match self.rates {
+            None => (self.reserve(now_s, &timing, ordered), timing),
+            Some(rates) => self.reserve_varying(now_s, rates, self.ways[way].hops[hop_index], bytes, ordered),
+        };
         let (release_s, arrival_s) = (start_s + timing.release_s, start_s + timing.arrival_s);
-        if bytes == full_bytes {
+        if is_kept {
             self.ways[way].full[hop_index] = timing;
         }
         self.transfer_count += 1;
@@ -350,77 +365,6 @@ impl<'a> Network<'a> {
             self.schedule(release_s, Happening::Free { node: from, to });
         }
         self.schedule(arrival_s, Happening::Arrived { flight: index });
-    }
-
-    fn reserve(&mut self, now_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) -> f64 {
-        let receiving = |node| match self.platform.port_model() {
-            PortModel::OnePortUnidirectional => Resource::Out(node),
-            _ => Resource::In(node),
-        };
-        let in_port = ordered_receiver.and_then(|node| self.resource_index.get(&receiving(node)).copied());
-        let mut start_s = now_s;
-        // Each window may push the start; the start only grows, and stops at the first time that suits all.
-        loop {
-            let before = start_s;
-            for &(resource, offset_s, duration_s) in &timing.windows {
-                let mut from_s = start_s + offset_s;
-                if Some(resource) == in_port {
-                    let floor = ordered_receiver.map_or(0.0, |node| self.receive_floor_s[node.index()]);
-                    from_s = from_s.max(floor);
-                }
-                let found = self.calendars[resource as usize].earliest(from_s, duration_s);
-                start_s = start_s.max(found - offset_s);
-            }
-            for &(node, partner, offset_s, duration_s) in &timing.talks {
-                let found = self.talks.earliest(node, partner, start_s + offset_s, duration_s);
-                start_s = start_s.max(found - offset_s);
-            }
-            if start_s <= same_until(before) {
-                break;
-            }
-        }
-        for &(node, partner, offset_s, duration_s) in &timing.talks {
-            self.talks.take(node, partner, now_s, start_s + offset_s, duration_s);
-        }
-        for &(resource, offset_s, duration_s) in &timing.windows {
-            let calendar = &mut self.calendars[resource as usize];
-            if !self.looks_back {
-                calendar.forget_before(now_s);
-            }
-            calendar.take(start_s + offset_s, duration_s);
-            self.busy_s[resource as usize] += duration_s;
-            if let (true, Some(node)) = (Some(resource) == in_port, ordered_receiver) {
-                self.receive_floor_s[node.index()] = start_s + offset_s + duration_s;
-            }
-        }
-        start_s
-    }
-
-    fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
-        let Occupation { windows, release_s, arrival_s } = occupation(self.platform, hop, bytes);
-        let mut talks = Vec::new();
-        if self.platform.port_model() == PortModel::OnePortSamePartner && release_s > 0.0 {
-            let there = (hop.to, hop.from, arrival_s - release_s, release_s);
-            talks.extend([(hop.from, hop.to, 0.0, release_s), there]);
-            talks.retain(|&(node, ..)| self.platform.node(node).is_host());
-        }
-        let windows = windows
-            .into_iter()
-            .map(|window| (self.resource(window.resource), window.offset_s, window.duration_s))
-            .collect();
-        Timing { windows, talks, release_s, arrival_s }
-    }
-
-    fn resource(&mut self, resource: Resource) -> u32 {
-        if let Some(&index) = self.resource_index.get(&resource) {
-            return index;
-        }
-        let index = self.resources.len() as u32;
-        self.resources.push(resource);
-        self.calendars.push(Calendar::default());
-        self.busy_s.push(0.0);
-        self.resource_index.insert(resource, index);
-        index
     }
 
     fn schedule(&mut self, at_s: f64, happening: Happening) {

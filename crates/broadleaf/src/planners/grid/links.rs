@@ -7,7 +7,7 @@ use crate::platform::{Hop, LinkClassId, NodeId, Platform, PortModel};
 
 /// Gap and latency of the whole message, which may travel in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Cost {
+pub(in crate::planners) struct Cost {
     /// How long the sender is occupied, seconds.
     pub gap_s: f64,
     /// How long after that the receiver has it all, seconds.
@@ -19,7 +19,7 @@ impl Cost {
 }
 
 /// The costs between hosts of one instance.
-pub(super) struct Links<'a> {
+pub(in crate::planners) struct Links<'a> {
     platform: &'a Platform,
     full_segments: u64,
     segment_bytes: u64,

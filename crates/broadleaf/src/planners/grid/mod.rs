@@ -29,7 +29,7 @@ mod graft;
 mod heuristic;
 mod inner;
 mod instance;
-mod links;
+pub(super) mod links;
 mod lookahead;
 mod makespan;
 mod mixed;
