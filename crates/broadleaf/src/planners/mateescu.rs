@@ -120,15 +120,15 @@ mod tests {
     /// The same rule, looking at every pair of hosts for every host that joins.
     fn slow(pairs: &Pairs, root: usize) -> Vec<(usize, usize)> {
         let count = pairs.len();
-        let mut ready_s = vec![None; count];
+        let mut ready_s: Vec<Option<f64>> = vec![None; count];
         ready_s[root] = Some(0.0);
         let mut edges = Vec::new();
         for _ in 1..count {
             let mut found: Option<(f64, usize, usize)> = None;
             for child in (0..count).filter(|&child| ready_s[child].is_none()) {
-                for parent in 0..count {
-                    let Some(ready) = ready_s[parent] else { continue };
-                    let arrival: f64 = ready + pairs.edge_s(parent, child);
+                for (parent, &ready) in ready_s.iter().enumerate() {
+                    let Some(ready) = ready else { continue };
+                    let arrival = ready + pairs.edge_s(parent, child);
                     if found.is_none_or(|(least, ..)| arrival < least) {
                         found = Some((arrival, parent, child));
                     }
