@@ -128,9 +128,9 @@ fn trees_take_as_long_as_in_small_steps() {
         let rates = drawn_rates(&platform, &mut random);
         let plan = tree_plan(&platform, &edges, 100, 100);
         let trace = run_varying(&platform, &programs(&platform, plan), &rates, false).unwrap();
-        // A step too long for each hop of seven at most.
+        // Each hop of seven at most ends up to a step late, at rates that differ by factors between hops.
         for (exact, slow) in trace.finish_s.iter().zip(in_small_steps(&platform, &rates, &edges, 100)) {
-            assert!((exact - slow).abs() < 8e-3 * 20.0 && (exact - slow).abs() < 0.02, "{exact} s, {slow} s");
+            assert!((exact - slow).abs() < 0.02, "{exact} s, {slow} s");
         }
     }
 }

@@ -10,7 +10,6 @@
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
 use crate::plan::{Plan, PlanError};
-use crate::planners::{make, Effort, Instance, SegmentChoice};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -78,31 +77,10 @@ pub struct Order {
     pub platform: Arc<Platform>,
 }
 
-impl Order {
-    /// The plan for it, by the searches that deserve to be the advisor's: `makespan` in segments, which wins on grids
-    /// of clusters (docs/papers/adaptive.md), or the best of the quick planners, which win elsewhere. A tenth of a
-    /// second or so; other planners may be asked instead.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes)
-    }
-}
-
-/// The faster of `makespan`'s plan and the best of the quick planners'.
-pub fn search(platform: &Platform, root: NodeId, bytes: u64) -> Result<Plan, PlanError> {
-    let instance = Instance::new(platform, root, bytes)?;
-    let quick =
-        |planner| make(&instance, planner, SegmentChoice::Auto, Effort::Quick).map(|outcome| outcome.plan);
-    let best = quick("best")?;
-    let Ok(other) = quick("makespan") else { return Ok(best) };
-    let is_faster = estimate(platform, &other)? < estimate(platform, &best)?;
-    Ok(if is_faster { other } else { best })
-}
-
 /// What is to be done.
 #[derive(Clone, Debug)]
 pub enum Advice {
-    /// Time two transfers over these links, and tell [`Advisor::sampled`]: one that does not fit what is believed
-    /// needs another that agrees with it.
+    /// Time a transfer over these links, and [`Advisor::sampled`] the result.
     Probe(Pair),
     /// Make a plan, and tell [`Advisor::planned`].
     Plan(Order),

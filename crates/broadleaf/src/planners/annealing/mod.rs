@@ -8,10 +8,11 @@
 //! Reference: *Adaptive broadcast trees by simulated annealing*, sections 2.2 to 2.4, figures 1, 2 and 4, with their
 //! constants. Departures: temperatures are in per cent of the initial tree's cost, since in seconds everything would be
 //! accepted; pools by every pair, since the text's average does not give its Table 1 ([`Rule::Average`] is that); at
-//! most 64 good trees are kept; a move costs what it changes, not the whole tree.
+//! most 64 good trees are kept; a move costs what it changes, not the whole tree; without a time limit the planner
+//! makes 32 moves for each pair of hosts, at most a million, where the paper makes 75 annealings for each driver
+//! ([`Budget::Runs`] with [`search`]).
 //! Cost of a tree: max over hosts of Σ edges on its way of (earlier siblings' gaps + gap + latency).
-//! Complexity: O(depth · children) a move; 75 annealings of up to 1,680 moves for each of a few dozen pools. Guarantee:
-//! none.
+//! Complexity: O(depth · children) a move; at least one annealing of up to 1,680 moves for each pool. Guarantee: none.
 //!
 //! ```
 //! use broadleaf::planners::{find, Instance};
@@ -44,6 +45,16 @@ use super::{mateescu, Card, Instance, Planner, Unsupported};
 use crate::plan::{Plan, PlanError};
 use crate::random::Random;
 
+/// Moves for each pair of hosts without a time limit: every host could be tried below every other so often.
+const MOVES_A_PAIR: u64 = 32;
+const MOST_MOVES: u64 = 1_000_000;
+
+/// What a search among so many hosts may cost that was given no time.
+fn usual_budget(hosts: usize) -> Budget {
+    let pairs = (hosts as u64).pow(2);
+    Budget::Moves((MOVES_A_PAIR * pairs).min(MOST_MOVES))
+}
+
 pub struct Annealing;
 
 static CARD: Card = Card {
@@ -52,7 +63,7 @@ static CARD: Card = Card {
     reference: "Adaptive broadcast trees by simulated annealing, sections 2.2 to 2.4 (basicSA, driverSA, clusteredSA)",
     objective: "makespan in the end-to-end model, which sees no shared pipes",
     guarantee: "none",
-    complexity: "O(depth · children) a move, 75 annealings a pool, or as long as the time limit says",
+    complexity: "O(depth · children) a move, 32 n² moves, or as long as the time limit says",
 };
 
 impl Planner for Annealing {
@@ -67,7 +78,7 @@ impl Planner for Annealing {
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         let (matrices, hosts) = Pairs::of(instance);
         let root = hosts.partition_point(|&host| host < instance.root);
-        let budget = instance.time_limit.map_or(Budget::Runs, Budget::Time);
+        let budget = instance.time_limit.map_or(usual_budget(hosts.len()), Budget::Time);
         let found = search(&matrices, root, Rule::EveryPair, budget, &mut Random::new(instance.seed));
         let mut edges: Vec<(usize, usize)> =
             found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect();
@@ -84,7 +95,7 @@ impl Planner for Annealing {
     }
 
     fn is_lengthy(&self, _: &Instance) -> bool {
-        // `best` has makespan, which finds better trees in a tenth of the time (docs/papers/adaptive.md).
+        // It runs for as long as it is given, and judges trees by a model without shared pipes.
         true
     }
 }
@@ -135,6 +146,14 @@ pub(super) mod tests {
             assert!((found.cost_s / cost_s(&pairs, 0, &found.edges) - 1.0).abs() < 1e-12);
             assert!((found.cost_s / least - 1.0).abs() < 1e-12, "{} against {least} s", found.cost_s);
         }
+    }
+
+    #[test]
+    fn without_a_time_limit_moves_grow_with_the_pairs_of_hosts() {
+        assert_eq!(
+            [8, 64, 177, 2048].map(usual_budget),
+            [2048, 131_072, 1_000_000, 1_000_000].map(Budget::Moves)
+        );
     }
 
     #[test]
