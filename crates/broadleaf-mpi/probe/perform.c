@@ -1,11 +1,12 @@
-/* One task, from the sender's side and from the receiver's. The sender has all samples in the end. */
+/* One task, from the sender's side and from the receiver's. The sender has all samples in the end, and for each
+ * how long either side waited for a processor in it. */
 #include "probe.h"
 
 #include <stdlib.h>
 
 static size_t samples_of(const bl_trial *trial)
 {
-    return trial->kind == BL_PING_PONG ? 2 * (size_t)trial->repeats : trial->repeats;
+    return (trial->kind == BL_PING_PONG ? 3 : 2) * (size_t)trial->repeats;
 }
 
 size_t bl_sample_count(const bl_task *task)
@@ -43,29 +44,66 @@ static void receive_answer(int from)
     PMPI_Recv(NULL, 0, MPI_BYTE, from, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
 }
 
+/* The time since `before` that this process waited for a processor; `before` moves on. */
+static double waited_since(double *before)
+{
+    double now = bl_waited_s(), waited = now - *before;
+    *before = now;
+    return waited;
+}
+
+/* Meanwhile the other side looks once, and is ready for the next message when this one has looked twice. */
+static double sender_waited_since(double *before)
+{
+    double waited = waited_since(before);
+    return waited + waited_since(before);
+}
+
+/* The receiver's own waiting, at the end of a trial. */
+static void add_waited(const bl_trial *trial, int receiver, double *waited)
+{
+    double *others = bl_memory(trial->repeats * sizeof *others);
+    PMPI_Recv(others, (int)trial->repeats, MPI_DOUBLE, receiver, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    for (uint32_t r = 0; r < trial->repeats; r++) waited[r] += others[r];
+    free(others);
+}
+
+static void tell_waited(const bl_trial *trial, int sender, double *waited)
+{
+    PMPI_Send(waited, (int)trial->repeats, MPI_DOUBLE, sender, BL_TAG_ANSWER, bl_data);
+    free(waited);
+}
+
 static void ping_pong_from(const bl_trial *trial, int to, double *samples)
 {
+    double *sent_s = samples + trial->repeats, *waited = sent_s + trial->repeats, before = bl_waited_s();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         double start = PMPI_Wtime();
         send_data(trial->bytes, to);
         double sent = PMPI_Wtime();
         receive_answer(to);
         samples[r] = PMPI_Wtime() - start;
-        samples[trial->repeats + r] = sent - start;
+        sent_s[r] = sent - start;
+        waited[r] = sender_waited_since(&before);
     }
+    add_waited(trial, to, waited);
 }
 
 static void ping_pong_to(const bl_trial *trial, int from)
 {
+    double *waited = bl_memory(trial->repeats * sizeof *waited), before = bl_waited_s();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         receive_data(trial->bytes, from);
         send_answer(from);
+        waited[r] = waited_since(&before);
     }
+    tell_waited(trial, from, waited);
 }
 
 static void burst_from(const bl_trial *trial, int to, double *samples)
 {
     MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
+    double *waited = samples + trial->repeats, before = bl_waited_s();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         double start = PMPI_Wtime();
         for (uint32_t w = 0; w < trial->window; w++)
@@ -74,8 +112,10 @@ static void burst_from(const bl_trial *trial, int to, double *samples)
         PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
         receive_answer(to);
         samples[r] = PMPI_Wtime() - start;
+        waited[r] = sender_waited_since(&before);
     }
     free(requests);
+    add_waited(trial, to, waited);
 }
 
 static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
@@ -89,13 +129,16 @@ static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
 static void burst_to(const bl_trial *trial, int from)
 {
     MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
+    double *waited = bl_memory(trial->repeats * sizeof *waited), before = bl_waited_s();
     post_burst(trial, from, requests);
     for (uint32_t r = 0; r < trial->repeats; r++) {
         PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
         if (r + 1 < trial->repeats) post_burst(trial, from, requests);
         send_answer(from);
+        waited[r] = waited_since(&before);
     }
     free(requests);
+    tell_waited(trial, from, waited);
 }
 
 static void late_receive_from(const bl_trial *trial, int to, double *samples)
@@ -104,20 +147,21 @@ static void late_receive_from(const bl_trial *trial, int to, double *samples)
         receive_answer(to);
         send_data(trial->bytes, to);
     }
-    PMPI_Recv(samples, (int)trial->repeats, MPI_DOUBLE, to, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    PMPI_Recv(samples, (int)samples_of(trial), MPI_DOUBLE, to, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
 }
 
 static void late_receive_to(const bl_trial *trial, int from)
 {
-    double *samples = bl_memory(trial->repeats * sizeof *samples);
+    double *samples = bl_memory(samples_of(trial) * sizeof *samples), *waited = samples + trial->repeats;
     for (uint32_t r = 0; r < trial->repeats; r++) {
         send_answer(from);
         bl_pause(trial->pause_s);
-        double start = PMPI_Wtime();
+        double before = bl_waited_s(), start = PMPI_Wtime();
         receive_data(trial->bytes, from);
         samples[r] = PMPI_Wtime() - start;
+        waited[r] = waited_since(&before);
     }
-    PMPI_Send(samples, (int)trial->repeats, MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
+    PMPI_Send(samples, (int)samples_of(trial), MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
     free(samples);
 }
 

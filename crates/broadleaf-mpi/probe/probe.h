@@ -30,6 +30,7 @@ unsigned char *bl_buffer_next(size_t bytes);
 /* wait.c: waiting that leaves the cores to those who measure */
 void bl_await(MPI_Request *request);
 void bl_pause(double seconds);
+double bl_waited_s(void);
 void *bl_memory(size_t bytes);
 
 #endif

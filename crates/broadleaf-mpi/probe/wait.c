@@ -2,9 +2,11 @@
  * ones would take turns with the pair under test, and every time would be the scheduler's. */
 #include "probe.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* An idle rank looks for work that often, at first more often: what follows soon is not held up. */
 static const double shortest_nap_s = 2e-5, longest_nap_s = 5e-3, nap_share = 0.1;
@@ -32,6 +34,26 @@ void bl_await(MPI_Request *request)
 void bl_pause(double seconds)
 {
     nap(seconds);
+}
+
+/* Seconds that this process has stood ready to run while others had the processors, by the scheduler's own account;
+ * 0 throughout where the kernel keeps none. */
+double bl_waited_s(void)
+{
+#ifdef SMPI_H
+    /* Simulated time does not go by meanwhile. */
+    return 0;
+#endif
+    static int account = -2;
+    if (account == -2) account = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    char line[96];
+    ssize_t length = account < 0 ? -1 : pread(account, line, sizeof line - 1, 0);
+    if (length <= 0) return 0;
+    line[length] = '\0';
+    /* Nanoseconds on a processor, then those spent waiting for one. */
+    char *behind;
+    strtoull(line, &behind, 10);
+    return 1e-9 * (double)strtoull(behind, NULL, 10);
 }
 
 void *bl_memory(size_t bytes)

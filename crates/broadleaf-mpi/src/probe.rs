@@ -136,11 +136,14 @@ impl Survey {
                 };
                 task.trials
                     .iter()
-                    .map(|trial| match trial {
-                        Trial::PingPong { repeats, .. } => {
-                            Samples { seconds: next(*repeats), send_s: next(*repeats) }
-                        }
-                        _ => Samples { seconds: next(trial.repeats()), send_s: Vec::new() },
+                    .map(|trial| {
+                        let repeats = trial.repeats();
+                        let seconds = next(repeats);
+                        let send_s = match trial {
+                            Trial::PingPong { .. } => next(repeats),
+                            _ => Vec::new(),
+                        };
+                        Samples { seconds, send_s, waited_s: next(repeats) }
                     })
                     .collect()
             })
@@ -171,16 +174,21 @@ fn read_settings(text: &str) -> Result<(Settings, bool), Fault> {
 }
 
 fn raw_round(round: &Round, samples: &[Vec<Samples>], now_s: f64) -> Value {
-    let trial = |(trial, samples): (&Trial, &Samples)| match *trial {
-        Trial::PingPong { bytes, .. } => {
-            json!({"ping_pong_bytes": bytes, "round_trip_s": samples.seconds, "send_s": samples.send_s})
-        }
-        Trial::Burst { bytes, window, .. } => {
-            json!({"burst_bytes": bytes, "window": window, "burst_s": samples.seconds})
-        }
-        Trial::LateReceive { bytes, pause_s, .. } => {
-            json!({"late_receive_bytes": bytes, "pause_s": pause_s, "receive_s": samples.seconds})
-        }
+    let trial = |(trial, samples): (&Trial, &Samples)| {
+        let Samples { seconds, send_s, waited_s } = samples;
+        let mut entry = match *trial {
+            Trial::PingPong { bytes, .. } => {
+                json!({"ping_pong_bytes": bytes, "round_trip_s": seconds, "send_s": send_s})
+            }
+            Trial::Burst { bytes, window, .. } => {
+                json!({"burst_bytes": bytes, "window": window, "burst_s": seconds})
+            }
+            Trial::LateReceive { bytes, pause_s, .. } => {
+                json!({"late_receive_bytes": bytes, "pause_s": pause_s, "receive_s": seconds})
+            }
+        };
+        entry["waited_s"] = json!(waited_s);
+        entry
     };
     let task = |(task, samples): (&Task, &Vec<Samples>)| {
         let trials: Vec<Value> = task.trials.iter().zip(samples).map(trial).collect();
@@ -316,11 +324,13 @@ mod tests {
                     .iter()
                     .flat_map(|trial| {
                         let count = trial.repeats as usize;
-                        match trial.kind {
+                        let mut samples = match trial.kind {
                             0 => [vec![trip_s(trial.bytes); count], vec![3e-6; count]].concat(),
                             1 => vec![trip_s(trial.bytes * u64::from(trial.window)); count],
                             _ => vec![7e-6; count],
-                        }
+                        };
+                        samples.extend(vec![0.0; count]);
+                        samples
                     })
                     .collect()
             };

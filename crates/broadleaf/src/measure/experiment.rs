@@ -62,4 +62,106 @@ pub struct Samples {
     pub seconds: Vec<f64>,
     /// The send calls of a [`Trial::PingPong`]; empty otherwise.
     pub send_s: Vec<f64>,
+    /// How long the two sides stood ready to run in each repeat while other programs had the processors; empty
+    /// where that is not known.
+    pub waited_s: Vec<f64>,
+}
+
+/// A sample is of the network as long as no more than this share of it was waiting for a processor: gaps are
+/// differences of round trips that may be many times as long.
+const LEAST_WAITING: f64 = 1e-3;
+/// Waiting for more than this share disturbs one that much that it is told.
+const NOTABLE_WAITING: f64 = 0.01;
+/// Where fewer than this number of samples are, the fastest of all stand in, this number or this share of them:
+/// waiting only adds.
+const FEWEST: usize = 3;
+const FEWEST_SHARE: f64 = 0.1;
+
+impl Samples {
+    /// Without the first, which pays for buffers and page faults, where there are more than two.
+    pub fn settled(mut self) -> Samples {
+        if self.seconds.len() > 2 {
+            [&mut self.seconds, &mut self.send_s, &mut self.waited_s]
+                .into_iter()
+                .filter(|list| !list.is_empty())
+                .for_each(|list| {
+                    list.remove(0);
+                });
+        }
+        self
+    }
+
+    /// Adds the samples of one more visit.
+    pub fn extend(&mut self, more: Samples) {
+        self.seconds.extend(more.seconds);
+        self.send_s.extend(more.send_s);
+        self.waited_s.extend(more.waited_s);
+    }
+
+    /// How many were disturbed by other programs, as far as it is worth telling.
+    pub fn disturbed(&self) -> usize {
+        self.seconds.len() - self.free_of(NOTABLE_WAITING).count()
+    }
+
+    /// Whether enough of them were not.
+    pub fn is_quiet(&self) -> bool {
+        self.free_of(LEAST_WAITING).count() >= FEWEST.min(self.seconds.len())
+    }
+
+    /// The places of those of which waiting was at most this share; all where it is not known.
+    fn free_of(&self, share: f64) -> impl Iterator<Item = usize> + '_ {
+        let waited_s = |at: usize| self.waited_s.get(at).copied().unwrap_or(0.0);
+        (0..self.seconds.len()).filter(move |&at| waited_s(at) <= share * self.seconds[at])
+    }
+
+    /// Without those that other programs on the machines disturbed.
+    ///
+    /// On a machine with more work than processors every median is the scheduler's. What it did is known, so
+    /// what remains is as on a quiet machine, as long as a sample is shorter than the scheduler's time slice
+    /// now and then.
+    pub fn undisturbed(self) -> Samples {
+        if self.waited_s.is_empty() {
+            return self;
+        }
+        let mut order: Vec<usize> = self.free_of(LEAST_WAITING).collect();
+        if !self.is_quiet() {
+            order = (0..self.seconds.len()).collect();
+            order.sort_by(|&a, &b| self.seconds[a].total_cmp(&self.seconds[b]));
+            order.truncate(FEWEST.max((FEWEST_SHARE * order.len() as f64).ceil() as usize));
+            order.sort_unstable();
+        }
+        let kept = |list: &[f64]| order.iter().filter_map(|&at| list.get(at).copied()).collect();
+        Samples { seconds: kept(&self.seconds), send_s: kept(&self.send_s), waited_s: kept(&self.waited_s) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(seconds: &[f64], waited_s: &[f64]) -> Samples {
+        Samples { seconds: seconds.to_vec(), send_s: seconds.to_vec(), waited_s: waited_s.to_vec() }
+    }
+
+    #[test]
+    fn samples_that_waited_for_a_processor_are_left_out() {
+        let kept = samples(&[1.0, 5.0, 1.1, 9.0, 1.2], &[0.0, 4.0, 0.001, 8.0, 0.0]).undisturbed();
+        assert_eq!((kept.seconds, kept.send_s), (vec![1.0, 1.1, 1.2], vec![1.0, 1.1, 1.2]));
+    }
+
+    #[test]
+    fn where_all_waited_the_fastest_stand_in() {
+        let waited = samples(&[10.0, 5.0, 4.0, 8.0, 7.0], &[1.0, 1.0, 2.0, 0.0, 3.0]);
+        assert!(!waited.is_quiet());
+        assert_eq!(waited.undisturbed().seconds, [5.0, 4.0, 7.0]);
+        assert_eq!(samples(&[3.0], &[2.0]).undisturbed().seconds, [3.0]);
+        assert_eq!(samples(&[3.0, 1.0, 2.0], &[]).undisturbed().seconds, [3.0, 1.0, 2.0], "unknown");
+    }
+
+    #[test]
+    fn the_first_of_several_is_left_out() {
+        let settled = samples(&[9.0, 1.0, 2.0], &[0.0, 0.1, 0.2]).settled();
+        assert_eq!((settled.seconds, settled.waited_s), (vec![1.0, 2.0], vec![0.1, 0.2]));
+        assert_eq!(samples(&[9.0, 1.0], &[]).settled().seconds, [9.0, 1.0]);
+    }
 }

@@ -21,6 +21,8 @@ pub struct FakeNetwork {
     pub rendezvous_bytes: u64,
     /// Acknowledgements that are held back, one entry a timer.
     pub stalls: Vec<Stall>,
+    /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
+    pub busy: f64,
     /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// So many samples of each trial are kept at most.
@@ -43,6 +45,7 @@ impl FakeNetwork {
             noise: 0.0,
             rendezvous_bytes: u64::MAX,
             stalls: Vec::new(),
+            busy: 0.0,
             slow_pair: None,
             most_samples: usize::MAX,
             now_s: 0.0,
@@ -130,7 +133,17 @@ impl FakeNetwork {
         if !matches!(trial, Trial::LateReceive { .. }) {
             seconds.iter_mut().for_each(|seconds| *seconds += self.stall_s(trial.message_bytes()));
         }
-        Samples { seconds, send_s }
+        let waited_s: Vec<f64> = seconds.iter().map(|_| self.wait_s()).collect();
+        seconds.iter_mut().zip(&waited_s).for_each(|(seconds, waited_s)| *seconds += waited_s);
+        Samples { seconds, send_s, waited_s }
+    }
+
+    fn wait_s(&mut self) -> f64 {
+        if self.busy > 0.0 && self.uniform() < self.busy {
+            4e-3 * self.uniform()
+        } else {
+            0.0
+        }
     }
 
     fn stall_s(&mut self, bytes: u64) -> f64 {

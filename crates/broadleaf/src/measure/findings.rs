@@ -50,7 +50,13 @@ pub struct Findings {
     pub pipes: Vec<Pipe>,
     /// Places in which there was no time to look for a pipe.
     pub untried_pipes: usize,
+    /// Samples so far, and how many of them other programs disturbed.
+    pub samples: usize,
+    pub disturbed: usize,
 }
+
+/// Share of disturbed samples from which on the user is told.
+const DISTURBED_SHARE: f64 = 0.1;
 
 impl Findings {
     pub fn new(settings: Settings, hosts: Hosts) -> Findings {
@@ -67,6 +73,8 @@ impl Findings {
             tables: BTreeMap::new(),
             pipes: Vec::new(),
             untried_pipes: 0,
+            samples: 0,
+            disturbed: 0,
         }
     }
 
@@ -125,8 +133,17 @@ impl Findings {
     /// What the user should know about the samples, in one line each.
     pub fn remarks(&self) -> Vec<String> {
         let steps: Vec<Step> = self.tables.values().flat_map(|table| table.steps.values().copied()).collect();
+        let mut lines = Vec::new();
+        let share = self.disturbed as f64 / self.samples.max(1) as f64;
+        if share > DISTURBED_SHARE {
+            lines.push(format!(
+                "other programs kept the processors in {:.0} % of the samples; those were left out where there were \
+                 others, but measure again on quiet machines before believing the rest",
+                100.0 * share
+            ));
+        }
         if steps.is_empty() {
-            return Vec::new();
+            return lines;
         }
         let links = self.tables.values().filter(|table| !table.steps.is_empty()).count();
         let delayed: usize = steps.iter().map(|step| step.delayed).sum();
@@ -136,11 +153,12 @@ impl Findings {
         // Steps within a third of each other are of the same timer.
         let of_a_timer = delays_ms.chunk_by(|a, b| *b <= *a * 4.0 / 3.0);
         let timers: Vec<String> = of_a_timer.map(|same| format!("{:.0} ms", median(same))).collect();
-        vec![format!(
+        lines.push(format!(
             "{delayed} of {samples} samples, on {links} links, took about {} longer than the others, as delayed \
              acknowledgements do; they are in the file as \"delayed\" and not in the gaps",
             timers.join(" or ")
-        )]
+        ));
+        lines
     }
 
     /// The pair that stands for the link between two clusters: its first node on either side.

@@ -4,23 +4,16 @@
 //! compared with the linear extrapolation of its neighbours, and the interval between two sizes is bisected
 //! where they differ.
 //!
-//! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous
-//! waits for one more round trip, and so does a TCP connection that starts slowly; with several messages
-//! under way nobody waits. So where the latency is not small beside the gap, g(m) is measured by its
-//! definition too: the time between messages sent back to back. That is taken where the round trip says more
-//! than a latency more, or where it spreads too much to say anything about a small g.
-//!
-//! The bulk effect (paper 4, §4.2) is a number of its own: messages sent back to back may take less each than
-//! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
-//! that of a single message wherever waiting cannot be what the round trip has more.
+//! `point` holds what was measured at one size.
 //!
 //! Sizes are visited again, the least certain first, until every gap is known to 2 % or the time is up.
 
 use super::experiment::{Samples, Task, Trial};
 use super::fit::{PairTable, Row, SHORTEST_GAP_S};
 use super::hosts::Pair;
-use super::modes::{timers, usual, Modes, Step};
-use super::statistic::{median, Summary};
+use super::modes::{timers, Step};
+use super::point::{Empty, Gap, Point, Series};
+use super::statistic::median;
 use std::collections::BTreeMap;
 
 /// First size of the doubling; below it only 1 byte is measured.
@@ -46,16 +39,16 @@ const WINDOW: u32 = 4;
 const MOST_WINDOW: u32 = 64;
 /// The bytes they may have together.
 const WINDOW_BYTES: u64 = 8 << 20;
-/// A gap by round trips is not further off than so many of their interquartile ranges.
-const FAR_OFF: f64 = 4.0;
-/// Share of the gap from which on the latency matters: a rendezvous's extra round trip is twice that.
-const LATENCY_MATTERS: f64 = 0.01;
 /// A round trip shorter than a scheduler's time slice is timed again with every size, that often: all gaps
 /// hang on RTT(0), and a single moment may have been a busy one.
 const SHORT_ROUND_TRIP_S: f64 = 1e-3;
 const MORE_EMPTY: u32 = 10;
 /// How far off a gap may be, relatively, for two runs to agree within 5 %.
 pub const UNCERTAIN: f64 = 0.02;
+/// Where all its samples were disturbed, g(0) is measured again that often: every gap stands on it.
+const MOST_EMPTY_VISITS: u32 = 10;
+/// A gap whose samples were all disturbed may be off by this, relatively, whatever their range is.
+const DISTURBED: f64 = 0.5;
 /// A size is visited that often at most to get there.
 const MOST_VISITS: u32 = 40;
 /// A gap that may be off by more than this is visited again before anything else, that often.
@@ -68,57 +61,6 @@ const DOUBLING_SHARE: f64 = 0.6;
 /// It goes on to this size even when its time is up, unless a single message takes too long.
 const LEAST_LARGEST_BYTES: u64 = 256 << 10;
 const SLOW_MESSAGE_S: f64 = 0.05;
-
-/// The samples of one experiment, over all visits.
-#[derive(Clone, Debug, Default)]
-struct Series {
-    samples_s: Vec<f64>,
-    /// Of the usual ones.
-    summary: Option<Summary>,
-    /// How much longer the others took, seconds.
-    delays: Vec<f64>,
-}
-
-impl Series {
-    fn extend(&mut self, samples_s: Vec<f64>) {
-        self.samples_s.extend(samples_s);
-        if !self.samples_s.is_empty() {
-            let modes = Modes::of(&self.samples_s);
-            (self.summary, self.delays) = (Some(modes.summary()), modes.delays());
-        }
-    }
-
-    fn median(&self) -> Option<f64> {
-        self.summary.map(|summary| summary.median)
-    }
-
-    /// What the delays add to a sample on average, seconds.
-    fn mean_delay_s(&self) -> f64 {
-        self.delays.iter().sum::<f64>() / self.samples_s.len().max(1) as f64
-    }
-}
-
-/// What has been measured at one size.
-#[derive(Clone, Debug, Default)]
-struct Point {
-    round_trip: Series,
-    send: Series,
-    receive: Series,
-    /// Whole bursts of `window` messages.
-    burst: Series,
-    window: u32,
-    visits: u32,
-}
-
-/// A gap that was measured, seconds.
-#[derive(Clone, Copy, Debug)]
-struct Gap {
-    median_s: f64,
-    /// Interquartile range of the samples.
-    range_s: f64,
-    /// How far off the median may be.
-    error_s: f64,
-}
 
 /// The growing table of one ordered pair.
 #[derive(Clone, Debug)]
@@ -133,6 +75,10 @@ pub struct Growth {
     /// RTT(0), seconds: what was known before, then the median of all samples.
     round_trip_s: f64,
     empty_round_trip: Series,
+    /// Of `MOST_WINDOW` messages.
+    empty_burst: Series,
+    /// How often g(0) was measured.
+    empty_visits: u32,
     /// g(0), seconds, once it is known.
     empty_gap_s: Option<f64>,
     points: BTreeMap<u64, Point>,
@@ -152,6 +98,8 @@ impl Growth {
             spent_s: 0.0,
             round_trip_s,
             empty_round_trip: Series::default(),
+            empty_burst: Series::default(),
+            empty_visits: 0,
             empty_gap_s: None,
             points: BTreeMap::new(),
             doubled: false,
@@ -166,7 +114,8 @@ impl Growth {
     /// The next size's trials, `None` when the table is complete or its time is up.
     pub fn next(&mut self) -> Option<Task> {
         let (from, to) = self.pair;
-        if self.empty_gap_s.is_none() {
+        let is_quiet = self.empty_round_trip.is_quiet && self.empty_burst.is_quiet;
+        if self.empty_gap_s.is_none() || (!is_quiet && self.empty_visits < MOST_EMPTY_VISITS) {
             let repeats = self.repeats(self.round_trip_s);
             let saturation = Trial::Burst { bytes: 0, window: MOST_WINDOW, repeats: repeats + 1 };
             let trials = vec![Trial::PingPong { bytes: 0, repeats: repeats + 1 }, saturation];
@@ -269,7 +218,7 @@ impl Growth {
     /// The messages of a burst, and how many bursts a visit makes.
     fn burst(&self, bytes: u64, gap_s: f64) -> (u32, u32) {
         // As many as a round trip has room for where waiting counts; else only the bulk effect is to be seen.
-        let counts = self.latency_counts(gap_s);
+        let counts = self.empty().latency_counts(gap_s);
         let room = if counts { self.round_trip_s / gap_s.max(SHORTEST_GAP_S) } else { 0.0 };
         let wanted = u64::from((room as u32).clamp(WINDOW, MOST_WINDOW)).min(WINDOW_BYTES / bytes) as u32;
         let point = self.points.get(&bytes);
@@ -291,87 +240,53 @@ impl Growth {
     pub fn take(&mut self, task: &Task, samples: Vec<Samples>, took_s: f64) {
         self.spent_s += took_s;
         for (trial, samples) in task.trials.iter().zip(samples) {
-            let seconds = settled(samples.seconds);
+            let samples = samples.settled();
             match *trial {
                 Trial::PingPong { bytes: 0, .. } => {
-                    self.empty_round_trip.extend(seconds);
+                    self.empty_round_trip.extend(samples);
                     self.round_trip_s = self.empty_round_trip.median().unwrap_or(self.round_trip_s);
                 }
                 Trial::Burst { bytes: 0, window, .. } => {
-                    let gap_s = (usual(&seconds).median - self.round_trip_s) / f64::from(window - 1);
+                    self.empty_visits += 1;
+                    self.empty_burst.extend(samples);
+                    let burst_s = self.empty_burst.median().unwrap_or(self.round_trip_s);
+                    let gap_s = (burst_s - self.round_trip_s) / f64::from(window - 1);
                     self.empty_gap_s =
                         Some(gap_s.clamp(SHORTEST_GAP_S, (self.round_trip_s / 2.0).max(SHORTEST_GAP_S)));
                 }
                 Trial::PingPong { bytes, .. } => {
                     let point = self.points.entry(bytes).or_default();
                     point.visits += 1;
-                    point.round_trip.extend(seconds);
-                    point.send.extend(settled(samples.send_s));
+                    point.round_trip.extend(samples);
                 }
                 Trial::Burst { bytes, window, .. } => {
                     let point = self.points.entry(bytes).or_default();
                     if point.window != window {
                         (point.window, point.burst) = (window, Series::default());
                     }
-                    point.burst.extend(seconds);
+                    point.burst.extend(samples);
                 }
                 Trial::LateReceive { bytes, .. } => {
-                    self.points.entry(bytes).or_default().receive.extend(seconds);
+                    self.points.entry(bytes).or_default().receive.extend(samples);
                 }
             }
         }
     }
 
-    /// L = (RTT(0) − 2 g(0)) / 2.
+    fn empty(&self) -> Empty {
+        Empty {
+            round_trip_s: self.round_trip_s,
+            error_s: self.empty_round_trip.summary.map_or(0.0, |empty| empty.error),
+            gap_s: self.empty_gap_s.unwrap_or(0.0),
+        }
+    }
+
     fn latency_s(&self) -> f64 {
-        (self.round_trip_s / 2.0 - self.empty_gap_s.unwrap_or(0.0)).max(0.0)
+        self.empty().latency_s()
     }
 
-    /// g(m): by the round trip, or by messages sent back to back where the round trip says too much or too little.
     fn gap(&self, bytes: u64) -> Gap {
-        let point = &self.points[&bytes];
-        let there_and_back = point.round_trip.summary.expect("every point has round trips");
-        let empty_gap_s = self.empty_gap_s.unwrap_or(0.0);
-        let single = Gap {
-            median_s: (there_and_back.median - self.round_trip_s + empty_gap_s).max(SHORTEST_GAP_S),
-            range_s: there_and_back.range,
-            error_s: there_and_back.error + self.empty_round_trip.summary.map_or(0.0, |empty| empty.error),
-        };
-        match self.back_to_back(bytes) {
-            Some(bulk) if self.latency_counts(single.median_s) => {
-                let waits = single.median_s - bulk.median_s > self.latency_s();
-                // All bursts of a few may have been held back: then they say nothing.
-                let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
-                let blurred = single.range_s > BEND * single.median_s && bulk.range_s < single.range_s;
-                if waits || (blurred && possible) {
-                    bulk
-                } else {
-                    single
-                }
-            }
-            _ => single,
-        }
-    }
-
-    /// Whether waiting for the other side could be seen in a round trip.
-    fn latency_counts(&self, gap_s: f64) -> bool {
-        self.latency_s() > LATENCY_MATTERS * gap_s
-    }
-
-    /// The time each message but the first adds to a burst.
-    fn back_to_back(&self, bytes: u64) -> Option<Gap> {
-        let point = &self.points[&bytes];
-        let (burst, there_and_back) = (point.burst.summary?, point.round_trip.summary?);
-        let others = f64::from(point.window - 1);
-        // On a busy machine a burst may seem shorter than a single message: then it says nothing.
-        if burst.median <= there_and_back.median {
-            return None;
-        }
-        Some(Gap {
-            median_s: ((burst.median - there_and_back.median) / others).max(SHORTEST_GAP_S),
-            range_s: (burst.range + there_and_back.range) / others,
-            error_s: (burst.error + there_and_back.error) / others,
-        })
+        self.points[&bytes].gap(&self.empty())
     }
 
     /// The middle of the first interval in which g bends: neither neighbour's line leads across it.
@@ -401,7 +316,8 @@ impl Growth {
     fn noisiest(&self, limit: f64, most: u32) -> Option<u64> {
         let uncertainty = |bytes: u64| {
             let gap = self.gap(bytes);
-            gap.error_s / gap.median_s.max(LATENCY_COUNTS * self.latency_s())
+            let error = gap.error_s / gap.median_s.max(LATENCY_COUNTS * self.latency_s());
+            error.max(if self.points[&bytes].round_trip.is_quiet { 0.0 } else { DISTURBED })
         };
         self.points
             .iter()
@@ -416,10 +332,10 @@ impl Growth {
     fn steps(&self) -> BTreeMap<u64, Step> {
         let timers = timers(self.points.values().flat_map(|point| point.round_trip.delays.clone()).collect());
         let step = |(&bytes, point): (&u64, &Point)| {
-            let Series { samples_s, delays, .. } = &point.round_trip;
+            let Series { count, delays, .. } = &point.round_trip;
             let of_timers = |delay: &&f64| timers.iter().any(|timer| timer.contains(delay));
             let agreeing: Vec<f64> = delays.iter().filter(of_timers).copied().collect();
-            let (delayed, samples) = (agreeing.len(), samples_s.len());
+            let (delayed, samples) = (agreeing.len(), *count);
             (delayed > 0).then(|| (bytes, Step { delayed, samples, delay_s: median(&agreeing) }))
         };
         self.points.iter().filter_map(step).collect()
@@ -435,14 +351,14 @@ impl Growth {
     pub fn finish(&self) -> Option<PairTable> {
         let row = |(&bytes, point): (&u64, &Point)| {
             let gap = self.gap(bytes);
-            let bulk = self.back_to_back(bytes);
+            let bulk = point.back_to_back();
             Row {
                 bytes,
                 gap_s: gap.median_s,
-                send_s: point.send.median().unwrap_or(0.0),
+                send_s: point.round_trip.send_s.unwrap_or(0.0),
                 receive_s: point.receive.median().unwrap_or(0.0),
                 bulk_s: bulk.map(|bulk| bulk.median_s),
-                spread: (point.round_trip.samples_s.len() > 1).then_some(gap.range_s / gap.median_s),
+                spread: (point.round_trip.count > 1).then_some(gap.range_s / gap.median_s),
             }
         };
         let rows: Vec<Row> = self.points.iter().map(row).collect();
@@ -451,12 +367,4 @@ impl Growth {
         table.steps = self.steps();
         Some(if last < self.largest_bytes { table.continued() } else { table })
     }
-}
-
-/// The samples without the first, which pays for buffers and page faults; all of them where there are few.
-pub fn settled(mut samples: Vec<f64>) -> Vec<f64> {
-    if samples.len() > 2 {
-        samples.remove(0);
-    }
-    samples
 }

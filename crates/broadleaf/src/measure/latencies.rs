@@ -2,7 +2,6 @@
 
 use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::Findings;
-use super::growth::settled;
 use super::hosts::Pair;
 use super::lowekamp;
 use super::probe::{Clock, Stage};
@@ -104,7 +103,7 @@ impl Stage for Latencies {
         self.done += round.len();
         for (task, trials) in round.iter().zip(samples) {
             let trips = known.round_trips.entry((task.from, task.to)).or_default();
-            trips.extend(trials.into_iter().flat_map(|samples| settled(samples.seconds)));
+            trips.extend(trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds));
         }
     }
 }

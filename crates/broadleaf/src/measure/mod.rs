@@ -29,8 +29,9 @@
 //! - os(m) is the time in the send call, or(m) that in the receive call of a message that has long arrived.
 //! - m is doubled; where g(m) is not on the line through its neighbours, the interval is halved.
 //!
-//! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`growth`); groups of
-//! delayed samples kept apart (`modes`); medians whose confidence decides how long to go on (`statistic`).
+//! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`point`); samples in
+//! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`modes`);
+//! medians whose confidence decides how long to go on (`statistic`).
 
 mod assemble;
 mod experiment;
@@ -42,6 +43,7 @@ mod latencies;
 mod lowekamp;
 mod modes;
 mod pipes;
+mod point;
 mod probe;
 mod screening;
 mod statistic;

@@ -11,7 +11,6 @@
 
 use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::{Findings, Pipe, PipePlace};
-use super::growth::settled;
 use super::hosts::Pair;
 use super::modes::usual;
 use super::probe::{Clock, Stage};
@@ -291,13 +290,13 @@ impl Stage for Pipes {
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
         let Some(search) = self.searches.front_mut() else { return };
         let rate = |(task, trials): (&Task, Vec<Samples>)| -> (f64, f64) {
-            let mut burst_s: Vec<f64> =
-                trials.into_iter().next().map(|samples| samples.seconds).unwrap_or_default();
-            if burst_s.len() >= FEWEST_SHORT_BURSTS as usize {
-                burst_s.pop();
+            let mut bursts = trials.into_iter().next().unwrap_or_default();
+            if bursts.seconds.len() >= FEWEST_SHORT_BURSTS as usize {
+                bursts.seconds.pop();
+                bursts.waited_s.pop();
             }
             // While a pair waits for its answer, the others may or may not use the pipe: half of that counts.
-            let burst = usual(&settled(burst_s));
+            let burst = usual(&bursts.settled().undisturbed().seconds);
             let busy_s = burst.median - known.round_trip_s((task.from, task.to)) / 2.0;
             (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())
         };

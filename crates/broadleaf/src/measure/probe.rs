@@ -174,6 +174,10 @@ impl Probe {
     /// Takes what the round under way measured: for each task, for each trial, its samples.
     pub fn take(&mut self, samples: Vec<Vec<Samples>>, now_s: f64) {
         let Some((round, started_s)) = self.current.take() else { return };
+        for trial in samples.iter().flatten() {
+            self.known.samples += trial.seconds.len();
+            self.known.disturbed += trial.disturbed();
+        }
         self.stage.take(&round, samples, &mut self.known, now_s - started_s);
     }
 

@@ -11,7 +11,6 @@
 
 use super::experiment::{Round, Samples, Task, Trial};
 use super::findings::Findings;
-use super::growth::settled;
 use super::hosts::Pair;
 use super::modes::usual;
 use super::probe::{Clock, Stage};
@@ -227,7 +226,8 @@ impl Stage for Screening {
         }
         for (task, trials) in round.iter().zip(samples) {
             let pair = (task.from, task.to);
-            let burst_s: Vec<f64> = trials.into_iter().flat_map(|samples| settled(samples.seconds)).collect();
+            let burst_s: Vec<f64> =
+                trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds).collect();
             let burst_s = match self.purpose {
                 // What is seen in company must not be the one burst at which the others paused.
                 Purpose::Together => usual(&burst_s).median,

@@ -129,6 +129,23 @@ fn two_runs_agree() {
     }
 }
 
+/// Other programs keep the processors in most samples: what is left says what a quiet machine says.
+#[test]
+fn a_busy_machine_is_seen_through_and_reported() {
+    let mut network = FakeNetwork::new(two_clusters(3, 2, FREE_WAN, ""));
+    (network.noise, network.busy) = (0.002, 0.7);
+    let mut probe = probe(&network);
+    let found = network.measure(&mut probe);
+    for (from, to) in [(0, 1), (3, 4), (1, 4), (4, 0)] {
+        assert_same_link(&found, &network.truth, from, to);
+    }
+    let remarks = probe.remarks();
+    assert!(
+        remarks.len() == 1 && remarks[0].starts_with("other programs kept the processors in "),
+        "{remarks:?}"
+    );
+}
+
 #[test]
 fn a_single_sample_is_a_platform_without_a_spread() {
     let mut network = FakeNetwork::new(two_clusters(2, 1, FREE_WAN, ""));

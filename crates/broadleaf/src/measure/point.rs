@@ -1,0 +1,149 @@
+//! What has been measured at one size, and the gap that follows from it.
+//!
+//! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous
+//! waits for one more round trip, and so does a TCP connection that starts slowly; with several messages
+//! under way nobody waits. So where the latency is not small beside the gap, g(m) is measured by its
+//! definition too: the time between messages sent back to back. That is taken where the round trip says more
+//! than a latency more, or where it spreads too much to say anything about a small g.
+//!
+//! The bulk effect (paper 4, §4.2) is a number of its own: messages sent back to back may take less each than
+//! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
+//! that of a single message wherever waiting cannot be what the round trip has more.
+
+use super::experiment::Samples;
+use super::fit::SHORTEST_GAP_S;
+use super::modes::{usual, Modes};
+use super::statistic::Summary;
+
+/// Range over gap from which on a gap by round trips is blurred.
+const BLURRED: f64 = 0.05;
+/// A gap by round trips is not further off than so many of their interquartile ranges.
+const FAR_OFF: f64 = 4.0;
+/// Share of the gap from which on the latency matters: a rendezvous's extra round trip is twice that.
+const LATENCY_MATTERS: f64 = 0.01;
+
+/// The samples of one experiment, over all visits.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// All of them: what counts as disturbed is seen among all visits.
+    all: Samples,
+    /// How many were not disturbed; where those were too few, how many stand in.
+    pub count: usize,
+    /// Whether they were enough.
+    pub is_quiet: bool,
+    /// Of the usual ones.
+    pub summary: Option<Summary>,
+    /// How much longer the others took, seconds.
+    pub delays: Vec<f64>,
+    /// The send calls in them, median, seconds.
+    pub send_s: Option<f64>,
+}
+
+impl Series {
+    pub fn extend(&mut self, samples: Samples) {
+        self.all.extend(samples);
+        self.is_quiet = self.all.is_quiet();
+        let kept = self.all.clone().undisturbed();
+        self.count = kept.seconds.len();
+        if self.count > 0 {
+            let modes = Modes::of(&kept.seconds);
+            (self.summary, self.delays) = (Some(modes.summary()), modes.delays());
+            self.send_s = (!kept.send_s.is_empty()).then(|| usual(&kept.send_s).median);
+        }
+    }
+
+    pub fn median(&self) -> Option<f64> {
+        self.summary.map(|summary| summary.median)
+    }
+
+    /// What the delays add to a sample on average, seconds.
+    pub fn mean_delay_s(&self) -> f64 {
+        self.delays.iter().sum::<f64>() / self.count.max(1) as f64
+    }
+}
+
+/// What is known of messages of no size.
+#[derive(Clone, Copy, Debug)]
+pub struct Empty {
+    /// RTT(0), seconds, and how far off it may be.
+    pub round_trip_s: f64,
+    pub error_s: f64,
+    /// g(0), seconds.
+    pub gap_s: f64,
+}
+
+impl Empty {
+    /// L = (RTT(0) − 2 g(0)) / 2.
+    pub fn latency_s(&self) -> f64 {
+        (self.round_trip_s / 2.0 - self.gap_s).max(0.0)
+    }
+
+    /// Whether waiting for the other side could be seen in a round trip.
+    pub fn latency_counts(&self, gap_s: f64) -> bool {
+        self.latency_s() > LATENCY_MATTERS * gap_s
+    }
+}
+
+/// What has been measured at one size.
+#[derive(Clone, Debug, Default)]
+pub struct Point {
+    pub round_trip: Series,
+    pub receive: Series,
+    /// Whole bursts of `window` messages.
+    pub burst: Series,
+    pub window: u32,
+    pub visits: u32,
+}
+
+/// A gap that was measured, seconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Gap {
+    pub median_s: f64,
+    /// Interquartile range of the samples.
+    pub range_s: f64,
+    /// How far off the median may be.
+    pub error_s: f64,
+}
+
+impl Point {
+    /// g(m): by the round trip, or by messages sent back to back where the round trip says too much or too little.
+    pub fn gap(&self, empty: &Empty) -> Gap {
+        let there_and_back = self.round_trip.summary.expect("every point has round trips");
+        let single = Gap {
+            // No message takes less than an empty one; what seems to is below the samples' noise.
+            median_s: ((there_and_back.median - empty.round_trip_s).max(0.0) + empty.gap_s)
+                .max(SHORTEST_GAP_S),
+            range_s: there_and_back.range,
+            error_s: there_and_back.error + empty.error_s,
+        };
+        match self.back_to_back() {
+            Some(bulk) if empty.latency_counts(single.median_s) => {
+                let waits = single.median_s - bulk.median_s > empty.latency_s();
+                // All bursts of a few may have been held back: then they say nothing.
+                let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
+                let blurred = single.range_s > BLURRED * single.median_s && bulk.range_s < single.range_s;
+                if waits || (blurred && possible) {
+                    bulk
+                } else {
+                    single
+                }
+            }
+            _ => single,
+        }
+    }
+
+    /// The time each message but the first adds to a burst.
+    pub fn back_to_back(&self) -> Option<Gap> {
+        let (burst, there_and_back) = (self.burst.summary?, self.round_trip.summary?);
+        let others = f64::from(self.window - 1);
+        // On a busy machine a burst may seem shorter than a single message: then it says nothing.
+        if burst.median <= there_and_back.median {
+            return None;
+        }
+        Some(Gap {
+            median_s: ((burst.median - there_and_back.median) / others).max(SHORTEST_GAP_S),
+            range_s: (burst.range + there_and_back.range) / others,
+            error_s: (burst.error + there_and_back.error) / others,
+        })
+    }
+}
