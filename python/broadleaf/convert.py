@@ -14,18 +14,24 @@ from broadleaf.files import write_whole
 FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": ".graphml", "msccl": ".xml"}
 
 
-def load_any(path: Path) -> Platform:
-    """Reads a platform in any form: `.csv` is a pair of matrices, `.xml` SimGrid's, JSON says what it is."""
+def load_any(path: Path, hosts: Path | None = None, port_model: str | None = None) -> Platform:
+    """Reads a platform in any form: `.csv` is a pair of matrices, `.xml` SimGrid's, JSON says what it is.
+
+    `hosts` and `port_model` are for SimGrid's, see `load_simgrid`.
+    """
+    if path.suffix == ".xml":
+        from broadleaf.simgrid import load_simgrid
+
+        return load_simgrid(path, hosts, port_model or "one-port")
+    for option, value in (("--hosts", hosts), ("--port-model", port_model)):
+        if value is not None:
+            raise ValueError(f"{path}: {option} is for SimGrid's .xml files; leave it out")
     if path.suffix == ".csv":
         return Platform.load_csv(path)
     if path.suffix == ".graphml":
         from broadleaf.graphml import load_graphml
 
         return load_graphml(path)
-    if path.suffix == ".xml":
-        from broadleaf.simgrid import load_simgrid
-
-        return load_simgrid(path)
     document = node_link_document(path)
     if document is None:
         return Platform.load(path)

@@ -14,6 +14,7 @@ import pytest
 import broadleaf as bl
 from broadleaf.bench import OURS, BenchError
 from broadleaf.bench.smpi import second_seconds
+from broadleaf.simgrid import load_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
 BEDS = ROOT / "testbeds" / "smpi"
@@ -110,8 +111,7 @@ def test_an_algorithm_that_smpi_has_not_is_named() -> None:
     assert done.stderr.count("\n") == 1
 
 
-@needs_smpi
-def test_simgrid_is_asked_for_its_platform(tmp_path: Path) -> None:
+def test_a_simgrid_platform_is_read_as_one_of_several_ports(tmp_path: Path) -> None:
     # Two hosts with a link of their own each, one pipe between them: rates and latencies by hand.
     (tmp_path / "net.xml").write_text(
         """<?xml version="1.0"?>
@@ -126,10 +126,7 @@ def test_simgrid_is_asked_for_its_platform(tmp_path: Path) -> None:
 </zone></platform>"""
     )
     (tmp_path / "hosts").write_text("a\nb\nc\n")
-    command = [sys.executable, BEDS / "read_simgrid.py", "net.xml", "hosts", "-o", "net.json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    platform = bl.Platform.load(tmp_path / "net.json")
+    platform = load_simgrid(tmp_path / "net.xml", tmp_path / "hosts", "multi-port")
     assert platform.hosts == ["a", "b", "c"]
     near, far = platform.link("a", "b"), platform.link("a", "c")
     assert near is not None
@@ -138,10 +135,8 @@ def test_simgrid_is_asked_for_its_platform(tmp_path: Path) -> None:
     assert (far["latency_s"], far["bandwidth_bytes_per_s"]) == pytest.approx((12e-3, 2e6))
     assert "wan" in far["uses"]
     (tmp_path / "hosts").write_text("a\nnobody\n")
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert 'no host "nobody"' in done.stderr
-    assert done.stderr.count("\n") == 1
+    with pytest.raises(bl.PlatformError, match='no host "nobody"'):
+        load_simgrid(tmp_path / "net.xml", tmp_path / "hosts", "multi-port")
 
 
 @pytest.mark.parametrize(

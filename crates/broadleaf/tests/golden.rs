@@ -168,6 +168,22 @@ fn shared_pipes_are_held_from_the_start() {
 }
 
 #[test]
+fn a_pipe_that_is_crossed_twice_is_held_for_twice_as_long() {
+    // As above, but a→b goes through the pipe and back: it holds that for 4 s, and c→d begins at 5.
+    let links = json!([{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0, "uses": ["wan", "wan"]},
+        {"from": "c", "to": "d", "bandwidth_bytes_per_s": 100.0, "uses": ["wan"]},
+        {"from": "a", "to": "c", "bandwidth_bytes_per_s": 100.0}]);
+    let nodes = json!([{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]);
+    let shared = json!([{"id": "wan", "bandwidth_bytes_per_s": 50.0}]);
+    let platform =
+        platform(json!({"format": "broadleaf-platform/1", "name": "wan", "port_model": "one-port",
+        "nodes": nodes, "shared": shared, "links": links}));
+    let children = json!({"a": ["c", "b"], "c": ["d"]});
+    let plan = plan("a", 100, 100, json!({"trees": [{"share": 1.0, "children": children}]}));
+    assert_finish(&platform, &plan, &[0.0, 2.0, 1.0, 6.0]);
+}
+
+#[test]
 fn later_requests_fill_gaps_in_a_port() {
     // b→d is far (3 s latency), c→d is near: d's in-port is reserved for b at [4,5], and c fits before.
     let links = json!([{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0},

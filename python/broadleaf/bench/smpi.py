@@ -14,9 +14,9 @@ from pathlib import Path
 import broadleaf as bl
 from broadleaf.bench import CHECKOUT, OURS, TESTBEDS, BenchError, Row, need_checkout
 from broadleaf.bench.limit import limit_s
+from broadleaf.simgrid import load_simgrid
 
 RUN = TESTBEDS / "smpi" / "run.py"
-READ = TESTBEDS / "smpi" / "read_simgrid.py"
 # Buffers from here on are shared by all ranks, or 88 of them would not fit in memory.
 SHARED_BYTES = 64 << 20
 # The root may plan for so long before its first broadcast, which is not timed.
@@ -45,7 +45,7 @@ def bench_smpi(
             if hosts is None:
                 raise BenchError(f"{platform} needs --hosts FILE with one of its hosts a line")
             described = scratch / "platform.json"
-            outcome([sys.executable, str(READ), str(platform), str(hosts), "-o", str(described)])
+            load_simgrid(platform, hosts, "multi-port").save(described)
         network = bl.Platform.load(described)
         programs = build(scratch)
         place = [str(platform), *(["--hosts", str(hosts)] if hosts else []), "--timeout", f"{timeout_s:g}"]

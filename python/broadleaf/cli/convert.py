@@ -12,6 +12,7 @@ from broadleaf.cli.options import Size, example, json_option, output_option
 from broadleaf.convert import FORMS, form_of, is_plan, load_any, save_any
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.msccl import msccl_xml
+from broadleaf.simgrid import PORT_MODELS
 
 
 @click.command("convert", epilog=example("broadleaf convert net.json -o net.nx.json"))
@@ -19,6 +20,8 @@ from broadleaf.msccl import msccl_xml
 @output_option("The file to write; its name says the form.", required=True)
 @click.option("--to", "form", type=click.Choice(sorted(FORMS)), help="The form to write.")
 @click.option("--at", "at_bytes", type=Size(), help="CSV only: take each link's rate at this message size.")
+@click.option("--hosts", metavar="FILE", help="SimGrid only: between these hosts, one a line, in that order.")
+@click.option("--port-model", type=click.Choice(PORT_MODELS), help="SimGrid only.  [default: one-port]")
 @click.option("--platform", metavar="FILE", help="Of a plan to MSCCL XML: the platform it is for.")
 @click.option("--min", "min_bytes", type=Size(), help="MSCCL only: the smallest message it is for.")
 @click.option("--max", "max_bytes", type=Size(), help="MSCCL only: messages from this size on are left out.")
@@ -28,6 +31,8 @@ def command(
     output: str,
     form: str | None,
     at_bytes: int | None,
+    hosts: str | None,
+    port_model: str | None,
     platform: str | None,
     min_bytes: int | None,
     max_bytes: int | None,
@@ -53,7 +58,7 @@ def command(
         network = plan_to_msccl(Path(file), Path(output), form, platform, min_bytes, max_bytes)
         written = [output]
     else:
-        network = load_any(Path(file))
+        network = load_any(Path(file), Path(hosts) if hosts is not None else None, port_model)
         written = save_any(network, Path(output), form, at_bytes)
     if as_json:
         document = {"platform": network.name, "nodes": len(network.nodes), "form": form}

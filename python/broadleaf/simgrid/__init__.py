@@ -5,21 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 
 from broadleaf._core import Platform
+from broadleaf.errors import PlatformError
 from broadleaf.simgrid.ask import ask_simgrid
-from broadleaf.simgrid.assemble import platform_of
+from broadleaf.simgrid.assemble import PORT_MODELS, platform_of
+from broadleaf.simgrid.network import only
 from broadleaf.simgrid.plain import NotPlain, read_plain
 
+__all__ = ["PORT_MODELS", "load_simgrid"]
 
-def load_simgrid(path: Path) -> Platform:
-    """The platform that a SimGrid XML file describes: one-port, with what several hosts' routes share as
-    shared resources.
 
-    Hosts, links and routes in one zone are read without SimGrid; for everything else SimGrid is asked for the
-    route of each two hosts. Raises PlatformError, naming file and line, for what cannot be read, and for a
-    file that needs a SimGrid that is not installed.
+def load_simgrid(path: Path, hosts: Path | None = None, port_model: str = "one-port") -> Platform:
+    """The platform that a SimGrid XML file describes, what several hosts' routes share as shared
+    resources.
+
+    `hosts` names a file with a host a line, as smpirun takes it: the platform is between these only.
+    `port_model` is one of PORT_MODELS. Hosts, links and routes in one zone are read without SimGrid; for
+    everything else SimGrid is asked for the route of each two hosts. Raises PlatformError, naming file and
+    line, for what cannot be read, and for a file that needs a SimGrid that is not installed.
     """
+    names = None if hosts is None else names_in(hosts)
     try:
         network = read_plain(path)
     except NotPlain as reason:
-        network = ask_simgrid(path, str(reason))
-    return platform_of(path, network)
+        network = ask_simgrid(path, str(reason), names)
+    if names is not None:
+        unknown = [name for name in names if name not in network.hosts]
+        if unknown:
+            raise PlatformError(f'{hosts}: no host "{unknown[0]}" in {path}; name hosts of that file')
+        network = only(network, names)
+    return platform_of(path, network, port_model)
+
+
+def names_in(hosts: Path) -> list[str]:
+    """The hosts of a host file, each once; `name:ranks` is smpirun's way to start several on one."""
+    names = [line.split(":")[0].strip() for line in hosts.read_text().splitlines()]
+    found = list(dict.fromkeys(name for name in names if name))
+    if not found:
+        raise PlatformError(f"{hosts}: no host in it; write the name of one in each line")
+    return found

@@ -6,17 +6,21 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
+from xml.parsers import expat
 
 from broadleaf.errors import PlatformError
 from broadleaf.simgrid.network import Link, Network, Route
+from broadleaf.simgrid.plain import QUANTITY, RATES
 
 TIMEOUT_S = 300.0
 
 
-def ask_simgrid(path: Path, reason: str) -> Network:
-    """The network as SimGrid builds it; `reason` says why it has to be asked.
+def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> Network:
+    """The network as SimGrid builds it; `reason` says why it has to be asked. With `hosts`, it is asked for
+    the routes between these only: those of thousands of hosts take minutes.
 
     The question is a small C++ program, compiled against the SimGrid that is installed. Raises PlatformError
     where there is none, and for what SimGrid refuses.
@@ -26,6 +30,7 @@ def ask_simgrid(path: Path, reason: str) -> Network:
         build(program, path, reason)
         done = subprocess.run(
             [str(program), str(path.resolve()), "--log=root.thres:error"],
+            input="".join(f"{host}\n" for host in hosts or ()),
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
@@ -35,6 +40,21 @@ def ask_simgrid(path: Path, reason: str) -> Network:
     if done.returncode:
         raise PlatformError(f"{path}: SimGrid refuses it ({refusal(done.stderr, path)}); mend the file")
     return answered(path, done.stdout)
+
+
+def first_rates(path: Path) -> dict[str, float]:
+    """The first rate of each Wi-Fi link in the file, which SimGrid hands out to programs only, bytes/s."""
+    rates: dict[str, float] = {}
+
+    def begin(element: str, attributes: dict[str, str]) -> None:
+        first = QUANTITY.fullmatch(attributes.get("bandwidth", "").split(",")[0])
+        if element == "link" and attributes.get("sharing_policy") == "WIFI" and first is not None:
+            rates[attributes["id"]] = float(first[1]) * RATES[first[2]]
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = begin
+    parser.Parse(path.read_bytes(), True)
+    return rates
 
 
 def build(program: Path, path: Path, reason: str) -> None:
@@ -63,18 +83,18 @@ def refusal(text: str, path: Path) -> str:
 def answered(path: Path, text: str) -> Network:
     """The network in the program's answer, hosts in the order of their numbers, not of their letters."""
     network = Network()
+    rates: dict[str, float] = {}
     for line in text.splitlines():
         kind, *fields = line.split("\t")
         if kind == "H":
             network.hosts.append(fields[0])
             network.zones.append(fields[1])
         elif kind == "L":
+            rate = float(fields[1])
             if fields[2] == "wifi":
-                raise PlatformError(
-                    f'{path}: the program that is simulated sets the rate of the Wi-Fi link "{fields[0]}", '
-                    "and the file does not; write it as a link with a bandwidth"
-                )
-            network.links.append(Link(fields[0], float(fields[1]), fields[2] == "shared"))
+                rates = rates or first_rates(path)
+                rate = rates[fields[0]]
+            network.links.append(Link(fields[0], rate, fields[2] != "fatpipe"))
         elif kind == "R":
             source, target, *links = fields[:2] + fields[3:]
             route = Route(float(fields[2]), tuple(map(int, links)))

@@ -16,13 +16,18 @@ Document = dict[str, Any]
 MOST_LINKS = 1_000_000
 
 
-def platform_of(path: Path, network: Network) -> Platform:
-    """One-port: each pair's rate is its slowest link's, and it uses the links that hosts share.
+# One-port: a host's transfers take turns. Multi-port: they share its links, as in SimGrid.
+PORT_MODELS = ("one-port", "multi-port")
+
+
+def platform_of(path: Path, network: Network, port_model: str) -> Platform:
+    """Each pair's rate is its slowest link's, and it uses the links that hosts share.
 
     A link that only one host sends over, or only one receives over, is that host's port and limits nothing
     more. SimGrid shares a link among transfers at the same time; here they take turns, which takes as long.
     """
     shared = shared_links(network)
+    ports = port_rates(network) if port_model == "multi-port" else {}
     ids: dict[int, str] = {}
     for number in sorted(shared):
         # Zones of one type may use a name twice.
@@ -44,10 +49,11 @@ def platform_of(path: Path, network: Network) -> Platform:
     document: Document = {
         "format": "broadleaf-platform/1",
         "name": path.stem,
-        "port_model": "one-port",
+        "port_model": port_model,
         "provenance": {"source": f"SimGrid platform file {path.name}"},
         "nodes": [
-            {"id": host, "cluster": zone} for host, zone in zip(network.hosts, network.zones, strict=True)
+            {"id": host, "cluster": zone, **ports.get(at, {})}
+            for at, (host, zone) in enumerate(zip(network.hosts, network.zones, strict=True))
         ],
         "shared": [
             {"id": name, "bandwidth_bytes_per_s": network.links[number].bandwidth_bytes_per_s}
@@ -63,14 +69,41 @@ def platform_of(path: Path, network: Network) -> Platform:
         raise PlatformError(f"{path}: {error}") from None
 
 
-def shared_links(network: Network) -> set[int]:
-    """The links that limit several hosts' transfers together: not a port that is one host's own."""
+def ends_of(network: Network) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """The hosts that send over each link, and those that receive over it."""
     senders: dict[int, set[int]] = defaultdict(set)
     receivers: dict[int, set[int]] = defaultdict(set)
     for (source, target), route in network.routes.items():
         for link in route.links:
             senders[link].add(source)
             receivers[link].add(target)
+    return senders, receivers
+
+
+def port_rates(network: Network) -> dict[int, dict[str, float]]:
+    """What each host sends and receives at most, bytes/s.
+
+    That is its slowest link that is in all its routes and in no
+    other host's on that side.
+    """
+    rates: dict[int, dict[str, float]] = defaultdict(dict)
+    for end, (name, hosts_of) in enumerate(
+        zip(("out_bytes_per_s", "in_bytes_per_s"), ends_of(network), strict=True)
+    ):
+        common: dict[int, set[int]] = {}
+        for pair, route in network.routes.items():
+            links = set(route.links)
+            common[pair[end]] = common.get(pair[end], links) & links
+        for host, links in common.items():
+            own = [link for link in links if network.links[link].is_shared and len(hosts_of[link]) == 1]
+            if own:
+                rates[host][name] = min(network.links[link].bandwidth_bytes_per_s for link in own)
+    return rates
+
+
+def shared_links(network: Network) -> set[int]:
+    """The links that limit several hosts' transfers together: not a port that is one host's own."""
+    senders, receivers = ends_of(network)
     return {
         link
         for link in senders
@@ -87,7 +120,8 @@ def class_of(network: Network, route: Route, ids: dict[int, str]) -> Document:
             network.links[link].bandwidth_bytes_per_s / (times if network.links[link].is_shared else 1)
             for link, times in Counter(route.links).items()
         )
-    uses = list(dict.fromkeys(ids[link] for link in route.links if link in ids))
+    # What a route goes over twice stands there twice.
+    uses = [ids[link] for link in route.links if link in ids]
     return {**found, "uses": uses} if uses else found
 
 

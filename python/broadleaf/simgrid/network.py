@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 Pair = tuple[int, int]
@@ -32,3 +33,18 @@ class Network:
     zones: list[str] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     routes: dict[Pair, Route] = field(default_factory=dict)
+
+
+def only(network: Network, names: Sequence[str]) -> Network:
+    """The network between some of its hosts, in that order."""
+    place = {network.hosts.index(name): at for at, name in enumerate(names)}
+    return Network(
+        list(names),
+        [network.zones[old] for old in place],
+        network.links,
+        {
+            (place[one], place[other]): route
+            for (one, other), route in network.routes.items()
+            if one in place and other in place
+        },
+    )

@@ -1,12 +1,18 @@
-/* Prints what SimGrid makes of a platform file: hosts, links, and the route of each ordered pair of hosts.
+/* Prints what SimGrid makes of a platform file: hosts, links, and the route of each ordered pair of hosts, or of
+ * those whose names come on standard input, one a line.
  *
  * One line each, fields between tabs:  H name zone | L name bytes/s policy | R from to latency link link ...
- * The policy is "shared", "fatpipe" or "wifi".
+ * The policy is "shared", "fatpipe" or "wifi". A Wi-Fi link's rate is its first one, which every station has until
+ * the simulated program gives it another.
  * Hosts and links are numbered in the order of their lines. Pairs without a route have no line. */
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <map>
+#include <set>
 #include <simgrid/s4u.hpp>
+#include <string>
 #include <vector>
 
 static const char* policy(const simgrid::s4u::Link* link)
@@ -27,7 +33,14 @@ int main(int argc, char** argv)
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
   }
-  const auto hosts = engine.get_all_hosts();
+  auto hosts = engine.get_all_hosts();
+  std::set<std::string> wanted;
+  for (std::string name; std::getline(std::cin, name);)
+    wanted.insert(name);
+  if (not wanted.empty())
+    hosts.erase(std::remove_if(hosts.begin(), hosts.end(),
+                               [&wanted](const auto* host) { return wanted.count(host->get_name()) == 0; }),
+                hosts.end());
   for (const auto* host : hosts)
     std::printf("H\t%s\t%s\n", host->get_cname(), host->get_englobing_zone()->get_cname());
   std::map<const Link*, int> numbers;

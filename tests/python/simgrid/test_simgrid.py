@@ -98,10 +98,9 @@ def test_plain_files_mean_what_simgrid_takes_them_for(plain: Path) -> None:
         assert [own.links[at] for at in route.links] == [theirs.links[at] for at in other.links]
 
 
-@needs_simgrid
-def test_all_zone_types_take_as_long_as_simgrid_simulates(tmp_path: Path, command: Command) -> None:
-    shutil.copy(HERE / "all-zones.xml", tmp_path)
-    program = tmp_path / "times"
+def simulated(xml: str, folder: Path) -> list[tuple[str, str, float]]:
+    """From, to and seconds of a megabyte between every two hosts, one after the other, as SimGrid has it."""
+    program = folder / "times"
     subprocess.run(
         ["c++", "-std=c++17", "-o", program, HERE / "times.cpp", "-lsimgrid"], check=True, timeout=300
     )
@@ -114,15 +113,18 @@ def test_all_zone_types_take_as_long_as_simgrid_simulates(tmp_path: Path, comman
         "latency-factor": "1",
     }
     settings = [f"--cfg=network/{name}:{value}" for name, value in clean.items()]
-    text = subprocess.check_output(
-        [program, "all-zones.xml", "1000000", *settings, "--log=root.thres:error"],
-        cwd=tmp_path,
-        text=True,
-        timeout=300,
-    )
+    command = [str(program), xml, "1000000", *settings, "--log=root.thres:error"]
+    text = subprocess.check_output(command, cwd=folder, text=True, timeout=300)
+    rows = [line.split() for line in text.splitlines()]
+    return [(source, target, float(seconds)) for source, target, seconds in rows]
+
+
+@needs_simgrid
+def test_all_zone_types_take_as_long_as_simgrid_simulates(tmp_path: Path, command: Command) -> None:
+    shutil.copy(HERE / "all-zones.xml", tmp_path)
+    rows = simulated("all-zones.xml", tmp_path)
     assert command("convert", "all-zones.xml", "-o", "net.json").code == 0
     platform = bl.Platform.load("net.json")
-    rows = [line.split() for line in text.splitlines()]
     assert len(rows) == 38 * 37
     zones = {name.split("-")[0] for name, _, _ in rows}
     assert zones == {
@@ -132,7 +134,7 @@ def test_all_zone_types_take_as_long_as_simgrid_simulates(tmp_path: Path, comman
         link = platform.link(source, target)
         assert link is not None, (source, target)
         taken_s = link["latency_s"] + platform.transfer_s(source, target, 1_000_000)
-        assert taken_s == pytest.approx(float(seconds), rel=1e-9), (source, target)
+        assert taken_s == pytest.approx(seconds, rel=1e-9), (source, target)
     # Hosts of one cluster are one mesh over the backbone, which all of them share.
     document = platform.to_dict()
     flat = next(mesh for mesh in document["meshes"] if mesh["nodes"][0] == "flat-0")
@@ -149,21 +151,85 @@ def test_what_simgrid_refuses_is_one_line(tmp_path: Path, command: Command) -> N
     refused(command("convert", "bad.xml", "-o", "net.json"), "bad.xml: SimGrid refuses it", "absent")
 
 
+def test_what_a_route_crosses_twice_is_used_twice(plain: Path, command: Command) -> None:
+    plain.write_text(
+        PLAIN.replace('<link_ctn id="wan"/><link_ctn id="free"/>', '<link_ctn id="wan"/><link_ctn id="wan"/>')
+    )
+    assert command("convert", str(plain), "-o", "net.json").code == 0
+    platform = bl.Platform.load("net.json")
+    # 10 MB/s there and back: a byte takes 0.2 us, and so long it holds the wan.
+    link = platform.link("a", "c")
+    assert link == {"latency_s": 10e-3, "bandwidth_bytes_per_s": 5e6, "uses": ["wan", "wan"]}
+    tree = {"share": 1.0, "children": {"a": ["c", "b"]}}
+    document = {"format": "broadleaf-plan/1", "platform": "plain", "collective": "bcast", "root": "a"}
+    plan = bl.Plan.from_dict({**document, "message_bytes": 10**6, "segment_bytes": 10**6, "trees": [tree]})
+    # a to c until 0.2 s; then a to b for 0.1 s, and 5.05 ms on the way.
+    finish = bl.simulate(platform, plan).finish_s
+    assert finish.tolist() == pytest.approx([0.0, 0.2 + 0.1 + 5.05e-3, 0.2 + 10e-3])
+
+
+def test_hosts_are_chosen_and_ports_shared(tmp_path: Path, command: Command) -> None:
+    hosts = "".join(f'<host id="h{at}" speed="1Gf"/>' for at in range(4))
+    links = "".join(
+        f'<link id="nic{at}" bandwidth="{at + 1}MBps" sharing_policy="SPLITDUPLEX"/>' for at in range(4)
+    )
+    routes = "".join(
+        f'<route src="h{a}" dst="h{b}" symmetrical="NO">'
+        f'<link_ctn id="nic{a}" direction="UP"/><link_ctn id="nic{b}" direction="DOWN"/></route>'
+        for a in range(4)
+        for b in range(4)
+        if a != b
+    )
+    text = f'<platform version="4.1"><zone id="z" routing="Full">{hosts}{links}{routes}</zone></platform>'
+    (tmp_path / "nics.xml").write_text(text)
+    (tmp_path / "chosen").write_text("h3:2\n\nh1\nh0\n")
+    arguments = ("convert", "nics.xml", "--hosts", "chosen", "--port-model", "multi-port", "-o", "net.json")
+    assert command(*arguments).code == 0
+    document = bl.Platform.load("net.json").to_dict()
+    assert document["port_model"] == "multi-port"
+    rates = {node["id"]: (node["out_bytes_per_s"], node["in_bytes_per_s"]) for node in document["nodes"]}
+    assert rates == {"h3": (4e6, 4e6), "h1": (2e6, 2e6), "h0": (1e6, 1e6)}
+    assert "shared" not in document
+    (tmp_path / "chosen").write_text("h1\nnobody\n")
+    refused(command(*arguments), 'chosen: no host "nobody" in nics.xml')
+    (tmp_path / "chosen").write_text("\n")
+    refused(command(*arguments), "chosen: no host in it")
+    refused(command("convert", "net.json", "--hosts", "chosen", "-o", "other.json"), "--hosts is for SimGrid")
+
+
 @needs_simgrid
-def test_wifi_has_no_rate_of_its_own(tmp_path: Path, command: Command) -> None:
+def test_wifi_stations_have_the_first_rate(tmp_path: Path, command: Command) -> None:
     text = """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
 <platform version="4.1">
-  <zone id="air" routing="WIFI">
-    <prop id="access_point" value="ap"/>
-    <host id="s0" speed="1Gf"/> <host id="s1" speed="1Gf"/>
-    <router id="ap"/>
-    <link id="radio" sharing_policy="WIFI" bandwidth="54Mbps,36Mbps" latency="0ms"/>
+  <zone id="world" routing="Floyd">
+    <zone id="air" routing="WIFI">
+      <prop id="access_point" value="ap"/>
+      <host id="s0" speed="1Gf"/> <host id="s1" speed="1Gf"/>
+      <router id="ap"/>
+      <link id="radio" sharing_policy="WIFI" bandwidth="54Mbps,36Mbps" latency="0ms"/>
+    </zone>
+    <zone id="wired" routing="Full"><host id="w0" speed="1Gf"/></zone>
+    <link id="wan" bandwidth="100MBps" latency="10ms"/>
+    <zoneRoute src="air" dst="wired" gw_src="ap" gw_dst="w0"><link_ctn id="wan"/></zoneRoute>
   </zone>
 </platform>
 """
     (tmp_path / "wifi.xml").write_text(text)
-    refused(command("convert", "wifi.xml", "-o", "net.json"), "wifi.xml", '"radio"', "Wi-Fi")
+    assert command("convert", "wifi.xml", "-o", "net.json").code == 0
+    platform = bl.Platform.load("net.json")
+    for source, target, seconds in simulated("wifi.xml", tmp_path):
+        link = platform.link(source, target)
+        assert link is not None, (source, target)
+        taken_s = link["latency_s"] + platform.transfer_s(source, target, 1_000_000)
+        assert taken_s == pytest.approx(seconds, rel=1e-9), (source, target)
+    # From station to station the air is crossed twice, and all three use it.
+    near, far = platform.link("s0", "s1"), platform.link("s0", "w0")
+    assert near is not None
+    assert far is not None
+    assert near["uses"] == ["radio", "radio"]
+    assert far["uses"] == ["radio"]
+    assert near["bandwidth_bytes_per_s"] == pytest.approx(54e6 / 8 / 2)
 
 
 def test_without_simgrid_it_is_said_what_is_missing(

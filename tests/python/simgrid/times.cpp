@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <simgrid/s4u.hpp>
+#include <string>
 
 int main(int argc, char** argv)
 {
@@ -11,6 +12,12 @@ int main(int argc, char** argv)
   engine.load_platform(argv[1]);
   const auto bytes = std::strtoull(argv[2], nullptr, 10);
   const auto hosts = engine.get_all_hosts();
+  // The first of a Wi-Fi link's rates, to every host of its zone.
+  for (auto* link : engine.get_all_links())
+    if (link->get_sharing_policy() == s4u::Link::SharingPolicy::WIFI)
+      for (auto* host : hosts)
+        if (std::string(host->get_englobing_zone()->get_cname()) == "air")
+          link->set_host_wifi_rate(host, 0);
   s4u::Actor::create("sender", hosts[0], [&hosts, bytes] {
     for (auto* from : hosts)
       for (auto* to : hosts) {

@@ -52,17 +52,17 @@ pub struct Occupation {
 /// The windows of a transfer of `bytes` over one hop. Windows of no duration are left out.
 pub fn occupation(platform: &Platform, hop: Hop, bytes: u64) -> Occupation {
     let busy_s = platform.transfer_s(hop.class, bytes);
-    let shared_s = |shared: SharedId| bytes as f64 / platform.shared()[shared.index()].bandwidth_bytes_per_s;
+    let shared_s = |shared: SharedId, bytes| bytes / platform.shared()[shared.index()].bandwidth_bytes_per_s;
     occupation_of(platform, hop, bytes, busy_s, shared_s)
 }
 
-/// The same where T(s) is `busy_s`, and a shared resource is held for as long as `shared_s` says.
+/// The same where T(s) is `busy_s`, and a shared resource is held for as long as `shared_s` says of the bytes through it.
 pub fn occupation_of(
     platform: &Platform,
     hop: Hop,
     bytes: u64,
     busy_s: f64,
-    shared_s: impl Fn(SharedId) -> f64,
+    shared_s: impl Fn(SharedId, f64) -> f64,
 ) -> Occupation {
     let class = platform.class(hop.class);
     let latency_s = class.latency_s;
@@ -105,8 +105,8 @@ pub fn occupation_of(
         }
         PortModel::LinkCapacity => hold(link, 0.0, busy_s),
     }
-    for &shared in &class.uses {
-        hold(Resource::Shared(shared), 0.0, shared_s(shared));
+    for (shared, times) in class.shared_uses() {
+        hold(Resource::Shared(shared), 0.0, shared_s(shared, f64::from(times) * bytes as f64));
     }
     Occupation { windows, release_s, arrival_s: latency_s + busy_s }
 }

@@ -109,7 +109,7 @@ pub struct LinkClass {
     pub send: Option<Affine>,
     /// The part of T that occupies the receiver under multi-port; absent: the node's NIC, else T.
     pub recv: Option<Affine>,
-    /// Resources that a transfer also occupies for s / their bandwidth.
+    /// Resources that a transfer also occupies for s / their bandwidth; for twice that what stands here twice.
     pub uses: Vec<SharedId>,
     /// Measured overheads os(m), or(m) of pLogP, seconds.
     pub send_overhead: Option<GapTable>,
@@ -157,6 +157,18 @@ impl LinkClass {
             time: TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth_bytes_per_s) },
             ..LinkClass::default()
         }
+    }
+
+    /// Each resource that a transfer occupies, and how many times it goes through it.
+    pub fn shared_uses(&self) -> Vec<(SharedId, u32)> {
+        let mut found: Vec<(SharedId, u32)> = Vec::new();
+        for &shared in &self.uses {
+            match found.iter_mut().find(|(known, _)| *known == shared) {
+                Some((_, times)) => *times += 1,
+                None => found.push((shared, 1)),
+            }
+        }
+        found
     }
 }
 

@@ -160,11 +160,7 @@ fn read_class(place: &Place, builder: &mut PlatformBuilder) -> Result<LinkClassI
     let mut uses = Vec::new();
     if let Some(list) = place.optional("uses")? {
         for entry in list.items()? {
-            let shared = builder.find_shared(entry.string()?).map_err(|fault| at(&entry, fault))?;
-            if uses.contains(&shared) {
-                return Err(entry.fault("the same shared resource twice", "name it once"));
-            }
-            uses.push(shared);
+            uses.push(builder.find_shared(entry.string()?).map_err(|fault| at(&entry, fault))?);
         }
     }
     let class = LinkClass {

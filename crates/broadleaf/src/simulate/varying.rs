@@ -116,8 +116,8 @@ impl Rates {
     /// The windows of a transfer that starts at `start_s` of the broadcast.
     pub(super) fn occupation(&self, platform: &Platform, hop: Hop, bytes: u64, start_s: f64) -> Occupation {
         let busy_s = self.busy_s(platform, hop, bytes, start_s);
-        occupation_of(platform, hop, bytes, busy_s, |shared| {
-            let work_s = bytes as f64 / platform.shared()[shared.index()].bandwidth_bytes_per_s;
+        occupation_of(platform, hop, bytes, busy_s, |shared, bytes| {
+            let work_s = bytes / platform.shared()[shared.index()].bandwidth_bytes_per_s;
             let from_s = self.begin_s + start_s;
             self.shared.get(&shared).map_or(work_s, |course| course.end_s(from_s, work_s) - from_s)
         })
@@ -141,7 +141,7 @@ impl Rates {
         let class = platform.class(hop.class);
         let whole_s = class.time.seconds(bytes);
         let fixed_s = class.time.fixed_s().min(whole_s);
-        let steady = occupation_of(platform, hop, bytes, whole_s, |_| 0.0);
+        let steady = occupation_of(platform, hop, bytes, whole_s, |_, _| 0.0);
         let received = steady.windows.iter().find(|window| window.resource == resource);
         // A receive part that is the whole of T begins a latency after the start, whatever the rate.
         let Some(receive_s) = received.map(|window| window.duration_s).filter(|&part_s| part_s != whole_s)

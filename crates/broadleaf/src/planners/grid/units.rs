@@ -278,7 +278,8 @@ fn pipes(instance: &Instance, units: &[Unit], grid: &Grid) -> Pipes {
     let held_s = |shared: SharedId| {
         instance.message_bytes as f64 / platform.shared()[shared.index()].bandwidth_bytes_per_s
     };
-    let of_class = |class: &LinkClass| class.uses.iter().map(|&shared| (shared.0, held_s(shared))).collect();
+    let of_use = |(shared, times): (SharedId, u32)| (shared.0, f64::from(times) * held_s(shared));
+    let of_class = |class: &LinkClass| class.shared_uses().into_iter().map(of_use).collect();
     let mut held: Vec<Vec<(u32, f64)>> = platform.classes().iter().map(of_class).collect();
     // Beyond the classes: pairs without a link.
     let nothing = held.len() as u32;

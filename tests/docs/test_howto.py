@@ -1,0 +1,158 @@
+"""The how-to pages, as their reader would follow them: every command runs, in the page's order.
+
+What this machine has not is played: `scontrol` and `srun` of Slurm are scripts that do what the page needs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import broadleaf as bl
+from broadleaf.mpi import Mpi, find_mpi
+from pages import DOCS, ROOT, blocks
+
+TIMEOUT_S = 240
+PAGES = sorted(f"howto/{path.name}" for path in (DOCS / "howto").glob("*.md"))
+RANKS = 2
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What the pages take for granted: a network, plans, statistics, an MPI program, the examples."""
+    matrices = np.full((RANKS, RANKS), 1e-6), np.full((RANKS, RANKS), 2e9)
+    document = bl.Platform.from_matrices(*matrices, name="local").to_dict()
+    for node in document["nodes"]:
+        node["host"] = socket.gethostname()
+    platform = bl.Platform.from_dict(document)
+    platform.save(tmp_path / "net.json")
+    for name, planner in (("plan", "chain"), ("other-plan", "binomial")):
+        bl.plan(platform, platform.hosts[0], 1 << 20, planner=planner).save(tmp_path / f"{name}.json")
+    stats = {"format": "broadleaf-stats/1", "broadcasts": []}
+    (tmp_path / "stats.json").write_text(json.dumps(stats))
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    subprocess.run(
+        [str(openmpi().mpicc), "-O2", ROOT / "examples/bcast_model.c", "-o", tmp_path / "program"], check=True
+    )
+    return tmp_path
+
+
+def openmpi() -> Mpi:
+    mpi = find_mpi("openmpi")
+    assert mpi.mpicc is not None
+    return mpi
+
+
+def own_mpi() -> dict[str, str]:
+    """For pages whose program is a C program: it runs under the MPI it was built for."""
+    return {"BROADLEAF_MPIEXEC": str(openmpi().mpiexec)}
+
+
+def follow(page: str, folder: Path, changes: Mapping[str, str], **variables: str) -> str:
+    """Runs a page's commands with some words changed, each of which must be there; what they printed."""
+    script = "\n".join(blocks(page, "shell"))
+    for old, new in changes.items():
+        assert re.search(old, script), old
+        script = re.sub(old, new, script)
+    path = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, **variables}
+    done = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", script],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_block_is_a_script(page: str) -> None:
+    for block in blocks(page, "shell"):
+        done = subprocess.run(["bash", "-n"], input=block, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+
+def test_mpi4py(folder: Path) -> None:
+    said = follow("howto/mpi4py.md", folder, {"-n 8": f"-n {RANKS}", "67108864 3": "1000003 2"})
+    assert "2 broadcasts, 2000006 bytes verified" in said
+    assert json.loads((folder / "stats.json").read_text())["planned"] == 2
+
+
+def test_report(folder: Path) -> None:
+    follow("howto/report.md", folder, {"-o report": "--sizes none -o report"})
+    page = (folder / "report.html").read_text()
+    assert "binomial" in page
+    assert "chain" in page
+
+
+def test_tuning(folder: Path) -> None:
+    follow("howto/tune.md", folder, {"-n 8": f"-n {RANKS} --time 1"})
+    assert (folder / "rules.conf").read_text().strip()
+    assert json.loads((folder / "rules.json").read_text())
+
+
+def test_simgrid(folder: Path) -> None:
+    (folder / "platform.xml").write_text(
+        '<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Gf"/>'
+        '<host id="b" speed="1Gf"/><link id="l" bandwidth="1MBps" latency="1ms"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>'
+    )
+    follow("howto/simgrid.md", folder, {})
+    assert bl.Platform.load(folder / "net.json").hosts == ["a", "b"]
+
+
+def test_gpus(folder: Path) -> None:
+    names = [f"g{gpu}" for gpu in range(4)]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "dgx1",
+        "port_model": "link-capacity",
+        "nodes": [{"id": name} for name in names],
+        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 2.5e10}}],
+    }
+    (folder / "dgx1.json").write_text(json.dumps(document))
+    follow("howto/gpus.md", folder, {})
+    assert "<algo" in (folder / "bcast.xml").read_text()
+
+
+def test_slurm(folder: Path) -> None:
+    played = folder / "bin"
+    played.mkdir()
+    mpi = openmpi()
+    # mpiexec itself is not to be preloaded.
+    passed = "-x LD_PRELOAD=$library -x BROADLEAF_PLATFORM -x BROADLEAF_STATS"
+    start = f'exec {mpi.mpiexec} -n {RANKS} --oversubscribe {passed} "$@"'
+    scripts = {
+        "scontrol": f'[ "$*" = "show hostnames some[0-1]" ] && echo {socket.gethostname()}',
+        "srun": f"shift; library=$LD_PRELOAD; unset LD_PRELOAD\n{start}",
+    }
+    for name, text in scripts.items():
+        (played / name).write_text(f"#!/bin/sh\n{text}\n")
+        (played / name).chmod(0o755)
+    changes = {
+        r"source \S+activate": "true",
+        "slots=1": f"slots={RANKS}",
+        r"-o net\.json": "--time 1 -o net.json",
+        r"\./program": "./program 1000003 2",
+        r"/path/to/broadleaf/python/broadleaf/mpi/lib/libbroadleaf_mpi_ompi\.so": str(mpi.runtime),
+    }
+    slurm = {"SLURM_JOB_NODELIST": "some[0-1]", "SLURM_NTASKS": str(RANKS)}
+    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    said = follow("howto/slurm.md", folder, changes, **slurm, **root, **own_mpi())
+    # Once by `broadleaf run`, once by srun with the runtime preloaded: planned both times.
+    assert said.count("bytes verified") == 2
+    assert json.loads((folder / "stats.json").read_text())["planned"] == 2
