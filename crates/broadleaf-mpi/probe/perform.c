@@ -44,19 +44,18 @@ static void receive_answer(int from)
     PMPI_Recv(NULL, 0, MPI_BYTE, from, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
 }
 
-/* The time since `before` that this process waited for a processor; `before` moves on. */
-static double waited_since(double *before)
+static bl_account waiting_begins(void)
 {
-    double now = bl_waited_s(), waited = now - *before;
-    *before = now;
-    return waited;
+    bl_account now = {0, 0};
+    bl_waited_since(&now);
+    return now;
 }
 
 /* Meanwhile the other side looks once, and is ready for the next message when this one has looked twice. */
-static double sender_waited_since(double *before)
+static double sender_waited_since(bl_account *before)
 {
-    double waited = waited_since(before);
-    return waited + waited_since(before);
+    double waited = bl_waited_since(before);
+    return waited + bl_waited_since(before);
 }
 
 /* The receiver's own waiting, at the end of a trial. */
@@ -76,7 +75,8 @@ static void tell_waited(const bl_trial *trial, int sender, double *waited)
 
 static void ping_pong_from(const bl_trial *trial, int to, double *samples)
 {
-    double *sent_s = samples + trial->repeats, *waited = sent_s + trial->repeats, before = bl_waited_s();
+    double *sent_s = samples + trial->repeats, *waited = sent_s + trial->repeats;
+    bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         double start = PMPI_Wtime();
         send_data(trial->bytes, to);
@@ -91,11 +91,12 @@ static void ping_pong_from(const bl_trial *trial, int to, double *samples)
 
 static void ping_pong_to(const bl_trial *trial, int from)
 {
-    double *waited = bl_memory(trial->repeats * sizeof *waited), before = bl_waited_s();
+    double *waited = bl_memory(trial->repeats * sizeof *waited);
+    bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         receive_data(trial->bytes, from);
         send_answer(from);
-        waited[r] = waited_since(&before);
+        waited[r] = bl_waited_since(&before);
     }
     tell_waited(trial, from, waited);
 }
@@ -103,7 +104,8 @@ static void ping_pong_to(const bl_trial *trial, int from)
 static void burst_from(const bl_trial *trial, int to, double *samples)
 {
     MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
-    double *waited = samples + trial->repeats, before = bl_waited_s();
+    double *waited = samples + trial->repeats;
+    bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         double start = PMPI_Wtime();
         for (uint32_t w = 0; w < trial->window; w++)
@@ -129,13 +131,14 @@ static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
 static void burst_to(const bl_trial *trial, int from)
 {
     MPI_Request *requests = bl_memory(trial->window * sizeof *requests);
-    double *waited = bl_memory(trial->repeats * sizeof *waited), before = bl_waited_s();
+    double *waited = bl_memory(trial->repeats * sizeof *waited);
+    bl_account before = waiting_begins();
     post_burst(trial, from, requests);
     for (uint32_t r = 0; r < trial->repeats; r++) {
         PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
         if (r + 1 < trial->repeats) post_burst(trial, from, requests);
         send_answer(from);
-        waited[r] = waited_since(&before);
+        waited[r] = bl_waited_since(&before);
     }
     free(requests);
     tell_waited(trial, from, waited);
@@ -156,10 +159,11 @@ static void late_receive_to(const bl_trial *trial, int from)
     for (uint32_t r = 0; r < trial->repeats; r++) {
         send_answer(from);
         bl_pause(trial->pause_s);
-        double before = bl_waited_s(), start = PMPI_Wtime();
+        bl_account before = waiting_begins();
+        double start = PMPI_Wtime();
         receive_data(trial->bytes, from);
         samples[r] = PMPI_Wtime() - start;
-        waited[r] = waited_since(&before);
+        waited[r] = bl_waited_since(&before);
     }
     PMPI_Send(samples, (int)samples_of(trial), MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
     free(samples);

@@ -30,7 +30,12 @@ unsigned char *bl_buffer_next(size_t bytes);
 /* wait.c: waiting that leaves the cores to those who measure */
 void bl_await(MPI_Request *request);
 void bl_pause(double seconds);
-double bl_waited_s(void);
+/* Seconds since `before`, which moves on, that this process stood ready to run while others had the processors; 0
+ * where the kernel keeps no account of that. */
+typedef struct bl_account {
+    unsigned long long waited_ns, turns;
+} bl_account;
+double bl_waited_since(bl_account *before);
 void *bl_memory(size_t bytes);
 
 #endif

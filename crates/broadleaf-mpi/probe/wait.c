@@ -36,24 +36,38 @@ void bl_pause(double seconds)
     nap(seconds);
 }
 
-/* Seconds that this process has stood ready to run while others had the processors, by the scheduler's own account;
- * 0 throughout where the kernel keeps none. */
-double bl_waited_s(void)
+/* Getting back onto a free processor after sleeping counts as waiting for it, and takes up to that long each time
+ * where the processor sleeps deeply: it is part of the message's way. Waiting for other programs takes milliseconds. */
+static const double waking_s = 1e-4;
+
+/* The scheduler's own account of this process; all zero where the kernel keeps none. */
+static bl_account account_now(void)
 {
-#ifdef SMPI_H
-    /* Simulated time does not go by meanwhile. */
-    return 0;
-#endif
-    static int account = -2;
-    if (account == -2) account = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+    bl_account now = {0, 0};
+#ifndef SMPI_H
+    /* In simulated time nobody waits. */
+    static int file = -2;
+    if (file == -2) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
     char line[96];
-    ssize_t length = account < 0 ? -1 : pread(account, line, sizeof line - 1, 0);
-    if (length <= 0) return 0;
+    ssize_t length = file < 0 ? -1 : pread(file, line, sizeof line - 1, 0);
+    if (length <= 0) return now;
     line[length] = '\0';
-    /* Nanoseconds on a processor, then those spent waiting for one. */
+    /* Nanoseconds on a processor, those spent waiting for one, and how often it got one. */
     char *behind;
     strtoull(line, &behind, 10);
-    return 1e-9 * (double)strtoull(behind, NULL, 10);
+    now.waited_ns = strtoull(behind, &behind, 10);
+    now.turns = strtoull(behind, NULL, 10);
+#endif
+    return now;
+}
+
+double bl_waited_since(bl_account *before)
+{
+    bl_account now = account_now();
+    double waited_s = 1e-9 * (double)(now.waited_ns - before->waited_ns);
+    double waking = waking_s * (double)(now.turns - before->turns);
+    *before = now;
+    return waited_s > waking ? waited_s - waking : 0;
 }
 
 void *bl_memory(size_t bytes)
