@@ -441,6 +441,18 @@ fn clusters_behind_shared_pipes_are_solved_above_70_nodes() {
     assert_eq!(found.bound_only.unwrap().to_string().split(':').next(), Some("bound"));
 }
 
+/// Under multi-port every link is a resource, and here none binds: its port is busy as long. Such rows once
+/// kept the search above 70 nodes from ending.
+#[test]
+fn links_as_fast_as_their_ports_are_solved_above_70_nodes() {
+    let mut builder = PlatformBuilder::new("mesh", PortModel::MultiPort);
+    let nodes: Vec<NodeId> = (0..72).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(0.0, 100.0));
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    // The chain keeps every receiving port busy all the time.
+    assert_rate(&builder.build().unwrap(), 100.0);
+}
+
 #[test]
 fn the_same_request_gives_the_same_optimum() {
     let platform = random(90, 300, &[10.0, 100.0], 5);

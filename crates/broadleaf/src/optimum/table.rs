@@ -90,8 +90,18 @@ impl Table {
         table.graph.vertices = table.hosts.len();
         let mut entries: Vec<(u32, f64)> = Vec::new();
         let mut add = |table: &mut Table, hop: Hop, entries: &mut Vec<(u32, f64)>| {
+            let mut holds = held(hop);
+            // A link that binds no tighter than a port it loads at least as long needs no row of its own, and a
+            // row that nothing loads would be one without sense.
+            let link = holds.iter().position(|(resource, _)| matches!(resource, Resource::Link(..)));
+            if let Some(at) = link {
+                let busy = holds[at].1;
+                if holds.iter().enumerate().any(|(other, &(_, time))| other != at && time >= busy) {
+                    holds.remove(at);
+                }
+            }
             entries.clear();
-            for (resource, seconds) in held(hop) {
+            for (resource, seconds) in holds.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
                 let resource = *index.entry(resource).or_insert_with(|| {
                     table.resources.push(resource);
                     table.resources.len() as u32 - 1
@@ -100,14 +110,6 @@ impl Table {
                 match entries.iter_mut().find(|(known, _)| *known == resource) {
                     Some(entry) => entry.1 += seconds,
                     None => entries.push((resource, seconds)),
-                }
-            }
-            // A link that binds no tighter than a port it loads at least as long needs no row of its own.
-            let link = |resource: u32| matches!(table.resources[resource as usize], Resource::Link(..));
-            if let Some(at) = entries.iter().position(|&(resource, _)| link(resource)) {
-                let busy = entries[at].1;
-                if entries.iter().enumerate().any(|(other, &(_, time))| other != at && time >= busy) {
-                    entries.remove(at);
                 }
             }
         };
