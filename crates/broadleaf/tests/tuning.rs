@@ -244,8 +244,8 @@ proptest! {
             let (least, least_s) = exhaustive_segment(algorithm, &network, nodes, message);
             prop_assert!((1..=message).contains(&segment));
             prop_assert_eq!(found_s, algorithm.corrected_s(&network, nodes, message, segment));
-            // Where gaps fall, 4 of 1,000 searches miss by more, by 8 % at the worst (benches/segment_search.rs).
-            let most = if network.is_rising() { 1.01 } else { 1.25 };
+            // Where gaps fall steeply between messages of hundreds of segments, 1 of 30,000 searches missed by 1.2 %.
+            let most = if network.is_rising() { 1.01 } else { 1.02 };
             prop_assert!(
                 found_s <= least_s * most,
                 "{:?}, {} nodes, {} B: {} takes {}, {} takes {}", algorithm, nodes, message, segment, found_s, least, least_s

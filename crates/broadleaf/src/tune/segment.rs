@@ -119,8 +119,14 @@ impl Search<'_> {
         places.sort_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
         places.dedup_by_key(|place| place.0);
         places.truncate(REFINED);
-        for &(place, _) in &places {
-            self.try_tails(self.message_bytes.div_ceil(place));
+        if self.network.is_rising() {
+            for &(place, _) in &places {
+                let count = self.message_bytes.div_ceil(place);
+                (count.saturating_sub(1)..=count + 1).for_each(|count| self.try_tails(count));
+            }
+        } else {
+            // Where gaps fall, one byte more or less of a segment, or of the last one, can be worth any factor.
+            (2..=MOST_WITH_TAILS).for_each(|count| self.try_tails(count));
         }
         for (mut centre, mut centre_s) in places {
             for halving in 1..=HALVINGS {
@@ -139,18 +145,32 @@ impl Search<'_> {
         }
     }
 
-    /// With few segments the last one's gap counts too: sizes that make about `count` segments and leave a last
-    /// one that just fits under a step of the gap.
+    /// With few segments the last one's gap counts too: the smallest and the largest size that make `count`
+    /// segments, those at which a full segment's or the last one's gap bends, and between them those at which
+    /// the slower of the two changes.
     fn try_tails(&mut self, count: u64) {
-        if count > MOST_WITH_TAILS {
+        let (network, m) = (self.network, self.message_bytes);
+        if !(2..=MOST_WITH_TAILS.min(m)).contains(&count) {
             return;
         }
-        let (network, m) = (self.network, self.message_bytes);
-        for count in count.saturating_sub(1).max(2)..=count + 1 {
-            for tail in network.bends().filter(|&tail| tail < m) {
-                self.try_size((m - tail).div_ceil(count - 1));
+        let last = |size: u64| m.saturating_sub((count - 1) * size);
+        let (least, most) = (m.div_ceil(count), m.div_ceil(count - 1) - 1);
+        let full = |tail: u64| [(m - tail) / (count - 1), (m - tail).div_ceil(count - 1)];
+        let tails = network.bends().filter(|&tail| tail < m).flat_map(full);
+        let mut sizes: Vec<u64> = tails.chain(network.bends()).chain([least, most]).collect();
+        sizes.retain(|size| (least..=most).contains(size));
+        sizes.sort_unstable();
+        sizes.dedup();
+        let ahead = |size: u64| network.g(size) - network.g(last(size));
+        for pair in sizes.windows(2) {
+            let (low, high) = (ahead(pair[0]), ahead(pair[1]));
+            if low * high < 0.0 {
+                let equal = pair[0] + ((pair[1] - pair[0]) as f64 * low / (low - high)) as u64;
+                self.try_size(equal);
+                self.try_size(equal + 1);
             }
         }
+        sizes.into_iter().for_each(|size| self.try_size(size));
     }
 
     fn best(&self) -> (u64, f64) {
