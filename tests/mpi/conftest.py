@@ -109,10 +109,11 @@ def abi_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
 def sanitized(bench: Bench) -> Bench:
     """The runtime with its C files checked as they run."""
     assert bench.mpi.mpicc is not None
-    archive = ROOT / "target" / "release" / "libbroadleaf_mpi.a"
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    archive = target / "release" / "libbroadleaf_mpi.a"
     asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
     if not archive.exists() or not Path(asan.stdout.strip()).is_absolute():
-        pytest.skip("no archive in target/release, or gcc has no sanitizers")
+        pytest.skip("no archive in cargo's release folder, or gcc has no sanitizers")
     out = bench.folder / "sanitized"
     script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
     command = [sys.executable, script, "--sanitize", "--mpicc", bench.mpi.mpicc, "--out", out]

@@ -57,7 +57,7 @@ def triangle(folder: Path) -> Path:
     [
         "mpich",
         # Twice the same time for the same code of ours.
-        pytest.param("openmpi", marks=pytest.mark.skipif("BROADLEAF_SOAK" not in os.environ, reason="soak")),
+        pytest.param("openmpi", marks=pytest.mark.skipif("BROADLEAF_SOAK" not in os.environ, reason="run by make soak")),
     ],
 )
 def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ typedef struct {
     int (*gather)(void *comm, const void *mine, uint64_t bytes, void *all);
     /* The root's bytes to all ranks, by the MPI's own broadcast. */
     int (*share)(void *comm, void *data, uint64_t bytes, int root);
-    int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request);
+    int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request, int in_turn);
     /* `peer` may be BL_ANY_RANK. */
     int (*irecv)(void *comm, void *data, uint64_t bytes, int peer, int tag, uint32_t request);
     /* Blocks until at least one request is done, or only looks, if `patient` is 0; there must be one under way.

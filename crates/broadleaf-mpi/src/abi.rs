@@ -25,7 +25,7 @@ pub struct Done {
 pub struct Ops {
     gather: extern "C" fn(*mut c_void, *const c_void, u64, *mut c_void) -> c_int,
     share: extern "C" fn(*mut c_void, *mut c_void, u64, c_int) -> c_int,
-    isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
+    isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32, c_int) -> c_int,
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
     withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
@@ -119,7 +119,19 @@ impl Mpi {
         tag: i32,
         request: u32,
     ) -> Result<(), MpiError> {
-        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request))
+        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request, 0))
+    }
+
+    /// [`Self::isend`] by a rank that sends to one after another in turns.
+    pub fn isend_in_turn(
+        &self,
+        from: *const u8,
+        bytes: u64,
+        to: u32,
+        tag: i32,
+        request: u32,
+    ) -> Result<(), MpiError> {
+        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request, 1))
     }
 
     /// From one rank or any. The memory must stay untouched until the request is done.

@@ -437,7 +437,12 @@ impl Transport for MpiTransport<'_> {
             return self.send_halves(message.to, item.tag + self.salt, (pointer, length), half);
         }
         let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
-        Ok(self.mpi.isend(pointer, length, message.to.0, (item.tag + self.salt) as i32, number)?)
+        let tag = (item.tag + self.salt) as i32;
+        match self.plan.period {
+            Some(_) => self.mpi.isend_in_turn(pointer, length, message.to.0, tag, number)?,
+            None => self.mpi.isend(pointer, length, message.to.0, tag, number)?,
+        }
+        Ok(())
     }
 
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
