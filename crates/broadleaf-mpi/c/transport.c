@@ -21,7 +21,7 @@
 #ifdef SMPI_H
 #define BL_ISEND(in_turn) ((in_turn) ? PMPI_Isend : PMPI_Issend)
 #else
-#define BL_ISEND(in_turn) PMPI_Isend
+#define BL_ISEND(in_turn) ((void)(in_turn), PMPI_Isend)
 #endif
 
 /* Bytes of one element of the types that stand for more bytes than a count can. */
