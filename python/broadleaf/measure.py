@@ -56,6 +56,10 @@ class ProbeEndedError(Exception):
     """The probe has ended before it was done, for that reason."""
 
 
+class SilentProbeError(ProbeEndedError):
+    """It failed before it said anything."""
+
+
 def measure(
     n: int,
     hosts: str | os.PathLike[str] | None = None,
@@ -183,25 +187,40 @@ def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any
 
 
 def events(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The probe's lines; raises ProbeEndedError if it fails without having said why."""
+    """The probe's lines; raises ProbeEndedError if it fails without having said why.
+
+    A launcher that ends with its ranks may lose what they said; where nothing came at all, it is run again.
+    """
+    try:
+        yield from probe_events(mpi, n, hosts, settings)
+    except SilentProbeError:
+        yield from probe_events(mpi, n, hosts, settings)
+
+
+def probe_events(
+    mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
     argv, variables = launch_command(mpi, n, [str(mpi.probe), json.dumps(settings)], hosts=hosts)
     with (
         tempfile.TemporaryFile("w+", errors="replace") as complaints,
         started(argv, variables, complaints) as job,
     ):
         assert job.stdout is not None
-        explained = False
+        heard = explained = False
         for line in job.stdout:
             # Launchers have been seen to write on standard output too, and a dying one to cut a line short.
             if line.startswith('{"event"') and line.endswith("\n"):
                 event = json.loads(line)
+                heard = True
                 explained = explained or event["event"] == "error"
                 yield event
         code = job.wait()
         if code != 0 and not explained:
             complaints.seek(0)
-            reason = first_complaint(complaints.read())
-            raise ProbeEndedError(f"the probe ended early under {mpi.mpiexec} (exit code {code}): {reason}")
+            complaint = complaints.read()
+            failure = ProbeEndedError if heard or complaint.strip() else SilentProbeError
+            ended = f"the probe ended early under {mpi.mpiexec} (exit code {code})"
+            raise failure(f"{ended}: {first_complaint(complaint)}")
 
 
 def first_complaint(text: str) -> str:
