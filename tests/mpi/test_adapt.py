@@ -303,6 +303,9 @@ def test_clocks_that_jump(
         settings = {"advice": state, "platform": platform, "test_ranks_per_host": "1", "min_bytes": "4KiB"}
         run = hosts_of.run(RANKS, arguments, **settings)
         wait_until_read(state)
+        until = time.monotonic() + 10.0
+        while not any((state / "plans").iterdir()) and time.monotonic() < until:
+            time.sleep(0.05)
         assert advisor.end() == []
     assert run.returncode == 0, run.stderr
     # Open MPI's UCX says on standard output that it does not like such clocks.
