@@ -48,6 +48,8 @@ typedef struct {
     uint32_t bad_value;
     uint32_t stats;      /* statistics are collected from all ranks at MPI_Finalize */
     uint32_t has_platform; /* nodes of a platform file are given out by host name */
+    uint32_t trace;      /* sends and receives are noted, and collected from all ranks at MPI_Finalize */
+    uint32_t reserved;
 } bl_config;
 
 typedef enum {
@@ -98,5 +100,12 @@ typedef struct {
 
 /* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. */
 void bl_stats_write(const char *texts, uint64_t bytes, const bl_world *world);
+
+/* Seconds of this machine's steady clock, by which a trace is kept. */
+double bl_trace_clock_s(void);
+/* This process's part of the trace, as bl_stats_text; `behind_s` is how far its clock is ahead of rank 0's. */
+const char *bl_trace_text(int rank, int ranks, const char *host, double behind_s, uint64_t *bytes);
+/* Rank 0 writes BROADLEAF_TRACE from the texts of all ranks. */
+void bl_trace_write(const char *texts, uint64_t bytes, int is_spawned);
 
 #endif

@@ -65,12 +65,9 @@ static int find_host_index(int rank, int size)
     return error;
 }
 
-/* Every rank's statistics, one text after the other, on rank 0. */
-static int gather_texts(int rank, int size, char **texts, uint64_t *bytes)
+int bl_gather_texts(int rank, int size, const char *text, uint64_t length, char **texts, uint64_t *bytes)
 {
-    uint64_t mine;
-    const char *text = bl_stats_text(&mine);
-    int count = mine > INT32_MAX ? 0 : (int)mine;
+    int count = length > INT32_MAX ? 0 : (int)length;
     int *counts = NULL, *offsets = NULL;
     *texts = NULL;
     *bytes = 0;
@@ -107,7 +104,9 @@ static int write_stats(void)
     if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
     char *texts = NULL;
     uint64_t bytes = 0;
-    if (error == MPI_SUCCESS) error = gather_texts(rank, size, &texts, &bytes);
+    uint64_t length;
+    const char *text = bl_stats_text(&length);
+    if (error == MPI_SUCCESS) error = bl_gather_texts(rank, size, text, length, &texts, &bytes);
     if (error == MPI_SUCCESS && rank == 0) {
         uint64_t passed[BL_REASON_COUNT];
         bl_passed_counts(passed);
@@ -131,6 +130,7 @@ static int finish(void)
     is_running = 0;
     bl_set_small_limit(UINT64_MAX, BL_PASSED_NOT_STARTED);
     int error = agreed.stats ? write_stats() : MPI_SUCCESS;
+    if (error == MPI_SUCCESS && agreed.trace) error = bl_trace_finish(is_spawned);
     bl_comms_finish();
     bl_contiguous_finish();
     return error;

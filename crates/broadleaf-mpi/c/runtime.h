@@ -62,6 +62,12 @@ const bl_config *bl_agreed_config(void);
 /* The caller's place among the ranks of its host in MPI_COMM_WORLD. */
 uint32_t bl_host_index(void);
 
+/* Every rank's text, one behind the other, on rank 0 of the world, which frees them. */
+int bl_gather_texts(int rank, int size, const char *text, uint64_t length, char **texts, uint64_t *bytes);
+
+/* trace.c: the end of a trace */
+int bl_trace_finish(int is_spawned);
+
 /* interpose.c: the caught calls and their counts */
 void bl_set_small_limit(uint64_t bytes, bl_reason reason);
 void bl_passed_counts(uint64_t counts[BL_REASON_COUNT]);

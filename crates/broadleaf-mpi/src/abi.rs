@@ -1,10 +1,11 @@
 //! The border with C, as `c/engine.h` has it. Everything unsafe about the border is here: the functions that C
 //! calls, and [`Mpi`], through which this crate calls MPI.
 
-use crate::session::{Outcome, Session};
+use crate::outcome::Outcome;
+use crate::session::{Keeps, Session};
 use crate::settings::{self, WorldSettings};
 use crate::transport::CallError;
-use crate::{report, stats};
+use crate::{report, stats, trace};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -42,6 +43,8 @@ pub struct Config {
     pub bad_value: u32,
     pub stats: u32,
     pub has_platform: u32,
+    pub trace: u32,
+    reserved: u32,
 }
 
 /// `bl_outcome`.
@@ -232,7 +235,8 @@ pub(crate) fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
 /// `config` points to memory for one.
 #[no_mangle]
 pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
-    let disabled = Config { min_bytes: 0, disabled: 1, bad_value: 1, stats: 0, has_platform: 0 };
+    let disabled =
+        Config { min_bytes: 0, disabled: 1, bad_value: 1, stats: 0, has_platform: 0, trace: 0, reserved: 0 };
     let read = guarded(disabled, || match WorldSettings::read(&settings::environment) {
         Ok(settings) => Config {
             min_bytes: settings.min_bytes,
@@ -240,6 +244,8 @@ pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
             bad_value: 0,
             stats: settings.stats.into(),
             has_platform: settings.has_platform.into(),
+            trace: settings.trace.into(),
+            reserved: 0,
         },
         Err(bad) => {
             report::once(&bad.to_string());
@@ -269,7 +275,8 @@ pub unsafe extern "C" fn bl_session_open(
     let (name, host, config) = (text(name), text(host), &*config);
     let opened = guarded(Err(Outcome::Internal), || {
         let place = (host, host_index);
-        Session::open(mpi, &name, rank as u32, size as u32, place, config.stats != 0)
+        let keeps = Keeps { stats: config.stats != 0, trace: config.trace != 0 };
+        Session::open(mpi, &name, rank as u32, size as u32, place, keeps)
             .map_err(|error| Outcome::from_error(&error))
     });
     match opened {
@@ -318,6 +325,43 @@ pub unsafe extern "C" fn bl_stats_text(bytes: *mut u64) -> *const c_char {
     } else {
         text.cast()
     }
+}
+
+#[no_mangle]
+pub extern "C" fn bl_trace_clock_s() -> f64 {
+    trace::now_s()
+}
+
+/// # Safety
+/// `host` is zero-terminated, `bytes` valid. The text is good until the next call, and the process has one thread
+/// in `MPI_Finalize`.
+#[no_mangle]
+pub unsafe extern "C" fn bl_trace_text(
+    rank: c_int,
+    ranks: c_int,
+    host: *const c_char,
+    behind_s: f64,
+    bytes: *mut u64,
+) -> *const c_char {
+    let (text, length) = guarded((std::ptr::null(), 0), || {
+        let host = CStr::from_ptr(host).to_string_lossy();
+        trace::collected_text(rank as u32, ranks as u32, &host, behind_s)
+    });
+    *bytes = length as u64;
+    text.cast()
+}
+
+/// # Safety
+/// `texts` is valid for its bytes.
+#[no_mangle]
+pub unsafe extern "C" fn bl_trace_write(texts: *const c_char, bytes: u64, is_spawned: c_int) {
+    guarded((), || {
+        let texts: &[u8] =
+            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
+        if let Err(line) = trace::write(&String::from_utf8_lossy(texts), is_spawned != 0) {
+            report::once(&line);
+        }
+    });
 }
 
 /// What rank 0 of a world knows by itself (`bl_world`).

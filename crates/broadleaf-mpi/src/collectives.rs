@@ -6,12 +6,12 @@
 
 use crate::abi::{guarded, Mpi, Ops, Verdict};
 use crate::inner::inner_tree;
+use crate::outcome::Outcome;
 use crate::placement::{memory_link, Placement};
 use crate::rank_collectives::{allgather_over_ranks, ring_by_node};
 use crate::ranks::{expand, window, RankPlan};
 use crate::report;
 use crate::seats::{agree_on_seats, load, Seats};
-use crate::session::Outcome;
 use crate::settings::BEST;
 use crate::transport::{CallError, MpiTransport, CHANNEL_TAGS};
 use crate::wire::{put_u64, Reader};

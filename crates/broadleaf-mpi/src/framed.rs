@@ -3,6 +3,7 @@
 //! A small *frame* says what comes (kind, and tag and segment of every item); the data of all its items follows
 //! as one message, straight from and to its place where the items are one run of bytes.
 
+use crate::trace::Side;
 use crate::transport::{CallError, MpiTransport, Request, FRAMED};
 use crate::wire::{put_u32, put_u64, Malformed, Reader};
 use broadleaf::execute::{Completion, Kind, Message};
@@ -91,7 +92,12 @@ impl MpiTransport<'_> {
             None => self.place(items[0].1).0,
         };
         let turn = self.in_turn.entry((from, FRAMED)).or_default().next();
+        let ((tag, segment), count) = (items[0], items.len() as u64);
         let number = self.number(Request::DataIn { from, items, bytes, turn, packed });
+        if let Some(watch) = &mut self.watch {
+            let tree = self.program.inputs[self.program.input(from, tag)].tree;
+            watch.begin(Side::Receive, number, from.0, (tree, segment), count, bytes);
+        }
         Ok(self.mpi.irecv(pointer, bytes, Some(from.0), FRAME_DATA_TAG, number)?)
     }
 
@@ -127,16 +133,26 @@ impl MpiTransport<'_> {
                 self.post_frame(message.to)?;
             }
         }
-        self.send_part(message.to, FRAME_TAG, number, write_frame(message.kind, &items), None)?;
+        self.send_part(message.to, FRAME_TAG, number, write_frame(message.kind, &items), None, None)?;
         if !is_data {
             return Ok(());
         }
         let bytes: u64 = items.iter().map(|&(_, segment)| self.place(segment).1).sum();
+        let first = message.first;
+        let noted = (first.tree, first.segment, items.len() as u64);
         let direct = message.items().all(|item| !item.relayed)
             && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
         if direct {
             let pointer = self.place(items[0].1).0;
-            return self.send_part(message.to, FRAME_DATA_TAG, number, Vec::new(), Some((pointer, bytes)));
+            let own = Vec::new();
+            return self.send_part(
+                message.to,
+                FRAME_DATA_TAG,
+                number,
+                own,
+                Some((pointer, bytes)),
+                Some(noted),
+            );
         }
         let mut packed = Vec::with_capacity(bytes as usize);
         for item in message.items() {
@@ -148,7 +164,7 @@ impl MpiTransport<'_> {
                 packed.extend_from_slice(unsafe { std::slice::from_raw_parts(pointer, length as usize) });
             }
         }
-        self.send_part(message.to, FRAME_DATA_TAG, number, packed, None)
+        self.send_part(message.to, FRAME_DATA_TAG, number, packed, None, Some(noted))
     }
 
     /// Whether each segment lies behind the one before, so that together they are one run of bytes.
@@ -161,7 +177,8 @@ impl MpiTransport<'_> {
         })
     }
 
-    /// Sends one part of a framed message: `own` bytes, or memory of the message.
+    /// Sends one part of a framed message: `own` bytes, or memory of the message. `noted` is what a trace says of it:
+    /// tree, first segment and number of segments.
     fn send_part(
         &mut self,
         to: NodeId,
@@ -169,10 +186,14 @@ impl MpiTransport<'_> {
         message: u32,
         own: Vec<u8>,
         direct: Option<(*mut u8, u64)>,
+        noted: Option<(u32, u64, u64)>,
     ) -> Result<(), CallError> {
         let (pointer, length) =
             direct.map_or((own.as_ptr(), own.len() as u64), |(at, length)| (at.cast_const(), length));
         let number = self.number(Request::PartOut { message, _bytes: own });
+        if let (Some(watch), Some((tree, segment, count))) = (&mut self.watch, noted) {
+            watch.begin(Side::Send, number, to.0, (tree, segment), count, length);
+        }
         Ok(self.mpi.isend(pointer, length, to.0, tag, number)?)
     }
 }

@@ -12,12 +12,14 @@ use crate::ahead::Forecast;
 use crate::book::{executor, Book, Current};
 use crate::hosts::{one_node_a_host, Hosts};
 use crate::memory::{Announcement, Group, Inside, Way};
+use crate::outcome::Outcome;
 use crate::planning::{Advised, Planning};
 use crate::report;
 use crate::search::Search;
 use crate::seats::agree_on_seats;
 use crate::settings::BEST;
 use crate::stats;
+use crate::trace::{self, Tracer};
 use crate::transport::{call_tag, CallError, Forward, MpiTransport, PLAN_TAG};
 use crate::wire::{decode_header, decode_plan, encode_header, encode_plan, HEADER_BYTES};
 use broadleaf::adapt::switch::{kind, Header, Kind, Listening, Order};
@@ -26,33 +28,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How a broadcast ended at this rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The data is there.
-    Done,
-    /// All ranks use the MPI's own broadcast for this call.
-    Own,
-    /// As `Own`, because of a setting that has been reported.
-    BadValue,
-    /// This rank's length is not the root's.
-    WrongLength,
-    /// An MPI error code.
-    Mpi(i32),
-    /// Our own fault; reported.
-    Internal,
-}
-
-impl Outcome {
-    pub fn from_error(error: &CallError) -> Outcome {
-        match error {
-            CallError::Mpi(code) => Outcome::Mpi(*code),
-            CallError::Internal(fact) => {
-                report::once(&format!("internal error: {fact}; please report it"));
-                Outcome::Internal
-            }
-        }
-    }
+/// What is kept of a communicator's calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Keeps {
+    pub stats: bool,
+    pub trace: bool,
 }
 
 /// One communicator.
@@ -75,6 +55,7 @@ pub struct Session {
     advised: HashMap<Kind, Advised>,
     teller: Teller,
     keeps_stats: bool,
+    tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
 }
@@ -87,7 +68,7 @@ impl Session {
         rank: u32,
         size: u32,
         place: (String, u32),
-        keeps_stats: bool,
+        keeps: Keeps,
     ) -> Result<Session, CallError> {
         let seats = agree_on_seats(&mpi, rank, size, place)?;
         let mut hosts = Hosts::new(seats.as_ref().map_or_else(Vec::new, |seats| seats.hosts.clone()));
@@ -98,6 +79,7 @@ impl Session {
             group = hosts.join(&mpi, rank, serves && seats.settings.shared_memory)?;
         }
         let hosts = Arc::new(hosts);
+        let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
         Ok(Session {
             mpi,
             name: name.to_string(),
@@ -111,7 +93,8 @@ impl Session {
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),
-            keeps_stats: keeps_stats && rank == 0,
+            keeps_stats: keeps.stats && rank == 0,
+            tracer,
             ran: stats::Ran::default(),
         })
     }
@@ -122,6 +105,7 @@ impl Session {
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let start = self.keeps_stats.then(Instant::now);
+        let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
@@ -141,6 +125,10 @@ impl Session {
                 Outcome::from_error(&error)
             })
         };
+        if let Some((tracer, begin_s)) = self.tracer.as_ref().zip(begin_s) {
+            let ran = if outcome == Outcome::Done { self.ran.clone() } else { stats::Ran::default() };
+            tracer.called(call, bytes, root, begin_s, &ran);
+        }
         if let Some(start) = start {
             self.count(bytes, root, outcome, start.elapsed().as_secs_f64());
         }
@@ -238,6 +226,7 @@ impl Session {
         }
         let mut transport =
             MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
+        transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
         send_headers(&mut transport, current, header, &plan)?;
         run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
         drop(transport);
@@ -256,6 +245,7 @@ impl Session {
             None => self.listen(Listening::new(call, root), Vec::new())?,
             Some((forecast, mut executor)) => {
                 let mut transport = MpiTransport::new(&mpi, packed, &forecast.plan, forecast.program.clone());
+                transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
                 transport.post_ahead(&mut executor, &forecast.before, call)?;
                 let (sender, header) = transport.next_header()?;
                 let mut listening = Listening::new(call, root);
@@ -306,6 +296,7 @@ impl Session {
             None => {
                 let (plan, program) = (current.programs.plan(), current.program.clone());
                 let mut transport = MpiTransport::new(&mpi, base, plan, program);
+                transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
                 for other in listening.missing(current) {
                     transport.receive_aside(other, call_tag(call), HEADER_BYTES)?;
                 }
@@ -362,7 +353,7 @@ impl Session {
             Inside::Memory => {
                 let fits = bytes == announced.bytes;
                 group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
-                if self.keeps_stats {
+                if self.keeps_stats || self.tracer.is_some() {
                     self.ran = stats::Ran::heard(&announced);
                 }
                 if fits {

@@ -39,6 +39,7 @@ pub struct WorldSettings {
     pub min_bytes: u64,
     pub disabled: bool,
     pub stats: bool,
+    pub trace: bool,
     pub has_platform: bool,
 }
 
@@ -60,6 +61,7 @@ impl WorldSettings {
             min_bytes,
             disabled,
             stats: lookup("BROADLEAF_STATS").is_some(),
+            trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
         })
     }

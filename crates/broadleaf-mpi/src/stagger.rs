@@ -5,6 +5,7 @@
 //! one is shorter, those that follow it begin while the others are under way, and that stays like that as well.
 //! Everybody behind the root sends when something comes in, so it is enough that the root begins out of step.
 
+use crate::trace::Side;
 use crate::transport::{CallError, MpiTransport, Request};
 use broadleaf::execute::Item;
 use broadleaf::plan::Collective;
@@ -31,12 +32,17 @@ impl MpiTransport<'_> {
         tag: u32,
         (data, length): (*const u8, u64),
         half: u64,
+        noted: (u32, u64),
     ) -> Result<(), CallError> {
         let message = self.next_message;
         self.next_message = message.wrapping_add(1);
         self.parts.insert(message, (to, 2));
         for (start, bytes) in [(0, half), (half, length - half)] {
             let number = self.number(Request::PartOut { message, _bytes: Vec::new() });
+            // The segment is sent when its second half is.
+            if let Some(watch) = self.watch.as_mut().filter(|_| start > 0) {
+                watch.begin(Side::Send, number, to.0, noted, 1, length);
+            }
             // SAFETY: a part of the segment at `data`.
             self.mpi.isend(unsafe { data.add(start as usize) }, bytes, to.0, tag as i32, number)?;
         }

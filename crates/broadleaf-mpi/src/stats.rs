@@ -156,16 +156,21 @@ pub struct World {
 
 /// Writes the file from all processes' lines; the error is one line for the user.
 pub fn write(world: &World, lines: &str) -> Result<(), String> {
-    let Some(mut path) = settings::environment("BROADLEAF_STATS") else { return Ok(()) };
-    if world.is_spawned {
-        path.push_str(&format!(".{}", std::process::id()));
-    }
-    let path = PathBuf::from(path);
+    let Some(path) = destination("BROADLEAF_STATS", world.is_spawned) else { return Ok(()) };
     let text = serde_json::to_string_pretty(&document(world, lines)).map_err(|error| error.to_string())?;
     replace(&path, text.as_bytes()).map_err(|error| {
         let shown = path.display();
         format!("BROADLEAF_STATS={shown}: cannot be written ({error}); name a file in a writable directory")
     })
+}
+
+/// The file that a variable names; a spawned world has one of its own.
+pub fn destination(variable: &str, is_spawned: bool) -> Option<PathBuf> {
+    let mut path = settings::environment(variable)?;
+    if is_spawned {
+        path.push_str(&format!(".{}", std::process::id()));
+    }
+    Some(PathBuf::from(path))
 }
 
 fn document(world: &World, lines: &str) -> Value {
@@ -200,7 +205,7 @@ fn document(world: &World, lines: &str) -> Value {
 
 /// The file appears whole or not at all, readable by its owner only. A link in its place is replaced and not
 /// followed, and so is one under the temporary name.
-fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     // Renaming onto /dev/null would take it away from everybody.
     // So it would be with /dev/stdout, a link that may lead to a regular file.
     let is_device = path.parent() == Some(Path::new("/dev"));

@@ -12,6 +12,7 @@ use crate::ahead::salt;
 use crate::framed::Expected;
 use crate::in_turn::InTurn;
 use crate::memory::Group;
+use crate::trace::{Side, Watch};
 use crate::wire::Malformed;
 use broadleaf::adapt::switch::Stray;
 use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
@@ -174,6 +175,7 @@ pub struct MpiTransport<'a> {
     pub(crate) headers: VecDeque<(u32, Vec<u8>)>,
     /// What came in while a header was waited for.
     pub(crate) early: Vec<Completion>,
+    pub(crate) watch: Option<Watch>,
 }
 
 impl<'a> MpiTransport<'a> {
@@ -216,7 +218,13 @@ impl<'a> MpiTransport<'a> {
             salt: 0,
             headers: VecDeque::new(),
             early: Vec::new(),
+            watch: None,
         }
+    }
+
+    /// From now on, sends and receives are noted.
+    pub fn watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
     }
 
     /// From now on, what arrives is passed on to the others of this host as well; at the root, all there is.
@@ -340,6 +348,9 @@ impl<'a> MpiTransport<'a> {
             if event.error != 0 {
                 return Err(CallError::Mpi(event.error));
             }
+            if let Some(watch) = &mut self.watch {
+                watch.end(event.request);
+            }
             let request = std::mem::replace(&mut self.requests[event.request as usize], Request::Free);
             self.free.push(event.request);
             match request {
@@ -434,9 +445,13 @@ impl Transport for MpiTransport<'_> {
             relayed = Some(bytes);
         }
         if let Some(half) = self.first_half(self.program.node, message.to, &item) {
-            return self.send_halves(message.to, item.tag + self.salt, (pointer, length), half);
+            let noted = (item.tree, item.segment);
+            return self.send_halves(message.to, item.tag + self.salt, (pointer, length), half, noted);
         }
         let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
+        if let Some(watch) = &mut self.watch {
+            watch.begin(Side::Send, number, message.to.0, (item.tree, item.segment), 1, length);
+        }
         let tag = (item.tag + self.salt) as i32;
         match self.plan.period {
             Some(_) => self.mpi.isend_in_turn(pointer, length, message.to.0, tag, number)?,
@@ -448,6 +463,7 @@ impl Transport for MpiTransport<'_> {
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
         let item = receive.item;
         let (mut pointer, mut bytes) = self.place(item.segment);
+        let whole = bytes;
         if let Some(half) = self.first_half(receive.from, self.program.node, &item) {
             self.receive_half(receive.from, item.tag, pointer, half)?;
             // SAFETY: half of a segment lies inside it.
@@ -462,6 +478,9 @@ impl Transport for MpiTransport<'_> {
         let (from, tag) = (receive.from, item.tag);
         let turn = self.in_turn.entry((from, tag)).or_default().next();
         let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, turn, relay });
+        if let Some(watch) = &mut self.watch {
+            watch.begin(Side::Receive, number, from.0, (item.tree, item.segment), 1, whole);
+        }
         Ok(self.mpi.irecv(pointer, bytes, Some(from.0), (tag + self.salt) as i32, number)?)
     }
 

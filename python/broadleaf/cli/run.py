@@ -42,6 +42,7 @@ INTERRUPTED = 130
     "--adapt", is_flag=True, help="Follow the network while the program runs, see broadleaf advise."
 )
 @click.option("--state", metavar="FOLDER", help="Where program and advisor meet, as broadleaf advise has it.")
+@click.option("--trace", metavar="FILE", help="Write what every rank sent and received when, for Perfetto.")
 @click.option("--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs.")
 @click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
 @json_option
@@ -56,6 +57,7 @@ def command(
     stats: str | None,
     adapt: bool,
     state: str | None,
+    trace: str | None,
     flavour: Flavour | None,
     mpiexec: str | None,
     as_json: bool,
@@ -68,7 +70,7 @@ def command(
     """
     if platform is not None:
         bl.Platform.load(platform)
-    refuse_what_cannot_run(program[0], plans, planner, stats)
+    refuse_what_cannot_run(program[0], plans, planner, stats, trace)
     mpi = find_mpi(flavour, mpiexec)
     with (
         tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch,
@@ -81,6 +83,7 @@ def command(
             "BROADLEAF_PLANNER": planner,
             "BROADLEAF_MIN_BYTES": min_size and str(min_size),
             "BROADLEAF_ADVICE": advice,
+            "BROADLEAF_TRACE": trace and str(Path(trace).resolve()),
             "BROADLEAF_STATS": str(written.resolve()) if stats is not None or as_json else None,
         }
         argv, environment = launch_command(
@@ -93,15 +96,21 @@ def command(
         )
         # Statistics of an earlier run must not pass for this one's.
         written.unlink(missing_ok=True)
+        if trace is not None:
+            Path(trace).unlink(missing_ok=True)
         code = wait_for(argv, environment, output_to_stderr=as_json)
         if code == 0 and (stats is not None or as_json) and not written.is_file():
             raise ValueError(f"{program[0]} left no statistics: it never called MPI_Init and MPI_Finalize")
+        if code == 0 and trace is not None and not Path(trace).is_file():
+            raise ValueError(f"{program[0]} left no trace: it never called MPI_Init and MPI_Finalize")
         if as_json:
             print_document(json.loads(written.read_text()) if written.is_file() else {"exit_code": code})
     return code
 
 
-def refuse_what_cannot_run(program: str, plans: str | None, planner: str | None, stats: str | None) -> None:
+def refuse_what_cannot_run(
+    program: str, plans: str | None, planner: str | None, *results: str | None
+) -> None:
     """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
     if shutil.which(program) is None:
         raise ValueError(f"{program}: no such program; name one on PATH or give its path")
@@ -110,7 +119,7 @@ def refuse_what_cannot_run(program: str, plans: str | None, planner: str | None,
     known = [card.name for card in bl.planners()]
     if planner is not None and planner not in [*known, "best"]:
         raise ValueError(f'unknown planner "{planner}"; use one of {", ".join([*known, "best"])}')
-    refuse_unwritable(stats)
+    refuse_unwritable(*results)
 
 
 def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_stderr: bool) -> int:

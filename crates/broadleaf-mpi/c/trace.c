@@ -1,0 +1,74 @@
+/* The end of a trace: the clocks of all ranks set against rank 0's, and what each saw moving brought together. */
+#include "runtime.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of so many questions the quickest answer says most. */
+enum { QUESTIONS = 10 };
+
+/* How far another rank's clock is ahead of this one's, by asking it for the time. Within half of the quickest round
+ * trip nothing can be said: then the two are taken for one clock, as those of one machine are. */
+static int ask(MPI_Comm comm, int other, double *ahead)
+{
+    double quickest = INFINITY;
+    int error = MPI_SUCCESS;
+    *ahead = 0;
+    for (int question = 0; question < QUESTIONS && error == MPI_SUCCESS; question++) {
+        double theirs, asked = bl_trace_clock_s();
+        error = PMPI_Send(NULL, 0, MPI_BYTE, other, 0, comm);
+        if (error == MPI_SUCCESS) error = PMPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE);
+        double trip = bl_trace_clock_s() - asked;
+        if (error == MPI_SUCCESS && trip < quickest) {
+            quickest = trip;
+            *ahead = theirs - (asked + trip / 2);
+        }
+    }
+    if (fabs(*ahead) <= quickest / 2) *ahead = 0;
+    return error == MPI_SUCCESS ? PMPI_Send(ahead, 1, MPI_DOUBLE, other, 0, comm) : error;
+}
+
+static int answer(MPI_Comm comm, double *ahead)
+{
+    int error = MPI_SUCCESS;
+    for (int question = 0; question < QUESTIONS && error == MPI_SUCCESS; question++) {
+        error = PMPI_Recv(NULL, 0, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
+        double mine = bl_trace_clock_s();
+        if (error == MPI_SUCCESS) error = PMPI_Send(&mine, 1, MPI_DOUBLE, 0, 0, comm);
+    }
+    return error == MPI_SUCCESS ? PMPI_Recv(ahead, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE) : error;
+}
+
+static int compare_clocks(int rank, int size, double *ahead)
+{
+    MPI_Comm comm;
+    *ahead = 0;
+    int error = PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    if (error != MPI_SUCCESS) return error;
+    if (rank != 0) error = answer(comm, ahead);
+    for (int other = 1; rank == 0 && other < size && error == MPI_SUCCESS; other++) {
+        double theirs;
+        error = ask(comm, other, &theirs);
+    }
+    int freed = PMPI_Comm_free(&comm);
+    return error == MPI_SUCCESS ? freed : error;
+}
+
+int bl_trace_finish(int is_spawned)
+{
+    int rank, size, length;
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (error == MPI_SUCCESS) error = PMPI_Get_processor_name(host, &length);
+    double ahead = 0;
+    if (error == MPI_SUCCESS) error = compare_clocks(rank, size, &ahead);
+    if (error != MPI_SUCCESS) return error;
+    uint64_t mine, bytes;
+    const char *text = bl_trace_text(rank, size, host, ahead, &mine);
+    char *texts;
+    error = bl_gather_texts(rank, size, text, mine, &texts, &bytes);
+    if (error == MPI_SUCCESS && rank == 0) bl_trace_write(texts, bytes, is_spawned);
+    free(texts);
+    return error;
+}

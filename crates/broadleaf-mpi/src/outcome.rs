@@ -1,0 +1,33 @@
+//! How a collective call ended, as C is told.
+
+use crate::report;
+use crate::transport::CallError;
+
+/// How a broadcast ended at this rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The data is there.
+    Done,
+    /// All ranks use the MPI's own broadcast for this call.
+    Own,
+    /// As `Own`, because of a setting that has been reported.
+    BadValue,
+    /// This rank's length is not the root's.
+    WrongLength,
+    /// An MPI error code.
+    Mpi(i32),
+    /// Our own fault; reported.
+    Internal,
+}
+
+impl Outcome {
+    pub fn from_error(error: &CallError) -> Outcome {
+        match error {
+            CallError::Mpi(code) => Outcome::Mpi(*code),
+            CallError::Internal(fact) => {
+                report::once(&format!("internal error: {fact}; please report it"));
+                Outcome::Internal
+            }
+        }
+    }
+}

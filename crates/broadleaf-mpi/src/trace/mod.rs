@@ -1,0 +1,21 @@
+//! `BROADLEAF_TRACE`: what every rank saw moving, as a file that Perfetto and chrome://tracing open.
+//!
+//! While a broadcast runs, a [`Watch`] notes when each send and each receive begins and ends ([`moves`] keeps the
+//! notes of a process short). In `MPI_Finalize` the clocks of all ranks are set against rank 0's (`c/trace.c`), the
+//! notes come together there, and [`document`] turns them into tracks, flows and counters.
+
+mod document;
+mod moves;
+mod watch;
+
+pub use document::write;
+pub use moves::{collected_text, Side};
+pub use watch::{Tracer, Watch};
+
+/// Seconds of this machine's steady clock, which all processes of it share.
+pub fn now_s() -> f64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the address is of a timespec of ours. The clock is one that every Linux has.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
+}
