@@ -1,8 +1,8 @@
 //! `BROADLEAF_TRACE`: what every rank saw moving, as a file that Perfetto and chrome://tracing open.
 //!
-//! While a broadcast runs, a [`Watch`] notes when each send and each receive begins and ends ([`moves`] keeps the
+//! While a broadcast runs, a [`Watch`] notes when each send and each receive begins and ends (`moves` keeps the
 //! notes of a process short). In `MPI_Finalize` the clocks of all ranks are set against rank 0's (`c/trace.c`), the
-//! notes come together there, and [`document`] turns them into tracks, flows and counters.
+//! notes come together there, and `document` turns them into tracks, flows and counters.
 
 mod document;
 mod moves;
