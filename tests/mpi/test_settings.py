@@ -141,8 +141,8 @@ def test_whatever_a_plan_file_asks_for_is_run(
 def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = write_platform(tmp_path / "net.json", host, 7)
     # Through shared memory there would be nothing to plan. No time for the first plan, so the search in the
-    # background is bound to find a better one.
-    run = bench.check(7, "steady", "600000", "10", platform=platform, first_plan_ms="0", shared_memory="0")
+    # background is bound to find a better one, which the program waits for.
+    run = bench.check(7, "settled", "600000", platform=platform, first_plan_ms="0", shared_memory="0")
     row = run.rows(bytes=600_000, root=0)[0]
     assert row["plan_version"] >= 1, row
 
