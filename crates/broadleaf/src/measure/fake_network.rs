@@ -23,6 +23,9 @@ pub struct FakeNetwork {
     pub stalls: Vec<Stall>,
     /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
     pub busy: f64,
+    /// A shaper between machines: after a pause so many bytes pass at once, and short messages come through in
+    /// lumps of three.
+    pub credit_bytes: u64,
     /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// So many samples of each trial are kept at most.
@@ -46,6 +49,7 @@ impl FakeNetwork {
             rendezvous_bytes: u64::MAX,
             stalls: Vec::new(),
             busy: 0.0,
+            credit_bytes: 0,
             slow_pair: None,
             most_samples: usize::MAX,
             now_s: 0.0,
@@ -126,12 +130,27 @@ impl FakeNetwork {
                 (overhead_s(&class.receive_overhead, bytes), 0.0)
             }
         };
+        let one_s = gap_s(trial.message_bytes());
         let count = (trial.repeats() as usize).min(self.most_samples);
         let mut repeated = |seconds: f64| (0..count).map(|_| seconds * self.delay()).collect::<Vec<f64>>();
         let mut seconds = repeated(seconds);
         let send_s = if send_s > 0.0 { repeated(send_s) } else { Vec::new() };
         if !matches!(trial, Trial::LateReceive { .. }) {
             seconds.iter_mut().for_each(|seconds| *seconds += self.stall_s(trial.message_bytes()));
+        }
+        if self.credit_bytes > 0 && trial.message_bytes() > 0 {
+            let (together, in_lumps) = match *trial {
+                Trial::PingPong { bytes, .. } => (1, bytes < 4096),
+                Trial::Burst { window, .. } => (u64::from(window), false),
+                Trial::LateReceive { .. } => (0, false),
+            };
+            for (at, seconds) in seconds.iter_mut().enumerate() {
+                if together > 0 && (at as u64 + 1) * together * trial.message_bytes() <= self.credit_bytes {
+                    *seconds = answer_s;
+                } else if in_lumps {
+                    *seconds = answer_s + [0.1, 2.8, 0.1][at % 3] * one_s;
+                }
+            }
         }
         let waited_s: Vec<f64> = seconds.iter().map(|_| self.wait_s()).collect();
         seconds.iter_mut().zip(&waited_s).for_each(|(seconds, waited_s)| *seconds += waited_s);

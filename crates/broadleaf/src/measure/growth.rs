@@ -56,6 +56,10 @@ const VAGUE: f64 = 0.25;
 const VISITS_OF_VAGUE: u32 = 8;
 /// A gap far below the latency need not be known to that share of itself, but of this much of the latency.
 const LATENCY_COUNTS: f64 = 0.1;
+/// Shapers let some bytes pass at once after a pause, those at hand 16 KiB: what was measured with fewer bytes
+/// than this in all is visited again where a byte took less than this share of what it takes in a large message.
+const CREDIT_BYTES: u64 = 256 << 10;
+const ON_CREDIT: f64 = 0.75;
 /// Doubling may take this share of the slice, so that something is left for the bends.
 const DOUBLING_SHARE: f64 = 0.6;
 /// It goes on to this size even when its time is up, unless a single message takes too long.
@@ -139,6 +143,9 @@ impl Growth {
         if self.spent_s > self.slice_s {
             return None;
         }
+        if let Some(bytes) = self.on_credit() {
+            return Some(bytes);
+        }
         // A bend is not looked for among gaps that are hardly known.
         if let Some(bytes) = self.noisiest(VAGUE, VISITS_OF_VAGUE) {
             return Some(bytes);
@@ -150,6 +157,20 @@ impl Growth {
             }
         }
         self.noisiest(self.uncertain, MOST_VISITS)
+    }
+
+    /// The smallest size that may have passed a shaper on credit: a byte took clearly less than in the largest
+    /// message, few bytes have been moved, and that once only.
+    fn on_credit(&self) -> Option<u64> {
+        let (&largest, _) = self.points.last_key_value()?;
+        let byte_s = |bytes: u64| self.gap(bytes).median_s / bytes as f64;
+        let found = |&(&bytes, point): &(&u64, &Point)| {
+            bytes >= FIRST_BYTES
+                && point.visits == 1
+                && bytes * (point.round_trip.count as u64) < CREDIT_BYTES
+                && byte_s(bytes) < ON_CREDIT * byte_s(largest)
+        };
+        self.points.iter().find(found).map(|(&bytes, _)| bytes)
     }
 
     fn can_double_to(&self, bytes: u64) -> bool {

@@ -21,6 +21,8 @@ const BLURRED: f64 = 0.05;
 const FAR_OFF: f64 = 4.0;
 /// Share of the gap from which on the latency matters: a rendezvous's extra round trip is twice that.
 const LATENCY_MATTERS: f64 = 0.01;
+/// Share of the gap from which on the latency can blur it: below, a round trip's spread is the gap's own.
+const LATENCY_BLURS: f64 = 0.2;
 
 /// The samples of one experiment, over all visits.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +49,9 @@ impl Series {
         self.count = kept.seconds.len();
         if self.count > 0 {
             let modes = Modes::of(&kept.seconds);
-            (self.summary, self.delays) = (Some(modes.summary()), modes.delays());
+            let longest_s = modes.usual.last().copied().unwrap_or(f64::INFINITY);
+            let in_turn: Vec<f64> = kept.seconds.iter().copied().filter(|&each| each <= longest_s).collect();
+            (self.summary, self.delays) = (Some(Summary::in_turn(&in_turn)), modes.delays());
             self.send_s = (!kept.send_s.is_empty()).then(|| usual(&kept.send_s).median);
         }
     }
@@ -121,7 +125,9 @@ impl Point {
                 let waits = single.median_s - bulk.median_s > empty.latency_s();
                 // All bursts of a few may have been held back: then they say nothing.
                 let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
-                let blurred = single.range_s > BLURRED * single.median_s && bulk.range_s < single.range_s;
+                let blurred = empty.latency_s() > LATENCY_BLURS * single.median_s
+                    && single.range_s > BLURRED * single.median_s
+                    && bulk.range_s < single.range_s;
                 if waits || (blurred && possible) {
                     bulk
                 } else {

@@ -38,6 +38,36 @@ fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
     }
 }
 
+fn two_hosts() -> Platform {
+    truth(
+        r#"{"format": "broadleaf-platform/1", "name": "truth", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}],
+            "links": [{"from": "a", "to": "b", "both_ways": true, "latency_s": 2e-6,
+                       "startup_s": 2e-6, "bandwidth_bytes_per_s": 25e6}]}"#,
+    )
+}
+
+/// As network namespaces shaped by HTB do it, and the network cards that clouds sell.
+#[test]
+fn a_shaper_with_credit_that_passes_messages_in_lumps_is_seen_through() {
+    for (credit_bytes, seed) in [(16 << 10, 1), (20 << 10, 2), (24 << 10, 3)] {
+        let mut network = FakeNetwork::new(two_hosts());
+        (network.credit_bytes, network.noise, network.random) = (credit_bytes, 0.005, seed);
+        let found = network.measure(&mut patient(&network));
+        // A byte never uses the credit up.
+        for ((from, to), power) in
+            [(0, 1), (1, 0)].into_iter().flat_map(|pair| (10..23).map(move |power| (pair, power)))
+        {
+            let gap_s = |platform: &Platform| class(platform, from, to).time.seconds(1 << power);
+            let (ours, theirs) = (gap_s(&found), gap_s(&network.truth));
+            assert!(
+                (ours / theirs - 1.0).abs() < 0.05,
+                "2^{power} bytes, credit {credit_bytes}: {ours:e} for {theirs:e}"
+            );
+        }
+    }
+}
+
 #[test]
 fn two_timers_are_told_apart() {
     let mut network = FakeNetwork::new(two_clusters(2, 2, FREE_WAN, ""));
