@@ -20,14 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
+from broadleaf import smpi
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "testbeds/smpi"))
-
-from run import TestbedError, broadcast_algorithms, build, simulate  # noqa: E402
-from runtime import planned_program  # noqa: E402
-from simgrid_xml import write_simgrid  # noqa: E402
-
 PLATFORM = ROOT / "platforms/smp-16.json"
 OUT = ROOT / ".bench/smpi_broadcast.json"
 OURS = ("round-robin", "best", "circulant", "two-tree")
@@ -45,8 +40,8 @@ def sample(
     command = [str(program), str(message_bytes), "2", "0", "shared"]
     found: dict[str, Any] = {"algorithm": name, "whose": "broadleaf" if ours else "smpi", "seconds": []}
     try:
-        printed = simulate(*where, command, settings=settings, variables=variables, timeout_s=wall_s)
-    except TestbedError as failed:
+        printed = smpi.simulate(*where, command, settings=settings, variables=variables, timeout_s=wall_s)
+    except smpi.SmpiError as failed:
         return {**found, "failed": str(failed)}
     found["seconds"] = [float(taken) for taken in re.findall(r"seconds=([0-9.]+)", printed)]
     return found
@@ -62,10 +57,10 @@ def main() -> int:
     limit_s = options.bytes / BANDWIDTH_BYTES_PER_S
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
         folder = Path(made)
-        plain = build(ROOT / "testbeds/bcast.c", folder, []).rename(folder / "plain")
-        planned = planned_program(ROOT / "testbeds/bcast.c", folder)
-        where = write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
-        theirs = broadcast_algorithms(*where, [str(plain), "1"])
+        plain = smpi.plain_program(ROOT / "testbeds/bcast.c", folder / "plain")
+        planned = smpi.planned_program(ROOT / "testbeds/bcast.c", folder / "planned")
+        where = smpi.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
+        theirs = smpi.broadcast_algorithms(*where, [str(plain), "1"])
         wanted = [name for name in theirs if options.only is None or name in options.only.split(",")]
 
         def measured(job: tuple[str, bool]) -> dict[str, Any]:

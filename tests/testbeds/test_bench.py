@@ -15,9 +15,9 @@ import broadleaf as bl
 from broadleaf.bench import OURS, BenchError
 from broadleaf.bench.smpi import second_seconds
 from broadleaf.simgrid import load_simgrid
+from broadleaf.smpi import write_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
-BEDS = ROOT / "testbeds" / "smpi"
 
 needs_smpi = pytest.mark.skipif(shutil.which("smpicc") is None, reason="no SimGrid: install libsimgrid-dev")
 
@@ -61,9 +61,6 @@ def test_who_delivers_wrong_bytes_has_no_time() -> None:
 
 @needs_smpi
 def test_simulated_time_is_never_below_the_limit(tmp_path: Path) -> None:
-    sys.path.insert(0, str(BEDS))
-    from simgrid_xml import write_simgrid
-
     # Four hosts of 1 MB/s behind NICs: a megabyte takes a second, whatever the algorithm.
     platform = bl.Platform.from_dict(
         {

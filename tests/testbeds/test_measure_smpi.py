@@ -11,6 +11,7 @@ import pytest
 
 import broadleaf as bl
 from beds import ROOT, script
+from broadleaf import smpi
 
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # SMPI puts that many bytes before every message.
@@ -37,8 +38,7 @@ def measured(
     probe: Path, platform: bl.Platform, hosts: list[str], folder: Path, budget_s: float
 ) -> bl.Platform:
     """The platform that the probe finds between some hosts of one that is known."""
-    smpi = script(ROOT / "testbeds/smpi/run.py")
-    xml, _ = script(ROOT / "testbeds/smpi/simgrid_xml.py").write_simgrid(platform, folder)
+    xml, _ = smpi.write_simgrid(platform, folder)
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
     # Without spaces: smpirun is a shell script that cuts arguments at them.
     settings = json.dumps({"name": "measured", "budget_s": budget_s}, separators=(",", ":"))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import shutil
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import broadleaf as bl
+from broadleaf import smpi
 
 ROOT = Path(__file__).parents[2]
 SMP_16 = ROOT / "platforms/smp-16.json"
@@ -24,24 +22,12 @@ pytestmark = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def bed() -> dict[str, ModuleType]:
-    """testbeds/smpi."""
-    sys.path.insert(0, str(ROOT / "testbeds/smpi"))
-    try:
-        return {name: importlib.import_module(name) for name in ("run", "runtime", "simgrid_xml")}
-    finally:
-        sys.path.pop(0)
-
-
-@pytest.fixture(scope="module")
-def program(bed: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """testbeds/bcast.c with our runtime in it."""
-    made: Path = bed["runtime"].planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned"))
-    return made
+    return smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned") / "bcast")
 
 
 def seconds(
-    bed: dict[str, ModuleType],
     program: Path,
     platform: Path,
     hosts: list[str] | None,
@@ -50,23 +36,23 @@ def seconds(
 ) -> list[float]:
     """Simulated seconds of two broadcasts from the first rank, one rank for each of `hosts`."""
     folder = program.parent
-    xml, all_hosts = bed["simgrid_xml"].write_simgrid(bl.Platform.load(str(platform)), folder)
+    xml, all_hosts = smpi.write_simgrid(bl.Platform.load(str(platform)), folder)
     if hosts is not None:
         all_hosts = folder / "hosts"
         all_hosts.write_text("".join(f"{host}\n" for host in hosts))
     variables = {"BROADLEAF_PLATFORM": str(platform), "BROADLEAF_PLANNER": planner}
     arguments = [str(program), str(size), "2", "0", "shared"]
-    printed = bed["run"].simulate(xml, all_hosts, arguments, variables=variables, timeout_s=120)
+    printed = smpi.simulate(xml, all_hosts, arguments, variables=variables, timeout_s=120)
     found = re.findall(r"seconds=([0-9.]+)", printed)
     assert len(found) == 2, printed
     return [float(taken) for taken in found]
 
 
 @pytest.mark.parametrize("planner", ["round-robin", "best"])
-def test_16_hosts_and_240_mb(bed: dict[str, ModuleType], program: Path, planner: str) -> None:
+def test_16_hosts_and_240_mb(program: Path, planner: str) -> None:
     size = 240_000_000
     limit_s = size / 125e6
-    for taken in seconds(bed, program, SMP_16, None, size, planner):
+    for taken in seconds(program, SMP_16, None, size, planner):
         assert limit_s < taken <= 1.05 * limit_s
 
 
@@ -88,24 +74,22 @@ def dealt_to(nodes: int, each: int, dealt: str) -> list[str]:
 
 @pytest.mark.parametrize("planner", ["round-robin", "circulant", "best"])
 @pytest.mark.parametrize("dealt", ["in blocks", "in turn"])
-def test_the_wire_is_crossed_once_a_node(
-    bed: dict[str, ModuleType], program: Path, planner: str, dealt: str, tmp_path: Path
-) -> None:
+def test_the_wire_is_crossed_once_a_node(program: Path, planner: str, dealt: str, tmp_path: Path) -> None:
     """16 ranks on four nodes: a node that got the message twice over its 1 Gb/s would take 2 t."""
     platform = write_cluster(tmp_path / "smp-4.json", 4)
     hosts = dealt_to(4, 4, dealt)
     size = 1 << 26
     limit_s = size / 125e6
-    for taken in seconds(bed, program, platform, hosts, size, planner):
+    for taken in seconds(program, platform, hosts, size, planner):
         assert limit_s < taken <= 1.1 * limit_s
 
 
 @pytest.fixture(scope="module")
-def gathering(bed: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def gathering(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """testbeds/allgather.c, which calls broadleaf_allgather."""
-    folder = tmp_path_factory.mktemp("allgather")
-    made: Path = bed["runtime"].planned_program(ROOT / "testbeds/allgather.c", folder)
-    return made
+    return smpi.planned_program(
+        ROOT / "testbeds/allgather.c", tmp_path_factory.mktemp("gathering") / "allgather"
+    )
 
 
 @pytest.mark.parametrize(
@@ -119,7 +103,6 @@ def gathering(bed: dict[str, ModuleType], tmp_path_factory: pytest.TempPathFacto
     ],
 )
 def test_an_all_gather_is_near_its_limit(
-    bed: dict[str, ModuleType],
     gathering: Path,
     nodes: int,
     each: int,
@@ -129,11 +112,11 @@ def test_an_all_gather_is_near_its_limit(
 ) -> None:
     """(n - 1) / n of the time of all contributions together, n ranks; every byte is compared."""
     platform = write_cluster(tmp_path / "net.json", nodes)
-    xml, _ = bed["simgrid_xml"].write_simgrid(bl.Platform.load(str(platform)), tmp_path)
+    xml, _ = smpi.write_simgrid(bl.Platform.load(str(platform)), tmp_path)
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in dealt_to(nodes, each, dealt)))
     size = 1 << 20
-    printed = bed["run"].simulate(
+    printed = smpi.simulate(
         xml,
         hosts,
         [str(gathering), str(size), "2"],

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import broadleaf as bl
-from broadleaf.bench import CHECKOUT, OURS, TESTBEDS, BenchError, Row, need_checkout
+from broadleaf import smpi
+from broadleaf.bench import OURS, TESTBEDS, BenchError, Row, need_checkout
 from broadleaf.bench.limit import limit_s
 from broadleaf.simgrid import load_simgrid
 
-RUN = TESTBEDS / "smpi" / "run.py"
 # Buffers from here on are shared by all ranks, or 88 of them would not fit in memory.
 SHARED_BYTES = 64 << 20
 # The root may plan for so long before its first broadcast, which is not timed.
@@ -47,9 +45,8 @@ def bench_smpi(
             described = scratch / "platform.json"
             load_simgrid(platform, hosts, "multi-port").save(described)
         network = bl.Platform.load(described)
-        programs = build(scratch)
-        place = [str(platform), *(["--hosts", str(hosts)] if hosts else []), "--timeout", f"{timeout_s:g}"]
-        known = known_algorithms(place, programs["own"])
+        bed = made(network, platform, hosts, scratch)
+        known = known_algorithms(bed)
         unknown = [name for name in algorithms if name not in known]
         if unknown:
             raise BenchError(f"SMPI has no algorithm {unknown[0]!r}; there are {', '.join(known)}")
@@ -60,67 +57,66 @@ def bench_smpi(
             for algorithm in [OURS, *names]:
                 told(f"{size} bytes: {algorithm}")
                 row = Row(algorithm, len(network.hosts), size, limit)
-                row.samples_s = simulated(place, programs, algorithm, size, described)
+                row.samples_s = simulated(bed, algorithm, size, described, timeout_s)
                 rows.append(row)
         return rows
 
 
-def build(scratch: Path) -> dict[str, Path]:
-    """The timing program alone, and with our runtime linked in."""
-    builder = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
-    outcome([sys.executable, str(builder), "--mpicc", "smpicc", "--out", str(scratch)])
-    source, system = str(TESTBEDS / "bcast.c"), ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
-    own, ours = scratch / "bcast", scratch / "bcast-broadleaf"
-    outcome(["smpicc", "-O2", source, "-o", str(own)])
-    outcome(["smpicc", "-O2", source, str(scratch / "broadleaf_mpi_smpi.o"), *system, "-o", str(ours)])
-    return {"own": own, OURS: ours}
+@dataclass(frozen=True)
+class Bed:
+    """The timing program alone and with our runtime linked in, and where both run."""
+
+    own: Path
+    ours: Path
+    xml: Path
+    hosts: Path
 
 
-def outcome(command: list[str], environment: dict[str, str] | None = None) -> str:
+def made(network: bl.Platform, platform: Path, hosts: Path | None, scratch: Path) -> Bed:
+    """Raises BenchError."""
+    source = TESTBEDS / "bcast.c"
     try:
-        done = subprocess.run(command, capture_output=True, text=True, env=environment)
-    except FileNotFoundError:
-        raise BenchError(
-            f"{command[0]} is missing; install SimGrid (Debian: apt-get install libsimgrid-dev)"
-        ) from None
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["no message"]
-        raise BenchError(lines[-1])
-    return done.stdout
+        own = smpi.plain_program(source, scratch / "bcast")
+        ours = smpi.planned_program(source, scratch / "bcast-broadleaf")
+    except smpi.SmpiError as error:
+        raise BenchError(str(error)) from None
+    if platform.suffix == ".xml" and hosts is not None:
+        return Bed(own, ours, platform, hosts)
+    xml, all_hosts = smpi.write_simgrid(network, scratch)
+    return Bed(own, ours, xml, hosts or all_hosts)
 
 
-def known_algorithms(place: list[str], program: Path) -> list[str]:
+def known_algorithms(bed: Bed) -> list[str]:
     try:
-        outcome([sys.executable, str(RUN), *place, "--bcast", "?", "--", str(program), "1"])
-    except BenchError as refusal:
-        found = re.search(r"Valid algorithms: ([^.]*)\.", str(refusal))
-        if found:
-            return [name for name in found[1].split(", ") if name not in LEFT_OUT]
-    raise BenchError("this SMPI does not list its broadcast algorithms; name some with --algorithms")
+        names = smpi.broadcast_algorithms(bed.xml, bed.hosts, [str(bed.own), "1"])
+    except smpi.SmpiError as error:
+        raise BenchError(f"{error}; name some with --algorithms") from None
+    return [name for name in names if name not in LEFT_OUT]
 
 
-def simulated(
-    place: list[str], programs: dict[str, Path], algorithm: str, size: int, described: Path
-) -> list[float]:
+def simulated(bed: Bed, algorithm: str, size: int, described: Path, timeout_s: float) -> list[float]:
     shared = ["0", "shared"] if size >= SHARED_BYTES else []
     is_ours = algorithm == OURS
-    choice = [] if is_ours else ["--bcast", algorithm]
-    program = programs[OURS if is_ours else "own"]
-    environment = dict(os.environ)
-    if is_ours:
-        environment |= {
-            "BROADLEAF_PLATFORM": str(described.resolve()),
-            "BROADLEAF_FIRST_PLAN_MS": PLANNING_MS,
-            # SMPI's own are compared at every size, so ours is planned at every size.
-            "BROADLEAF_MIN_BYTES": "1",
-        }
-    command = [sys.executable, str(RUN), *place, *choice, "--", str(program), str(size), "2", *shared]
+    variables = {
+        "BROADLEAF_PLATFORM": str(described.resolve()),
+        "BROADLEAF_FIRST_PLAN_MS": PLANNING_MS,
+        # SMPI's own are compared at every size, so ours is planned at every size.
+        "BROADLEAF_MIN_BYTES": "1",
+    }
+    program = [str(bed.ours if is_ours else bed.own), str(size), "2", *shared]
     try:
-        text = outcome(command, environment)
-    except BenchError as failure:
-        if "still runs after" in str(failure) or not is_ours:
-            return []
-        raise
+        text = smpi.simulate(
+            *(bed.xml, bed.hosts, program),
+            settings={} if is_ours else {"smpi/bcast": algorithm},
+            variables=variables if is_ours else {},
+            timeout_s=timeout_s,
+        )
+    except smpi.SmpiTimeoutError:
+        return []
+    except smpi.SmpiError as failure:
+        if is_ours:
+            raise BenchError(str(failure)) from None
+        return []
     return second_seconds(text, algorithm)
 
 

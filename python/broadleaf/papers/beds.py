@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import broadleaf as bl
+from broadleaf import smpi
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PROGRAM = CHECKOUT / "testbeds" / "plans.c"
-SMPI = CHECKOUT / "testbeds" / "smpi" / "run.py"
 CLUSTER = CHECKOUT / "platforms" / "cluster-50.json"
 
 # One message at a time in and out of a host, in the order in which they were sent: the one-port cluster that
@@ -95,15 +94,21 @@ class SimulatedBed(Bed):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        compiler = shutil.which("smpicc")
-        if compiler is None or not SMPI.is_file():
-            raise BedError("SMPI is not at hand: it takes a checkout and Debian's libsimgrid-dev")
-        self.program = compiled(compiler, folder / "plans-smpi")
+        missing = smpi.missing()
+        if missing is not None or not PROGRAM.is_file():
+            raise BedError(f"SMPI is not at hand: {missing or f'there is no {PROGRAM}'}")
+        self.where = smpi.write_simgrid(bl.Platform.load(CLUSTER), folder)
+        try:
+            self.program = smpi.plain_program(PROGRAM, folder / "plans-smpi")
+        except smpi.SmpiError as error:
+            raise BedError(str(error)) from None
 
     def output(self, nodes: int, plans: Path, care: int) -> str:
-        settings = [word for key, value in ONE_PORT.items() for word in ("--cfg", f"{key}:{value}")]
-        command = [sys.executable, str(SMPI), str(CLUSTER), "-n", str(nodes), "--timeout", str(TIMEOUT_S)]
-        return output_of([*command, *settings, "--", str(self.program), str(plans)], dict(os.environ))
+        program = [str(self.program), str(plans)]
+        try:
+            return smpi.simulate(*self.where, program, ranks=nodes, settings=ONE_PORT, timeout_s=TIMEOUT_S)
+        except smpi.SmpiError as error:
+            raise BedError(str(error)) from None
 
 
 class LocalBed(Bed):

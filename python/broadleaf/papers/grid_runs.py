@@ -7,11 +7,7 @@ the message whole; ours cut it into segments.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -22,6 +18,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 import broadleaf as bl
+from broadleaf import smpi
 from broadleaf.papers.results import Cell, Results, Sheet
 
 if TYPE_CHECKING:
@@ -30,9 +27,7 @@ if TYPE_CHECKING:
 # What is needed to measure is part of a checkout, not of the installed package.
 CHECKOUT = Path(bl.__file__).resolve().parents[2]
 PLATFORM = CHECKOUT / "platforms" / "grid5000-88.json"
-TESTBED = CHECKOUT / "testbeds" / "smpi" / "run.py"
 PROGRAM = CHECKOUT / "testbeds" / "bcast.c"
-BUILDER = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
 
 # SMPI's own; `default` is the binomial tree, the paper's reference.
 BUILT_IN = ("default", "ompi", "mpich", "mvapich2")
@@ -54,10 +49,6 @@ SHARED_BYTES = 16384 * KIB
 # Some of SMPI's broadcasts build communicators in their first call, for seconds.
 REPETITIONS = 2
 RUNS_AT_ONCE = 2
-
-
-class RunError(Exception):
-    """Why nothing could be measured, in one line."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +80,9 @@ class Sample:
 
 def missing() -> str | None:
     """What keeps figure 6 from being measured; None if nothing does."""
-    if not TESTBED.is_file() or not BUILDER.is_file():
+    if not PROGRAM.is_file():
         return "it needs a checkout of the project, with its testbeds folder"
-    for tool in ("smpirun", "smpicc"):
-        if shutil.which(tool) is None:
-            return f"{tool} is missing; install SimGrid (Debian: apt-get install libsimgrid-dev)"
-    return None
+    return smpi.missing()
 
 
 def segment_bytes(strategy: str, message_bytes: int) -> int:
@@ -127,37 +115,34 @@ def predict(platform: bl.Platform, strategy: str, root: str, message_bytes: int)
     )
 
 
-def build(folder: Path) -> Path:
-    """The program that broadcasts, with the runtime linked in."""
-    run_tool([sys.executable, str(BUILDER), "--mpicc", "smpicc", "--out", str(folder)])
-    program = folder / "bcast"
-    runtime = folder / "broadleaf_mpi_smpi.o"
-    # Stripped: SMPI copies the program once a rank.
-    link = ["-lpthread", "-ldl", "-lm", "-lgcc_s", "-s", "-o", str(program)]
-    run_tool(["smpicc", "-O2", str(PROGRAM), str(runtime), *link])
-    return program
+@dataclass(frozen=True)
+class Bed:
+    """The program that broadcasts, with the runtime linked in, and where it runs."""
+
+    program: Path
+    # SimGrid's XML, and the host of every rank.
+    xml: Path
+    hosts: Path
 
 
-def run_tool(command: list[str], environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=CHECKOUT, env={**os.environ, **(environment or {})}
-    )
-    if done.returncode:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        raise RunError(said[-1] if said else f"{Path(command[0]).name} failed")
-    return done.stdout
+def build(platform: bl.Platform, folder: Path) -> Bed:
+    """Raises SmpiError."""
+    return Bed(smpi.planned_program(PROGRAM, folder / "bcast"), *smpi.write_simgrid(platform, folder))
 
 
-def measure(task: Task, ranks: list[str], program: Path, plans: Path) -> dict[int, tuple[float, ...]]:
-    """Simulated seconds of each broadcast by size, from a common start until the last rank has it all."""
-    environment = {"BROADLEAF_PLATFORM": str(PLATFORM), "BROADLEAF_MIN_BYTES": "1"}
-    options = []
+def measure(task: Task, ranks: list[str], bed: Bed, plans: Path) -> dict[int, tuple[float, ...]]:
+    """Simulated seconds of each broadcast by size, from a common start until the last rank has it all.
+
+    Raises SmpiError.
+    """
+    variables = {"BROADLEAF_PLATFORM": str(PLATFORM), "BROADLEAF_MIN_BYTES": "1"}
+    settings = {}
     if task.strategy in BUILT_IN:
-        environment["BROADLEAF_DISABLE"] = "1"
+        variables["BROADLEAF_DISABLE"] = "1"
         if task.strategy != "default":
-            options = ["--bcast", task.strategy]
+            settings = {"smpi/bcast": task.strategy}
     else:
-        environment["BROADLEAF_PLAN_DIR"] = str(plans)
+        variables["BROADLEAF_PLAN_DIR"] = str(plans)
     seconds: dict[int, tuple[float, ...]] = {}
     for is_shared in (False, True):
         sizes = [size for size in task.sizes if (size >= SHARED_BYTES) == is_shared]
@@ -165,12 +150,12 @@ def measure(task: Task, ranks: list[str], program: Path, plans: Path) -> dict[in
             continue
         arguments = [",".join(map(str, sizes)), str(REPETITIONS), str(ranks.index(task.root))]
         arguments += ["shared"] if is_shared else []
-        command = [sys.executable, str(TESTBED), str(PLATFORM), *options, "--", str(program), *arguments]
-        told = run_tool(command, environment)
+        command = [str(bed.program), *arguments]
+        told = smpi.simulate(bed.xml, bed.hosts, command, settings=settings, variables=variables)
         for size in sizes:
             lines = re.findall(rf"bytes={size} .*seconds=([0-9.]+) wrong_bytes=(-?\d+)$", told, re.M)
             if len(lines) != REPETITIONS or any(int(wrong) > 0 for _, wrong in lines):
-                raise RunError(f"{task.strategy}: {size} bytes did not arrive as they were sent")
+                raise smpi.SmpiError(f"{task.strategy}: {size} bytes did not arrive as they were sent")
             seconds[size] = tuple(float(found) for found, _ in lines)
     return seconds
 
@@ -222,17 +207,17 @@ class Work:
             f"best in up to {MOST_SEGMENTS} segments. A plan is made once for a root and a size.",
         ]
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as name:
-            program, missing = None, self.missing
+            bed, missing = None, self.missing
             if missing is None:
                 try:
-                    program = build(Path(name))
-                except RunError as error:
+                    bed = build(platform, Path(name))
+                except smpi.SmpiError as error:
                     missing = str(error)
             if missing is not None:
                 remarks.append(f"Figure 6 is left out: {missing}.")
 
             def one(task: Task) -> list[Sample]:
-                samples = self.samples(platform, task, program, Path(name))
+                samples = self.samples(platform, task, bed, Path(name))
                 advance()
                 return samples
 
@@ -241,7 +226,7 @@ class Work:
                 samples = [sample for found in pool.map(one, tasks) for sample in found]
         return results(samples, self.strategies, remarks)
 
-    def samples(self, platform: bl.Platform, task: Task, program: Path | None, folder: Path) -> list[Sample]:
+    def samples(self, platform: bl.Platform, task: Task, bed: Bed | None, folder: Path) -> list[Sample]:
         plans = Path(tempfile.mkdtemp(dir=folder))
         samples = []
         for size in task.sizes:
@@ -251,9 +236,9 @@ class Work:
             sample, plan = predict(platform, task.strategy, task.root, size)
             plan.save(plans / f"{size}.json")
             samples.append(sample)
-        if program is None:
+        if bed is None:
             return samples
-        measured = measure(task, platform.hosts, program, plans)
+        measured = measure(task, platform.hosts, bed, plans)
         return [
             Sample(
                 *(s.strategy, s.root, s.message_bytes, s.planner, s.segment_bytes, s.planning_s),

@@ -5,19 +5,17 @@ Both need the checkout's test beds; where those, SimGrid or an MPI are missing, 
 
 from __future__ import annotations
 
-import importlib
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import broadleaf as bl
+from broadleaf import smpi
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 from broadleaf.papers.results import Cell, Sheet
 from broadleaf.papers.round_robin_figures import draw
@@ -92,19 +90,6 @@ class MissingError(Exception):
     """Something that real MPI code needs is not there, in one line."""
 
 
-def smpi_modules() -> tuple[ModuleType, ModuleType, ModuleType]:
-    """The checkout's testbeds/smpi: how it runs programs, with our runtime in them, on which platforms."""
-    folder = TESTBEDS / "smpi"
-    if not (folder / "run.py").is_file():
-        raise MissingError("SMPI left out: it needs a checkout with testbeds/")
-    sys.path.insert(0, str(folder))
-    try:
-        run, runtime, xml = (importlib.import_module(name) for name in ("run", "runtime", "simgrid_xml"))
-    finally:
-        sys.path.remove(str(folder))
-    return run, runtime, xml
-
-
 def seconds_of(printed: str) -> list[float]:
     found = re.findall(r"seconds=([0-9.]+) wrong_bytes=(?:0|-1)$", printed, re.MULTILINE)
     return [float(seconds) for seconds in found]
@@ -114,13 +99,14 @@ class SmpiBed:
     """Broadcasts in simulated time on smp-16, SMPI's own and ours."""
 
     def __init__(self, folder: Path) -> None:
-        self.run, runtime, simgrid_xml = smpi_modules()
         source = TESTBEDS / "bcast.c"
+        if not source.is_file():
+            raise MissingError("SMPI left out: it needs a checkout with testbeds/")
         try:
-            self.plain = str(self.run.build(source, folder, []).rename(folder / "plain"))
-            self.planned = str(runtime.planned_program(source, folder))
-            self.where = simgrid_xml.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
-        except self.run.TestbedError as missing:
+            self.plain = str(smpi.plain_program(source, folder / "plain"))
+            self.planned = str(smpi.planned_program(source, folder / "planned"))
+            self.where = smpi.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
+        except smpi.SmpiError as missing:
             raise MissingError(f"SMPI left out: {missing}") from None
 
     def seconds(self, is_ours: bool, name: str, nodes: int, message_bytes: int) -> float:
@@ -129,7 +115,7 @@ class SmpiBed:
         arguments = [str(message_bytes), "2", "0", "shared"]
         variables = {"BROADLEAF_PLANNER": name, "BROADLEAF_PLATFORM": str(PLATFORM)} if is_ours else {}
         try:
-            printed = self.run.simulate(
+            printed = smpi.simulate(
                 *self.where,
                 [self.planned if is_ours else self.plain, *arguments],
                 ranks=nodes,
@@ -137,7 +123,7 @@ class SmpiBed:
                 variables=variables,
                 timeout_s=TIMEOUT_S if is_ours else SMPI_PATIENCE_S,
             )
-        except self.run.TestbedError as failed:
+        except smpi.SmpiError as failed:
             raise MissingError(str(failed)) from None
         taken = seconds_of(printed)
         if len(taken) != 2:

@@ -1,0 +1,36 @@
+"""Real MPI programs in simulated time, under SimGrid's SMPI: the one place that builds and starts them.
+
+A platform becomes SimGrid's XML (`xml`, `profiles`), a C source a program, with our runtime in it or without
+(`programs`), and `start` runs it. The sources and the runtime's builder are those of a checkout.
+"""
+
+from __future__ import annotations
+
+from broadleaf.smpi.profiles import RatesError, profiles_of, read_rates
+from broadleaf.smpi.programs import plain_program, planned_program
+from broadleaf.smpi.start import (
+    TIMEOUT_S,
+    SmpiError,
+    SmpiTimeoutError,
+    broadcast_algorithms,
+    missing,
+    need,
+    simulate,
+)
+from broadleaf.smpi.xml import write_simgrid
+
+__all__ = [
+    "TIMEOUT_S",
+    "RatesError",
+    "SmpiError",
+    "SmpiTimeoutError",
+    "broadcast_algorithms",
+    "missing",
+    "need",
+    "plain_program",
+    "planned_program",
+    "profiles_of",
+    "read_rates",
+    "simulate",
+    "write_simgrid",
+]

@@ -1,0 +1,46 @@
+"""Programs for SMPI, made of C sources: as they are, or with our MPI runtime linked in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from broadleaf.smpi.start import SmpiError, first_error, need
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+BUILDER = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
+HEADERS = CHECKOUT / "crates" / "broadleaf-mpi" / "include"
+# What the Rust half needs of the system. Stripped: SMPI copies the program once a rank.
+SYSTEM = ("-lpthread", "-ldl", "-lm", "-lgcc_s", "-s")
+
+
+def plain_program(source: Path, program: Path, options: tuple[str, ...] = ()) -> Path:
+    """The program that smpicc makes of a C source. Raises SmpiError."""
+    command = [need("smpicc"), "-O2", str(source), "-o", str(program), *options]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SmpiError(f"smpicc cannot build {source}: {first_error(done.stderr)}")
+    return program
+
+
+def planned_program(source: Path, program: Path) -> Path:
+    """The same with its broadcasts planned; it may call broadleaf.h. Raises SmpiError."""
+    runtime = runtime_object(program.parent)
+    return plain_program(source, program, (f"-I{HEADERS}", str(runtime), *SYSTEM))
+
+
+def runtime_object(folder: Path) -> Path:
+    """broadleaf_mpi_smpi.o in `folder`; cargo first brings the Rust half up to date. Raises SmpiError."""
+    if not BUILDER.is_file():
+        raise SmpiError(f"no {BUILDER}; our runtime for SMPI is built from a checkout of Broadleaf")
+    command = [sys.executable, str(BUILDER), "--mpicc", need("smpicc"), "--out", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise SmpiError(f"our runtime cannot be built for SMPI: {last_line(done.stderr)}")
+    return folder / "broadleaf_mpi_smpi.o"
+
+
+def last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it gave no reason"

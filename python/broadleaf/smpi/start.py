@@ -1,0 +1,118 @@
+"""Starts a program of smpicc's in simulated time: the clean model, a time limit, what it printed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TextIO
+
+# A transfer takes latency + bytes / rate and nothing else: SMPI's defaults stretch latencies by 2 to 11.6,
+# charge for crossing traffic, and bill the program's own computing to simulated time.
+CLEAN = {
+    "smpi/bw-factor": "0:1",
+    "smpi/lat-factor": "0:1",
+    "network/weight-S": "0",
+    "network/crosstraffic": "0",
+    "network/TCP-gamma": "1e12",
+    "smpi/wtime": "0",
+    "smpi/simulate-computation": "no",
+}
+
+# The collectives with which programs start: trees, since SMPI's defaults for them are linear.
+START_UP = {"smpi/reduce": "binomial", "smpi/allreduce": "rdb", "smpi/barrier": "ompi_tree"}
+
+TIMEOUT_S = 600.0
+
+
+class SmpiError(ValueError):
+    """What keeps a program from being built or run, in one line."""
+
+
+class SmpiTimeoutError(SmpiError):
+    """A program that was not done in time."""
+
+
+def missing() -> str | None:
+    """What keeps programs from being built and run; None if nothing does."""
+    try:
+        need("smpirun")
+        need("smpicc")
+    except SmpiError as error:
+        return str(error)
+    return None
+
+
+def need(tool: str) -> str:
+    path = shutil.which(tool)
+    if path is None:
+        raise SmpiError(f"{tool} is missing; install SimGrid (Debian: apt-get install libsimgrid-dev)")
+    return path
+
+
+def simulate(
+    xml: Path,
+    hosts: Path,
+    program: list[str],
+    *,
+    ranks: int | None = None,
+    settings: dict[str, str] | None = None,
+    variables: dict[str, str] | None = None,
+    timeout_s: float = TIMEOUT_S,
+    errors: TextIO | None = None,
+) -> str:
+    """What the program prints when run on the simulated platform, one rank a line of `hosts`.
+
+    `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}. `variables` are
+    for the program's environment. What it says on stderr goes to `errors`.
+
+    Raises SmpiError, and SmpiTimeoutError after `timeout_s` of real time.
+    """
+    configuration = {**CLEAN, **START_UP, **(settings or {})}
+    command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
+    command += ["-np", str(ranks)] if ranks else []
+    command += ["--log=root.thres:warning", *(f"--cfg={key}:{value}" for key, value in configuration.items())]
+    # A session of its own, so that the time limit ends smpirun's children with it.
+    with subprocess.Popen(
+        [*command, *program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, **(variables or {})},
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            raise SmpiTimeoutError(
+                f"{program[0]} still runs after {timeout_s:g} s; give it more time"
+            ) from None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, 9)
+    if process.returncode:
+        raise SmpiError(f"{program[0]} failed under smpirun: {first_error(err)}")
+    # SMPI's MPI_Abort exits with 0, so what the program said is all there is to see of it.
+    if errors is not None:
+        errors.write(err)
+    return out
+
+
+def broadcast_algorithms(xml: Path, hosts: Path, program: list[str]) -> list[str]:
+    """The names that `smpi/bcast` takes. SMPI lists them only when it refuses one."""
+    try:
+        simulate(xml, hosts, program, ranks=1, settings={"smpi/bcast": "?"}, timeout_s=60)
+    except SmpiError as refusal:
+        listed = re.search(r"Valid algorithms: ([^.]*)\.", str(refusal))
+        if listed:
+            return listed[1].split(", ")
+    raise SmpiError("this SMPI does not list its broadcast algorithms; Broadleaf was tried with 3.32")
+
+
+def first_error(text: str) -> str:
+    """The line that says most: the first that speaks of an error, else the first."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"error|CRITICAL|Cannot|No such", line)]
+    return (telling or lines or ["no message"])[0]
