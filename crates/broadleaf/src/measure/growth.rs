@@ -140,11 +140,12 @@ impl Growth {
             }
             self.doubled = true;
         }
-        if self.spent_s > self.slice_s {
-            return None;
-        }
+        // Before the time is looked at: these are short, and what stands there is wrong by any factor.
         if let Some(bytes) = self.on_credit() {
             return Some(bytes);
+        }
+        if self.spent_s > self.slice_s {
+            return None;
         }
         // A bend is not looked for among gaps that are hardly known.
         if let Some(bytes) = self.noisiest(VAGUE, VISITS_OF_VAGUE) {
@@ -160,13 +161,13 @@ impl Growth {
     }
 
     /// The smallest size that may have passed a shaper on credit: a byte took clearly less than in the largest
-    /// message, few bytes have been moved, and that once only.
+    /// message, few bytes have been moved, and that in one or two visits.
     fn on_credit(&self) -> Option<u64> {
         let (&largest, _) = self.points.last_key_value()?;
         let byte_s = |bytes: u64| self.gap(bytes).median_s / bytes as f64;
         let found = |&(&bytes, point): &(&u64, &Point)| {
             bytes >= FIRST_BYTES
-                && point.visits == 1
+                && point.visits <= 2
                 && bytes * (point.round_trip.count as u64) < CREDIT_BYTES
                 && byte_s(bytes) < ON_CREDIT * byte_s(largest)
         };

@@ -122,7 +122,8 @@ impl Point {
         };
         match self.back_to_back() {
             Some(bulk) if empty.latency_counts(single.median_s) => {
-                let waits = single.median_s - bulk.median_s > empty.latency_s();
+                // Who waits waits for a message at least; less is the bulk effect.
+                let waits = single.median_s - bulk.median_s > empty.round_trip_s / 2.0;
                 // All bursts of a few may have been held back: then they say nothing.
                 let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
                 let blurred = empty.latency_s() > LATENCY_BLURS * single.median_s
