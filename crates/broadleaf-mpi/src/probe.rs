@@ -15,7 +15,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
 const HOST_BYTES: usize = 256;
-const MOST_TRIALS: usize = 4;
+const MOST_TRIALS: usize = 5;
 /// Seconds between two lines of progress.
 const PROGRESS_S: f64 = 0.1;
 /// Least seconds between two looks at what there is so far, and the share of the time that they may take.

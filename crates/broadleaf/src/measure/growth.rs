@@ -40,7 +40,8 @@ const MOST_WINDOW: u32 = 64;
 /// The bytes they may have together.
 const WINDOW_BYTES: u64 = 8 << 20;
 /// A round trip shorter than a scheduler's time slice is timed again with every size, that often: all gaps
-/// hang on RTT(0), and a single moment may have been a busy one.
+/// hang on RTT(0), and a single moment may have been a busy one. So is that of one byte, whose gap is the difference
+/// of two round trips that must be of the same moments.
 const SHORT_ROUND_TRIP_S: f64 = 1e-3;
 const MORE_EMPTY: u32 = 10;
 /// How far off a gap may be, relatively, for two runs to agree within 5 %.
@@ -83,8 +84,6 @@ pub struct Growth {
     empty_burst: Series,
     /// How often g(0) was measured.
     empty_visits: u32,
-    /// g(0), seconds, once it is known.
-    empty_gap_s: Option<f64>,
     points: BTreeMap<u64, Point>,
     doubled: bool,
     bisections: usize,
@@ -104,7 +103,6 @@ impl Growth {
             empty_round_trip: Series::default(),
             empty_burst: Series::default(),
             empty_visits: 0,
-            empty_gap_s: None,
             points: BTreeMap::new(),
             doubled: false,
             bisections: 0,
@@ -119,7 +117,7 @@ impl Growth {
     pub fn next(&mut self) -> Option<Task> {
         let (from, to) = self.pair;
         let is_quiet = self.empty_round_trip.is_quiet && self.empty_burst.is_quiet;
-        if self.empty_gap_s.is_none() || (!is_quiet && self.empty_visits < MOST_EMPTY_VISITS) {
+        if self.empty_visits == 0 || (!is_quiet && self.empty_visits < MOST_EMPTY_VISITS) {
             let repeats = self.repeats(self.round_trip_s);
             let saturation = Trial::Burst { bytes: 0, window: MOST_WINDOW, repeats: repeats + 1 };
             let trials = vec![Trial::PingPong { bytes: 0, repeats: repeats + 1 }, saturation];
@@ -184,7 +182,7 @@ impl Growth {
     /// proportion.
     fn expected_s(&self, bytes: u64) -> f64 {
         match self.points.range(..bytes).next_back() {
-            None => self.empty_gap_s.unwrap_or(0.0),
+            None => self.empty_gap_s().unwrap_or(0.0),
             Some((&size, _)) => {
                 let gap_s = self.gap(size).median_s;
                 gap_s * if size < FIRST_BYTES { 1.0 } else { bytes as f64 / size as f64 }
@@ -229,6 +227,9 @@ impl Growth {
         }
         if self.round_trip_s + self.empty_round_trip.mean_delay_s() < SHORT_ROUND_TRIP_S {
             trials.push(Trial::PingPong { bytes: 0, repeats: MORE_EMPTY + 1 });
+            if bytes > 1 {
+                trials.push(Trial::PingPong { bytes: 1, repeats: MORE_EMPTY + 1 });
+            }
         }
         // Long enough for the message to have arrived, if it travels before it is received at all.
         let pause_s = 1.2 * each_s + 2e-5;
@@ -268,13 +269,9 @@ impl Growth {
                     self.empty_round_trip.extend(samples);
                     self.round_trip_s = self.empty_round_trip.median().unwrap_or(self.round_trip_s);
                 }
-                Trial::Burst { bytes: 0, window, .. } => {
+                Trial::Burst { bytes: 0, .. } => {
                     self.empty_visits += 1;
                     self.empty_burst.extend(samples);
-                    let burst_s = self.empty_burst.median().unwrap_or(self.round_trip_s);
-                    let gap_s = (burst_s - self.round_trip_s) / f64::from(window - 1);
-                    self.empty_gap_s =
-                        Some(gap_s.clamp(SHORTEST_GAP_S, (self.round_trip_s / 2.0).max(SHORTEST_GAP_S)));
                 }
                 Trial::PingPong { bytes, .. } => {
                     let point = self.points.entry(bytes).or_default();
@@ -295,11 +292,20 @@ impl Growth {
         }
     }
 
+    /// g(0), seconds, once it is known: by saturation, and no more than half of what a round trip takes by now.
+    fn empty_gap_s(&self) -> Option<f64> {
+        let others = f64::from(MOST_WINDOW - 1);
+        let most_s = (self.round_trip_s / 2.0).max(SHORTEST_GAP_S);
+        self.empty_burst
+            .median()
+            .map(|burst_s| ((burst_s - self.round_trip_s) / others).clamp(SHORTEST_GAP_S, most_s))
+    }
+
     fn empty(&self) -> Empty {
         Empty {
             round_trip_s: self.round_trip_s,
             error_s: self.empty_round_trip.summary.map_or(0.0, |empty| empty.error),
-            gap_s: self.empty_gap_s.unwrap_or(0.0),
+            gap_s: self.empty_gap_s().unwrap_or(0.0),
         }
     }
 
