@@ -147,17 +147,22 @@ impl Slow {
     }
 }
 
-/// Draws of several characters: the paper's, integers full of ties, equal links, and gaps of 0.
+/// Draws of several characters: the paper's, integers full of ties, equal links, gaps of 0, and one gap a cluster, of
+/// which the smaller counts.
 fn draw(random: &mut Random, n: usize) -> Slow {
-    let character = random.below(5);
+    let character = random.below(6);
     let mut number = |low: f64, high: f64| match character {
-        0 => random.between(low, high),
+        0 | 5 => random.between(low, high),
         1 => (1 + random.below(3)) as f64,
         2 => 1.0,
         3 => random.below(3) as f64,
         _ => (random.between(low, high) * 64.0).round() / 64.0,
     };
-    let gap = (0..n).map(|_| (0..n).map(|_| number(0.1, 0.6)).collect()).collect();
+    let mut gap: Vec<Vec<f64>> = (0..n).map(|_| (0..n).map(|_| number(0.1, 0.6)).collect()).collect();
+    if character == 5 {
+        let own: Vec<f64> = (0..n).map(|i| gap[i][i]).collect();
+        gap = own.iter().map(|i| own.iter().map(|j| i.min(*j)).collect()).collect();
+    }
     let latency = (0..n).map(|_| (0..n).map(|_| number(0.001, 0.015)).collect()).collect();
     let local = (0..n).map(|_| number(0.02, 3.0)).collect();
     let start = if random.chance(0.5) { LocalStart::OnArrival } else { LocalStart::AfterLastSend };
@@ -174,7 +179,7 @@ fn sends_and_makespans_equal_a_slow_implementation() {
     for round in 0..4000 {
         let n = match round {
             // From 65 on arrivals are followed in another way.
-            0..=4 => 66 + round,
+            0..=11 => 66 + 4 * round,
             _ => 1 + random.below(if round % 40 == 0 { 40 } else { 12 }),
         };
         let slow = draw(&mut random, n);

@@ -2,9 +2,11 @@
 //! RT_i + g_ij + L_ij.
 //!
 //! Kept up to date lazily. A send only delays its sender, so a value found earlier is a lower bound until
-//! that sender has sent again, and only the values that come out best are computed anew. A new sender is
-//! compared with what is known. That makes a round O(n) where clusters differ, and O(kinds) where not. Few
-//! clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
+//! that sender has sent again, and only the values that come out best are computed anew: from the few senders
+//! that were best when all were compared, as long as one of them is ahead of what all others had then. A new
+//! sender is compared with what is known. All are compared in the order of their ready times, until none of the rest
+//! can be among the earliest. That makes a round O(n) where clusters differ, and O(kinds) where
+//! not. Few clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
 
 use super::instance::Grid;
 use super::sends::Send;
@@ -47,6 +49,52 @@ struct Way {
     sender: u32,
 }
 
+impl Way {
+    const NOWHERE: Way = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
+
+    fn is_ahead_of(&self, other: &Way) -> bool {
+        self.arrival_s < other.arrival_s || self.arrival_s == other.arrival_s && self.sender < other.sender
+    }
+}
+
+/// So many sending kinds are remembered of each comparison of all.
+const NEAR: usize = 4;
+
+/// The sending kinds from which somebody could be reached earliest when all were compared.
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    from: [u32; NEAR],
+    /// The earliest that their ways were then or since; rising.
+    arrival_s: [f64; NEAR],
+    /// No other sending kind can be earlier than this: senders are only delayed.
+    others_s: f64,
+}
+
+impl Near {
+    const NOBODY: Near =
+        Near { from: [u32::MAX; NEAR], arrival_s: [f64::INFINITY; NEAR], others_s: f64::INFINITY };
+
+    /// Takes in what a kind offers, one that is there already too: a new member may be ahead of its others.
+    fn insert(&mut self, from: u32, arrival_s: f64) {
+        let there = self.from.iter().position(|&known| known == from);
+        let mut at = there.unwrap_or(NEAR - 1);
+        if arrival_s >= self.arrival_s[at] {
+            if there.is_none() {
+                self.others_s = self.others_s.min(arrival_s);
+            }
+            return;
+        }
+        if there.is_none() {
+            self.others_s = self.others_s.min(self.arrival_s[at]);
+        }
+        while at > 0 && arrival_s < self.arrival_s[at - 1] {
+            (self.from[at], self.arrival_s[at]) = (self.from[at - 1], self.arrival_s[at - 1]);
+            at -= 1;
+        }
+        (self.from[at], self.arrival_s[at]) = (from, arrival_s);
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Frontier<'g> {
     grid: &'g Grid,
@@ -58,6 +106,11 @@ pub(super) struct Frontier<'g> {
     /// Kinds with a sender.
     active: Vec<u32>,
     ways: Vec<Way>,
+    near: Vec<Near>,
+    /// Kinds with a sender by the ready time of their first; unless all is computed anew.
+    by_ready: Vec<(f64, u32)>,
+    /// By kind, the least g + L into it.
+    least_in_s: Vec<f64>,
     /// Where all is computed anew in every round, the earliest arrivals by kind, seconds; else empty.
     anew_s: Vec<f64>,
     sends: Vec<Send>,
@@ -80,14 +133,16 @@ impl<'g> Frontier<'g> {
     }
 
     fn anew_or_not(grid: &'g Grid, budget_s: f64, is_small: bool) -> Self {
-        let nowhere = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
         let mut frontier = Frontier {
             grid,
             waiting: Waiting::new(grid),
             senders: vec![BinaryHeap::new(); grid.kinds()],
             first: vec![NOBODY; grid.kinds()],
             active: Vec::new(),
-            ways: vec![nowhere; grid.kinds()],
+            ways: vec![Way::NOWHERE; grid.kinds()],
+            near: vec![Near::NOBODY; if is_small { 0 } else { grid.kinds() }],
+            by_ready: Vec::new(),
+            least_in_s: if is_small { Vec::new() } else { least_in_s(grid) },
             anew_s: vec![f64::INFINITY; if is_small { grid.kinds() } else { 0 }],
             sends: Vec::with_capacity(grid.len() - 1),
             budget_s,
@@ -109,7 +164,21 @@ impl<'g> Frontier<'g> {
 
     fn note_first(&mut self, kind: usize) {
         let first = self.senders[kind].peek();
-        self.first[kind] = first.map_or(NOBODY, |&Reverse((Ready(ready_s), sender))| (ready_s, sender));
+        let first = first.map_or(NOBODY, |&Reverse((Ready(ready_s), sender))| (ready_s, sender));
+        let before = std::mem::replace(&mut self.first[kind], first);
+        if self.anew_s.is_empty() {
+            let place = |by_ready: &[(f64, u32)], ready_s: f64| {
+                by_ready.partition_point(|&(other_s, other)| {
+                    other_s < ready_s || other_s == ready_s && other < kind as u32
+                })
+            };
+            if before != NOBODY {
+                self.by_ready.remove(place(&self.by_ready, before.0));
+            }
+            if first != NOBODY {
+                self.by_ready.insert(place(&self.by_ready, first.0), (first.0, kind as u32));
+            }
+        }
     }
 
     /// Whether the budget of a sender of kind `from` leaves room for a send to `kind`.
@@ -157,11 +226,13 @@ impl<'g> Frontier<'g> {
             if !self.fits(cluster, from, kind as usize) {
                 continue;
             }
-            let way = &mut self.ways[kind as usize];
             let arrival_s = ready_s + edges[kind as usize];
+            self.near[kind as usize].insert(from as u32, arrival_s);
+            let way = &mut self.ways[kind as usize];
+            let offered = Way { arrival_s, from: from as u32, ready_s, sender: cluster };
             // On a tie with a bound that may have risen, leave it to `settle` to find out.
-            if arrival_s < way.arrival_s || arrival_s == way.arrival_s && cluster < way.sender {
-                *way = Way { arrival_s, from: from as u32, ready_s, sender: cluster };
+            if offered.is_ahead_of(way) {
+                *way = offered;
             }
         }
     }
@@ -183,24 +254,73 @@ impl<'g> Frontier<'g> {
         if self.is_exact(kind) {
             return false;
         }
-        self.find_way(kind);
+        match self.way_from_near(kind) {
+            Some(way) => self.ways[kind] = way,
+            None => self.find_way(kind),
+        }
         true
     }
 
-    /// Compares all senders.
-    fn find_way(&mut self, kind: usize) {
-        let mut best = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
-        for &from in &self.active {
-            let (ready_s, sender) = self.first[from as usize];
-            if !self.fits(sender, from as usize, kind) {
-                continue;
+    /// The way from the first sender of a kind; nowhere where it has none, or no room.
+    fn way(&self, from: u32, kind: usize) -> Way {
+        let (ready_s, sender) = self.first[from as usize];
+        if sender == u32::MAX || !self.fits(sender, from as usize, kind) {
+            return Way::NOWHERE;
+        }
+        let arrival_s = ready_s + self.grid.kind_edge_s(from as usize, kind);
+        Way { arrival_s, from, ready_s, sender }
+    }
+
+    /// The best way from the senders that were nearest, if it beats all others for sure.
+    fn way_from_near(&self, kind: usize) -> Option<Way> {
+        let near = &self.near[kind];
+        let known = near.from.iter().filter(|&&from| from != u32::MAX);
+        let ways = known.map(|&from| self.way(from, kind));
+        let best = ways.reduce(|best, way| if way.is_ahead_of(&best) { way } else { best })?;
+        (best.arrival_s < near.others_s).then_some(best)
+    }
+
+    /// After a send from a kind, those it was the best for: most find the next best among the near ones at once, and
+    /// need not come out best first, one by one.
+    fn refresh_from(&mut self, from: usize) {
+        for at in 0..self.waiting.kinds().len() {
+            let kind = self.waiting.kinds()[at] as usize;
+            if self.ways[kind].from == from as u32 {
+                self.ways[kind] = self.way_from_near(kind).unwrap_or(Way {
+                    arrival_s: self.near[kind].others_s.max(self.ways[kind].arrival_s),
+                    // Ahead of whoever offers the same: which of them is first, `settle` finds out.
+                    sender: 0,
+                    ready_s: f64::NAN,
+                    ..self.ways[kind]
+                });
             }
-            let arrival_s = ready_s + self.grid.kind_edge_s(from as usize, kind);
-            if arrival_s < best.arrival_s || arrival_s == best.arrival_s && sender < best.sender {
-                best = Way { arrival_s, from, ready_s, sender };
+        }
+    }
+
+    /// Compares all senders that may be among the nearest.
+    fn find_way(&mut self, kind: usize) {
+        if !self.anew_s.is_empty() {
+            let ways = self.active.iter().map(|&from| self.way(from, kind));
+            self.ways[kind] =
+                ways.fold(Way::NOWHERE, |best, way| if way.is_ahead_of(&best) { way } else { best });
+            return;
+        }
+        let mut best = Way::NOWHERE;
+        let mut near = Near::NOBODY;
+        for &(ready_s, from) in &self.by_ready {
+            let earliest_s = ready_s + self.least_in_s[kind];
+            if earliest_s > near.arrival_s[NEAR - 1] {
+                near.others_s = near.others_s.min(earliest_s);
+                break;
+            }
+            let way = self.way(from, kind);
+            near.insert(from, way.arrival_s);
+            if way.is_ahead_of(&best) {
+                best = way;
             }
         }
         self.ways[kind] = best;
+        self.near[kind] = near;
     }
 
     pub fn settle_all(&mut self) {
@@ -227,6 +347,9 @@ impl<'g> Frontier<'g> {
         self.senders[from].push(Reverse((Ready(ready_s + gap_s), sender)));
         self.note_first(from);
         self.sends.push(Send { from: sender, to: receiver });
+        if self.anew_s.is_empty() {
+            self.refresh_from(from);
+        }
         if !self.busy_s.is_empty() {
             self.busy_s[sender as usize] += gap_s;
             for &(pipe, held_s) in self.grid.pipes(from, kind) {
@@ -283,6 +406,19 @@ impl<'g> Frontier<'g> {
     }
 }
 
+/// By kind, the least g + L into it from any other cluster.
+fn least_in_s(grid: &Grid) -> Vec<f64> {
+    let mut least_s = vec![f64::INFINITY; grid.kinds()];
+    for from in 0..grid.kinds() {
+        for (to, &edge_s) in grid.edges_from(from).iter().enumerate() {
+            if from != to || grid.members(to).len() > 1 {
+                least_s[to] = least_s[to].min(edge_s);
+            }
+        }
+    }
+    least_s
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -294,7 +430,7 @@ mod tests {
     #[test]
     fn bookkeeping_and_computing_anew_agree() {
         let mut random = Random::new(77);
-        for round in 0..400 {
+        for round in 0..4_000 {
             let (clusters, kinds) = (2 + random.below(30), 1 + random.below(12));
             let mut kind_of: Vec<u32> = (0..clusters).map(|_| random.below(kinds) as u32).collect();
             // Every kind has a member.
