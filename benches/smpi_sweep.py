@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Our runtime beside every broadcast that SimGrid's SMPI has: six networks, nine sizes, and the limit.
+
+    benches/smpi_sweep.py [--networks A,B] [--sizes 1KiB,..] [--algorithms A,B] [--ours] [--again]
+                          [--seconds WALL] [--table FILE]
+
+The second broadcast of a run from the first rank, in simulated time. An algorithm that is not done after
+--seconds of real time, or delivers wrong bytes, has no time and counts as slower. Every sample goes to
+.bench/smpi_sweep.json as soon as it is there and is not taken again, so a sweep that was ended goes on from
+there (--again takes all anew, --ours ours only). --table writes what is known as a page of the documentation.
+
+Fails where the fastest of SMPI's is ahead of ours, or ours further from the limit than WITHIN says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from smpi_beds import NETWORKS, ROOT, Network
+
+import broadleaf as bl
+from broadleaf import smpi
+from broadleaf.bench import OURS, BenchError
+from broadleaf.bench.limit import limit_s
+from broadleaf.bench.smpi import Bed, known_algorithms, simulated
+
+OUT = ROOT / ".bench/smpi_sweep.json"
+SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
+# Ours has a plan for every hop, and simulates one message a segment and hop.
+OUR_SECONDS = 900.0
+# How far from the limit ours may be; message / slowest cut, with latency at 4 MiB.
+WITHIN = {(name, 4 << 20): 1.5 for name in ("grid5000-88", "teragrid-64")}
+WITHIN |= {(name, 64 << 20): 1.1 for name in ("grid5000-88", "teragrid-64")}
+
+Cell = dict[str, Any]
+
+
+def size_of(text: str) -> int:
+    for unit, factor in (("KiB", 1 << 10), ("MiB", 1 << 20)):
+        if text.endswith(unit):
+            return int(text.removesuffix(unit)) * factor
+    return int(text)
+
+
+def shown(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
+
+
+def sweep(options: argparse.Namespace, cells: dict[str, Cell]) -> None:
+    source = ROOT / "testbeds/bcast.c"
+    with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
+        folder = Path(made)
+        own = smpi.plain_program(source, folder / "bcast")
+        ours = smpi.planned_program(source, folder / "bcast-broadleaf")
+        for name in options.networks:
+            (folder / name).mkdir()
+            network = NETWORKS[name](folder / name)
+            bed = Bed(own, ours, network.xml, network.hosts)
+            known = known_algorithms(bed)
+            theirs = [name for name in known if not options.algorithms or name in options.algorithms]
+            for size in options.sizes:
+                cell = cells.setdefault(f"{name} {size}", {"network": name, "bytes": size, "seconds": {}})
+                measure(cell, bed, network, [OURS] if options.ours else [OURS, *theirs], options)
+                OUT.write_text(json.dumps(list(cells.values()), indent=1) + "\n")
+                print(line(cell), flush=True)
+
+
+def measure(cell: Cell, bed: Bed, network: Network, names: list[str], options: argparse.Namespace) -> None:
+    size, platform = cell["bytes"], bl.Platform.load(network.platform)
+    root = platform.hosts[0]
+    cell["limit_s"] = limit_s(platform, root, size)
+    cell["rate_limit_s"] = size / bl.optimum(platform, root, size).upper_bound_bytes_per_s
+    for name in names:
+        if name in cell["seconds"] and not options.again:
+            continue
+        patience_s = OUR_SECONDS if name == OURS else options.seconds
+        samples = simulated(bed, name, size, network.platform, patience_s)
+        cell["seconds"][name] = samples[0] if samples else None
+
+
+def fastest(cell: Cell) -> tuple[float, str]:
+    """Of SMPI's own, that were done."""
+    done = [(taken, name) for name, taken in cell["seconds"].items() if name != OURS and taken is not None]
+    return min(done, default=(float("inf"), "none was done"))
+
+
+def faults(cell: Cell) -> list[str]:
+    ours = cell["seconds"].get(OURS) or float("inf")
+    found = []
+    if ours > fastest(cell)[0]:
+        found.append(f"{ours / fastest(cell)[0]:.3f} times as slow as {fastest(cell)[1]}")
+    within = WITHIN.get((cell["network"], cell["bytes"]), float("inf"))
+    limit = cell["limit_s"] if cell["bytes"] <= 4 << 20 else cell["rate_limit_s"]
+    if ours > within * limit:
+        found.append(f"{ours / limit:.3f} times the limit, not {within:g}")
+    return found
+
+
+def line(cell: Cell) -> str:
+    ours = cell["seconds"].get(OURS)
+    theirs_s, theirs = fastest(cell)
+    own = "not done" if ours is None else f"{ours:.6f} s, {ours / cell['limit_s']:.3f} x limit"
+    faulty = "; ".join(faults(cell)) or "holds"
+    return f"{cell['network']:13} {shown(cell['bytes']):>8}  ours {own}  {theirs} {theirs_s:.6f} s  {faulty}"
+
+
+def page(cells: dict[str, Cell]) -> str:
+    """Every algorithm's time on every network, as Markdown."""
+    lines = [
+        "# Beside SMPI's own broadcasts",
+        "",
+        "Simulated seconds of the second broadcast from the first rank, under SimGrid's SMPI in the clean",
+        "model; `-` was not done after 60 s of real time, or delivered wrong bytes; empty: not run. Limit:",
+        "message / slowest cut plus the latency to the farthest host. Made by",
+        "",
+        "    python benches/smpi_sweep.py --table docs/smpi-sweep.md",
+        "",
+        "which goes on where it stood, keeps every sample in `.bench/smpi_sweep.json`, and fails where ours",
+        "is not the fastest.",
+    ]
+    for network in NETWORKS:
+        columns = sorted((cell for cell in cells.values() if cell["network"] == network), key=size_in)
+        if not columns:
+            continue
+        lines += ["", f"## {network}", ""]
+        lines += ["| algorithm | " + " | ".join(shown(cell["bytes"]) for cell in columns) + " |"]
+        lines += ["| --- |" + " ---: |" * len(columns)]
+        lines += ["| limit | " + " | ".join(short(cell["limit_s"]) for cell in columns) + " |"]
+        names = {name for cell in columns for name in cell["seconds"]}
+        for name in sorted(names, key=lambda name: (name != OURS, name)):
+            times = " | ".join(
+                short(cell["seconds"][name]) if name in cell["seconds"] else "" for cell in columns
+            )
+            lines.append(f"| {'**Broadleaf**' if name == OURS else name} | {times} |")
+    return "\n".join(lines) + "\n"
+
+
+def size_in(cell: Cell) -> int:
+    return int(cell["bytes"])
+
+
+def short(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.4g}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--networks", type=lambda text: text.split(","), default=list(NETWORKS))
+    parser.add_argument(
+        "--sizes", type=lambda text: [size_of(part) for part in text.split(",")], default=SIZES
+    )
+    parser.add_argument("--algorithms", type=lambda text: text.split(","), help="only these of SMPI's")
+    parser.add_argument("--ours", action="store_true", help="take no times of SMPI's own")
+    parser.add_argument("--again", action="store_true", help="take times anew that are known")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of real time, for each of SMPI's")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the page")
+    options = parser.parse_args()
+    OUT.parent.mkdir(exist_ok=True)
+    known = json.loads(OUT.read_text()) if OUT.is_file() else []
+    cells = {f"{cell['network']} {cell['bytes']}": cell for cell in known}
+    try:
+        sweep(options, cells)
+    except (BenchError, smpi.SmpiError) as error:
+        print(f"smpi_sweep: {error}", file=sys.stderr)
+        return 2
+    if options.table:
+        options.table.write_text(page(cells))
+    asked = [cells[f"{name} {size}"] for name in options.networks for size in options.sizes]
+    failing = [cell for cell in asked if faults(cell)]
+    print(f"{len(asked) - len(failing)} of {len(asked)} hold")
+    return 1 if failing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
