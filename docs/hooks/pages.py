@@ -124,9 +124,15 @@ def paper_page(name: str, title: str) -> str:
     ]
     papers = DOCS / "papers"
     document = papers / f"{name}.json"
+    told: set[str] = set()
     if document.is_file():
-        lines += results(json.loads(document.read_text()))
+        found = json.loads(document.read_text())
+        told = {sheet["name"] for sheet in found["sheets"]}
+        lines += results(found)
     for path in sorted(papers.glob(f"{name}-*.csv")):
+        # Those of the document again, without title.
+        if path.stem.removeprefix(f"{name}-") in told:
+            continue
         head, *rows = csv.reader(path.read_text().splitlines())
         if len(rows) <= MOST_ROWS:
             lines += [f"## {path.stem.removeprefix(f'{name}-')}", "", *table(head, rows), ""]
