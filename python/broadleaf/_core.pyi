@@ -19,6 +19,7 @@ __all__ = [
     "Trace",
     "Tried",
     "__version__",
+    "annealing_progress",
     "check",
     "compare",
     "grid",
@@ -29,11 +30,13 @@ __all__ = [
     "plan",
     "planners",
     "random_graph",
+    "rehearse",
     "simulate",
     "throughput",
     "tiers",
     "tune",
     "tuning_rules",
+    "unloaded_plans",
 ]
 __version__: str
 
@@ -247,6 +250,28 @@ def grid(
     gaps: str = "min",
     local_start: str = "after-last-send",
 ) -> Platform: ...
+def annealing_progress(
+    bandwidth_bytes_per_s: list[list[float]],
+    message_bytes: SupportsIndex,
+    *,
+    seconds: float = 10.0,
+    moves: SupportsIndex | None = None,
+    seed: SupportsIndex = 0,
+) -> list[tuple[int, float, float, bool]]: ...
+def rehearse(
+    platform: Platform,
+    root: str,
+    calls: list[tuple[float, int]],
+    links: list[tuple[str, str, list[tuple[float, float]]]],
+    pipes: list[tuple[str, list[tuple[float, float]]]],
+    way: str,
+    *,
+    planner: str = "best",
+    first: Sequence[Plan] = (),
+    monitor_s: float = 300.0,
+    watch_s: float = 30.0,
+) -> list[tuple[float, Plan, bool, bool]]: ...
+def unloaded_plans(platform: Platform, root: str, calls: list[tuple[float, int]]) -> list[Plan]: ...
 def grid_makespans(
     clusters: SupportsIndex,
     draws: SupportsIndex,

@@ -2,6 +2,7 @@
 //!
 //! Long calls release the interpreter lock. Errors are the classes of `broadleaf/errors.py`.
 
+mod adaptive_paper;
 mod advisor;
 mod arguments;
 mod document;
@@ -32,6 +33,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Trace>()?;
     module.add_class::<tune::Choice>()?;
     module.add_class::<tune::Forecast>()?;
+    module.add_function(wrap_pyfunction!(adaptive_paper::annealing_progress, module)?)?;
+    module.add_function(wrap_pyfunction!(adaptive_paper::rehearse, module)?)?;
+    module.add_function(wrap_pyfunction!(adaptive_paper::unloaded_plans, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from broadleaf.papers import grid, grid_draws, round_robin, trees, tuning
+from broadleaf.papers import adaptive, grid, grid_draws, round_robin, trees, tuning
 from broadleaf.papers.results import Results, Start
 
 
@@ -39,6 +39,7 @@ PAPERS: dict[str, Paper] = {
             grid.run,
             lambda gaps: partial(grid.run, gaps=gaps),
         ),
+        Paper("adaptive", "Adaptive broadcast trees by simulated annealing", adaptive.run),
         Paper("round-robin", "Axida, Viet and Yoshinaga: Pipelined round-robin broadcast", round_robin.run),
     )
 }

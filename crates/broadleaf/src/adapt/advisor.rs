@@ -10,6 +10,7 @@
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
 use crate::plan::{Plan, PlanError};
+use crate::planners::{make, Effort, Instance, SegmentChoice};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -75,6 +76,24 @@ pub struct Order {
     pub within_s: f64,
     /// The network as it is believed to be.
     pub platform: Arc<Platform>,
+}
+
+impl Order {
+    /// The plan for it by [`search`]; other planners may be asked instead.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        search(&self.platform, self.key.stream.root, self.bytes)
+    }
+}
+
+/// The faster of `makespan`'s plan and the best of the quick planners', by estimate.
+pub fn search(platform: &Platform, root: NodeId, bytes: u64) -> Result<Plan, PlanError> {
+    let instance = Instance::new(platform, root, bytes)?;
+    let quick =
+        |planner| make(&instance, planner, SegmentChoice::Auto, Effort::Quick).map(|outcome| outcome.plan);
+    let best = quick("best")?;
+    let Ok(other) = quick("makespan") else { return Ok(best) };
+    let is_faster = estimate(platform, &other)? < estimate(platform, &best)?;
+    Ok(if is_faster { other } else { best })
 }
 
 /// What is to be done.

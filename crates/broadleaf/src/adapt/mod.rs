@@ -5,10 +5,12 @@
 //!
 //! [`record`] holds when what was broadcast, [`predict`] says what comes next, [`links`] what is believed of
 //! the network now, and the [`advisor`] decides which plans to make, when, and which to put into use; [`switch`] is
-//! how all ranks put a new plan into use at the same call.
+//! how all ranks put a new plan into use at the same call. [`rehearsal`] runs a program with all that in simulated
+//! time.
 
 pub mod advisor;
 pub mod links;
 pub mod predict;
 pub mod record;
+pub mod rehearsal;
 pub mod switch;

@@ -1,0 +1,144 @@
+//! `bl.rehearse`: a program's broadcasts in simulated time while its network changes, and paper 3's figure 3.
+
+use crate::errors::{plan_error, PlanError, PlatformError};
+use crate::plan::Plan;
+use crate::platform::Platform;
+use broadleaf::adapt::advisor::Settings;
+use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Watch, Way};
+use broadleaf::planners::annealing::{drive, Budget};
+use broadleaf::planners::Pairs;
+use broadleaf::platform::Group;
+use broadleaf::random::Random;
+use broadleaf::simulate::{Course, Rates};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Steps of a factor: from when on, seconds, and what.
+type Steps = Vec<(f64, f64)>;
+
+/// A broadcast as it went: seconds, its plan, whether that was stale, and whether any link was not what was believed.
+type Went = (f64, Plan, bool, bool);
+
+/// Each broadcast of a program: `calls` are (seconds, bytes), `links` the rates (from cluster, to cluster, steps), of
+/// `pipes` (id, steps).
+///
+/// `way`: `fixed` or `monitored` plans of `planner` in one segment, or the `static` or `advised` ones, which begin with
+/// `first`, a plan for each size class.
+#[pyfunction]
+#[pyo3(
+    signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0,
+        watch_s=30.0),
+    text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), monitor_s=300.0, \
+        watch_s=30.0)"
+)]
+#[allow(clippy::too_many_arguments)]
+pub fn rehearse(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    calls: Vec<(f64, u64)>,
+    links: Vec<(String, String, Steps)>,
+    pipes: Vec<(String, Steps)>,
+    way: &str,
+    planner: &str,
+    first: Vec<PyRef<'_, Plan>>,
+    monitor_s: f64,
+    watch_s: f64,
+) -> PyResult<Vec<Went>> {
+    let core = Arc::clone(&platform.core);
+    let refused = |fact: String| PlatformError::new_err(fact);
+    let root_id =
+        core.find(root).ok_or_else(|| refused(format!("no node \"{root}\"; name one of the platform's")))?;
+    let cluster = |name: &str| {
+        let found = core.clusters().iter().position(|cluster| cluster.name == name);
+        let index =
+            found.ok_or_else(|| refused(format!("no cluster \"{name}\"; name one of the platform's")))?;
+        Ok::<Group, PyErr>(Group::Cluster(broadleaf::platform::ClusterId(index as u32)))
+    };
+    let mut rates = Rates::default();
+    for (from, to, steps) in links {
+        rates.set_links(cluster(&from)?, cluster(&to)?, Course::new(steps).map_err(refused)?);
+    }
+    for (id, steps) in pipes {
+        let found = core.shared().iter().position(|shared| shared.id == id);
+        let index =
+            found.ok_or_else(|| refused(format!("no shared resource \"{id}\"; name one there is")))?;
+        rates.set_shared(broadleaf::platform::SharedId(index as u32), Course::new(steps).map_err(refused)?);
+    }
+    if !(monitor_s > 0.0 && watch_s > 0.0) {
+        return Err(refused(format!(
+            "the monitor looks every {monitor_s} s and {watch_s} s; give times above 0"
+        )));
+    }
+    let first: BTreeMap<u32, Arc<broadleaf::plan::Plan>> =
+        first.iter().map(|plan| (plan.core.message_bytes.max(1).ilog2(), Arc::clone(&plan.core))).collect();
+    let watch = Watch { every_s: monitor_s, slow_every_s: watch_s };
+    let way = match way {
+        "fixed" => Way::Fixed(planner),
+        "monitored" => Way::Monitored { planner, every_s: monitor_s },
+        "static" => Way::Static(&first),
+        "advised" => Way::Advised { first: &first, settings: Settings::default(), watch },
+        other => {
+            let fact = format!("unknown way \"{other}\"; use fixed, monitored, static or advised");
+            return Err(PlanError::new_err(fact));
+        }
+    };
+    let work = || run(&Program { platform: core, rates: &rates, root: root_id, calls: &calls }, &way);
+    let went = py.detach(work).map_err(plan_error)?;
+    Ok(went
+        .into_iter()
+        .map(|one| ((*one.plan).clone(), one))
+        .map(|(plan, one)| (one.seconds, plan.into(), one.is_stale, one.is_unaware))
+        .collect())
+}
+
+/// The advisor's plans for the first size of each size class on the platform as it is: `first` of `rehearse`.
+#[pyfunction]
+pub fn unloaded_plans(
+    py: Python<'_>,
+    platform: &Platform,
+    root: &str,
+    calls: Vec<(f64, u64)>,
+) -> PyResult<Vec<Plan>> {
+    let core = Arc::clone(&platform.core);
+    let fact = || PlatformError::new_err(format!("no node \"{root}\"; name one of the platform's"));
+    let root = core.find(root).ok_or_else(fact)?;
+    let plans = py.detach(|| first_plans(&core, root, &calls)).map_err(plan_error)?;
+    Ok(plans.into_values().map(|plan| (*plan).clone().into()).collect())
+}
+
+/// Paper 3's figure 3: `driverSA` on a matrix of bandwidths (bytes/s, row by row, from node 0) for `seconds`, or, where
+/// `moves` is given, for so many moves: (moves, seconds, best estimate in seconds, whether refining) after each
+/// annealing.
+#[pyfunction]
+#[pyo3(signature = (bandwidth_bytes_per_s, message_bytes, *, seconds=10.0, moves=None, seed=0))]
+pub fn annealing_progress(
+    py: Python<'_>,
+    bandwidth_bytes_per_s: Vec<Vec<f64>>,
+    message_bytes: u64,
+    seconds: f64,
+    moves: Option<u64>,
+    seed: u64,
+) -> PyResult<Vec<(u64, f64, f64, bool)>> {
+    let count = bandwidth_bytes_per_s.len();
+    let is_whole = bandwidth_bytes_per_s.iter().all(|row| row.len() == count);
+    let rates: Vec<f64> = bandwidth_bytes_per_s.into_iter().flatten().collect();
+    if count == 0 || !is_whole || !rates.iter().all(|&rate| rate.is_finite() && rate > 0.0) {
+        let fact = "the bandwidths are no square matrix of numbers above 0; give n rows of n";
+        return Err(PlatformError::new_err(fact));
+    }
+    let gap_s: Vec<f64> = rates.iter().map(|rate| message_bytes as f64 / rate).collect();
+    let pairs = Pairs::new(count, gap_s.clone(), gap_s);
+    let time = std::time::Duration::try_from_secs_f64(seconds).map_err(|_| {
+        PlatformError::new_err(format!("{seconds} s to search in; give a number of at least 0"))
+    })?;
+    let budget = moves.map_or(Budget::Time(time), Budget::Moves);
+    let mut seen = Vec::new();
+    py.detach(|| {
+        drive(&pairs, Some(0), budget, &mut Random::new(seed), |at| {
+            seen.push((at.moves, at.seconds, at.best_s, at.is_refining));
+        })
+    });
+    Ok(seen)
+}

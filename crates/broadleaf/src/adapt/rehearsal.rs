@@ -1,0 +1,310 @@
+//! A program rehearsed in simulated time while its network changes: the paper's experiment, and the advisor's test.
+//!
+//! What decides is the [`Advisor`] itself; here are only its surroundings. Each broadcast is simulated with the rates of
+//! its moment; its transfers, a few for each pair of clusters, are the passive samples. Probes and planning take no
+//! time, but a plan that is published between two calls travels with the second and is current from the third on,
+//! as in the runtime's switch-over.
+
+use super::advisor::{search, Advice, Advisor, Key, Settings};
+use super::links::{Links, Origin, Pair, Sample};
+use super::record::{Call, Stream};
+use crate::plan::{Plan, PlanError, Programs};
+use crate::planners::{find, plan_with, Instance};
+use crate::platform::{Hop, NodeId, Platform, RateChange};
+use crate::simulate::{run_varying, Rates, Trace};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What a probe sends.
+const PROBE_BYTES: u64 = 1 << 18;
+
+/// Passive samples kept of each pair of clusters and broadcast: a misfit and what confirms it.
+const SAMPLES: usize = 2;
+
+/// The advisor's plan for the first size of each size class on the platform as measured: what there is without loads.
+pub fn first_plans(
+    platform: &Platform,
+    root: NodeId,
+    calls: &[(f64, u64)],
+) -> Result<BTreeMap<u32, Arc<Plan>>, PlanError> {
+    let mut plans = BTreeMap::new();
+    for &(_, bytes) in calls {
+        if let Entry::Vacant(slot) = plans.entry(bytes.max(1).ilog2()) {
+            slot.insert(Arc::new(search(platform, root, bytes)?));
+        }
+    }
+    Ok(plans)
+}
+
+/// What is rehearsed.
+pub struct Program<'a> {
+    /// As it was measured.
+    pub platform: Arc<Platform>,
+    /// What it really does.
+    pub rates: &'a Rates,
+    pub root: NodeId,
+    /// When, seconds, and how much, bytes; rising times.
+    pub calls: &'a [(f64, u64)],
+}
+
+/// Which plans it uses.
+pub enum Way<'a> {
+    /// One planner's for the platform as measured, in one segment.
+    Fixed(&'a str),
+    /// One planner's for the rates that the monitor saw last, in one segment: the paper's set-up.
+    Monitored { planner: &'a str, every_s: f64 },
+    /// These, by size class, whatever happens.
+    Static(&'a BTreeMap<u32, Arc<Plan>>),
+    /// The advisor's, with these at first.
+    Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: Settings, watch: Watch },
+}
+
+/// When the monitor looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Watch {
+    /// At everything.
+    pub every_s: f64,
+    /// At links believed slow that no plan in use would see recover.
+    pub slow_every_s: f64,
+}
+
+impl Default for Watch {
+    /// The paper's five minutes; slow links every half minute, 0.3 % of a link at 12.5 MB/s at half its rate.
+    fn default() -> Self {
+        Watch { every_s: 300.0, slow_every_s: 30.0 }
+    }
+}
+
+/// One broadcast as it went.
+#[derive(Clone, Debug)]
+pub struct Broadcast {
+    pub at_s: f64,
+    pub bytes: u64,
+    pub seconds: f64,
+    pub plan: Arc<Plan>,
+    /// The plan was chosen while something else was believed of a link that it uses, or a better one is on its way.
+    pub is_stale: bool,
+    /// Something else than the truth was believed of some link.
+    pub is_unaware: bool,
+}
+
+/// All broadcasts of the program.
+pub fn rehearse(program: &Program, way: &Way) -> Result<Vec<Broadcast>, PlanError> {
+    match way {
+        Way::Fixed(planner) => program.monitored(planner, f64::INFINITY),
+        Way::Monitored { planner, every_s } => program.monitored(planner, *every_s),
+        Way::Static(plans) => program.calls.iter().map(|&call| program.as_first(call, plans)).collect(),
+        Way::Advised { first, settings, watch } => {
+            Advised::new(program, first, settings.clone(), *watch).run(program.calls)
+        }
+    }
+}
+
+impl Program<'_> {
+    fn trace(&self, at_s: f64, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
+        let programs = Programs::for_platform(&Arc::new(plan.clone()), &self.platform)?;
+        run_varying(&self.platform, &programs, &self.rates.beginning_at(at_s), record)
+    }
+
+    fn went(&self, (at_s, bytes): (f64, u64), plan: Plan) -> Result<Broadcast, PlanError> {
+        let seconds = self.trace(at_s, &plan, false)?.makespan_s;
+        Ok(Broadcast { at_s, bytes, seconds, plan: Arc::new(plan), is_stale: false, is_unaware: false })
+    }
+
+    /// Each size class is planned for once after each look of the monitor, in one segment; endless times between
+    /// them: never for anything but the platform as measured.
+    fn monitored(&self, planner: &str, every_s: f64) -> Result<Vec<Broadcast>, PlanError> {
+        let mut plans: BTreeMap<(String, u32), Plan> = BTreeMap::new();
+        let mut went = Vec::new();
+        for &(at_s, bytes) in self.calls {
+            let platform = match every_s.is_finite() {
+                true => self.seen((at_s / every_s).floor() * every_s),
+                false => Arc::clone(&self.platform),
+            };
+            let plan = match plans.entry((platform.digest().to_string(), bytes.max(1).ilog2())) {
+                Entry::Occupied(known) => known.get().resized(bytes),
+                Entry::Vacant(slot) => {
+                    let instance = Instance::new(&platform, self.root, bytes)?;
+                    slot.insert(plan_with(find(planner)?, &instance)?).clone()
+                }
+            };
+            went.push(self.went((at_s, bytes), Plan { segment_bytes: bytes, ..plan })?);
+        }
+        Ok(went)
+    }
+
+    fn as_first(&self, call: (f64, u64), plans: &BTreeMap<u32, Arc<Plan>>) -> Result<Broadcast, PlanError> {
+        self.went(call, self.first(call.1, plans)?.resized(call.1))
+    }
+
+    fn first(&self, bytes: u64, plans: &BTreeMap<u32, Arc<Plan>>) -> Result<Arc<Plan>, PlanError> {
+        plans.get(&bytes.ilog2()).cloned().ok_or_else(|| {
+            let fact = format!("no first plan for {bytes} bytes; give one for every size class");
+            PlanError::BadRequest(fact)
+        })
+    }
+
+    /// The platform with the rates of a moment, pair by pair.
+    fn seen(&self, time_s: f64) -> Arc<Platform> {
+        let links = Links::new(Arc::clone(&self.platform));
+        let factor = |pair: &Pair| self.rates.factor(pair.from, pair.to, time_s);
+        let slowed: Vec<RateChange> = links
+            .pairs()
+            .iter()
+            .filter(|pair| factor(pair) != 1.0)
+            .map(|pair| RateChange { from: pair.from, to: pair.to, factor: factor(pair), pipe: None })
+            .collect();
+        if slowed.is_empty() {
+            return Arc::clone(&self.platform);
+        }
+        Arc::new(self.platform.changed(&slowed, &[]))
+    }
+}
+
+struct Advised<'a> {
+    program: &'a Program<'a>,
+    first: &'a BTreeMap<u32, Arc<Plan>>,
+    advisor: Advisor,
+    watch: Watch,
+    stream: Stream,
+    current: BTreeMap<Key, Arc<Plan>>,
+    /// Published since the last call.
+    next: BTreeMap<Key, Arc<Plan>>,
+    /// When the monitor looks next: at everything, at what is slow.
+    due_s: (f64, f64),
+}
+
+impl<'a> Advised<'a> {
+    fn new(
+        program: &'a Program<'a>,
+        first: &'a BTreeMap<u32, Arc<Plan>>,
+        settings: Settings,
+        watch: Watch,
+    ) -> Advised<'a> {
+        Advised {
+            program,
+            first,
+            advisor: Advisor::new(Arc::clone(&program.platform), settings),
+            watch,
+            stream: Stream { communicator: 0, root: program.root },
+            current: BTreeMap::new(),
+            next: BTreeMap::new(),
+            due_s: (0.0, 0.0),
+        }
+    }
+
+    fn run(mut self, calls: &[(f64, u64)]) -> Result<Vec<Broadcast>, PlanError> {
+        calls.iter().map(|&call| self.call(call)).collect()
+    }
+
+    fn call(&mut self, (at_s, bytes): (f64, u64)) -> Result<Broadcast, PlanError> {
+        self.monitor_until(at_s)?;
+        let key = Key::new(self.stream, bytes);
+        if !self.current.contains_key(&key) {
+            // The runtime plans at the first call of a class; so it would here.
+            let first = self.program.first(bytes, self.first)?;
+            self.advisor.in_use(key, Arc::clone(&first));
+            self.current.insert(key, first);
+        }
+        let plan = Arc::clone(&self.current[&key]);
+        let trace = self.program.trace(at_s, &plan.resized(bytes), true)?;
+        let in_use: BTreeSet<Pair> =
+            trace.transfers.iter().map(|transfer| self.pair(transfer.from, transfer.to)).collect();
+        let is_unaware_of = |pair: &Pair| {
+            let truth = self.program.rates.factor(pair.from, pair.to, at_s);
+            let believed = self.advisor.links().factor(*pair);
+            truth.max(believed) > 1.25 * truth.min(believed)
+        };
+        let is_stale = in_use.iter().any(is_unaware_of) || self.next.contains_key(&key);
+        let is_unaware = self.advisor.links().pairs().iter().any(is_unaware_of);
+        // What travelled with this call is current from the next on.
+        self.current.append(&mut self.next);
+        self.advisor.called(Call { stream: self.stream, at_s, bytes });
+        let end_s = at_s + trace.makespan_s;
+        self.sample(&trace, end_s);
+        self.follow(end_s)?;
+        let seconds = trace.makespan_s;
+        Ok(Broadcast { at_s, bytes, seconds, plan, is_stale, is_unaware })
+    }
+
+    fn pair(&self, from: NodeId, to: NodeId) -> Pair {
+        self.advisor.links().pair(from, to)
+    }
+
+    /// The executor's own forwarding times, as each host would report them: a few numbers a link.
+    fn sample(&mut self, trace: &Trace, now_s: f64) {
+        let mut taken: BTreeMap<Pair, usize> = BTreeMap::new();
+        for transfer in &trace.transfers {
+            let count = taken.entry(self.pair(transfer.from, transfer.to)).or_default();
+            if *count < SAMPLES {
+                *count += 1;
+                self.advisor.sampled(&Sample {
+                    from: transfer.from,
+                    to: transfer.to,
+                    bytes: transfer.bytes,
+                    seconds: transfer.release_s - transfer.start_s,
+                    expected_s: None,
+                    at_s: now_s,
+                    origin: Origin::Passive,
+                });
+            }
+        }
+    }
+
+    /// The monitor's rounds before the next call.
+    fn monitor_until(&mut self, until_s: f64) -> Result<(), PlanError> {
+        loop {
+            let (all_s, slow_s) = self.due_s;
+            let now_s = all_s.min(slow_s);
+            if now_s >= until_s {
+                return Ok(());
+            }
+            let pairs: Vec<Pair> = if all_s <= slow_s {
+                self.due_s.0 += self.watch.every_s;
+                self.advisor.links().pairs().to_vec()
+            } else {
+                self.due_s.1 += self.watch.slow_every_s;
+                self.advisor.links().drifts().map(|(pair, _)| pair).collect()
+            };
+            for pair in pairs {
+                self.probe(pair, now_s);
+            }
+            self.follow(now_s)?;
+        }
+    }
+
+    /// Two transfers, as every probe makes.
+    fn probe(&mut self, pair: Pair, now_s: f64) {
+        let Some((from, to)) = self.advisor.links().representatives(pair) else { return };
+        let platform = &self.program.platform;
+        let class = platform.link(from, to).expect("representatives are linked");
+        let hop = Hop { from, to, class };
+        let seconds = self.program.rates.beginning_at(now_s).busy_s(platform, hop, PROBE_BYTES, 0.0);
+        let origin = Origin::Active;
+        let sample = Sample { from, to, bytes: PROBE_BYTES, seconds, expected_s: None, at_s: now_s, origin };
+        self.advisor.sampled(&sample);
+        self.advisor.sampled(&sample);
+    }
+
+    /// Does what the advisor says until it has nothing more to say.
+    fn follow(&mut self, now_s: f64) -> Result<(), PlanError> {
+        loop {
+            let advice = self.advisor.tick(now_s)?;
+            if advice.is_empty() {
+                return Ok(());
+            }
+            for advice in advice {
+                match advice {
+                    Advice::Probe(pair) => self.probe(pair, now_s),
+                    Advice::Plan(order) => {
+                        self.advisor.planned(order.number, Some(order.plan()?))?;
+                    }
+                    Advice::Publish { key, plan, .. } => {
+                        self.next.insert(key, plan);
+                    }
+                }
+            }
+        }
+    }
+}

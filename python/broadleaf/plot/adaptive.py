@@ -1,0 +1,54 @@
+"""Paper 3's figures: broadcast times while loads come and go, and how annealing gets on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
+
+from broadleaf.plot.figures import COLOURS
+
+if TYPE_CHECKING:
+    from broadleaf.papers.adaptive import Sample
+    from broadleaf.papers.adaptive_loads import Load
+
+
+def draw_broadcasts(
+    samples: Sequence[Sample], loads: Sequence[Load], calls: Sequence[tuple[float, int]]
+) -> Figure:
+    """Figure 8: completion time by broadcast, a line each; loaded stretches are grey."""
+    figure = Figure(figsize=(10.0, 5.0), layout="constrained")
+    axes = figure.subplots()
+    for load in loads:
+        under = [call for call, (at_s, _) in enumerate(calls) if load.begin_s <= at_s < load.end_s]
+        if under:
+            axes.axvspan(under[0] - 0.5, under[-1] + 0.5, color="0.9")
+            axes.text(under[0], 1.01, f"{100 * load.taken:.0f} %", transform=axes.get_xaxis_transform())
+    for at, line in enumerate(dict.fromkeys(sample.line for sample in samples)):
+        those = [sample for sample in samples if sample.line == line]
+        axes.plot(
+            [s.call for s in those], [s.seconds for s in those],
+            label=line, color=COLOURS[at % len(COLOURS)], marker=".", linewidth=1,
+        )  # fmt: skip
+    axes.set_yscale("log")
+    axes.set_xlabel("broadcast (grey: links at C3 loaded, with what the load takes of them)")
+    axes.set_ylabel("completion time, s")
+    axes.legend(fontsize="small")
+    return figure
+
+
+def draw_progress(progress: Sequence[tuple[int, float, float, bool]]) -> Figure:
+    """Figure 3: the best estimate against time, through both phases."""
+    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for refining, name in ((False, "randomization"), (True, "refinement")):
+        those = [(seconds, best_s) for _, seconds, best_s, is_refining in progress if is_refining == refining]
+        axes.plot(
+            [seconds for seconds, _ in those], [best_s for _, best_s in those],
+            label=name, color=COLOURS[int(refining)], drawstyle="steps-post",
+        )  # fmt: skip
+    axes.set_xlabel("time spent searching, s")
+    axes.set_ylabel("estimated broadcast time of the best tree, s")
+    axes.legend(fontsize="small")
+    return figure
