@@ -70,6 +70,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/mpi_overhead.py
 	$(PY) benches/local.py
 	$(PY) benches/adapt_overhead.py
+	$(PY) benches/searches.py
 	$(PY) benches/smpi_broadcast.py
 	$(PY) benches/smpi_sweep.py
 

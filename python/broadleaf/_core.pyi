@@ -269,7 +269,6 @@ def rehearse(
     planner: str = "best",
     first: Sequence[Plan] = (),
     monitor_s: float = 300.0,
-    watch_s: float = 30.0,
 ) -> list[tuple[float, Plan, bool, bool]]: ...
 def unloaded_plans(platform: Platform, root: str, calls: list[tuple[float, int]]) -> list[Plan]: ...
 def grid_makespans(

@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -89,6 +90,35 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
     # Three nodes, a long message: the printed binomial tree takes half of what is measured.
     binomial = next(s for s in cases["bcast", 3, 256 << 10] if s["technique"] == "binomial")
     assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)
+
+
+def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> None:
+    """One draw of loads on some of the links at C3; ten are in the documentation."""
+    sheets = paper_run("adaptive").sheets
+    columns = sheets["improvement"]["columns"]
+    lines = {row[1]: dict(zip(columns, row, strict=True)) for row in sheets["improvement"]["rows"]}
+    ours = lines["ours, adaptive"]
+    assert ours["better than mpich-g2 loaded, %"] >= 20
+    assert ours["better than static loaded, %"] >= 10
+    assert ours["times faster at 80 %+"] >= 2
+    assert ours["unloaded, whole time, %"] >= -1
+    # It sees no pipe that two sends share.
+    assert lines["mateescu"]["better than mpich-g2 loaded, %"] < 0
+    assert lines["mpich-g2"]["better than mpich-g2 loaded, %"] == 0
+    rows = [dict(zip(sheets["samples"]["columns"], row, strict=True)) for row in sheets["samples"]["rows"]]
+    of = {
+        line: [row["seconds"] for row in rows if row["line"] == line]
+        for line in ("ours, adaptive", "our best static plan")
+    }
+    stale = [row["stale"] for row in rows if row["line"] == "ours, adaptive"]
+    loaded = [row["load"] > 0 for row in rows if row["line"] == "ours, adaptive"]
+    assert len(stale) == 60
+    assert sum(stale) <= 2 * sum(a != b for a, b in pairwise(loaded))
+    assert not any(all(stale[at : at + 3]) for at in range(58)), "more than two in a row"
+    # Whatever has settled without load is the static plan again, or as good.
+    for ours_s, static_s, is_stale, is_loaded in zip(*of.values(), stale, loaded, strict=True):
+        if not is_stale and not is_loaded:
+            assert ours_s <= 1.01 * static_s
 
 
 def test_round_robin_shows_what_the_paper_claims() -> None:

@@ -4,7 +4,7 @@ use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
-use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Watch, Way};
+use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Way};
 use broadleaf::planners::annealing::{drive, Budget};
 use broadleaf::planners::Pairs;
 use broadleaf::platform::Group;
@@ -27,10 +27,9 @@ type Went = (f64, Plan, bool, bool);
 /// `first`, a plan for each size class.
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0,
-        watch_s=30.0),
-    text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), monitor_s=300.0, \
-        watch_s=30.0)"
+    signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0),
+    text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), \
+        monitor_s=300.0)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn rehearse(
@@ -44,7 +43,6 @@ pub fn rehearse(
     planner: &str,
     first: Vec<PyRef<'_, Plan>>,
     monitor_s: f64,
-    watch_s: f64,
 ) -> PyResult<Vec<Went>> {
     let core = Arc::clone(&platform.core);
     let refused = |fact: String| PlatformError::new_err(fact);
@@ -66,19 +64,17 @@ pub fn rehearse(
             found.ok_or_else(|| refused(format!("no shared resource \"{id}\"; name one there is")))?;
         rates.set_shared(broadleaf::platform::SharedId(index as u32), Course::new(steps).map_err(refused)?);
     }
-    if !(monitor_s > 0.0 && watch_s > 0.0) {
-        return Err(refused(format!(
-            "the monitor looks every {monitor_s} s and {watch_s} s; give times above 0"
-        )));
+    // Endless: never.
+    if monitor_s.is_nan() || monitor_s <= 0.0 {
+        return Err(refused(format!("the monitor looks every {monitor_s} s; give a time above 0")));
     }
     let first: BTreeMap<u32, Arc<broadleaf::plan::Plan>> =
         first.iter().map(|plan| (plan.core.message_bytes.max(1).ilog2(), Arc::clone(&plan.core))).collect();
-    let watch = Watch { every_s: monitor_s, slow_every_s: watch_s };
     let way = match way {
         "fixed" => Way::Fixed(planner),
         "monitored" => Way::Monitored { planner, every_s: monitor_s },
         "static" => Way::Static(&first),
-        "advised" => Way::Advised { first: &first, settings: Settings::default(), watch },
+        "advised" => Way::Advised { first: &first, settings: Settings::default(), every_s: monitor_s },
         other => {
             let fact = format!("unknown way \"{other}\"; use fixed, monitored, static or advised");
             return Err(PlanError::new_err(fact));

@@ -1,6 +1,6 @@
 //! The advisor's decisions on a network that changes, with plans made by the real planners.
 
-use broadleaf::adapt::advisor::{Advice, Advisor, Key, Order, Settings};
+use broadleaf::adapt::advisor::{coarse, Advice, Advisor, Key, Order, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::plan::Plan;
@@ -138,6 +138,57 @@ fn a_load_brings_another_plan_and_its_end_the_plan_from_before_without_planning(
     let back = published.into_iter().find(|(other, _)| *other == key).map(|(_, plan)| plan);
     assert!(orders.iter().all(|order| order.platform.digest() == platform().digest()));
     assert_eq!(back.expect("the plan from before").trees, before.trees);
+}
+
+#[test]
+fn slow_links_that_no_plan_uses_are_looked_at_shortly_before_the_next_broadcast() {
+    let settings = Settings::default();
+    let mut advisor = Advisor::new(platform(), settings.clone());
+    for at_s in [0.0, 50.0, 100.0] {
+        call(&mut advisor, at_s, 1_000_000);
+    }
+    assert_eq!(advisor.next_look_s(100.0), None, "no link is slow");
+    let slow = |from: NodeId, to: NodeId| if (from, to) == (NodeId(2), NodeId(3)) { 0.1 } else { 1.0 };
+    let timed = |seconds: f64| Sample {
+        from: NodeId(2),
+        to: NodeId(3),
+        bytes: 500_000,
+        seconds,
+        expected_s: None,
+        at_s: 101.0,
+        origin: Origin::Passive,
+    };
+    advisor.sampled(&timed(1.25));
+    let (_, published) = settle(&mut advisor, 101.0, slow);
+    let key = Key::new(STREAM, 1_000_000);
+    let (_, plan) = published.iter().find(|(other, _)| *other == key).expect("a plan round it");
+    assert_ne!(plan.trees[0].parents()[3], Some(NodeId(2)));
+    // A call is expected at 150 s; until then no more often than every 30 s, and again 3 s before it.
+    let mut looks = Vec::new();
+    for tenth in 1011..1500 {
+        let now_s = f64::from(tenth) / 10.0;
+        for advice in advisor.tick(now_s).unwrap() {
+            let Advice::Probe(pair) = advice else { panic!("nothing has changed: {advice:?}") };
+            assert_eq!(pair, advisor.links().pair(NodeId(2), NodeId(3)));
+            looks.push(now_s);
+        }
+    }
+    assert_eq!(looks, [131.0, 147.0]);
+    // Nothing runs any more: the monitor's own rounds are enough.
+    assert_eq!(advisor.next_look_s(100.0 + settings.idle_after_s + 1.0), None);
+}
+
+#[test]
+fn segments_grow_while_that_costs_next_to_nothing() {
+    let platform = platform();
+    let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
+    let plan = make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick).unwrap().plan;
+    let coarse = coarse(&platform, plan.clone()).unwrap();
+    let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
+    assert!(coarse.segment_bytes > plan.segment_bytes && coarse.trees == plan.trees);
+    assert!(seconds(&coarse) <= 1.003 * seconds(&plan));
+    let twice = Plan { segment_bytes: 2 * coarse.segment_bytes, ..coarse };
+    assert!(seconds(&twice) > 1.003 * seconds(&plan));
 }
 
 #[test]

@@ -10,6 +10,8 @@ from broadleaf.papers.beds import CHECKOUT
 
 PLATFORM = CHECKOUT / "platforms" / "teragrid-64.json"
 LOADED = "C3"
+# Another site's; loaded too where the paper's single cluster is not the question.
+ALSO_LOADED = "C6"
 # A node of C2, as in the paper.
 ROOT = "c2-0"
 
@@ -21,7 +23,11 @@ INTERVAL_FACTOR = 0.97
 
 # Which of the links at C3 a load is on; the paper says "different links to/from C3".
 SOME, INTO, OUT, BOTH = "some links", "all into C3", "all out of C3", "all at C3"
-KINDS = (SOME, INTO, OUT, BOTH)
+# Beyond the paper: two clusters at once, and loads that grow and fade.
+TWO, RAMP = "some links at C3 and C6", "some links, growing"
+KINDS = (SOME, INTO, OUT, BOTH, TWO, RAMP)
+# How a growing load gets to its height, and from it: so many steps in so much of its time each.
+RAMP_STEPS, RAMP_PART = 4, 0.25
 
 Steps = list[tuple[float, float]]
 
@@ -36,6 +42,21 @@ class Load:
     taken: float
     # (from, to) by cluster.
     links: tuple[tuple[str, str], ...]
+    is_ramp: bool = False
+
+    def taken_at(self, time_s: float) -> float:
+        """What it takes at a time while it lasts."""
+        return [part for step_s, part in self.steps() if step_s <= time_s][-1]
+
+    def steps(self) -> list[tuple[float, float]]:
+        """From when on, seconds, it takes which part."""
+        if not self.is_ramp:
+            return [(self.begin_s, self.taken)]
+        step_s = RAMP_PART * (self.end_s - self.begin_s) / RAMP_STEPS
+        parts = [self.taken * (step + 1) / RAMP_STEPS for step in range(RAMP_STEPS)]
+        growing = [(self.begin_s + step * step_s, part) for step, part in enumerate(parts)]
+        fading = [(self.end_s - (step + 1) * step_s, part) for step, part in enumerate(parts[:-1])]
+        return growing + fading[::-1]
 
 
 def calls() -> list[tuple[float, int]]:
@@ -49,7 +70,7 @@ def calls() -> list[tuple[float, int]]:
 
 
 def platform() -> bl.Platform:
-    """teragrid-64 with a pipe for each link at C3, as wide as what limits it already.
+    """teragrid-64 with a pipe for each link that may be loaded, as wide as what limits it already.
 
     What a load leaves of a link is left to all its hosts together.
     """
@@ -57,12 +78,12 @@ def platform() -> bl.Platform:
     rates = {shared["id"]: shared["bandwidth_bytes_per_s"] for shared in document["shared"]}
     for bridge in document["bridges"]:
         ends = bridge["from_cluster"], bridge["to_cluster"]
-        if LOADED in ends:
+        if {LOADED, ALSO_LOADED} & set(ends):
             uses = bridge["link"]["uses"]
             pipe = pipe_of(ends)
             document["shared"].append({"id": pipe, "bandwidth_bytes_per_s": min(rates[use] for use in uses)})
             uses.append(pipe)
-    document["name"] = "teragrid-64, C3's links apart"
+    document["name"] = "teragrid-64, links of C3 and C6 apart"
     return bl.Platform.from_dict(document)
 
 
@@ -70,27 +91,34 @@ def pipe_of(link: tuple[str, str]) -> str:
     return f"link-{link[0]}-{link[1]}"
 
 
-def links_at_loaded(network: bl.Platform) -> list[tuple[str, str]]:
+def links_at(network: bl.Platform, loaded: str) -> list[tuple[str, str]]:
+    """All links into and out of a cluster."""
     clusters = dict.fromkeys(node["cluster"] for node in network.to_dict()["nodes"])
-    others = [name for name in clusters if name != LOADED]
-    return [(other, LOADED) for other in others] + [(LOADED, other) for other in others]
+    others = [name for name in clusters if name != loaded]
+    return [(other, loaded) for other in others] + [(loaded, other) for other in others]
 
 
-def drawn_loads(seed: int, kind: str, links: list[tuple[str, str]], until_s: float) -> list[Load]:
+def drawn_loads(seed: int, kind: str, network: bl.Platform, until_s: float) -> list[Load]:
     """6 to 8 minutes each, 4 to 7 minutes apart, taking 50 to 90 %, all uniform."""
     draw = random.Random(seed)
+    at_loaded = links_at(network, LOADED)
     loads = []
     now_s = 60 * draw.uniform(4, 7)
     while now_s < until_s:
         end_s = now_s + 60 * draw.uniform(6, 8)
         taken = draw.uniform(0.5, 0.9)
-        loads.append(Load(now_s, end_s, taken, tuple(chosen(draw, kind, links))))
+        links = chosen(draw, kind, at_loaded)
+        if kind == TWO:
+            links += chosen(
+                draw, kind, [link for link in links_at(network, ALSO_LOADED) if LOADED not in link]
+            )
+        loads.append(Load(now_s, end_s, taken, tuple(links), is_ramp=kind == RAMP))
         now_s = end_s + 60 * draw.uniform(4, 7)
     return loads
 
 
 def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    if kind == SOME:
+    if kind in (SOME, TWO, RAMP):
         # Any number of them is as likely as any other.
         return sorted(draw.sample(links, draw.randint(1, len(links))))
     return [
@@ -104,7 +132,8 @@ def courses(loads: list[Load]) -> tuple[list[tuple[str, str, Steps]], list[tuple
     steps: dict[tuple[str, str], Steps] = {}
     for load in loads:
         for link in load.links:
-            steps.setdefault(link, []).extend([(load.begin_s, 1 - load.taken), (load.end_s, 1.0)])
+            left = [(step_s, 1 - part) for step_s, part in load.steps()]
+            steps.setdefault(link, []).extend([*left, (load.end_s, 1.0)])
     links = [(*link, course) for link, course in steps.items()]
     pipes = [(pipe_of(link), course) for link, course in steps.items()]
     return links, pipes

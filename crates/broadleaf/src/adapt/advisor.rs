@@ -5,7 +5,8 @@
 //! is predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into
 //! use only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept
 //! and tried first when the network changes, so that the end of a load brings back the plan from before it at
-//! once; and nothing is planned while links are in doubt that a probe would settle.
+//! once; nothing is planned while links are in doubt that a probe would settle; and since a plan that goes round a
+//! load does not see it end, a slow link is probed shortly before the next broadcast is expected.
 
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
@@ -18,6 +19,9 @@ use std::sync::Arc;
 
 /// Earlier plans kept for each key.
 const MOST_EARLIER: usize = 8;
+
+/// What fewer, larger segments may cost, as a part of the predicted time.
+const WORTH_FEWER: f64 = 0.003;
 
 /// The exponents of the sizes prepared while idle: 1 KiB … 64 MiB (the paper stops at 2 MiB).
 const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
@@ -34,6 +38,10 @@ pub struct Settings {
     pub most_s: f64,
     /// How long planning waits for probes of links in doubt, seconds.
     pub patience_s: f64,
+    /// Slow links that no plan uses are looked at so long before the next broadcast is expected, seconds.
+    pub lead_s: f64,
+    /// Least time between two such looks, seconds; the most is three times that.
+    pub look_again_s: f64,
     /// Roots to prepare plans for while idle.
     pub roots: Vec<NodeId>,
 }
@@ -46,6 +54,8 @@ impl Default for Settings {
             least_s: 0.1,
             most_s: 10.0,
             patience_s: 5.0,
+            lead_s: 3.0,
+            look_again_s: 10.0,
             roots: Vec::new(),
         }
     }
@@ -85,15 +95,35 @@ impl Order {
     }
 }
 
-/// The faster of `makespan`'s plan and the best of the quick planners', by estimate.
+/// The faster of `makespan`'s plan and the best of the quick planners', by estimate, in [`coarse`] segments.
 pub fn search(platform: &Platform, root: NodeId, bytes: u64) -> Result<Plan, PlanError> {
     let instance = Instance::new(platform, root, bytes)?;
     let quick =
         |planner| make(&instance, planner, SegmentChoice::Auto, Effort::Quick).map(|outcome| outcome.plan);
     let best = quick("best")?;
-    let Ok(other) = quick("makespan") else { return Ok(best) };
+    let Ok(other) = quick("makespan") else { return coarse(platform, best) };
     let is_faster = estimate(platform, &other)? < estimate(platform, &best)?;
-    Ok(if is_faster { other } else { best })
+    coarse(platform, if is_faster { other } else { best })
+}
+
+/// The plan in the largest segments that are predicted to cost next to nothing: where a start-up costs nothing, the
+/// best size is as small as may be, and hardly better than one twenty times as large, which is far less work for
+/// every host on the way. Plans with a period stay as they are.
+pub fn coarse(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
+    if plan.period.is_some() || plan.combine {
+        return Ok(plan);
+    }
+    let allowed_s = (1.0 + WORTH_FEWER) * estimate(platform, &plan)?;
+    let mut chosen = plan;
+    while chosen.segment_bytes < chosen.message_bytes {
+        let segment_bytes = (2 * chosen.segment_bytes).min(chosen.message_bytes);
+        let coarser = Plan { segment_bytes, ..chosen.clone() };
+        if estimate(platform, &coarser)? > allowed_s {
+            break;
+        }
+        chosen = coarser;
+    }
+    Ok(chosen)
 }
 
 /// What is to be done.
@@ -131,6 +161,8 @@ pub struct Advisor {
     /// Links asked about, and when.
     asked: BTreeMap<Pair, f64>,
     doubted_since_s: Option<f64>,
+    /// When slow links were last looked at; none while there are none.
+    looked_at_s: Option<f64>,
     ready: Vec<Advice>,
 }
 
@@ -147,6 +179,7 @@ impl Advisor {
             version: 0,
             asked: BTreeMap::new(),
             doubted_since_s: None,
+            looked_at_s: None,
             ready: Vec::new(),
         }
     }
@@ -215,6 +248,7 @@ impl Advisor {
     /// What to do now. Time may stand still but not run back; one that does is as good as the last.
     pub fn tick(&mut self, now_s: f64) -> Result<Vec<Advice>, PlanError> {
         self.ask_about_doubts(now_s);
+        self.look_at_slow(now_s);
         self.reconsider(now_s)?;
         let is_overdue =
             |(order, _, since_s): &(Order, u64, f64)| now_s > since_s + 2.0 * order.within_s + 10.0;
@@ -244,6 +278,54 @@ impl Advisor {
                 self.ready.push(Advice::Probe(pair));
             }
         }
+    }
+
+    /// When slow links are to be looked at next, if a program runs and there are any: the surroundings should
+    /// [`tick`](Self::tick) then, if not before.
+    pub fn next_look_s(&self, now_s: f64) -> Option<f64> {
+        let last_s = self.looked_at_s?;
+        let next = self.record.next(now_s - self.settings.idle_after_s);
+        let (soonest_s, latest_s) =
+            (last_s + self.settings.look_again_s, last_s + 3.0 * self.settings.look_again_s);
+        let before = |next: &Next| next.at_s.map_or(latest_s, |at_s| at_s - self.settings.lead_s);
+        next.iter().map(before).reduce(f64::min).map(|at_s| at_s.clamp(soonest_s, latest_s))
+    }
+
+    /// One of the slow links at each end that no plan uses stands for all: if it has recovered, the others become
+    /// doubtful and are probed too.
+    fn look_at_slow(&mut self, now_s: f64) {
+        if self.links.drifts().all(|(_, factor)| factor >= 1.0) {
+            self.looked_at_s = None;
+            return;
+        }
+        if self.looked_at_s.is_none() {
+            // It was seen just now.
+            self.looked_at_s = Some(now_s);
+        }
+        if now_s < self.looked_at_s.map_or(now_s, |last_s| last_s + self.settings.look_again_s)
+            || self.next_look_s(now_s).is_none_or(|at_s| now_s < at_s)
+        {
+            return;
+        }
+        self.looked_at_s = Some(now_s);
+        let in_use = self.pairs_in_use(now_s);
+        let mut ends = BTreeSet::new();
+        for pair in self.links.probe_order(|pair| in_use.contains(&pair)) {
+            let is_slow = self.links.factor(pair) < 1.0 && !in_use.contains(&pair);
+            if is_slow && !ends.contains(&pair.from) && !ends.contains(&pair.to) {
+                ends.extend([pair.from, pair.to]);
+                self.ready.push(Advice::Probe(pair));
+            }
+        }
+    }
+
+    /// The links that the next broadcasts will use.
+    fn pairs_in_use(&self, now_s: f64) -> BTreeSet<Pair> {
+        let next = self.record.next(now_s - self.settings.idle_after_s);
+        let plans =
+            next.iter().filter_map(|next| self.plans.get(&Key::new(next.stream, next.bytes))?.plan.as_ref());
+        let edges = plans.flat_map(|plan| plan.trees.iter().flat_map(|tree| tree.edges()));
+        edges.map(|(from, to)| self.links.pair(from, to)).collect()
     }
 
     fn is_waiting(&self, now_s: f64) -> bool {

@@ -5,6 +5,7 @@
 
 use super::predict;
 use crate::platform::NodeId;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Calls remembered of each stream: enough for a slope, few enough to forget an earlier phase.
@@ -38,6 +39,8 @@ struct History {
     sizes: VecDeque<f64>,
     /// Seconds between consecutive calls, oldest first.
     gaps_s: VecDeque<f64>,
+    /// The size and the gap that come next: asked for many times between two calls.
+    predicted: OnceCell<Option<(u64, Option<f64>)>>,
 }
 
 /// The next broadcast of a stream, as far as can be told.
@@ -68,6 +71,7 @@ impl Record {
             }
         }
         let history = self.streams.entry(call.stream).or_default();
+        history.predicted.take();
         remember(&mut history.sizes, call.bytes as f64);
         if !call.at_s.is_finite() {
             return;
@@ -102,11 +106,15 @@ impl Record {
 
 impl History {
     fn next(&self, stream: Stream) -> Option<Next> {
+        let (bytes, gap_s) = (*self.predicted.get_or_init(|| self.predict()))?;
+        Some(Next { stream, bytes, at_s: gap_s.map(|gap_s| self.last_at_s + gap_s.max(0.0)) })
+    }
+
+    fn predict(&self) -> Option<(u64, Option<f64>)> {
         let (sizes, gaps_s): (Vec<f64>, Vec<f64>) =
             (self.sizes.iter().copied().collect(), self.gaps_s.iter().copied().collect());
         let bytes = predict::next(&sizes)?.max(1.0).round() as u64;
-        let at_s = predict::next(&gaps_s).map(|gap_s| self.last_at_s + gap_s.max(0.0));
-        Some(Next { stream, bytes, at_s })
+        Some((bytes, predict::next(&gaps_s)))
     }
 }
 

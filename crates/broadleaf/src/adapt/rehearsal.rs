@@ -16,8 +16,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a probe sends.
-const PROBE_BYTES: u64 = 1 << 18;
+/// What a probe sends: little for a network, and more than start-ups weigh.
+const PROBE_BYTES: u64 = 1 << 16;
 
 /// Passive samples kept of each pair of clusters and broadcast: a misfit and what confirms it.
 const SAMPLES: usize = 2;
@@ -56,24 +56,8 @@ pub enum Way<'a> {
     Monitored { planner: &'a str, every_s: f64 },
     /// These, by size class, whatever happens.
     Static(&'a BTreeMap<u32, Arc<Plan>>),
-    /// The advisor's, with these at first.
-    Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: Settings, watch: Watch },
-}
-
-/// When the monitor looks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Watch {
-    /// At everything.
-    pub every_s: f64,
-    /// At links believed slow that no plan in use would see recover.
-    pub slow_every_s: f64,
-}
-
-impl Default for Watch {
-    /// The paper's five minutes; slow links every half minute, 0.3 % of a link at 12.5 MB/s at half its rate.
-    fn default() -> Self {
-        Watch { every_s: 300.0, slow_every_s: 30.0 }
-    }
+    /// The advisor's, with these at first, and a monitor that looks at everything so often.
+    Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: Settings, every_s: f64 },
 }
 
 /// One broadcast as it went.
@@ -83,7 +67,8 @@ pub struct Broadcast {
     pub bytes: u64,
     pub seconds: f64,
     pub plan: Arc<Plan>,
-    /// The plan was chosen while something else was believed of a link that it uses, or a better one is on its way.
+    /// The plan was chosen while something else was believed of a link that it uses, or some link was believed to be
+    /// slow that no longer is, or a better plan is on its way.
     pub is_stale: bool,
     /// Something else than the truth was believed of some link.
     pub is_unaware: bool,
@@ -95,8 +80,8 @@ pub fn rehearse(program: &Program, way: &Way) -> Result<Vec<Broadcast>, PlanErro
         Way::Fixed(planner) => program.monitored(planner, f64::INFINITY),
         Way::Monitored { planner, every_s } => program.monitored(planner, *every_s),
         Way::Static(plans) => program.calls.iter().map(|&call| program.as_first(call, plans)).collect(),
-        Way::Advised { first, settings, watch } => {
-            Advised::new(program, first, settings.clone(), *watch).run(program.calls)
+        Way::Advised { first, settings, every_s } => {
+            Advised::new(program, first, settings.clone(), *every_s).run(program.calls)
         }
     }
 }
@@ -166,13 +151,15 @@ struct Advised<'a> {
     program: &'a Program<'a>,
     first: &'a BTreeMap<u32, Arc<Plan>>,
     advisor: Advisor,
-    watch: Watch,
+    every_s: f64,
     stream: Stream,
     current: BTreeMap<Key, Arc<Plan>>,
     /// Published since the last call.
     next: BTreeMap<Key, Arc<Plan>>,
-    /// When the monitor looks next: at everything, at what is slow.
-    due_s: (f64, f64),
+    /// When the monitor looks at everything next.
+    due_s: f64,
+    /// When anything was last decided.
+    now_s: f64,
 }
 
 impl<'a> Advised<'a> {
@@ -180,17 +167,18 @@ impl<'a> Advised<'a> {
         program: &'a Program<'a>,
         first: &'a BTreeMap<u32, Arc<Plan>>,
         settings: Settings,
-        watch: Watch,
+        every_s: f64,
     ) -> Advised<'a> {
         Advised {
             program,
             first,
             advisor: Advisor::new(Arc::clone(&program.platform), settings),
-            watch,
+            every_s,
             stream: Stream { communicator: 0, root: program.root },
             current: BTreeMap::new(),
             next: BTreeMap::new(),
-            due_s: (0.0, 0.0),
+            due_s: 0.0,
+            now_s: f64::NEG_INFINITY,
         }
     }
 
@@ -199,7 +187,7 @@ impl<'a> Advised<'a> {
     }
 
     fn call(&mut self, (at_s, bytes): (f64, u64)) -> Result<Broadcast, PlanError> {
-        self.monitor_until(at_s)?;
+        self.pass_until(at_s)?;
         let key = Key::new(self.stream, bytes);
         if !self.current.contains_key(&key) {
             // The runtime plans at the first call of a class; so it would here.
@@ -216,8 +204,14 @@ impl<'a> Advised<'a> {
             let believed = self.advisor.links().factor(*pair);
             truth.max(believed) > 1.25 * truth.min(believed)
         };
-        let is_stale = in_use.iter().any(is_unaware_of) || self.next.contains_key(&key);
-        let is_unaware = self.advisor.links().pairs().iter().any(is_unaware_of);
+        let unknown: Vec<Pair> =
+            self.advisor.links().pairs().iter().copied().filter(|pair| is_unaware_of(pair)).collect();
+        let is_slow_no_more = |pair: &Pair| {
+            self.program.rates.factor(pair.from, pair.to, at_s) > self.advisor.links().factor(*pair)
+        };
+        let is_stale = self.next.contains_key(&key)
+            || unknown.iter().any(|pair| in_use.contains(pair) || is_slow_no_more(pair));
+        let is_unaware = !unknown.is_empty();
         // What travelled with this call is current from the next on.
         self.current.append(&mut self.next);
         self.advisor.called(Call { stream: self.stream, at_s, bytes });
@@ -252,23 +246,20 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// The monitor's rounds before the next call.
-    fn monitor_until(&mut self, until_s: f64) -> Result<(), PlanError> {
+    /// What happens before the next call: the monitor's rounds, and looks at slow links.
+    fn pass_until(&mut self, until_s: f64) -> Result<(), PlanError> {
         loop {
-            let (all_s, slow_s) = self.due_s;
-            let now_s = all_s.min(slow_s);
+            let look_s =
+                self.advisor.next_look_s(self.now_s).map_or(f64::INFINITY, |at_s| at_s.max(self.now_s));
+            let now_s = self.due_s.min(look_s);
             if now_s >= until_s {
                 return Ok(());
             }
-            let pairs: Vec<Pair> = if all_s <= slow_s {
-                self.due_s.0 += self.watch.every_s;
-                self.advisor.links().pairs().to_vec()
-            } else {
-                self.due_s.1 += self.watch.slow_every_s;
-                self.advisor.links().drifts().map(|(pair, _)| pair).collect()
-            };
-            for pair in pairs {
-                self.probe(pair, now_s);
+            if self.due_s <= look_s {
+                self.due_s += self.every_s;
+                for pair in self.advisor.links().pairs().to_vec() {
+                    self.probe(pair, now_s);
+                }
             }
             self.follow(now_s)?;
         }
@@ -289,6 +280,7 @@ impl<'a> Advised<'a> {
 
     /// Does what the advisor says until it has nothing more to say.
     fn follow(&mut self, now_s: f64) -> Result<(), PlanError> {
+        self.now_s = now_s;
         loop {
             let advice = self.advisor.tick(now_s)?;
             if advice.is_empty() {
