@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import TextIO
 
@@ -70,28 +71,31 @@ def simulate(
 
     Raises SmpiError, and SmpiTimeoutError after `timeout_s` of real time.
     """
-    configuration = {**CLEAN, **START_UP, **(settings or {})}
-    command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
-    command += ["-np", str(ranks)] if ranks else []
-    command += ["--log=root.thres:warning", *(f"--cfg={key}:{value}" for key, value in configuration.items())]
-    # A session of its own, so that the time limit ends smpirun's children with it.
-    with subprocess.Popen(
-        [*command, *program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        env={**os.environ, **(variables or {})},
-    ) as process:
-        try:
-            out, err = process.communicate(timeout=timeout_s)
-        except subprocess.TimeoutExpired:
-            raise SmpiTimeoutError(
-                f"{program[0]} still runs after {timeout_s:g} s; give it more time"
-            ) from None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, 9)
+    with tempfile.TemporaryDirectory(prefix="broadleaf-smpi-") as copies:
+        # A copy of the program for every rank goes there, and a run that is ended leaves its own behind.
+        configuration = {**CLEAN, **START_UP, "smpi/tmpdir": copies, **(settings or {})}
+        command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
+        command += ["-np", str(ranks)] if ranks else []
+        command += ["--log=root.thres:warning"]
+        command += [f"--cfg={key}:{value}" for key, value in configuration.items()]
+        # A session of its own, so that the time limit ends smpirun's children with it.
+        with subprocess.Popen(
+            [*command, *program],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, **(variables or {})},
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                raise SmpiTimeoutError(
+                    f"{program[0]} still runs after {timeout_s:g} s; give it more time"
+                ) from None
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, 9)
     if process.returncode:
         raise SmpiError(f"{program[0]} failed under smpirun: {first_error(err)}")
     # SMPI's MPI_Abort exits with 0, so what the program said is all there is to see of it.
