@@ -21,7 +21,7 @@ pub enum Regular {
     /// Axida, Viet and Yoshinaga's pipelined broadcast; `back_and_forth`: every second tournament is played
     /// in reverse, so that nobody changes partners between two tournaments.
     ///
-    /// What is exchanged, the root gave `lookahead` ≥ 1 tournaments ago.
+    /// What is exchanged, the root gave `lookahead` tournaments ago; 0, for one way only: what it gave last.
     RoundRobin {
         back_and_forth: bool,
         lookahead: u32,
@@ -125,7 +125,7 @@ impl Regular {
         let others = hosts.checked_sub(1)?;
         match self {
             Regular::RoundRobin { back_and_forth, lookahead }
-                if hosts > 1 && (1..=MOST_AHEAD).contains(&lookahead) =>
+                if hosts > 1 && (u32::from(back_and_forth)..=MOST_AHEAD).contains(&lookahead) =>
             {
                 others.checked_mul(others)?.checked_mul(1 + u64::from(back_and_forth))
             }

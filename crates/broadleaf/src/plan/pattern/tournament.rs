@@ -12,7 +12,10 @@ use super::{Layout, Move};
 /// everybody has n − 1 partners, so n − 2 changes are the fewest there can be; then there are none besides.
 ///
 /// `lookahead` is how many tournaments ago the root gave what is exchanged: 1 in the paper. With more, nobody waits
-/// for what it has just been given, a latency ago, or in the round that the virtual player leaves idle.
+/// for what it has just been given, a latency ago, or in the round that the virtual player leaves idle. With 0,
+/// everyone exchanges what it was given last, in this tournament where it has met the root in it: waiting for that
+/// keeps a node's sends and its receives in the same round. (Not back and forth: who meets in the last round of one
+/// tournament meets again in the first of the next, with the same in hand.)
 pub(super) fn broadcast(hosts: usize, back_and_forth: bool, lookahead: u32) -> Layout {
     let rounds = tournament(hosts);
     let receivers = hosts as u32 - 1;
@@ -27,18 +30,25 @@ pub(super) fn broadcast(hosts: usize, back_and_forth: bool, lookahead: u32) -> L
     };
     let mut moves = Vec::with_capacity((directions * receivers * receivers) as usize);
     for direction in 0..directions {
-        let given = i64::from(direction) - i64::from(lookahead);
-        let before = given.rem_euclid(i64::from(directions)) as u32;
-        let lag = -given.div_euclid(i64::from(directions)) as u32;
+        // The position of what a giver has in hand, and how many periods ago it was given.
+        let in_hand = |giver: usize, tournaments_ago: u32| {
+            let given = i64::from(direction) - i64::from(tournaments_ago);
+            let lag = -given.div_euclid(i64::from(directions)) as u32;
+            (position(giver, given.rem_euclid(i64::from(directions)) as u32), lag)
+        };
+        let mut has_met_root = vec![false; hosts];
         let mut play = |matches: &[(usize, usize)]| {
             for &(first, second) in matches {
                 let (a, b) = (first as u32, second as u32);
                 if first == 0 {
+                    has_met_root[second] = true;
                     moves.push(Move { position: position(second, direction), from: a, to: b, lag: 0 });
                     continue;
                 }
                 for (giver, from, to) in [(first, a, b), (second, b, a)] {
-                    moves.push(Move { position: position(giver, before), from, to, lag });
+                    let ago = if lookahead == 0 { u32::from(!has_met_root[giver]) } else { lookahead };
+                    let (position, lag) = in_hand(giver, ago);
+                    moves.push(Move { position, from, to, lag });
                 }
             }
         };
