@@ -294,6 +294,13 @@ fn where_links_differ_the_simulation_decides() {
     assert!(choice.forecasts.iter().all(|forecast| forecast.simulated_s.is_some()));
     // One crossing takes 1 s, and nobody does with fewer.
     assert!((1.0..1.02).contains(&choice.chosen().expected_s()), "{choice:?}");
+    // The near links move 5000 bytes while a host handles a message: smaller segments are no host's, though the
+    // median link, a far one, moves 5.
+    for bytes in [3000, 1_000_000, 64 << 20] {
+        let choice = choose(&cluster, Collective::Bcast, 4, bytes).unwrap();
+        let segments = choice.forecasts.iter().map(|forecast| forecast.segment_bytes);
+        assert!(segments.min() >= Some(bytes.min(5000)), "{bytes}: {choice:?}");
+    }
     // Two of its nodes are the near pair.
     let pair = choose(&cluster, Collective::Bcast, 2, 1_000_000).unwrap();
     assert!(pair.chosen().expected_s() < 0.0011, "{pair:?}");

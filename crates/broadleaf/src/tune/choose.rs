@@ -1,6 +1,7 @@
 //! The best algorithm and segment for a number of nodes and a message size.
 
-use super::{best_segment, Algorithm, Cluster, TuneError};
+use super::segment::least_segment;
+use super::{best_segment, Algorithm, Cluster, PLogP, TuneError};
 use crate::plan::{Collective, Plan};
 use crate::planners::{find, plan_with, Instance};
 use crate::platform::{NodeId, Platform};
@@ -136,7 +137,8 @@ fn choose_on(
             continue;
         }
         let is_searched = forecast.algorithm.is_segmented() && !cluster.models_are_exact();
-        let sizes = if is_searched { around(forecast.segment_bytes, message_bytes) } else { Vec::new() };
+        let sizes =
+            if is_searched { around(network, forecast.segment_bytes, message_bytes) } else { Vec::new() };
         for segment_bytes in std::iter::once(forecast.segment_bytes).chain(sizes) {
             let plan = plan_of(platform, root, forecast.algorithm, message_bytes, segment_bytes)?;
             let simulated_s = estimate_from(platform, &plan, SIMULATED_SEGMENTS)?;
@@ -155,9 +157,10 @@ fn choose_on(
 }
 
 /// Segment sizes to try beside the model's, which knows one link only.
-fn around(segment_bytes: u64, message_bytes: u64) -> Vec<u64> {
+fn around(network: &PLogP, segment_bytes: u64, message_bytes: u64) -> Vec<u64> {
     let sizes = [segment_bytes / 4, segment_bytes.saturating_mul(4), segment_bytes.saturating_mul(16)];
-    let mut sizes = sizes.map(|size| size.clamp(1, message_bytes)).to_vec();
+    let least = least_segment(network, message_bytes);
+    let mut sizes = sizes.map(|size| size.clamp(least, message_bytes)).to_vec();
     sizes.dedup();
     sizes.retain(|&size| size != segment_bytes);
     sizes

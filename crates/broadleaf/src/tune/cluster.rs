@@ -1,5 +1,6 @@
 //! The network that is tuned for, with any number of its nodes.
 
+use super::plogp::handled_bytes;
 use super::{PLogP, TuneError};
 use crate::json::Fault;
 use crate::plan::PlanError;
@@ -84,7 +85,10 @@ impl<'a> Cluster<'a> {
         let is_uniform = alike && all_linked && sees_all && plain_nodes && first.uses.is_empty();
         classes.sort_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
         let link = platform.class(classes[(classes.len() - 1) / 2]).clone();
-        let network = PLogP::of(platform.name(), &link)?;
+        let mut network = PLogP::of(platform.name(), &link)?;
+        // A segment passes over fast links as well, whatever the median one moves meanwhile.
+        let handled = distinct(&classes).into_iter().map(|class| handled_bytes(&platform.class(class).time));
+        network.handled_bytes = handled.fold(network.handled_bytes, u64::max);
         Ok(Cluster { platform, root, is_uniform, link, network })
     }
 

@@ -1,6 +1,7 @@
 //! pLogP: what paper 4's models know of a network.
 
 use super::TuneError;
+use crate::planners::HANDLING_S;
 use crate::platform::{GapTable, LinkClass, TransferTime};
 
 /// The parameters of one link: latency L, gap g(m), overheads os(m) and or(m).
@@ -16,6 +17,9 @@ pub struct PLogP {
     /// os(m) and or(m), where measured. The models do not use them: g(m) ≥ os(m), or(m) by definition.
     pub send_overhead: Option<GapTable>,
     pub receive_overhead: Option<GapTable>,
+    /// Fewer bytes than a link without a start-up moves while a host handles one message make no segment: their
+    /// time would be that of the hosts, of which such a link says nothing. 1 where every message has its own cost.
+    pub handled_bytes: u64,
 }
 
 /// A gap may fall from one size to a larger one by this part and still count as measurement noise.
@@ -51,6 +55,7 @@ impl PLogP {
             gap: class.time.clone(),
             send_overhead: class.send_overhead.clone(),
             receive_overhead: class.receive_overhead.clone(),
+            handled_bytes: handled_bytes(&class.time),
         })
     }
 
@@ -74,5 +79,16 @@ impl PLogP {
             TransferTime::Gap(table) => table.rows(),
         };
         rows.iter().map(|&(bytes, _)| bytes)
+    }
+}
+
+/// What a link moves while a host handles one message, bytes; 1 where it has a start-up of its own, or moves
+/// any number at once.
+pub(super) fn handled_bytes(time: &TransferTime) -> u64 {
+    match *time {
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth) } => {
+            ((bandwidth * HANDLING_S) as u64).max(1)
+        }
+        _ => 1,
     }
 }

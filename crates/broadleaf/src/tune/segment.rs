@@ -6,7 +6,7 @@
 //! them the step is then halved. Complexity: some hundred evaluations of the model, microseconds.
 
 use super::{Algorithm, PLogP};
-use crate::planners::{HANDLING_S, MOST_SEGMENTS};
+use crate::planners::MOST_SEGMENTS;
 use crate::platform::TransferTime;
 
 /// Places of the bracket around which the search is refined.
@@ -45,14 +45,14 @@ pub fn exhaustive_segment(
 
 /// The smallest segment worth trying. A link without a start-up promises that segments of a byte cost nothing;
 /// the bounds are those of the planners' own search.
-fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
+pub(super) fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
+    let handled = network.handled_bytes;
     match network.gap {
-        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth) } => {
-            let handled = (bandwidth * HANDLING_S) as u64;
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(_) } => {
             handled.max(message_bytes.div_ceil(MOST_SEGMENTS)).clamp(1, message_bytes)
         }
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: None } => message_bytes,
-        _ => 1,
+        _ => handled.clamp(1, message_bytes),
     }
 }
 
