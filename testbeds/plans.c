@@ -31,6 +31,10 @@
 /* Sends that may be under way from a rank; more than latency x rate asks for where a message takes a 60th of the latency. */
 #define WINDOW 64
 
+/* Receives posted ahead, more than a sender may have under way, so that none waits for its receive. Not all of a
+ * message's: SMPI looks through all that are posted at every match, which made long pipelines quadratic. */
+#define RECEIVES (2 * WINDOW)
+
 enum { TAG_DATA = 1, TAG_REQUEST, TAG_READY };
 
 typedef struct {
@@ -157,22 +161,27 @@ static void serve(const plan *p, window *w, const unsigned char *data, size_t of
     }
 }
 
+/* Posts the receive of part `i`. */
+static void post_receive(unsigned char *data, size_t held_bytes, size_t part, size_t i, int from, MPI_Request *request)
+{
+    size_t bytes = i * part + part > held_bytes ? held_bytes - i * part : part;
+    MPI_Irecv(data + i * part, (int)bytes, MPI_BYTE, from, TAG_DATA, MPI_COMM_WORLD, request);
+}
+
 /* Runs the plan on this rank; how long after the start it held all that is its own, s. */
 static double run(const plan *p, unsigned char *data, size_t held_bytes, double ahead_s)
 {
     size_t part = p->is_scatter ? held_bytes : p->segment_bytes;
     size_t count = p->is_scatter ? 1 : (p->bytes + part - 1) / part;
-    MPI_Request *receives = reserve(count * sizeof *receives);
+    MPI_Request receives[RECEIVES];
     MPI_Request asked = MPI_REQUEST_NULL;
     unsigned char control = 0;
     window w = {.sent = 0};
     for (int i = 0; i < WINDOW; i++)
         w.requests[i] = MPI_REQUEST_NULL;
     int parent = p->parent[rank];
-    for (size_t i = 0; parent >= 0 && i < count; i++) {
-        size_t bytes = i * part + part > held_bytes ? held_bytes - i * part : part;
-        MPI_Irecv(data + i * part, (int)bytes, MPI_BYTE, parent, TAG_DATA, MPI_COMM_WORLD, &receives[i]);
-    }
+    for (size_t i = 0; parent >= 0 && i < count && i < RECEIVES; i++)
+        post_receive(data, held_bytes, part, i, parent, &receives[i]);
     if (parent >= 0 && p->is_rendezvous)
         MPI_Irecv(&control, 1, MPI_BYTE, parent, TAG_REQUEST, MPI_COMM_WORLD, &asked);
     double start = wait_for_common_start(ahead_s), held_s = 0.0;
@@ -185,13 +194,14 @@ static double run(const plan *p, unsigned char *data, size_t held_bytes, double 
                 MPI_Irecv(&control, 1, MPI_BYTE, parent, TAG_REQUEST, MPI_COMM_WORLD, &asked);
         }
         if (parent >= 0)
-            MPI_Wait(&receives[i], MPI_STATUS_IGNORE);
+            MPI_Wait(&receives[i % RECEIVES], MPI_STATUS_IGNORE);
         if (parent >= 0 && i + 1 == count)
             held_s = now_s() - start;
+        if (parent >= 0 && i + RECEIVES < count)
+            post_receive(data, held_bytes, part, i + RECEIVES, parent, &receives[i % RECEIVES]);
         serve(p, &w, data, i * part, bytes);
     }
     MPI_Waitall(WINDOW, w.requests, MPI_STATUSES_IGNORE);
-    free(receives);
     return held_s;
 }
 

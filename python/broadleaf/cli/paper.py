@@ -25,7 +25,8 @@ from broadleaf.papers.results import Cell, Results, Start
     "--output",
     metavar="FOLDER",
     type=click.Path(file_okay=False, exists=True),
-    help="Where the CSV files and figures go; nothing is written without it.",
+    help="Where the CSV files and figures go; nothing is written without it. What takes long (tuning) keeps "
+    "its measurements there as it goes; run again after an interruption, it goes on from them.",
 )
 @click.option(
     "--gaps",
@@ -44,6 +45,8 @@ def command(name: str, quick: bool, output: str | None, gaps: str | None, as_jso
         run = paper.with_gaps(gaps)
     if output is not None:
         refuse_unwritable(Path(output) / f"{name}.csv")
+        if paper.kept_in is not None:
+            run = paper.kept_in(Path(output) / f"{name}.partial.jsonl")
     with progress(name) as start:
         results = run(quick, start)
     written = [] if output is None else write(results, name, Path(output))

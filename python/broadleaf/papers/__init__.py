@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from broadleaf.papers import adaptive, grid, grid_draws, round_robin, trees, tuning
 from broadleaf.papers.results import Results, Start
@@ -20,6 +21,8 @@ class Paper:
     run: Callable[[bool, Start], Results]
     # Where the paper leaves open how gaps are drawn: the run with one way of those that there are.
     with_gaps: Callable[[str], Callable[[bool, Start], Results]] | None = None
+    # Where it takes long: the run that keeps what it has measured in a file, and goes on from one.
+    kept_in: Callable[[Path], Callable[[bool, Start], Results]] | None = None
 
 
 PAPERS: dict[str, Paper] = {
@@ -32,6 +35,7 @@ PAPERS: dict[str, Paper] = {
             "tuning",
             "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
             tuning.run,
+            kept_in=lambda path: partial(tuning.run, keep=path),
         ),
         Paper(
             "grid",

@@ -5,6 +5,7 @@ The program is plain MPI and shares no code with the executor, so what it measur
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -55,9 +56,16 @@ class Bed(ABC):
 
     name: str
     most_nodes: int
+    # How many programs may run at once without disturbing each other's times.
+    at_once: int = 1
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+
+    @property
+    def fingerprint(self) -> str:
+        """What its times depend on besides nodes and plan: two of the same fingerprint measure the same."""
+        return hashlib.sha256(PROGRAM.read_bytes()).hexdigest()
 
     @abstractmethod
     def output(self, nodes: int, plans: Path, care: int) -> str:
@@ -91,6 +99,8 @@ class SimulatedBed(Bed):
 
     name = "SMPI"
     most_nodes = 50
+    # Simulated times do not know what else the machine does.
+    at_once = min(2, os.cpu_count() or 1)
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -102,6 +112,11 @@ class SimulatedBed(Bed):
             self.program = smpi.plain_program(PROGRAM, folder / "plans-smpi")
         except smpi.SmpiError as error:
             raise BedError(str(error)) from None
+
+    @property
+    def fingerprint(self) -> str:
+        platform = hashlib.sha256(CLUSTER.read_bytes()).hexdigest()
+        return f"{super().fingerprint} {platform} {sorted(ONE_PORT.items())}"
 
     def output(self, nodes: int, plans: Path, care: int) -> str:
         program = [str(self.program), str(plans)]
@@ -126,6 +141,10 @@ class LocalBed(Bed):
         self.most_nodes = 8
         self.repetitions = repetitions
         self.program = compiled(str(self.mpi.mpicc), folder / "plans-local")
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint} {self.repetitions} repetitions"
 
     def output(self, nodes: int, plans: Path, care: int) -> str:
         repetitions = str(care * self.repetitions)

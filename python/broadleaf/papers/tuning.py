@@ -11,7 +11,8 @@ figures 1 to 4.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 
 import broadleaf as bl
 from broadleaf.papers.beds import Bed, BedError, LocalBed, SimulatedBed, Timed
+from broadleaf.papers.journal import Journal
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.tuning_figures import figures
 
@@ -125,11 +127,18 @@ def local_effort(quick: bool) -> Effort:
     return Effort((2, 3, 4, 5, 8), tuple(1 << power for power in range(0, 23, 2)))
 
 
-def run(quick: bool, start: Start) -> Results:
-    """Measures the parameters, predicts, chooses, runs everything, and compares."""
+def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
+    """Measures the parameters, predicts, chooses, runs everything, and compares.
+
+    `keep` is a file for what is measured, line by line; a run that was interrupted goes on from it. It is
+    removed at the end.
+    """
     samples: list[Sample] = []
     parameters: list[tuple[Cell, ...]] = []
     remarks: list[str] = []
+    journal = Journal(keep)
+    if journal.found:
+        remarks.append(f"{journal.found} times are from {keep}, which an earlier run left.")
     with tempfile.TemporaryDirectory(prefix="broadleaf-tuning-") as folder:
         beds: list[tuple[Bed, Effort]] = []
         for make, effort in (
@@ -140,19 +149,45 @@ def run(quick: bool, start: Start) -> Results:
                 beds.append((make(), effort))
             except BedError as error:
                 remarks.append(f"Not measured: {error}.")
-        if not beds:
-            raise BedError("; ".join(remarks) + " There is nothing to compare predictions with")
         advance = start(sum(1 + len(effort.nodes) for _, effort in beds))
         for bed, effort in beds:
-            platform, rows = measured_cluster(bed)
-            parameters += rows
-            advance()
-            for nodes in effort.nodes:
-                samples += samples_of(bed, platform, nodes, effort.sizes)
-                advance()
-    outcomes = [
-        outcome for bed in beds for outcome in outcomes_of(s for s in samples if s.bed == bed[0].name)
-    ]
+            try:
+                for rows, found in measured(bed, effort, journal):
+                    parameters += rows
+                    samples += found
+                    advance()
+            except BedError as error:
+                # What was measured before stays.
+                remarks.append(f"Not all measured: {error}.")
+    if not samples:
+        raise BedError("; ".join(remarks) + " There is nothing to compare predictions with")
+    results = results_of(samples, parameters, remarks)
+    journal.discard()
+    return results
+
+
+def measured(
+    bed: Bed, effort: Effort, journal: Journal
+) -> Iterator[tuple[list[tuple[Cell, ...]], list[Sample]]]:
+    """A step at a time: first the parameters' rows, then the samples of each number of nodes."""
+    platform, rows = measured_cluster(bed, journal)
+    yield rows, []
+    with ThreadPoolExecutor(bed.at_once) as pool:
+        waiting = [
+            pool.submit(samples_of, bed, platform, nodes, effort.sizes, journal) for nodes in effort.nodes
+        ]
+        try:
+            for future in waiting:
+                yield [], future.result()
+        finally:
+            # After an error or an interruption nothing new is begun.
+            for future in waiting:
+                future.cancel()
+
+
+def results_of(samples: list[Sample], parameters: list[tuple[Cell, ...]], remarks: list[str]) -> Results:
+    beds = list(dict.fromkeys(sample.bed for sample in samples))
+    outcomes = [outcome for bed in beds for outcome in outcomes_of(s for s in samples if s.bed == bed)]
     return Results(
         sheets=[
             summary(samples, outcomes),
@@ -167,7 +202,7 @@ def run(quick: bool, start: Start) -> Results:
             choices(outcomes),
             raw(samples),
         ],
-        figures={name: figure for bed, _ in beds for name, figure in figures_of(bed, samples).items()},
+        figures={name: figure for bed in beds for name, figure in figures_of(bed, samples).items()},
         remarks=[
             *remarks,
             "Chosen by the event simulation of the plan; the printed models are shown beside.",
@@ -177,14 +212,14 @@ def run(quick: bool, start: Start) -> Results:
     )
 
 
-def figures_of(bed: Bed, samples: list[Sample]) -> dict[str, Any]:
+def figures_of(bed: str, samples: list[Sample]) -> dict[str, Any]:
     """The paper's four figures on one bed."""
-    prefix = "" if isinstance(bed, SimulatedBed) else "local-"
-    drawn = figures(bed.name, [sample for sample in samples if sample.bed == bed.name])
+    prefix = "" if bed == SimulatedBed.name else "local-"
+    drawn = figures(bed, [sample for sample in samples if sample.bed == bed])
     return {f"{prefix}{name}": figure for name, figure in drawn.items()}
 
 
-def measured_cluster(bed: Bed) -> tuple[bl.Platform, list[tuple[Cell, ...]]]:
+def measured_cluster(bed: Bed, journal: Journal) -> tuple[bl.Platform, list[tuple[Cell, ...]]]:
     """L and g(m) between two ranks: one message, and a train of them back to back.
 
     A gap that falls with the size, as noise makes it on local ranks, is raised to the one before.
@@ -195,7 +230,7 @@ def measured_cluster(bed: Bed) -> tuple[bl.Platform, list[tuple[Cell, ...]]]:
         Timed("bcast", "eager", bytes_ * count, bytes_, "0>1")
         for bytes_, count in zip(GAP_SIZES, trains, strict=True)
     ]
-    times = bed.seconds(2, [*single, *several], PARAMETERS_CARE)
+    times = journal.seconds(bed, 2, [*single, *several], PARAMETERS_CARE)
     gap: list[tuple[int, float]] = []
     for at, bytes_ in enumerate(GAP_SIZES):
         gap_s = (times[len(GAP_SIZES) + at] - times[at]) / (trains[at] - 1)
@@ -235,7 +270,9 @@ def edges_of(nodes: int) -> dict[tuple[str, str], str]:
     return found
 
 
-def samples_of(bed: Bed, platform: bl.Platform, nodes: int, sizes: Sequence[int]) -> list[Sample]:
+def samples_of(
+    bed: Bed, platform: bl.Platform, nodes: int, sizes: Sequence[int], journal: Journal
+) -> list[Sample]:
     """All techniques on that many nodes."""
     edges = edges_of(nodes)
     tuned = [choice for name in COLLECTIVES for choice in bl.tune(platform, [nodes], sizes, collective=name)]
@@ -250,7 +287,7 @@ def samples_of(bed: Bed, platform: bl.Platform, nodes: int, sizes: Sequence[int]
         )
         for choice, forecast in cases
     ]
-    times = bed.seconds(nodes, plans)
+    times = journal.seconds(bed, nodes, plans)
     return [
         Sample(
             bed=bed.name,
