@@ -131,7 +131,7 @@ def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
     """Measures the parameters, predicts, chooses, runs everything, and compares.
 
     `keep` is a file for what is measured, line by line; a run that was interrupted goes on from it. It is
-    removed at the end.
+    removed when everything is measured.
     """
     samples: list[Sample] = []
     parameters: list[tuple[Cell, ...]] = []
@@ -149,6 +149,7 @@ def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
                 beds.append((make(), effort))
             except BedError as error:
                 remarks.append(f"Not measured: {error}.")
+        is_whole = True
         advance = start(sum(1 + len(effort.nodes) for _, effort in beds))
         for bed, effort in beds:
             try:
@@ -158,11 +159,13 @@ def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
                     advance()
             except BedError as error:
                 # What was measured before stays.
+                is_whole = False
                 remarks.append(f"Not all measured: {error}.")
     if not samples:
         raise BedError("; ".join(remarks) + " There is nothing to compare predictions with")
     results = results_of(samples, parameters, remarks)
-    journal.discard()
+    if is_whole:
+        journal.discard()
     return results
 
 
