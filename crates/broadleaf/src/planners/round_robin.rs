@@ -8,7 +8,9 @@
 //! As a plan: n − 1 two-level trees (root → destination → all other destinations), and the tournament as the
 //! period, so that nobody is served out of turn. The paper's rounds are not kept apart by clocks: each node
 //! does its matches in order, as soon as it can, so for odd n idle slots get used and the time can come out
-//! below the paper's t·n/(n − 1).
+//! below the paper's t·n/(n − 1). Where a node sends and receives at once only with one partner (the paper's own
+//! cluster), everyone exchanges what the root gave it last, which keeps a node's sends and receives in the same
+//! round; each round then takes a latency longer, since partners talk until the message has arrived.
 //!
 //! An all-gather is the tournament alone (the paper's *global data exchange*): in each round the pairs exchange
 //! their own contributions, in (n − 1)/n·t for t = the time of all contributions together.
