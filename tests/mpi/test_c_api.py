@@ -51,6 +51,23 @@ def test_the_planner_asked_for(bench: Bench, planner: str) -> None:
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("ranks", "planner"),
+    [
+        (1, "round-robin"),
+        (2, "round-robin"),
+        (2, "circulant"),
+        (2, "two-tree"),
+        (5, "round-robin"),
+        (5, "van-de-geijn"),
+    ],
+)
+def test_few_ranks_and_less_than_a_byte_for_each(bench: Bench, ranks: int, planner: str) -> None:
+    """Messages of one to three bytes: what a planner refuses, another does, and every byte is right."""
+    done = run(bench, ranks, "3", min_bytes="1", planner=planner)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
 def test_several_ranks_a_node(bench: Bench, tmp_path: Path, host: str) -> None:
     """Seven ranks on the three nodes of this host: the all-gather goes around the nodes."""
     nodes = [{"id": f"n{at}", "host": host} for at in range(3)]

@@ -139,7 +139,8 @@ fn round_robin_beats_the_chain_where_only_partners_exchange() {
         document["port_model"] = "one-port-same-partner".into();
         Platform::from_json(&document.to_string()).unwrap()
     };
-    let cases = (3..=17usize).chain([33]).flat_map(|nodes| [0.0, 0.01, 0.1, 0.5].map(|late| (nodes, late)));
+    let cases = [3usize, 4, 5, 7, 8, 9, 15, 16].into_iter();
+    let cases = cases.flat_map(|nodes| [0.0, 0.1, 0.5].map(|latency_s| (nodes, latency_s)));
     for (nodes, latency_s) in cases {
         let platform = same_partner(nodes, latency_s);
         let segments = 300 * (nodes as u64 - 1);
