@@ -8,13 +8,18 @@ has a counter for each link and each shared pipe: the bytes a second under way o
 from __future__ import annotations
 
 import heapq
+import json
 from collections import defaultdict
 from typing import Any
+
+import numpy as np
 
 from broadleaf._core import Platform, Trace
 from broadleaf.bars import SEVERAL, Bars, bars_of
 
 SENDS, RECEIVES = 1, 2
+INSTANTS = ("begin", "release", "into", "arrive")
+NS_PER_US = 1000
 # More slices than this no viewer loads in a moment; longer traces are merged in runs, which the file says.
 MOST_SLICES = 60_000
 
@@ -22,7 +27,7 @@ Event = dict[str, Any]
 
 
 def trace_events(platform: Platform, trace: Trace, most_slices: int = MOST_SLICES) -> dict[str, Any]:
-    """The document; times in it are microseconds, as the format wants.
+    """The document; times in it are microseconds, as the format wants, in steps of the viewers' nanosecond.
 
     A transfer is a slice in the sender's row from start to release and one in the receiver's row that ends at
     its arrival. What overlaps in a row (multi-port, merged runs) lies in further rows.
@@ -42,8 +47,22 @@ def trace_events(platform: Platform, trace: Trace, most_slices: int = MOST_SLICE
     return {"displayTimeUnit": "ms", "otherData": about, "traceEvents": events}
 
 
+def as_text(events: dict[str, Any]) -> str:
+    r"""The document as Perfetto reads JSON.
+
+    In a counter's name it shows `\u2192` as these six characters, and to it no string ends with `\\`.
+    """
+    text = json.dumps(events, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace(r"\\", r"\u005c") + "\n"
+
+
 def table_of(bars: Bars) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.tolist() for column in bars.columns.values()), strict=True))
+    """Bars as rows, with instants in whole nanoseconds: what ends when the next begins still does as text."""
+    columns = (
+        np.rint(column * 1e9).astype(np.int64) if name in INSTANTS else column
+        for name, column in bars.columns.items()
+    )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 def process_names(trace: Trace) -> list[Event]:
@@ -64,14 +83,13 @@ def slices(rows: list[Event], trace: Trace, port: int) -> dict[int, Event]:
         ("source", "target", "begin", "release") if port == SENDS else ("target", "source", "into", "arrive")
     )
     # Of each node's rows, when the last slice ends: the row that is free first is taken.
-    free: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    free: dict[int, list[tuple[int, int]]] = defaultdict(list)
     found = {}
     for number, bar in sorted(enumerate(rows), key=lambda item: (item[1][begin], item[0])):
         if bar[node] == SEVERAL:
             continue
         ends = free[bar[node]]
-        # Back-to-back slices differ by rounding in the last bit of a time.
-        is_free = bool(ends) and ends[0][0] <= bar[begin] + 1e-12
+        is_free = bool(ends) and ends[0][0] <= bar[begin]
         row = heapq.heappop(ends)[1] if is_free else len(ends)
         heapq.heappush(ends, (bar[end], row))
         found[number] = {
@@ -80,8 +98,8 @@ def slices(rows: list[Event], trace: Trace, port: int) -> dict[int, Event]:
             "cat": "transfer",
             "pid": bar[node],
             "tid": port + 2 * row,
-            "ts": bar[begin] * 1e6,
-            "dur": (bar[end] - bar[begin]) * 1e6,
+            "ts": bar[begin] / NS_PER_US,
+            "dur": (bar[end] - bar[begin]) / NS_PER_US,
             "args": {
                 "to" if port == SENDS else "from": "several"
                 if bar[other] == SEVERAL
@@ -144,7 +162,7 @@ def flows(
 
 def loads(rows: list[Event], platform: Platform, trace: Trace) -> list[Event]:
     """A counter for each link and each shared pipe, MB/s: a transfer's bytes over the time it is sent."""
-    changes: dict[str, dict[float, float]] = defaultdict(lambda: defaultdict(float))
+    changes: dict[str, dict[int, float]] = defaultdict(lambda: defaultdict(float))
     pipes: dict[tuple[int, int], list[str]] = {}
     for bar in rows:
         pair = bar["source"], bar["target"]
@@ -153,18 +171,18 @@ def loads(rows: list[Event], platform: Platform, trace: Trace) -> list[Event]:
         source, target = (trace.nodes[end] for end in pair)
         if pair not in pipes:
             pipes[pair] = (platform.link(source, target) or {}).get("uses", [])
-        rate = bar["bytes"] / (bar["release"] - bar["begin"]) / 1e6
+        # Bytes a nanosecond are thousands of megabytes a second.
+        rate = bar["bytes"] / (bar["release"] - bar["begin"]) * 1e3
         for name in (f"{source} → {target}", *(f"pipe {pipe}" for pipe in pipes[pair])):
-            # By the time stamp, which two instants a rounding apart may share.
-            changes[name][bar["begin"] * 1e6] += rate
-            changes[name][bar["release"] * 1e6] -= rate
+            changes[name][bar["begin"]] += rate
+            changes[name][bar["release"]] -= rate
     events = []
     for name, steps in changes.items():
         load, largest = 0.0, max(abs(step) for step in steps.values())
-        for stamp, step in sorted(steps.items()):
+        for instant, step in sorted(steps.items()):
             load += step
             # What is left of equal rates added and taken off again is rounding.
             load = 0.0 if abs(load) < 1e-9 * largest else load
-            at = {"pid": len(trace.nodes), "ts": stamp}
+            at = {"pid": len(trace.nodes), "ts": instant / NS_PER_US}
             events.append({"ph": "C", "name": name, "cat": "load", **at, "args": {"MB/s": load}})
     return events

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from playwright.sync_api import Browser
 
 import broadleaf as bl
 
@@ -95,6 +96,15 @@ def test_every_segment_is_followed(bench: Bench, tmp_path: Path, host: str, fiel
     assert Counter(event["pid"] for event in calls) == dict.fromkeys(range(ranks), CALLS)
     counters = {event["name"] for event in events if event["ph"] == "C"}
     assert counters == {f"MPI_COMM_WORLD: {rank} → {rank + 1}" for rank in range(ranks - 1)}
+
+
+def test_in_the_viewers_themselves(bench: Bench, tmp_path: Path, browser: Browser, screenshots: Path) -> None:
+    """Whatever plan is made without a platform; the times are those of the clock."""
+    from viewers import check_in_both
+
+    traced(bench, tmp_path, 3)
+    picture = screenshots / f"perfetto-run-{bench.mpi.flavour}.png"
+    check_in_both(browser, tmp_path / "seen.json", picture)
 
 
 def test_a_file_that_cannot_be_written_is_one_line(bench: Bench, tmp_path: Path) -> None:

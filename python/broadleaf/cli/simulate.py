@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from math import isfinite, isnan
 from pathlib import Path
@@ -33,11 +32,11 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     steady = bl.throughput(network, broadcast)
     merged = None
     if trace_file is not None:
-        from broadleaf.perfetto import trace_events
+        from broadleaf.perfetto import as_text, trace_events
 
         events = trace_events(network, trace)
         merged = events["otherData"].get("merged")
-        write_whole(Path(trace_file), json.dumps(events) + "\n")
+        write_whole(Path(trace_file), as_text(events))
     ends = zip(trace.nodes, trace.finish_s.tolist(), strict=True)
     finish = {node: end for node, end in ends if not isnan(end)}
     # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.

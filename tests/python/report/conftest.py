@@ -1,31 +1,14 @@
-"""Fixtures: a real Chromium, and the pages it opens."""
+"""Fixtures: the pages that a real Chromium opens."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+from playwright.sync_api import Browser, Page
 
 Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("Chromium is missing; install it (Debian: apt-get install chromium)")
-    # Root has no sandbox in containers; the pages are our own.
-    options = ["--disable-gpu", *(["--no-sandbox"] if os.getuid() == 0 else [])]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=options)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -58,11 +41,3 @@ def open_page(browser: Browser) -> Iterator[Open]:
 def own(url: str, address: str) -> bool:
     """Whether a request goes anywhere but to the page itself and what is written inside it."""
     return url != address and not url.startswith(("data:", "blob:"))
-
-
-@pytest.fixture(scope="session")
-def screenshots() -> Path:
-    """Where the tests leave their pictures for people to look at."""
-    folder = Path(__file__).resolve().parents[3] / ".cache" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder

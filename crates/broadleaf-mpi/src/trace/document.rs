@@ -69,13 +69,14 @@ fn document(mut processes: Vec<Process>) -> String {
             threads.iter().zip(&process.moves).map(|(&thread, one)| (thread, one.side)).collect();
         for (thread, side) in used {
             let kind = ["broadcasts", "sends", "receives"][side as usize];
-            let row = if thread / 3 > 0 { format!(" {}", thread / 3 + 1) } else { String::new() };
+            let row = (thread - FIRST_THREAD) / 3;
+            let row = if row > 0 { format!(" {}", row + 1) } else { String::new() };
             put(json!({"ph": "M", "name": "thread_name", "pid": process.rank, "tid": thread,
                        "args": {"name": format!("{kind}{row}")}}));
         }
         for (one, thread) in process.moves.iter().zip(threads) {
             put(slice(process.rank, thread, one));
-            let place = (process.rank, thread, one.begin_s * 1e6);
+            let place = (process.rank, thread, nanoseconds(one.begin_s));
             if let Some(hop) = hop(one) {
                 let ends = if one.side == Side::Send { &mut sent } else { &mut received };
                 ends.insert(hop, place);
@@ -92,7 +93,9 @@ fn document(mut processes: Vec<Process>) -> String {
             json!(format!("{transfers} transfers were merged into {slices} bars; each is a run of several"));
     }
     let head = json!({"displayTimeUnit": "ms", "otherData": about}).to_string();
-    format!("{},\"traceEvents\":[\n{}\n]}}\n", &head[..head.len() - 1], events.join(",\n"))
+    let text = format!("{},\"traceEvents\":[\n{}\n]}}\n", &head[..head.len() - 1], events.join(",\n"));
+    // To Perfetto a string that ends in `\\` has no end.
+    text.replace(r"\\", r"\u005c")
 }
 
 /// Time begins with the first move. No receive begins before its send: it waited until then.
@@ -113,6 +116,9 @@ fn settle_clocks(processes: &mut [Process]) {
     }
 }
 
+/// Thread 0 is another word for a process's main thread to Perfetto, which would put one row into another.
+const FIRST_THREAD: u64 = 1;
+
 /// The row of each move: what overlaps on a side lies in further rows.
 fn threads(moves: &[Move]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..moves.len()).collect();
@@ -129,7 +135,7 @@ fn threads(moves: &[Move]) -> Vec<u64> {
         } else {
             side[row] = one.end_s;
         }
-        rows[at] = 3 * row as u64 + one.side as u64;
+        rows[at] = FIRST_THREAD + 3 * row as u64 + one.side as u64;
     }
     rows
 }
@@ -161,11 +167,23 @@ fn slice(rank: u64, thread: u64, one: &Move) -> Value {
         }
     };
     let category = if one.side == Side::Call { "broadcast" } else { "transfer" };
-    json!({"ph": "X", "name": name, "cat": category, "pid": rank, "tid": thread, "ts": one.begin_s * 1e6,
-           "dur": (one.end_s - one.begin_s) * 1e6, "args": args})
+    let (begin, end) = (nanoseconds(one.begin_s), nanoseconds(one.end_s));
+    json!({"ph": "X", "name": name, "cat": category, "pid": rank, "tid": thread, "ts": microseconds(begin),
+           "dur": microseconds(end - begin), "args": args})
 }
 
-type Place = (u64, u64, f64);
+/// Process, thread, nanoseconds.
+type Place = (u64, u64, i64);
+
+/// Instants are whole nanoseconds, the step of the viewers: what ends when the next begins still does as text.
+fn nanoseconds(seconds: f64) -> i64 {
+    (seconds * 1e9).round() as i64
+}
+
+/// As the format wants times.
+fn microseconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
 
 /// Arrows from each send to its receive, and from there to the sends that hand on what came in.
 fn flows(sent: &HashMap<Hop, Place>, received: &HashMap<Hop, Place>, put: &mut impl FnMut(Value)) {
@@ -174,7 +192,7 @@ fn flows(sent: &HashMap<Hop, Place>, received: &HashMap<Hop, Place>, put: &mut i
         for ((pid, tid, ts), phase) in [(start, "s"), (finish, "f")] {
             put(
                 json!({"ph": phase, "name": name, "cat": name, "id": number, "bp": "e", "pid": pid, "tid": tid,
-                       "ts": ts}),
+                       "ts": microseconds(ts)}),
             );
         }
         number += 1;
@@ -198,24 +216,26 @@ fn flows(sent: &HashMap<Hop, Place>, received: &HashMap<Hop, Place>, put: &mut i
 
 /// A counter for each link, MB/s: a transfer's bytes over the time that its send took.
 fn loads(processes: &[Process], place: u64, put: &mut impl FnMut(Value)) {
-    let mut changes: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut changes: BTreeMap<String, BTreeMap<i64, f64>> = BTreeMap::new();
     for one in processes.iter().flat_map(|process| &process.moves) {
         let (Side::Send, Some(peer)) = (one.side, one.peer) else { continue };
-        if one.end_s > one.begin_s {
-            let rate = one.bytes as f64 / (one.end_s - one.begin_s) / 1e6;
+        let (begin, end) = (nanoseconds(one.begin_s), nanoseconds(one.end_s));
+        if end > begin {
+            // Bytes a nanosecond are thousands of megabytes a second.
+            let rate = one.bytes as f64 / (end - begin) as f64 * 1e3;
             let steps = changes.entry(format!("{}: {} → {peer}", one.label, one.own)).or_default();
-            steps.extend([(one.begin_s * 1e6, rate), (one.end_s * 1e6, -rate)]);
+            *steps.entry(begin).or_default() += rate;
+            *steps.entry(end).or_default() -= rate;
         }
     }
-    for (name, mut steps) in changes {
-        steps.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let largest = steps.iter().map(|step| step.1.abs()).fold(0.0, f64::max);
+    for (name, steps) in changes {
+        let largest = steps.values().map(|step| step.abs()).fold(0.0, f64::max);
         let mut load = 0.0;
-        for same in steps.chunk_by(|a, b| a.0 == b.0) {
-            load += same.iter().map(|step| step.1).sum::<f64>();
+        for (instant, step) in steps {
+            load += step;
             // What is left of equal rates added and taken off again is rounding.
             load = if f64::abs(load) < 1e-9 * largest { 0.0 } else { load };
-            put(json!({"ph": "C", "name": name, "cat": "load", "pid": place, "ts": same[0].0,
+            put(json!({"ph": "C", "name": name, "cat": "load", "pid": place, "ts": microseconds(instant),
                        "args": {"MB/s": load}}));
         }
     }
@@ -268,7 +288,7 @@ mod tests {
     #[test]
     fn what_overlaps_lies_in_rows_of_its_own() {
         let moves = [sent(1, 0, 0.0), sent(2, 0, 0.25), sent(1, 1, 0.5)];
-        assert_eq!(threads(&moves), [1, 4, 1]);
+        assert_eq!(threads(&moves), [2, 5, 2]);
     }
 
     #[test]
