@@ -100,6 +100,8 @@ def test_every_segment_is_followed(bench: Bench, tmp_path: Path, host: str, fiel
 
 def test_in_the_viewers_themselves(bench: Bench, tmp_path: Path, browser: Browser, screenshots: Path) -> None:
     """Whatever plan is made without a platform; the times are those of the clock."""
+    if bench.mpi.flavour == "mpich":
+        pytest.skip("the same lines write the file under both")
     from viewers import check_in_both
 
     traced(bench, tmp_path, 3)
