@@ -187,6 +187,34 @@ def test_a_bad_plan_file_is_told_and_not_run(bench: Bench, tmp_path: Path) -> No
     assert run.stats["planned"] == 0
 
 
+MISLAID = {
+    "the plan directory vanishes": ("plans", "gone", "BROADLEAF_PLAN_DIR="),
+    "the platform vanishes": ("net.json", "gone.json", "net.json"),
+    "the platform is replaced": ("other.json", "net.json", "not the platform that rank 0 read"),
+}
+
+
+@pytest.mark.parametrize("case", MISLAID)
+def test_what_is_lost_in_mid_run_is_told_once(bench: Bench, tmp_path: Path, host: str, case: str) -> None:
+    """What has a plan keeps it; who plans later uses the MPI's own broadcast."""
+    before, after, told = MISLAID[case]
+    platform = write_platform(tmp_path / "net.json", host, 3)
+    slower = json.loads(platform.read_text())
+    slower["bridges"][0]["link"]["bandwidth_bytes_per_s"] /= 2
+    (tmp_path / "other.json").write_text(json.dumps(slower))
+    plans = tmp_path / "plans"
+    plans.mkdir()
+    settings = {"plan_dir": plans} if before == "plans" else {}
+    names = [str(tmp_path / before), str(tmp_path / after)]
+    run = bench.check(3, "mislaid", *names, platform=platform, shared_memory="0", **settings)
+    assert len(run.reports) == 1, run.stderr
+    assert told in run.reports[0]
+    assert "the MPI's own broadcast is used" in run.reports[0]
+    rows = {row["root"]: row for row in run.rows(communicator="MPI_COMM_WORLD")}
+    assert (rows[0]["intercepted"], rows[0]["planned"]) == (6, 6)
+    assert (rows[1]["intercepted"], rows[1]["planned"]) == (3, 0)
+
+
 def test_disabled_means_untouched(bench: Bench) -> None:
     run = bench.check(3, "many", "40", "300000", "4", disable="1")
     assert run.stats is not None
