@@ -125,3 +125,23 @@ def test_refusals(name: str, command: Command, chain: dict[str, Any], chain_plan
     write("net.json", chain)
     write("plan.json", chain_plan)
     refused(command("draw", "net.json", "plan.json", "-o", name), name)
+
+
+@pytest.mark.parametrize("options", [[], ["--timeline"]], ids=["trees", "timeline"])
+def test_any_name_can_be_drawn(options: list[str], command: Command) -> None:
+    """Formulas to matplotlib, characters without a glyph or a shape, and names longer than the figure."""
+    names = [r"$\frac$", "京都", "a\tb", "x" * 300, "<b>", "plain"]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "$^$",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": "$_$"} for name in names],
+        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 1e8}}],
+    }
+    write("net.json", document)
+    asked = ["--root", names[0], "--size", "64KiB", "--planner", "binomial", "-o", "plan.json"]
+    assert command("plan", "net.json", *asked).code == 0
+    outcome = command("draw", "net.json", "plan.json", *options, "-o", "names.svg")
+    assert (outcome.code, outcome.err) == (0, "")
+    shown = re.findall(r"<text[^>]*>([^<]*)<", Path("names.svg").read_text())
+    assert {r"$\frac$", "京都", "a\ufffdb", "xxxxxxxxxxx…xxxxxxxxxxx", "&lt;b&gt;", "plain"} <= set(shown)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,6 +15,21 @@ FORMS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 
 # Okabe and Ito's palette: told apart by colour-blind readers too.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+
+
+# Characters of a name that a figure has room for.
+MOST_CHARACTERS = 24
+
+
+def label(name: str) -> str:
+    """A name as a figure shows it: of a long one both ends, and nothing of it read as a formula."""
+    shown = "".join(
+        character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name
+    )
+    if len(shown) > MOST_CHARACTERS:
+        half = (MOST_CHARACTERS - 1) // 2
+        shown = f"{shown[:half]}…{shown[-half:]}"
+    return shown.replace("$", r"\$")
 
 
 def form_of(path: Path) -> str:
@@ -30,6 +46,8 @@ def save_figure(figure: Figure, path: Path) -> None:
     dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     drawing = io.BytesIO()
     # hashsalt: otherwise the ids inside an SVG are random.
-    with mpl.rc_context({"svg.hashsalt": "broadleaf", "svg.fonttype": "none"}):
+    with mpl.rc_context({"svg.hashsalt": "broadleaf", "svg.fonttype": "none"}), warnings.catch_warnings():
+        # The figure shows a box for each; an SVG leaves the character to its reader's fonts.
+        warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font", UserWarning)
         figure.savefig(drawing, format=form, dpi=150, metadata=dates[form])
     write_whole(path, drawing.getvalue())

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter
 
 from broadleaf._core import Plan, Platform, Trace, simulate
 from broadleaf.bars import SEVERAL, Bars, bars_of
-from broadleaf.plot.figures import COLOURS
+from broadleaf.plot.figures import COLOURS, label
 from broadleaf.plot.trees import cluster_names, title
 from broadleaf.units import seconds
 
@@ -44,7 +44,7 @@ def draw_timeline(platform: Platform, plan: Plan) -> Figure:
     else:
         draw_bars(axes, bars, trace, used, trees)
         mark_trees(figure, document["trees"], trees)
-    axes.set_yticks(range(len(names)), list(names), fontsize=6)
+    axes.set_yticks(range(len(names)), [label(name) for name in names], fontsize=6)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, trace.makespan_s or 1)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: seconds(value)))

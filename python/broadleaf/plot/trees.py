@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from broadleaf._core import Plan, Platform
-from broadleaf.plot.figures import COLOURS
+from broadleaf.plot.figures import COLOURS, label
 from broadleaf.units import seconds, size
 
 # More trees than this on one page can no longer be read; the title then says how many there are.
@@ -56,8 +56,8 @@ def draw_trees(platform: Platform, plan: Plan, columns: int | None = None) -> Fi
 def title(plan: Plan, document: Mapping[str, Any], trees: int, shown: int) -> str:
     predicted = document.get("predicted", {})
     parts = [
-        f"{document['planner']} on {document['platform']}",
-        f"{size(plan.message_bytes)} from {document['root']} in {size(plan.segment_bytes)} segments",
+        f"{label(document['planner'])} on {label(document['platform'])}",
+        f"{size(plan.message_bytes)} from {label(document['root'])} in {size(plan.segment_bytes)} segments",
     ]
     if "makespan_s" in predicted:
         bound = f" (bound {seconds(predicted['bound_s'])})" if "bound_s" in predicted else ""
@@ -122,7 +122,7 @@ def draw_tree(
     )
     if len(nodes) <= MOST_LABELS:
         for node, (x, y) in places.items():
-            axes.annotate(node, (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
+            axes.annotate(label(node), (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
     axes.set_title(f"share {tree['share']:.3g}", fontsize=8)
     axes.invert_yaxis()
     axes.margins(0.06, 0.03)
@@ -143,7 +143,7 @@ def node_colours(platform: Platform) -> dict[str, str]:
 
 def add_legend(figure: Figure, platform: Platform) -> None:
     marks = [
-        Line2D([], [], marker="o", ls="", color=COLOURS[at % len(COLOURS)], label=name)
+        Line2D([], [], marker="o", ls="", color=COLOURS[at % len(COLOURS)], label=label(name))
         for at, name in enumerate(cluster_names(platform))
     ]
     columns = min(len(marks), 8)
