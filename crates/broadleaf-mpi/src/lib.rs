@@ -13,6 +13,7 @@
 //! 3. The executor that the simulator drives too moves the data ([`transport`]).
 
 pub mod abi;
+mod adjust;
 mod advice;
 mod ahead;
 mod book;

@@ -1,6 +1,7 @@
 //! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
 //! the first broadcast's budget, and search on in the background.
 
+use crate::adjust::{coarsened, without_period, without_turns};
 use crate::advice::{self, Desk, Given, Watch};
 use crate::ahead::channels;
 use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
@@ -11,10 +12,9 @@ use crate::search::{on_threads, Search, Threads};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
 use crate::transport::CHANNEL_TAGS;
-use broadleaf::plan::{check, Collective, Plan, PlanError, Predicted, Protocol, TreeBuilder};
-use broadleaf::planners::{make, Effort, Instance, Outcome, SegmentChoice};
-use broadleaf::platform::{NodeId, Platform, PortModel};
-use broadleaf::simulate::estimate;
+use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
+use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
+use broadleaf::platform::{NodeId, Platform};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -246,7 +246,7 @@ impl Job {
                     let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
                     plan = make(&instance, &plan.planner, larger, effort)?.plan;
                 }
-                without_period(instance.platform, plan)
+                coarsened(instance.platform, without_period(instance.platform, plan)?)
             })
         });
         made.map_err(|error| error.to_string())
@@ -287,42 +287,6 @@ impl Job {
         Ok(ranked)
     }
 }
-
-/// Under multi-port a rank that waits for its turn also waits for latencies that the model does not show: a plan
-/// without turns is as good where it is predicted to take hardly longer.
-fn without_turns(instance: &Instance, best: Outcome) -> Result<Plan, PlanError> {
-    if best.plan.period.is_none() || instance.platform.port_model() != PortModel::MultiPort {
-        return Ok(best.plan);
-    }
-    let mut tried = best.tried;
-    tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    let most_s = tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS);
-    for other in tried.iter().skip(1).take_while(|other| other.makespan_s <= most_s) {
-        let segment = SegmentChoice::Bytes(other.segment_bytes);
-        let plan = make(instance, other.name, segment, Effort::Quick)?.plan;
-        if plan.period.is_none() {
-            return Ok(plan);
-        }
-    }
-    Ok(best.plan)
-}
-
-/// A plan with turns is predicted to be quicker by this factor, or not used.
-const WORTH_TURNS: f64 = 1.05;
-
-/// Where a port sends to several peers at once, waiting for one slow link holds up all that stands behind it in a
-/// period; without one, every link goes at its own pace. Whichever simulates quicker.
-fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    if plan.period.is_none() || plan.pattern.is_some() || platform.port_model() != PortModel::MultiPort {
-        return Ok(plan);
-    }
-    let free = Plan { period: None, ..plan.clone() };
-    let is_quicker = estimate(platform, &free)? < WORTH_LEAVING * estimate(platform, &plan)?;
-    Ok(if is_quicker { free } else { plan })
-}
-
-/// A period is given up for that part of its time, or less.
-const WORTH_LEAVING: f64 = 0.9;
 
 /// The plan of ranks that all share one host's memory: there is nothing to send.
 fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
