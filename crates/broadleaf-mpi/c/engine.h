@@ -81,8 +81,8 @@ void bl_session_close(bl_session *session);
 /* Broadcasts `bytes` packed bytes from `root`; collective. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 
-/* This process's statistics, in a form that bl_stats_write reads; null where there are none. The text is the callee's until the next
- * call; single-threaded, at MPI_Finalize. */
+/* This process's statistics that no call has given yet, in a form that bl_stats_write reads; null where there are
+ * none. The text stays to the end of the process; single-threaded, at MPI_Finalize. */
 const char *bl_stats_text(uint64_t *bytes);
 
 /* What rank 0 of a world knows by itself at MPI_Finalize. */

@@ -314,7 +314,7 @@ pub unsafe extern "C" fn bl_session_broadcast(
 }
 
 /// # Safety
-/// `bytes` is valid. The text is good until the next call, and the process has one thread in `MPI_Finalize`.
+/// `bytes` is valid. The text stays to the end of the process, which has one thread in `MPI_Finalize`.
 #[no_mangle]
 pub unsafe extern "C" fn bl_stats_text(bytes: *mut u64) -> *const c_char {
     let (text, length) = guarded((std::ptr::null(), 0), stats::collected_text);
@@ -333,7 +333,7 @@ pub extern "C" fn bl_trace_clock_s() -> f64 {
 }
 
 /// # Safety
-/// `host` is zero-terminated, `bytes` valid. The text is good until the next call, and the process has one thread
+/// `host` is zero-terminated, `bytes` valid. The text stays to the end of the process, which has one thread
 /// in `MPI_Finalize`.
 #[no_mangle]
 pub unsafe extern "C" fn bl_trace_text(

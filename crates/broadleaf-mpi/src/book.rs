@@ -24,7 +24,10 @@ fn window(current: &Current, peer: NodeId) -> Window {
         u32::from(out.map(|output| numbers[output.tree as usize][output.target.index()]).max().unwrap_or(1))
     };
     let RankPlan { windows, feeds, .. } = &current.carried;
-    Window { messages: widest(windows), shares_port: true, feeds: widest(feeds) }
+    let messages = widest(windows);
+    // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
+    let last_alone = !current.program.is_root && messages == 2;
+    Window { messages, shares_port: true, feeds: widest(feeds), last_alone }
 }
 
 /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes

@@ -101,7 +101,7 @@ impl Collectives {
         let towards = |peer: NodeId| {
             let out = program.outputs.iter().filter(|output| output.to == peer);
             let messages = out.map(|output| windows(output.tree, output.target)).max().unwrap_or(1);
-            Window { messages, shares_port: true, feeds: 1 }
+            Window { messages, ..Window::PORT }
         };
         let widest = program.inputs.iter().map(|input| windows(input.tree, input.target)).max().unwrap_or(1);
         let mut executor = NodeExecutor::new(&programs, node, towards);

@@ -31,16 +31,28 @@ const TURNAROUND_S: f64 = 20e-6;
 const MAX_WINDOW: f64 = 2048.0;
 
 /// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
+///
+/// Messages come in twos and threes, not one every T(s). Where the way takes about as long as a message or longer,
+/// one more, and one in [`SPARE_PART`] more, keep the link busy until the next few come.
 pub fn window(class: &LinkClass, bytes: u64) -> u16 {
-    on_the_wire(class, bytes).saturating_add(1)
+    let least = on_the_wire(class, bytes);
+    let spare = if behind(class, bytes) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
+    least.saturating_add(1 + spare)
 }
+
+/// In messages.
+const LONG_WAY: f64 = 0.75;
+const SPARE_PART: u16 = 8;
 
 /// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
 /// one made ready would share the wire of those before it instead of following them.
 fn on_the_wire(class: &LinkClass, bytes: u64) -> u16 {
-    let busy_s = class.time.seconds(bytes);
-    let messages = ((class.latency_s + TURNAROUND_S) / busy_s).ceil();
-    messages.clamp(1.0, MAX_WINDOW) as u16
+    behind(class, bytes).ceil().clamp(1.0, MAX_WINDOW) as u16
+}
+
+/// How many messages could leave while one that has left is on its way and the next is made ready.
+fn behind(class: &LinkClass, bytes: u64) -> f64 {
+    (class.latency_s + TURNAROUND_S) / class.time.seconds(bytes)
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
@@ -178,12 +190,13 @@ mod tests {
 
     #[test]
     fn a_window_covers_what_is_on_its_way() {
-        // 1 KiB takes 82 µs, and 80 µs pass until the next one follows.
+        // 1 KiB takes 82 µs, 2 KiB twice as long, and 80 µs pass until the next one follows.
         let ethernet = LinkClass::affine(60e-6, 12.5e6);
-        assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 2));
-        // 16 KiB take 131 µs, 12 ms away: 92 are on their way.
+        assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 3));
+        assert_eq!((on_the_wire(&ethernet, 2 << 10), window(&ethernet, 2 << 10)), (1, 2));
+        // 16 KiB take 131 µs, 12 ms away: 92 are on their way, and 1 + 92/8 more keep it so.
         let far = LinkClass::affine(12e-3, 125e6);
-        assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 93));
+        assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 105));
         // 4 MiB take longer than that: whole, they go one by one.
         assert_eq!(on_the_wire(&far, 4 << 20), 1);
     }

@@ -105,7 +105,8 @@ impl Row {
 const MAX_ROWS: usize = 10_000;
 
 static ROWS: Mutex<BTreeMap<Key, Row>> = Mutex::new(BTreeMap::new());
-static TEXT: Mutex<String> = Mutex::new(String::new());
+/// What has been collected; several ranks may live in one process, each with a text of its own.
+static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn rows() -> MutexGuard<'static, BTreeMap<Key, Row>> {
     ROWS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -122,12 +123,15 @@ pub fn count(key: Key, add: impl FnOnce(&mut Row)) {
     add(rows.entry(key).or_default());
 }
 
-/// This process's rows, one JSON document a line: address and bytes, good until the next call.
+/// This process's rows that have not been collected yet, one JSON document a line: address and bytes, good to the
+/// end of the process.
 pub fn collected_text() -> (*const u8, usize) {
-    let lines: String = rows().iter().map(|(key, row)| row_json(key, row).to_string() + "\n").collect();
-    let mut text = TEXT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    *text = lines;
-    (text.as_ptr(), text.len())
+    let rows = std::mem::take(&mut *rows());
+    let lines: String = rows.iter().map(|(key, row)| row_json(key, row).to_string() + "\n").collect();
+    let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let text = (lines.as_ptr(), lines.len());
+    texts.push(lines);
+    text
 }
 
 fn row_json(key: &Key, row: &Row) -> Value {

@@ -337,8 +337,7 @@ impl Run {
         let node = current.program.node;
         let is_root = header.root == node.0;
         let messages = 1 + random.below(4) as u32;
-        let executor =
-            NodeExecutor::new(&current.programs, node, |_| Window { messages, shares_port: true, feeds: 1 });
+        let executor = NodeExecutor::new(&current.programs, node, |_| Window { messages, ..Window::PORT });
         let segments = current.programs.segments();
         let inputs = current.program.inputs.iter();
         let open =

@@ -11,8 +11,8 @@ from broadleaf.smpi.start import SmpiError, first_error, need
 CHECKOUT = Path(__file__).resolve().parents[3]
 BUILDER = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
 HEADERS = CHECKOUT / "crates" / "broadleaf-mpi" / "include"
-# What the Rust half needs of the system. Stripped: SMPI copies the program once a rank.
-SYSTEM = ("-lpthread", "-ldl", "-lm", "-lgcc_s", "-s")
+# SMPI copies the program once a rank.
+SMALL = "-s"
 
 
 def plain_program(source: Path, program: Path, options: tuple[str, ...] = ()) -> Path:
@@ -27,11 +27,13 @@ def plain_program(source: Path, program: Path, options: tuple[str, ...] = ()) ->
 def planned_program(source: Path, program: Path) -> Path:
     """The same with its broadcasts planned; it may call broadleaf.h. Raises SmpiError."""
     runtime = runtime_object(program.parent)
-    return plain_program(source, program, (f"-I{HEADERS}", str(runtime), *SYSTEM))
+    engine = (f"-L{runtime.parent}", "-lbroadleaf_engine", f"-Wl,-rpath,{runtime.parent.resolve()}")
+    return plain_program(source, program, (f"-I{HEADERS}", str(runtime), *engine, SMALL))
 
 
 def runtime_object(folder: Path) -> Path:
-    """broadleaf_mpi_smpi.o in `folder`; cargo first brings the Rust half up to date. Raises SmpiError."""
+    """broadleaf_mpi_smpi.o in `folder`, its engine beside it; cargo first brings that up to date. Raises
+    SmpiError."""
     if not BUILDER.is_file():
         raise SmpiError(f"no {BUILDER}; our runtime for SMPI is built from a checkout of Broadleaf")
     command = [sys.executable, str(BUILDER), "--mpicc", need("smpicc"), "--out", str(folder)]

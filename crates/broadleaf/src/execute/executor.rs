@@ -14,6 +14,8 @@ struct Outgoing {
     peer: u32,
     sent: u64,
     available: u64,
+    /// All it will send.
+    carried: u64,
     /// The channel waits in the order, or is parked until its peer's window has room.
     queued: bool,
     permission: Permission,
@@ -129,8 +131,12 @@ impl NodeExecutor {
             slot_posts_left: 0,
             posts_receives: false,
         };
+        for output in 0..executor.outgoing.len() {
+            executor.outgoing[output].carried = executor.carried(output as u32);
+        }
         for output in executor.fed[inputs].clone() {
-            executor.outgoing[output as usize].available = executor.carried(output);
+            let channel = &mut executor.outgoing[output as usize];
+            channel.available = channel.carried;
             executor.enqueue(output);
         }
         executor
@@ -288,7 +294,7 @@ impl NodeExecutor {
             let channel = &mut self.outgoing[output as usize];
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
             let peer = &mut self.peers[channel.peer as usize];
-            if !peer.has_room() {
+            if !peer.has_room_for_one_of(channel.carried - channel.sent) {
                 peer.parked.push(output);
                 continue;
             }

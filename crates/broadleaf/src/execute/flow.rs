@@ -16,14 +16,18 @@ pub struct Window {
     /// How many links as slow as this one the port can feed at once, ≥ 1: more than one only where a port sends to
     /// several peers at a time.
     pub feeds: u32,
+    /// A channel's last messages, as many as the window holds, go one by one. A sender that runs out of messages
+    /// sends its last ones quicker, as they share the port with none behind them; passed on as they come in, they
+    /// would go together from hop to hop, each at half of the rate.
+    pub last_alone: bool,
 }
 
 impl Window {
     /// One message at a time through the port: every port model, since there the transport reports a
     /// message as sent when the port is free again.
-    pub const PORT: Window = Window { messages: 1, shares_port: true, feeds: 1 };
+    pub const PORT: Window = Window { messages: 1, shares_port: true, feeds: 1, last_alone: false };
     /// One message at a time on the link, any number of links at once: link-capacity.
-    pub const LINK: Window = Window { messages: 1, shares_port: false, feeds: 1 };
+    pub const LINK: Window = Window { messages: 1, shares_port: false, feeds: 1, last_alone: false };
 }
 
 /// The whole port, in parts small enough that every window divides it well.
@@ -35,6 +39,7 @@ pub(super) struct Peer {
     window: u32,
     units: u32,
     in_flight: u32,
+    last_alone: bool,
     /// Outputs that have something for this peer but no room in its window.
     pub parked: Vec<u32>,
 }
@@ -43,11 +48,17 @@ impl Peer {
     pub fn new(node: NodeId, window: Window) -> Peer {
         let messages = window.messages.max(1);
         let units = if window.shares_port { (PORT_UNITS / messages / window.feeds.max(1)).max(1) } else { 0 };
-        Peer { node, window: messages, units, in_flight: 0, parked: Vec::new() }
+        let Window { last_alone, .. } = window;
+        Peer { node, window: messages, units, in_flight: 0, last_alone, parked: Vec::new() }
     }
 
     pub fn has_room(&self) -> bool {
         self.in_flight < self.window
+    }
+
+    /// Whether there is room for a message of a channel that has `left` to send, that one included.
+    pub fn has_room_for_one_of(&self, left: u64) -> bool {
+        self.in_flight == 0 || (self.has_room() && !(self.last_alone && left <= u64::from(self.window)))
     }
 }
 
@@ -77,5 +88,26 @@ impl Port {
         peer.in_flight -= 1;
         self.in_flight -= 1;
         self.used -= peer.units;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_messages_of_a_window_go_one_by_one_where_that_is_asked() {
+        let (mut port, plain) = (Port::default(), Window { messages: 2, ..Window::PORT });
+        for last_alone in [false, true] {
+            let mut peer = Peer::new(NodeId(1), Window { last_alone, ..plain });
+            assert!(peer.has_room_for_one_of(1), "nothing is in flight");
+            port.issue(&mut peer);
+            // Three are left: the next is none of the last two.
+            assert!(peer.has_room_for_one_of(3));
+            assert_eq!(peer.has_room_for_one_of(2), !last_alone);
+            assert_eq!(peer.has_room_for_one_of(1), !last_alone);
+            port.release(&mut peer);
+            assert!(peer.has_room_for_one_of(2));
+        }
     }
 }
