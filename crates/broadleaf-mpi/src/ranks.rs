@@ -33,7 +33,7 @@ const MAX_WINDOW: f64 = 2048.0;
 /// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
 ///
 /// Messages come in twos and threes, not one every T(s). Where the way takes about as long as a message or longer,
-/// one more, and one in [`SPARE_PART`] more, keep the link busy until the next few come.
+/// one more, and one in eight more, keep the link busy until the next few come.
 pub fn window(class: &LinkClass, bytes: u64) -> u16 {
     let least = on_the_wire(class, bytes);
     let spare = if behind(class, bytes) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
