@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
@@ -99,7 +98,6 @@ def test_every_segment_is_followed(bench: Bench, tmp_path: Path, host: str, fiel
     assert counters == {f"MPI_COMM_WORLD: {rank} → {rank + 1}" for rank in range(ranks - 1)}
 
 
-@pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="Perfetto's own page: make soak")
 def test_in_the_viewers_themselves(bench: Bench, tmp_path: Path, browser: Browser, screenshots: Path) -> None:
     """Whatever plan is made without a platform; the times are those of the clock."""
     from viewers import check_in_both

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 
 from documents import write
 from outcome import Command
-from viewers import check_in_both, on_its_own
+from viewers import check_in_both
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,7 +34,6 @@ CASES: dict[str, tuple[dict[str, Any], str, str]] = {
 }
 
 
-@on_its_own
 @pytest.mark.parametrize("case", CASES)
 def test_simulated(case: str, command: Command, browser: Browser, screenshots: Path) -> None:
     network, planner, size = CASES[case]

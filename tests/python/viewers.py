@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import http.server
 import json
-import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,11 +21,6 @@ from playwright.sync_api import Browser, Page
 Row = dict[str, Any]
 
 PATIENCE_MS = 240_000
-
-# Perfetto's page in Chromium did not start within minutes on a machine that ten others shared.
-on_its_own = pytest.mark.skipif(
-    not os.environ.get("BROADLEAF_SOAK"), reason="Perfetto's own page wants a machine of its own: make soak"
-)
 
 QUERY = """async (sql) => {
   const result = await app.trace.engine.query(sql), rows = [];

@@ -73,8 +73,12 @@ impl NodeExecutor {
         around.dedup();
         let peers: Vec<Peer> = around.into_iter().map(|peer| Peer::new(peer, window(peer))).collect();
         let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
-        let outgoing = program.outputs.iter().map(|output| Outgoing {
+        let carried = |tree: u32, blocks: Option<&Arc<[u32]>>| -> u64 {
+            segments.in_tree(tree as usize) * blocks.map_or(1, |list| list.len() as u64)
+        };
+        let outgoing = program.outputs.iter().enumerate().map(|(at, output)| Outgoing {
             peer: find_peer(&peers, output.to),
+            carried: carried(output.tree, program.output_blocks.get(at)),
             permission,
             ..Outgoing::default()
         });
@@ -90,14 +94,9 @@ impl NodeExecutor {
             };
             fed[input].push(at as u32);
         }
-        let carried = |trees: &mut dyn Iterator<Item = u32>, blocks: &[Arc<[u32]>]| -> u64 {
-            let each = |(at, tree): (usize, u32)| {
-                segments.in_tree(tree as usize) * blocks.get(at).map_or(1, |list| list.len() as u64)
-            };
-            trees.enumerate().map(each).sum()
-        };
-        let to_send = carried(&mut program.outputs.iter().map(|output| output.tree), &program.output_blocks);
-        let to_receive = carried(&mut program.inputs.iter().map(|input| input.tree), &program.input_blocks);
+        let to_send = outgoing.iter().map(|channel| channel.carried).sum();
+        let inputs = program.inputs.iter().enumerate();
+        let to_receive = inputs.map(|(at, input)| carried(input.tree, program.input_blocks.get(at))).sum();
         let order = match &plan.period {
             Some(period) => {
                 let mut slots = SlotOrder::new(period, &segments, program.is_root && segments.blocks() == 1);
@@ -131,9 +130,6 @@ impl NodeExecutor {
             slot_posts_left: 0,
             posts_receives: false,
         };
-        for output in 0..executor.outgoing.len() {
-            executor.outgoing[output].carried = executor.carried(output as u32);
-        }
         for output in executor.fed[inputs].clone() {
             let channel = &mut executor.outgoing[output as usize];
             channel.available = channel.carried;
@@ -250,12 +246,6 @@ impl NodeExecutor {
     }
 
     /// How many segments an output carries in all.
-    fn carried(&self, output: u32) -> u64 {
-        let tree = self.program.outputs[output as usize].tree as usize;
-        let blocks = self.program.output_blocks.get(output as usize).map_or(1, |blocks| blocks.len() as u64);
-        self.segments.in_tree(tree) * blocks
-    }
-
     fn carries(&self, output: u32, block: u32) -> bool {
         let blocks = self.program.output_blocks.get(output as usize);
         blocks.is_none_or(|blocks| blocks.binary_search(&block).is_ok())
