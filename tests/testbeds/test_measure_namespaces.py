@@ -17,8 +17,8 @@ from broadleaf.mpi import find_mpi
 pytestmark = pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2")
 
 BED = ROOT / "testbeds/namespaces"
-# Where the wire decides. Up to 1 KiB a message takes as long as two processors need to wake, which after a
-# test suite of ten minutes differs by 5 to 18 % from run to run: those are held to the same in make soak.
+# Where the wire decides. Up to 1 KiB a message takes about as long as two processors need to wake, which may
+# differ by more than that from run to run: make soak holds those to the same.
 SIZES = [16 << 10, 64 << 10, 256 << 10, 1 << 20]
 if os.environ.get("BROADLEAF_SOAK"):
     SIZES += [1, 1 << 10]
@@ -45,19 +45,19 @@ def two_hosts(folder: Path) -> bl.Platform:
     )
 
 
-def disagreement(one: bl.Platform, other: bl.Platform) -> float:
-    """The most that the time of a transfer, latency and gap, differs by, relatively."""
+def disagreement(one: bl.Platform, other: bl.Platform) -> tuple[float, tuple[str, str], int]:
+    """The most that the time of a transfer, latency and gap, differs by, relatively; where; at what size."""
 
     def transfer_s(platform: bl.Platform, pair: tuple[str, str], size: int) -> float:
         link = platform.link(*pair)
         assert link is not None
         return float(link["latency_s"]) + platform.transfer_s(*pair, size)
 
-    worst = 0.0
+    found = []
     for pair, size in itertools.product(itertools.permutations(one.nodes, 2), SIZES):
         ours, theirs = transfer_s(one, pair, size), transfer_s(other, pair, size)
-        worst = max(worst, abs(ours - theirs) / min(ours, theirs))
-    return worst
+        found.append((abs(ours - theirs) / min(ours, theirs), pair, size))
+    return max(found)
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
@@ -67,7 +67,7 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
     program = [str(find_mpi("openmpi" if mpi == "openmpi" else "mpich").probe), settings]
     found: list[bl.Platform] = []
     busy: list[bool] = []
-    differences: list[float] = []
+    differences: list[tuple[float, tuple[str, str], int]] = []
     with network.Network(f"blmeasure{os.getpid()}", network.rates_of(two_hosts(tmp_path))) as bed:
         agent = launch.write_agent(bed, tmp_path)
         command, environment = launch.command_of(prefix(mpi), bed, agent, 2, [], program)
@@ -79,10 +79,10 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
             busy.append(any(BUSY in event.get("message", "") for event in events))
             found.append(bl.Platform.from_dict(events[-1]["document"]))
             differences = [disagreement(*two) for two in itertools.pairwise(found)]
-            if differences and differences[-1] <= AGREEMENT:
+            if differences and differences[-1][0] <= AGREEMENT:
                 break
     # On a busy machine the probe says that its numbers are not to be believed, and only then they may differ.
-    assert differences[-1] <= AGREEMENT or any(busy[-2:]), differences
+    assert differences[-1][0] <= AGREEMENT or any(busy[-2:]), differences
     # 256 KiB more on the wire, with the headers of TCP, IP and Ethernet in every 1500 bytes.
     for pair, rate in ((("left", "right"), BYTES_PER_S), (("right", "left"), BYTES_PER_S / 4)):
         payload = found[-1].transfer_s(*pair, 1 << 20) - found[-1].transfer_s(*pair, 256 << 10)
