@@ -5,26 +5,38 @@ use broadleaf::planners::{make, Effort, Instance, Outcome, SegmentChoice};
 use broadleaf::platform::{Platform, PortModel};
 use broadleaf::simulate::estimate;
 
-/// Under multi-port a rank that waits for its turn also waits for latencies that the model does not show: a plan
-/// without turns is as good where it is predicted to take hardly longer.
-pub fn without_turns(instance: &Instance, best: Outcome) -> Result<Plan, PlanError> {
-    if best.plan.period.is_none() || instance.platform.port_model() != PortModel::MultiPort {
+/// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than
+/// it wins, the quickest of those without. A rank that waits for its turn waits for the one before it to arrive
+/// (`in_turn` is the same broadcast on a platform that says so), and under multi-port for latencies that the
+/// model does not show.
+pub fn without_turns(
+    instance: &Instance,
+    in_turn: &Instance,
+    best: Outcome,
+    effort: Effort,
+) -> Result<Plan, PlanError> {
+    if best.plan.period.is_none() {
         return Ok(best.plan);
     }
+    let turns = make(in_turn, &best.plan.planner, SegmentChoice::Auto, effort)?.plan;
     let mut tried = best.tried;
     tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    let most_s = tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS);
-    for other in tried.iter().skip(1).take_while(|other| other.makespan_s <= most_s) {
+    let mut most_s = turns.predicted.makespan_s.unwrap_or(0.0);
+    if instance.platform.port_model() == PortModel::MultiPort {
+        most_s = most_s.max(tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS));
+    }
+    for other in tried.iter().take_while(|other| other.makespan_s <= most_s) {
         let segment = SegmentChoice::Bytes(other.segment_bytes);
         let plan = make(instance, other.name, segment, Effort::Quick)?.plan;
         if plan.period.is_none() {
             return Ok(plan);
         }
     }
-    Ok(best.plan)
+    // The plan is for the platform that the others are for.
+    Ok(Plan { platform_digest: best.plan.platform_digest, ..turns })
 }
 
-/// A plan with turns is predicted to be quicker by this factor, or not used.
+/// A plan with turns is predicted to be quicker by this factor under multi-port, or not used.
 const WORTH_TURNS: f64 = 1.05;
 
 /// Where a port sends to several peers at once, waiting for one slow link holds up all that stands behind it in a
@@ -68,7 +80,8 @@ const MOST_COARSENED_BYTES: u64 = 32 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf::plan::Period;
+    use crate::placement::Placement;
+    use broadleaf::plan::{check, Period};
     use broadleaf::platform::NodeId;
 
     fn four_hosts() -> Platform {
@@ -96,6 +109,36 @@ mod tests {
             assert_eq!(grown > 1, bytes > 5000, "{bytes} bytes in {}", coarse.segment_bytes);
             assert_eq!(Plan { segment_bytes, ..coarse }, plan, "nothing else changes");
         }
+    }
+
+    #[test]
+    fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
+        let hosts: Vec<String> = (0..16).map(|at| format!(r#"{{"id": "n{at}"}}"#)).collect();
+        let names: Vec<String> = (0..16).map(|at| format!(r#""n{at}""#)).collect();
+        let text = format!(
+            r#"{{"format": "broadleaf-platform/1", "name": "sixteen", "port_model": "one-port", "nodes": [{}],
+            "meshes": [{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}}}]}}"#,
+            hosts.join(", "),
+            names.join(", ")
+        );
+        let platform = Platform::from_json(&text).unwrap();
+        let nodes: Vec<NodeId> = platform.hosts().collect();
+        let placement = Placement::on(&platform, &nodes).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
+        let in_turn = Instance { platform: &placement.in_turn, ..instance };
+        let adjusted = |name: &str| {
+            let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick).unwrap();
+            (best.plan.clone(), without_turns(&instance, &in_turn, best, Effort::Quick).unwrap())
+        };
+        // By the model the tournament is the fastest; a chain has no turns to wait for.
+        let (best, free) = adjusted("best");
+        assert!(best.period.is_some(), "{}", best.planner);
+        assert_eq!((free.period, free.trees.len()), (None, 1), "{}", free.planner);
+        // Asked for by name, it is adjusted to the waiting.
+        let (short, long) = adjusted("round-robin");
+        assert!(long.period.is_some() && long.segment_bytes > short.segment_bytes);
+        assert_eq!(long.platform_digest, short.platform_digest);
+        assert!(check::faults(&placement.handled, &long).is_empty());
     }
 
     #[test]

@@ -235,13 +235,9 @@ impl Job {
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
             on_threads(threads, || {
-                let mut plan = without_turns(&instance, make(&instance, name, SegmentChoice::Auto, effort)?)?;
-                if plan.period.is_some() {
-                    let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-                    let sized = make(&in_turn, &plan.planner, SegmentChoice::Auto, effort)?.plan;
-                    // The plan is for the platform that the others are for.
-                    plan = Plan { platform_digest: plan.platform_digest, ..sized };
-                }
+                let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
+                let best = make(&instance, name, SegmentChoice::Auto, effort)?;
+                let mut plan = without_turns(&instance, &in_turn, best, effort)?;
                 if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
                     let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
                     plan = make(&instance, &plan.planner, larger, effort)?.plan;
