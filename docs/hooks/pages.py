@@ -6,7 +6,6 @@ their registries; a planner's picture is drawn from its plan on `docs/small.json
 
 from __future__ import annotations
 
-import csv
 import inspect
 import io
 import json
@@ -29,8 +28,6 @@ DOCS = ROOT / "docs"
 INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
 # The broadcast of the planners' pictures.
 MESSAGE_BYTES = 8 << 20
-# A sheet of a paper's results that has more is one of raw samples.
-MOST_ROWS = 200
 REGISTERED = {"Planners", "Papers"}
 
 
@@ -124,19 +121,8 @@ def paper_page(name: str, title: str) -> str:
     ]
     papers = DOCS / "papers"
     document = papers / f"{name}.json"
-    told: set[str] = set()
     if document.is_file():
-        found = json.loads(document.read_text())
-        told = {sheet["name"] for sheet in found["sheets"]}
-        lines += results(found)
-    for path in sorted(papers.glob(f"{name}-*.csv")):
-        # Those of the document again, without title.
-        if path.stem.removeprefix(f"{name}-") in told:
-            continue
-        head, *rows = csv.reader(path.read_text().splitlines())
-        if len(rows) <= MOST_ROWS:
-            lines += [f"## {path.stem.removeprefix(f'{name}-')}", "", *table(head, rows), ""]
-            lines += [f"From `broadleaf paper {name} -o docs/papers`.", ""]
+        lines += results(json.loads(document.read_text()))
     for path in sorted(papers.glob(f"{name}-*.*g")):
         lines += [f"![{path.stem}]({path.name})", ""]
     return "\n".join(lines)
@@ -149,13 +135,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> 
 
 
 def results(document: dict[str, Any]) -> list[str]:
-    """What `broadleaf paper NAME --json` printed, as tables; sheets of raw samples are left out."""
-    version = "the short version" if document["quick"] else "the whole"
-    command = f"broadleaf paper {document['paper']}{' --quick' if document['quick'] else ''} --json"
-    lines = [f"These are of {version}: `{command} > docs/papers/{document['paper']}.json`.", ""]
+    """The document that `broadleaf paper NAME -o FOLDER` writes, as tables."""
+    quick = " --quick" if document["quick"] else ""
+    lines = [f"From `broadleaf paper {document['paper']}{quick} -o docs/papers`.", ""]
     for sheet in document["sheets"]:
-        if len(sheet["rows"]) <= MOST_ROWS:
-            lines += [f"## {sheet['title']}", "", *table(sheet["columns"], sheet["rows"]), ""]
+        lines += [f"## {sheet['title']}", "", *table(sheet["columns"], sheet["rows"]), ""]
     return [*lines, *(f"- {remark}" for remark in document["remarks"]), ""]
 
 

@@ -1,4 +1,4 @@
-"""The pages of the papers' results: tables from what `broadleaf paper --json` printed."""
+"""The pages of the papers' results: tables from what `broadleaf paper -o` wrote."""
 
 from __future__ import annotations
 
@@ -34,22 +34,15 @@ def test_sheets_become_tables_beside_their_command(hook: ModuleType, tmp_path: P
             "columns": ["size", "ours"],
             "rows": [["4|8", 0.123456], ["1", None]],
         },
-        {"name": "raw", "title": "Samples", "columns": ["seconds"], "rows": [[0.5]] * 1000},
     ]
     document = {"paper": "trees", "quick": True, "sheets": sheets, "remarks": ["As printed."]}
     (tmp_path / "papers" / "trees.json").write_text(json.dumps(document))
     (tmp_path / "papers" / "trees-figure.svg").write_text("<svg/>")
-    # One of the document's sheets, and one beside it.
-    (tmp_path / "papers" / "trees-t.csv").write_text("size,ours\n4|8,0.123456\n")
-    (tmp_path / "papers" / "trees-sparse.csv").write_text("density,ours\n0.1,0.99\n")
     page = hook.paper_page("trees", "Trees")
     assert "| size | ours |\n| --- | --- |\n| 4\\|8 | 0.1235 |\n| 1 |  |\n" in page
-    assert "`broadleaf paper trees --quick --json > docs/papers/trees.json`" in page
+    assert "`broadleaf paper trees --quick -o docs/papers`" in page
     assert "## Table 3" in page
-    assert "Samples" not in page
     assert "- As printed." in page
-    assert "## t\n" not in page
-    assert "## sparse\n\n| density | ours |\n| --- | --- |\n| 0.1 | 0.99 |\n" in page
     assert "![trees-figure](trees-figure.svg)" in page
 
 

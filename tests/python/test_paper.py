@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections import defaultdict
 from collections.abc import Callable
@@ -30,6 +31,13 @@ def test_quick_run_writes_all_it_names(name: str, paper_run: Callable[[str], Pap
             rows = list(csv.reader(file))
         assert rows[0] == sheet["columns"]
         assert len(rows) == 1 + len(sheet["rows"]) > 1
+    kept = json.loads((folder / f"{name}.json").read_text())
+    sheets = document["sheets"]
+    assert kept == {key: value for key, value in document.items() if key != "files"} | {
+        "sheets": [sheet for sheet in sheets if sheet in kept["sheets"]]
+    }
+    # Raw samples are in their own files only.
+    assert 0 < len(kept["sheets"]) < len(sheets)
     pictures = [path for path in folder.iterdir() if path.suffix == ".png"]
     assert pictures
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,7 +16,7 @@ from broadleaf.cli.display import print_document, print_table, table_of
 from broadleaf.cli.options import example, json_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.papers import GAPS, PAPERS
-from broadleaf.papers.results import Cell, Results, Start
+from broadleaf.papers.results import Cell, Results, Sheet, Start
 
 
 @click.command("paper", epilog=example("broadleaf paper trees --quick -o ."))
@@ -25,8 +27,9 @@ from broadleaf.papers.results import Cell, Results, Start
     "--output",
     metavar="FOLDER",
     type=click.Path(file_okay=False, exists=True),
-    help="Where the CSV files and figures go; nothing is written without it. What takes long (tuning) keeps "
-    "its measurements there as it goes; run again after an interruption, it goes on from them.",
+    help="Where tables (CSV and JSON) and figures go; nothing is written without it. What takes long "
+    "(tuning) keeps its measurements there as it goes; run again after an interruption, it goes on from "
+    "them.",
 )
 @click.option(
     "--gaps",
@@ -35,7 +38,7 @@ from broadleaf.papers.results import Cell, Results, Start
 )
 @json_option
 def command(name: str, quick: bool, output: str | None, gaps: str | None, as_json: bool) -> None:
-    """Runs a paper's experiments again: tables beside the printed values, CSV and PNG files."""
+    """Runs a paper's experiments again: tables beside the printed values, CSV, JSON and PNG files."""
     paper = PAPERS[name]
     run = paper.run
     if gaps is not None:
@@ -49,27 +52,33 @@ def command(name: str, quick: bool, output: str | None, gaps: str | None, as_jso
             run = paper.kept_in(Path(output) / f"{name}.partial.jsonl")
     with progress(name) as start:
         results = run(quick, start)
-    written = [] if output is None else write(results, name, Path(output))
+    head = {"paper": name, "title": paper.title, "quick": quick}
+    written = [] if output is None else write(results, head, Path(output))
     if as_json:
-        sheets = [
-            {"name": sheet.name, "title": sheet.title, "columns": sheet.columns, "rows": sheet.rows}
-            for sheet in results.sheets
-        ]
-        print_document(
-            {"paper": name, "title": paper.title, "quick": quick, "sheets": sheets,
-             "remarks": results.remarks, "files": written}
-        )  # fmt: skip
+        print_document(head | told(results.sheets, results.remarks) | {"files": written})
     else:
         show(results, paper.title)
         for path in written:
             click.echo(f"written to {path}")
 
 
-def write(results: Results, name: str, folder: Path) -> list[str]:
-    """Each sheet as CSV, each figure as PNG; the files' names."""
+def told(sheets: list[Sheet], remarks: list[str]) -> dict[str, Any]:
+    rows = [
+        {"name": sheet.name, "title": sheet.title, "columns": sheet.columns, "rows": sheet.rows}
+        for sheet in sheets
+    ]
+    return {"sheets": rows, "remarks": remarks}
+
+
+def write(results: Results, head: dict[str, Any], folder: Path) -> list[str]:
+    """Each sheet as CSV, each figure as PNG, what is shown of them as one JSON document; the files' names."""
     from broadleaf.plot.figures import save_figure
 
-    written = []
+    name = head["paper"]
+    shown = [sheet for sheet in results.sheets if sheet.is_shown]
+    document = folder / f"{name}.json"
+    write_whole(document, json.dumps(head | told(shown, results.remarks), indent=1) + "\n")
+    written = [str(document)]
     for sheet in results.sheets:
         path = folder / f"{name}-{sheet.name}.csv"
         write_whole(path, sheet.csv())

@@ -43,7 +43,8 @@ QUICK_SIZES = (64 * KIB, 1024 * KIB, PAPERS_BYTES)
 SIZES = (64 * KIB, 256 * KIB, 1024 * KIB, PAPERS_BYTES, 16384 * KIB, 65536 * KIB)
 # Simulating a message costs the machine about a tenth of a millisecond, so segments are limited in number;
 # and in size, as the runtime limits its own.
-MOST_SEGMENTS = 256
+MOST_SEGMENTS = 1024
+QUICK_MOST_SEGMENTS = 256
 LEAST_SEGMENT_BYTES = 2 * KIB
 # From this size on the ranks' buffers are one, or they would not fit in memory; bytes are not compared then.
 SHARED_BYTES = 16384 * KIB
@@ -89,19 +90,20 @@ def missing() -> str | None:
     return smpi.missing()
 
 
-def segment_bytes(strategy: str, message_bytes: int) -> int:
+def segment_bytes(strategy: str, message_bytes: int, most_segments: int) -> int:
     if strategy not in SEGMENTED:
         return message_bytes
-    return max(LEAST_SEGMENT_BYTES, message_bytes // MOST_SEGMENTS)
+    return max(LEAST_SEGMENT_BYTES, message_bytes // most_segments)
 
 
-def predict(platform: bl.Platform, strategy: str, root: str, message_bytes: int) -> tuple[Sample, bl.Plan]:
+def predict(
+    platform: bl.Platform, strategy: str, root: str, message_bytes: int, most_segments: int
+) -> tuple[Sample, bl.Plan]:
     """Plans, and times the planning. The reference is predicted as our own binomial tree."""
     planner = "binomial" if strategy == "default" else strategy
+    cut = segment_bytes(strategy, message_bytes, most_segments)
     begin = time.perf_counter()
-    plan = bl.plan(
-        platform, root, message_bytes, planner, segment_bytes=segment_bytes(strategy, message_bytes)
-    )
+    plan = bl.plan(platform, root, message_bytes, planner, segment_bytes=cut)
     planning_s = time.perf_counter() - begin
     predicted_s = bl.simulate(platform, plan).makespan_s
     document = plan.to_dict()
@@ -182,6 +184,10 @@ class Work:
     def sizes(self) -> tuple[int, ...]:
         return QUICK_SIZES if self.quick else SIZES
 
+    @property
+    def most_segments(self) -> int:
+        return QUICK_MOST_SEGMENTS if self.quick else MOST_SEGMENTS
+
     def roots(self, platform: bl.Platform) -> list[str]:
         """The first host of each cluster; the short run has those of the first and the last."""
         of_cluster: dict[str, str] = {}
@@ -211,7 +217,8 @@ class Work:
             "Figure 5 is predicted by our simulator, figure 6 measured in SimGrid's simulated time: the "
             "second broadcast of a run. default, the paper's reference, is SMPI's binomial tree.",
             "magpie is flat between clusters. The paper's strategies send the message whole, makespan and "
-            f"best in up to {MOST_SEGMENTS} segments. A plan is made once for a root and a size.",
+            f"best in up to {self.most_segments} segments of at least {LEAST_SEGMENT_BYTES // KIB} KiB. "
+            "A plan is made once for a root and a size.",
         ]
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as name:
             bed, missing = None, self.missing
@@ -242,7 +249,7 @@ class Work:
             if task.strategy in BUILT_IN and task.strategy != "default":
                 samples.append(Sample(task.strategy, task.root, size, None, None, None, None))
                 continue
-            sample, plan = predict(platform, task.strategy, task.root, size)
+            sample, plan = predict(platform, task.strategy, task.root, size, self.most_segments)
             plan.save(plans / f"{size}.json")
             samples.append(sample)
         if bed is None:

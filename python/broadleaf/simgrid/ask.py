@@ -16,6 +16,9 @@ from broadleaf.simgrid.network import Link, Network, Route
 from broadleaf.simgrid.plain import QUANTITY, RATES
 
 TIMEOUT_S = 300.0
+# Each pair has a route of its own, and every one is asked for: 2,048 hosts take about half a minute.
+MOST_HOSTS = 4096
+FEWER = "name the hosts you use in a file, one a line, and give it with --hosts"
 
 
 def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> Network:
@@ -28,15 +31,20 @@ def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> 
     with tempfile.TemporaryDirectory(prefix="broadleaf-simgrid-") as folder:
         program = Path(folder) / "routes"
         build(program, path, reason)
-        done = subprocess.run(
-            [str(program), str(path.resolve()), "--log=root.thres:error"],
-            input="".join(f"{host}\n" for host in hosts or ()),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-            cwd=folder,
-        )
+        try:
+            done = subprocess.run(
+                [str(program), str(path.resolve()), str(MOST_HOSTS), "--log=root.thres:error"],
+                input="".join(f"{host}\n" for host in hosts or ()),
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                cwd=folder,
+            )
+        except subprocess.TimeoutExpired:
+            raise PlatformError(
+                f"{path}: SimGrid has not given all routes after {TIMEOUT_S:g} s; {FEWER}"
+            ) from None
     if done.returncode:
         raise PlatformError(f"{path}: SimGrid refuses it ({refusal(done.stderr, path)}); mend the file")
     return answered(path, done.stdout)
@@ -86,6 +94,11 @@ def answered(path: Path, text: str) -> Network:
     rates: dict[str, float] = {}
     for line in text.splitlines():
         kind, *fields = line.split("\t")
+        if kind == "N":
+            raise PlatformError(
+                f"{path}: {fields[0]} hosts; SimGrid is asked for every route of at most {MOST_HOSTS}, so "
+                f"{FEWER}"
+            )
         if kind == "H":
             network.hosts.append(fields[0])
             network.zones.append(fields[1])

@@ -4,6 +4,7 @@
  * One line each, fields between tabs:  H name zone | L name bytes/s policy | R from to latency link link ...
  * The policy is "shared", "fatpipe" or "wifi". A Wi-Fi link's rate is its first one, which every station has until
  * the simulated program gives it another.
+ * With more hosts than the second argument says, their number is all that is printed:  N hosts.
  * Hosts and links are numbered in the order of their lines. Pairs without a route have no line. */
 #include <algorithm>
 #include <cstdio>
@@ -41,6 +42,10 @@ int main(int argc, char** argv)
     hosts.erase(std::remove_if(hosts.begin(), hosts.end(),
                                [&wanted](const auto* host) { return wanted.count(host->get_name()) == 0; }),
                 hosts.end());
+  if (hosts.size() > std::stoul(argv[2])) {
+    std::printf("N\t%zu\n", hosts.size());
+    return 0;
+  }
   for (const auto* host : hosts)
     std::printf("H\t%s\t%s\n", host->get_cname(), host->get_englobing_zone()->get_cname());
   std::map<const Link*, int> numbers;

@@ -151,6 +151,24 @@ def test_what_simgrid_refuses_is_one_line(tmp_path: Path, command: Command) -> N
     refused(command("convert", "bad.xml", "-o", "net.json"), "bad.xml: SimGrid refuses it", "absent")
 
 
+@needs_simgrid
+def test_of_a_huge_cluster_some_hosts_are_taken(tmp_path: Path, command: Command) -> None:
+    cluster = '<cluster id="c" prefix="n" suffix="" radical="0-8191" speed="1Gf" bw="125MBps" lat="50us"/>'
+    (tmp_path / "huge.xml").write_text(
+        f'<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+        f'<platform version="4.1"><zone id="z" routing="Full">{cluster}</zone></platform>'
+    )
+    refused(command("convert", "huge.xml", "-o", "net.json"), "huge.xml: 8192 hosts", "--hosts")
+    (tmp_path / "chosen").write_text("n8191\nn7\n")
+    assert command("convert", "huge.xml", "--hosts", "chosen", "-o", "net.json").code == 0
+    platform = bl.Platform.load(tmp_path / "net.json")
+    assert platform.hosts == ["n8191", "n7"]
+    # Up one host's link and down the other's.
+    link = platform.link("n7", "n8191")
+    assert link is not None
+    assert link["latency_s"] == pytest.approx(2 * 50e-6)
+
+
 def test_what_a_route_crosses_twice_is_used_twice(plain: Path, command: Command) -> None:
     plain.write_text(
         PLAIN.replace('<link_ctn id="wan"/><link_ctn id="free"/>', '<link_ctn id="wan"/><link_ctn id="wan"/>')
