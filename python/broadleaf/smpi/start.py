@@ -91,13 +91,13 @@ def simulate(
                 out, err = process.communicate(timeout=timeout_s)
             except subprocess.TimeoutExpired:
                 raise SmpiTimeoutError(
-                    f"{program[0]} still runs after {timeout_s:g} s; give it more time"
+                    f"{Path(program[0]).name} still runs after {timeout_s:g} s; give it more time"
                 ) from None
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, 9)
     if process.returncode:
-        raise SmpiError(f"{program[0]} failed under smpirun: {first_error(err)}")
+        raise SmpiError(f"{Path(program[0]).name} failed under smpirun: {first_error(err)}")
     # SMPI's MPI_Abort exits with 0, so what the program said is all there is to see of it.
     if errors is not None:
         errors.write(err)
