@@ -6,6 +6,8 @@
 
 /* Packing takes `int` sizes; more elements than this many bytes are packed in turns. */
 #define TURN_BYTES (1 << 30)
+/* Of bytes too many for an int the type has blocks of this size. */
+#define BLOCK_BYTES (1 << 20)
 
 int bl_packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes)
 {
@@ -29,9 +31,6 @@ static int plan_turns(MPI_Count count, MPI_Datatype type, uint64_t bytes, turns 
     int error = PMPI_Type_get_extent(type, &lb, &turns->extent);
     if (error != MPI_SUCCESS) return error;
     turns->size = bytes / (uint64_t)count;
-    /* An element beyond what an int can count. MPI_Pack cannot say it; its callers then get an error, not
-     * wrong data. */
-    if (turns->size > INT_MAX) return MPI_ERR_COUNT;
     turns->elements = (MPI_Count)(TURN_BYTES / turns->size);
     if (turns->elements == 0) turns->elements = 1;
     return MPI_SUCCESS;
@@ -53,9 +52,51 @@ static int move_from_bottom(uintptr_t *address, MPI_Datatype *type, int *moved)
     return error == MPI_SUCCESS ? PMPI_Type_commit(type) : error;
 }
 
+/* Packed bytes as one element: matches data of every type. */
+static int packed_type(uint64_t bytes, MPI_Datatype *type)
+{
+    MPI_Datatype block, parts[2];
+    int error = PMPI_Type_contiguous(BLOCK_BYTES, MPI_PACKED, &block);
+    if (error != MPI_SUCCESS) return error;
+    int lengths[2] = {(int)(bytes / BLOCK_BYTES), (int)(bytes % BLOCK_BYTES)};
+    MPI_Aint starts[2] = {0, (MPI_Aint)(bytes - bytes % BLOCK_BYTES)};
+    parts[0] = block;
+    parts[1] = MPI_PACKED;
+    error = PMPI_Type_create_struct(2, lengths, starts, parts, type);
+    PMPI_Type_free(&block);
+    return error == MPI_SUCCESS ? PMPI_Type_commit(type) : error;
+}
+
+/* Packs or unpacks elements of more bytes than an int counts, which MPI_Pack cannot say. A message to oneself
+ * can: what one type sends another receives. The communicator is the call's own, so that no other thread's
+ * message comes between. */
+static int copy_huge(int is_packing, uintptr_t data, MPI_Count count, MPI_Datatype type, uintptr_t packed,
+                     const turns *turns)
+{
+    MPI_Datatype whole;
+    MPI_Comm self;
+    int error = packed_type(turns->size, &whole);
+    if (error != MPI_SUCCESS) return error;
+    error = PMPI_Comm_dup(MPI_COMM_SELF, &self);
+    if (error == MPI_SUCCESS) {
+        PMPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+        for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at++) {
+            void *element = (void *)(data + (uintptr_t)(at * turns->extent));
+            void *bytes = (void *)(packed + (uint64_t)at * turns->size);
+            error = PMPI_Sendrecv(is_packing ? element : bytes, 1, is_packing ? type : whole, 0, 0,
+                                  is_packing ? bytes : element, 1, is_packing ? whole : type, 0, 0, self,
+                                  MPI_STATUS_IGNORE);
+        }
+        PMPI_Comm_free(&self);
+    }
+    PMPI_Type_free(&whole);
+    return error;
+}
+
 static int pack(uintptr_t data, MPI_Count count, MPI_Datatype type, unsigned char *packed, const turns *turns)
 {
     int error = MPI_SUCCESS;
+    if (turns->size > INT_MAX) return copy_huge(1, data, count, type, (uintptr_t)packed, turns);
     for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns->elements) {
         int now = (int)(count - at < turns->elements ? count - at : turns->elements);
         int room = (int)((uint64_t)now * turns->size), used = 0;
@@ -70,6 +111,7 @@ static int unpack(const unsigned char *packed, uintptr_t data, MPI_Count count, 
                   const turns *turns)
 {
     int error = MPI_SUCCESS;
+    if (turns->size > INT_MAX) return copy_huge(0, data, count, type, (uintptr_t)packed, turns);
     for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at += turns->elements) {
         int now = (int)(count - at < turns->elements ? count - at : turns->elements);
         int room = (int)((uint64_t)now * turns->size), used = 0;

@@ -34,10 +34,26 @@ int main(int argc, char **argv)
     MPI_Bcast(data, (int)mebibytes, rank == 0 ? gaps : block, 0, MPI_COMM_WORLD);
     for (uint64_t at = 0; rank != 0 && at < bytes; at += STRIDE)
         REQUIRE(data[at] == expected(2, at), "packed, byte %llu", (unsigned long long)at);
+
+    memset(data, 0, bytes + mebibytes * 2 * STRIDE);
+    /* One element that an int cannot count, with gaps everywhere but at rank 0. */
+    MPI_Datatype whole;
+    MPI_Type_create_hvector((int)mebibytes, 1 << 20, (1 << 20) + STRIDE, MPI_BYTE, &whole);
+    MPI_Type_commit(&whole);
+    for (uint64_t at = 0; rank == 0 && at < bytes; at += STRIDE) data[at] = expected(3, at);
+    MPI_Bcast(data, rank == 0 ? (int)mebibytes : 1, rank == 0 ? block : whole, 0, MPI_COMM_WORLD);
+    for (uint64_t at = 0; rank != 0 && at < bytes; at += STRIDE)
+        REQUIRE(data[at + (at >> 20) * STRIDE] == expected(3, at), "one element, byte %llu",
+                (unsigned long long)at);
+    /* And back, from a root with gaps. */
+    MPI_Bcast(data, rank == 1 ? 1 : (int)mebibytes, rank == 1 ? whole : block, 1, MPI_COMM_WORLD);
+    for (uint64_t at = 0; rank == 0 && at < bytes; at += STRIDE)
+        REQUIRE(data[at] == expected(3, at), "packed by the root, byte %llu", (unsigned long long)at);
     free(data);
+    MPI_Type_free(&whole);
     MPI_Type_free(&block);
     MPI_Type_free(&gaps);
-    if (rank == 0) printf("ok 2 broadcasts\n");
+    if (rank == 0) printf("ok 4 broadcasts\n");
     MPI_Finalize();
     return 0;
 }
