@@ -18,6 +18,10 @@ Attributes = dict[str, Any]
 
 # GraphML's attributes are numbers, truth values or text; these fields are none of them.
 STRUCTURED = ("shared", "provenance", "gap", "uses", "os", "or", "bulk", "spread", "delayed")
+# What says how fast a link is; an edge with none of them is refused, because any other could be in any unit.
+TIMES = ("bandwidth_bytes_per_s", "gap", "latency_s")
+# The Internet Topology Zoo's, bit/s.
+LINK_SPEED = "LinkSpeedRaw"
 
 
 def save_graphml(platform: Platform, path: Path) -> None:
@@ -37,7 +41,8 @@ def save_graphml(platform: Platform, path: Path) -> None:
 
 
 def load_graphml(path: Path) -> Platform:
-    """Reads what `save_graphml` writes, or any GraphML whose edges have the platform format's fields.
+    """Reads what `save_graphml` writes, or any GraphML whose edges have the platform format's fields or the
+    Topology Zoo's `LinkSpeedRaw`.
 
     Raises PlatformError, naming the file and where it can the line, for anything else.
     """
@@ -54,6 +59,8 @@ def load_graphml(path: Path) -> Platform:
         for attributes in attributes_of(graph):
             for name in set(STRUCTURED) & set(attributes):
                 attributes[name] = structured(name, attributes[name])
+        for source, target, attributes in graph.edges(data=True):
+            give_rate(f"edge {source} to {target}", attributes)
         if "name" not in graph.graph:
             graph.graph["name"] = path.stem
         return Platform.from_networkx(graph)
@@ -64,6 +71,24 @@ def load_graphml(path: Path) -> Platform:
 def attributes_of(graph: Any) -> list[Attributes]:
     nodes = [attributes for _, attributes in graph.nodes(data=True)]
     return [graph.graph, *nodes, *(attributes for _, _, attributes in graph.edges(data=True))]
+
+
+def give_rate(edge: str, attributes: Attributes) -> None:
+    """Has the edge say its rate in our field; raises PlatformError, naming what it has instead of one."""
+    if set(TIMES) & set(attributes):
+        return
+    if LINK_SPEED not in attributes:
+        has = ", ".join(sorted(map(str, attributes))) or "nothing"
+        raise PlatformError(
+            f"{edge}: an edge without {', '.join(TIMES)} or {LINK_SPEED}, and with {has}; "
+            f"give it bandwidth_bytes_per_s, or {LINK_SPEED} in bit/s"
+        )
+    try:
+        attributes["bandwidth_bytes_per_s"] = float(attributes[LINK_SPEED]) / 8
+    except ValueError:
+        raise PlatformError(
+            f"{edge}: {LINK_SPEED} is {attributes[LINK_SPEED]!r} and no number; write it in bit/s"
+        ) from None
 
 
 def structured(name: str, text: object) -> Any:

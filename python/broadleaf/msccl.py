@@ -6,12 +6,15 @@ thread block of its own, which depends on that step. The root sends from its inp
 output.
 
 The format has no root: it stands in `name`. Its readers are strict: no XML declaration, one space between
-attributes, thread blocks numbered from 0, at most 64 steps in each (RCCL; MSCCL takes 256), 32 channels, 71
-chunks a step, and 1,024 elements for one GPU.
+attributes, values in 255 bytes, thread blocks numbered from 0, at most 64 steps in each (RCCL; MSCCL takes
+256), 32 channels with 32 sends in each, 216 blocks of which others wait for the first 128 at most (the number
+is a signed byte), 71 chunks a step, and fewer than 1,024 elements for one GPU.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -20,8 +23,14 @@ from broadleaf._core import Plan, Platform
 from broadleaf.errors import PlanError
 
 MOST_CHANNELS = 32
+MOST_SENDS = 32
+MOST_AWAITED = 128
+MOST_BLOCKS = 216
 MOST_CHUNKS = 64
-MOST_ELEMENTS = 1024
+MOST_ELEMENTS = 1023
+MOST_LENGTH = 255
+# Lengths of the readers' data types, bytes.
+TYPE_BYTES = (8, 4, 2, 1)
 # Steps in which a tree's chunks go, where it has as many: more make the file longer, not the pipeline faster,
 # since the runtime goes through all steps once for each part of the buffer.
 STEPS = 8
@@ -30,6 +39,7 @@ NEAR = 0.01
 
 Step = dict[str, Any]
 Run = tuple[int, int]
+Block = tuple[dict[str, int], list[Step]]
 
 
 def msccl_xml(
@@ -37,22 +47,22 @@ def msccl_xml(
 ) -> str:
     """The file's text; ranks are the platform's hosts in file order.
 
-    The runtime uses it for messages of `min_bytes` up to, not including, `max_bytes`: by default from half to
-    twice the plan's message. Raises PlanError for what the format cannot say.
+    The runtime uses it for messages of `min_bytes` up to `max_bytes` (with it in RCCL, without it in MSCCL),
+    by default from half to twice the plan's message. Raises PlanError for what the format cannot say.
     """
     document = plan.to_dict()
     refuse_what_has_no_place(platform, plan, document)
     rank = {host: at for at, host in enumerate(platform.hosts)}
     trees = document["trees"]
-    runs = runs_of([tree["share"] for tree in trees])
-    total = sum(count for _, count in runs)
+    runs = runs_of_plan(plan)
+    total = chunks_of(runs)
     low = plan.message_bytes // 2 if min_bytes is None else min_bytes
     high = plan.message_bytes * 2 if max_bytes is None else max_bytes
     if low >= high:
         raise PlanError(f"no message has at least {low} and less than {high} bytes; let --min be below --max")
     name = f"broadleaf {plan.planner} root={rank[plan.root]} ({plan.root}) on {platform.name}"
     head = {
-        "name": name[:200],
+        "name": cut(name),
         "proto": "Simple",
         "nchannels": len(trees),
         "nchunksperloop": total,
@@ -67,12 +77,7 @@ def msccl_xml(
     lines = [tag("algo", head, ">")]
     for host, at in rank.items():
         blocks = blocks_of(host, plan.root, trees, runs, rank)
-        elements = 1 + len(rank) + len(blocks) + sum(len(steps) for _, steps in blocks)
-        if elements > MOST_ELEMENTS:
-            raise PlanError(
-                f'"{host}" needs {elements} elements and MSCCL reads at most {MOST_ELEMENTS} a GPU; '
-                "plan with fewer trees"
-            )
+        refuse_too_much(host, blocks, len(rank))
         chunks = {"i_chunks": total, "o_chunks": total, "s_chunks": 0}
         lines.append(tag("gpu", {"id": at, **chunks}, ">"))
         for number, (block, steps) in enumerate(blocks):
@@ -81,6 +86,28 @@ def msccl_xml(
             lines.append("</tb>")
         lines.append("</gpu>")
     return "\n".join([*lines, "</algo>", ""])
+
+
+def refuse_too_much(host: str, blocks: list[Block], gpus: int) -> None:
+    """Raises PlanError where a GPU needs more of anything than the readers take."""
+    sends = [peers["chan"] for peers, _ in blocks if peers["send"] >= 0]
+    awaited = max((step["depid"] for _, steps in blocks for step in steps), default=-1) + 1
+    elements = 1 + gpus + len(blocks) + sum(len(steps) for _, steps in blocks)
+    for count, most, what in (
+        (
+            max((sends.count(channel) for channel in set(sends)), default=0),
+            MOST_SENDS,
+            "children in one tree",
+        ),
+        (awaited, MOST_AWAITED, "thread blocks that others wait for"),
+        (len(blocks), MOST_BLOCKS, "thread blocks"),
+        (elements, MOST_ELEMENTS, "elements"),
+    ):
+        if count > most:
+            raise PlanError(
+                f'"{host}" needs {count} {what} and MSCCL takes at most {most} a GPU; '
+                "plan with fewer trees or fewer children a node"
+            )
 
 
 def refuse_what_has_no_place(platform: Platform, plan: Plan, document: dict[str, Any]) -> None:
@@ -98,9 +125,9 @@ def refuse_what_has_no_place(platform: Platform, plan: Plan, document: dict[str,
     for tree in document["trees"]:
         for parent, children in tree["children"].items():
             for child in children:
-                if child in tree.get("via", {}) or platform.link(parent, child) is None:
+                if not is_direct(platform, parent, child, tree.get("via", {}).get(child)):
                     raise PlanError(
-                        f'"{parent}" sends to "{child}" through others and MSCCL has no relays; '
+                        f'"{parent}" sends to "{child}" through other GPUs and MSCCL has no relays; '
                         "use a planner that keeps to the links, as optimal does"
                     )
     if len(document["trees"]) > MOST_CHANNELS:
@@ -110,25 +137,68 @@ def refuse_what_has_no_place(platform: Platform, plan: Plan, document: dict[str,
         )
 
 
-def runs_of(shares: list[float]) -> list[Run]:
-    """(first chunk, number of chunks) of each tree: the fewest chunks in all that come NEAR to the shares."""
-    for total in range(len(shares), MOST_CHUNKS + 1):
-        counts = [max(1, int(share * total)) for share in shares]
-        while sum(counts) != total:
-            # The largest remainder gets what is left; a tree that has too much gives, but never its last.
-            step = 1 if sum(counts) < total else -1
-            able = [at for at, count in enumerate(counts) if step > 0 or count > 1]
-            counts[max(able, key=lambda at: (step * (shares[at] * total - counts[at]), -at))] += step
-        if max(abs(count / total - share) for count, share in zip(counts, shares, strict=True)) <= NEAR:
-            break
+def is_direct(platform: Platform, parent: str, child: str, via: list[str] | None) -> bool:
+    """Whether nothing but switches lies between two GPUs: those the hardware goes through by itself."""
+    hosts = set(platform.hosts)
+    if via is not None:
+        return not hosts & set(via)
+    if platform.link(parent, child) is not None:
+        return True
+    seen, ahead = {parent}, deque([parent])
+    while ahead:
+        for node in platform.successors(ahead.popleft()):
+            if node == child:
+                return True
+            if node not in seen and node not in hosts:
+                seen.add(node)
+                ahead.append(node)
+    return False
+
+
+def runs_of_plan(plan: Plan) -> list[Run]:
+    """Each tree's chunks. The runtime takes an algorithm only where its chunks divide the message's elements,
+    so those numbers come first that divide the plan's own message, in elements as long as it allows."""
+    shares = [tree["share"] for tree in plan.to_dict()["trees"]]
+    elements = next(plan.message_bytes // each for each in TYPE_BYTES if plan.message_bytes % each == 0)
+    every = range(len(shares), MOST_CHUNKS + 1)
+    return runs_of(shares, [total for total in every if elements % total == 0] or every)
+
+
+def chunks_of(runs: list[Run]) -> int:
+    return sum(count for _, count in runs)
+
+
+def runs_of(shares: Sequence[float], totals: Sequence[int]) -> list[Run]:
+    """(first chunk, number of chunks) of each tree: the first of the totals that comes NEAR to the shares, or
+    the one that comes nearest."""
+    choices = [counts_of(shares, total) for total in totals]
+    # `min` takes the first of equals: below NEAR all count the same.
+    counts = min(choices, key=lambda counts: max(NEAR, worst(counts, shares)))
     return list(zip([0, *accumulate(counts)], counts, strict=False))
+
+
+def counts_of(shares: Sequence[float], total: int) -> list[int]:
+    """So many chunks shared out by largest remainder, at least one a tree."""
+    counts = [max(1, int(share * total)) for share in shares]
+    while sum(counts) != total:
+        # The largest remainder gets what is left; a tree that has too much gives, but never its last.
+        step = 1 if sum(counts) < total else -1
+        able = [at for at, count in enumerate(counts) if step > 0 or count > 1]
+        counts[max(able, key=lambda at: (step * (shares[at] * total - counts[at]), -at))] += step
+    return counts
+
+
+def worst(counts: list[int], shares: Sequence[float]) -> float:
+    """How far a tree's part of the chunks is off its share at most."""
+    total = sum(counts)
+    return max(abs(count / total - share) for count, share in zip(counts, shares, strict=True))
 
 
 def blocks_of(
     host: str, root: str, trees: list[dict[str, Any]], runs: list[Run], rank: dict[str, int]
-) -> list[tuple[dict[str, int], list[Step]]]:
+) -> list[Block]:
     """The thread blocks of a GPU, each with its peers and channel and with its steps."""
-    blocks: list[tuple[dict[str, int], list[Step]]] = []
+    blocks: list[Block] = []
     for channel, (tree, run) in enumerate(zip(trees, runs, strict=True)):
         children = [rank[child] for child in tree["children"].get(host, [])]
         parent = next((up for up, below in tree["children"].items() if host in below), None)
@@ -184,3 +254,10 @@ def tag(name: str, attributes: dict[str, Any], end: str) -> str:
 def quoted(value: object) -> str:
     """In double quotes, which are the only ones the readers take; a name with such a quote loses it."""
     return quoteattr(str(value).replace('"', "'"))
+
+
+def cut(name: str) -> str:
+    """As much of a name as is MOST_LENGTH bytes when written: the readers do not look how long it is."""
+    while len(quoted(name).encode()) - 2 > MOST_LENGTH:
+        name = name[:-1]
+    return name

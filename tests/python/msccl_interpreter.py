@@ -18,6 +18,8 @@ NEEDED = {
     "step": ["s", "srcoff", "srcbuf", "dstoff", "dstbuf", "cnt", "type", "depid", "deps", "hasdep"],
 }
 MOST_STEPS, MOST_CHANNELS, MOST_COUNT, MOST_ELEMENTS, MOST_LENGTH = 64, 32, 72, 1024, 255
+# Sends or receives of a channel; thread blocks (msccl.h); the signed byte that says which one is waited for.
+MOST_OF_A_CHANNEL, MOST_BLOCKS, MOST_AWAITED = 32, 216, 127
 ELEMENT = re.compile(r'<(/?)([a-z]+)((?: [A-Za-z_]+="[^"]*")*)(/?)>\n')
 # A connection takes so many messages before its sender has to wait.
 SLOTS = 2
@@ -52,7 +54,7 @@ def read(text: str) -> Element:
         attributes = dict(re.findall(r'([A-Za-z_]+)="([^"]*)"', written))
         assert set(attributes) >= set(NEEDED[name])
         assert len(attributes) <= 16
-        assert all(len(value) <= MOST_LENGTH for value in attributes.values())
+        assert all(len(value.encode()) <= MOST_LENGTH for value in attributes.values())
         element = Element(name, attributes)
         stack[-1].inner.append(element)
         if not single:
@@ -70,12 +72,16 @@ def judge(algo: Element) -> None:
     assert 0 <= algo["minBytes"] < algo["maxBytes"]
     assert [gpu["id"] for gpu in algo.inner] == list(range(algo["ngpus"]))
     for gpu in algo.inner:
-        assert 1 + len(algo.inner) + sum(1 + len(block.inner) for block in gpu.inner) <= MOST_ELEMENTS
+        # Even the tag that closes the last one is refused when the table is full.
+        assert 1 + len(algo.inner) + sum(1 + len(block.inner) for block in gpu.inner) < MOST_ELEMENTS
+        assert len(gpu.inner) <= MOST_BLOCKS
         assert [block["id"] for block in gpu.inner] == list(range(len(gpu.inner)))
         for side in ("send", "recv"):
             used = [(block["chan"], block[side]) for block in gpu.inner if block[side] >= 0]
             # A connection belongs to one thread block.
             assert len(used) == len(set(used))
+            channels = [channel for channel, _ in used]
+            assert all(channels.count(channel) <= MOST_OF_A_CHANNEL for channel in channels)
         for block in gpu.inner:
             assert gpu["id"] not in (block["send"], block["recv"])
             assert 0 <= block["chan"] < algo["nchannels"]
@@ -83,6 +89,7 @@ def judge(algo: Element) -> None:
             assert len(block.inner) <= MOST_STEPS
             for step in block.inner:
                 assert 0 < step["cnt"] < MOST_COUNT
+                assert step["depid"] <= MOST_AWAITED
                 if step["depid"] >= 0:
                     assert gpu.inner[step["depid"]].inner[step["deps"]]["hasdep"] == 1
 

@@ -45,6 +45,28 @@ def test_an_undirected_graph_of_someone_else(command: Command) -> None:
     assert len(links_of(platform)) == 8
 
 
+def test_rates_of_the_topology_zoo(command: Command) -> None:
+    """Bits a second, as its files have them, with attributes that say nothing to us."""
+    Path("Zoo.graphml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+        '<key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d37"/>'
+        '<key attr.name="LinkLabel" attr.type="string" for="edge" id="d36"/>'
+        '<key attr.name="label" attr.type="string" for="node" id="d33"/>'
+        '<key attr.name="Latitude" attr.type="double" for="node" id="d29"/>'
+        '<graph edgedefault="undirected">'
+        '<node id="0"><data key="d33">Wien</data><data key="d29">48.2</data></node>'
+        '<node id="1"><data key="d33">Graz</data></node>'
+        '<edge source="0" target="1"><data key="d36">OC-48</data><data key="d37">2488000000.0</data></edge>'
+        "</graph></graphml>"
+    )
+    outcome = command("convert", "Zoo.graphml", "-o", "net.json")
+    assert outcome.code == 0, outcome
+    platform = bl.Platform.load("net.json")
+    assert platform.name == "Zoo"
+    for ends in (("0", "1"), ("1", "0")):
+        assert platform.transfer_s(*ends, 311_000_000) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -54,7 +76,26 @@ def test_an_undirected_graph_of_someone_else(command: Command) -> None:
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed">'
             '<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>',
-            "$.edges[0]: an edge without latency_s",
+            "edge a to b: an edge without bandwidth_bytes_per_s, gap, latency_s or LinkSpeedRaw, "
+            "and with nothing",
+        ),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+            '<key id="k" for="edge" attr.name="capacity" attr.type="int"/>'
+            '<key id="l" for="edge" attr.name="LinkLabel" attr.type="string"/>'
+            '<graph edgedefault="undirected">'
+            '<node id="a"/><node id="b"/><edge source="a" target="b"><data key="k">10</data>'
+            '<data key="l">fast</data></edge></graph></graphml>',
+            "edge a to b: an edge without bandwidth_bytes_per_s, gap, latency_s or LinkSpeedRaw, and with "
+            "LinkLabel, capacity; give it",
+        ),
+        (
+            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+            '<key id="k" for="edge" attr.name="LinkSpeedRaw" attr.type="string"/>'
+            '<graph edgedefault="undirected">'
+            '<node id="a"/><node id="b"/><edge source="a" target="b"><data key="k">10G</data></edge>'
+            "</graph></graphml>",
+            "edge a to b: LinkSpeedRaw is '10G' and no number",
         ),
         (
             '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'

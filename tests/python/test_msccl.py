@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import broadleaf as bl
-from broadleaf.msccl import MOST_CHUNKS, msccl_xml, runs_of
+from broadleaf.msccl import MOST_CHUNKS, msccl_xml, runs_of, runs_of_plan
 from documents import write
 from msccl_interpreter import Machine, judge, links_used, read
 from outcome import Command, refused
@@ -103,10 +103,79 @@ def test_links_carry_what_the_plan_says(name: str) -> None:
     ],
 )
 def test_chunks_by_hand(shares: list[float], counts: list[int]) -> None:
-    runs = runs_of(shares)
+    runs = runs_of(shares, range(len(shares), MOST_CHUNKS + 1))
     assert [count for _, count in runs] == counts
     assert [first for first, _ in runs] == [sum(counts[:at]) for at in range(len(counts))]
     assert sum(counts) <= MOST_CHUNKS
+
+
+def test_the_plans_own_message_is_taken() -> None:
+    """Readers pass over an algorithm whose chunks do not divide the message's elements, here of 8 bytes."""
+    for message_bytes in (64 << 20, 96 << 20, 100_000_000):
+        plan = bl.plan(dgx1(), "g0", message_bytes, planner="optimal")
+        shares = [tree["share"] for tree in plan.to_dict()["trees"]]
+        assert len(shares) > 1
+        counts = [count for _, count in runs_of_plan(plan)]
+        assert (message_bytes // 8) % sum(counts) == 0
+        for count, share in zip(counts, shares, strict=True):
+            assert count / sum(counts) == pytest.approx(share, abs=0.02)
+    # No number of chunks divides a prime: then the plan's shares decide.
+    odd = bl.plan(dgx1(), "g0", 100_000_007, planner="optimal")
+    shares = [tree["share"] for tree in odd.to_dict()["trees"]]
+    assert runs_of_plan(odd) == runs_of(shares, range(len(shares), MOST_CHUNKS + 1))
+
+
+def test_switches_are_no_relays() -> None:
+    """GPUs behind an NVSwitch send to each other directly, GPUs behind another GPU do not."""
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "nvswitch",
+        "port_model": "link-capacity",
+        "nodes": [*({"id": f"g{at}"} for at in range(4)), {"id": "sw", "kind": "switch"}, {"id": "g4"}],
+        "links": [
+            *(
+                {"from": f"g{at}", "to": "sw", "both_ways": True, "bandwidth_bytes_per_s": 3e11}
+                for at in range(4)
+            ),
+            {"from": "g3", "to": "g4", "both_ways": True, "bandwidth_bytes_per_s": 5e10},
+        ],
+    }
+    platform = bl.Platform.from_dict(document)
+    plan = bl.plan(platform, "g0", 1 << 20, planner="optimal")
+    algo = read(msccl_xml(platform, plan))
+    judge(algo)
+    message = random.Random(4).randbytes(16 * algo["nchunksperloop"])
+    machine = Machine(algo, 0, message, 2)
+    machine.run(random.Random(5))
+    assert all(bytes(buffers["o"]) == message for buffers in machine.buffers)
+    with pytest.raises(bl.PlanError, match='sends to "g4" through other GPUs'):
+        msccl_xml(platform, bl.plan(platform, "g0", 1 << 20, planner="flat"))
+
+
+def test_more_children_than_a_channel_takes() -> None:
+    names = [f"g{at}" for at in range(34)]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "wide",
+        "port_model": "link-capacity",
+        "nodes": [{"id": name} for name in names],
+        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 1e10}}],
+    }
+    platform = bl.Platform.from_dict(document)
+    plan = bl.plan(platform, "g0", 1 << 20, planner="flat")
+    with pytest.raises(bl.PlanError, match='"g0" needs 33 children in one tree and MSCCL takes at most 32'):
+        msccl_xml(platform, plan)
+    judge(read(msccl_xml(platform, bl.plan(platform, "g0", 1 << 20, planner="binomial"))))
+
+
+@pytest.mark.parametrize("name", ["&" * 300, "\N{DARK SHADE}" * 200, '"<\n>"' * 60])
+def test_long_names_fit_the_readers_buffers(name: str) -> None:
+    platform = fabric(name, {(0, 1): 1e10, (1, 2): 1e10})
+    text = msccl_xml(platform, bl.plan(platform, "g0", 1 << 20, planner="chain"))
+    written = text.split('"', 2)[1]
+    assert written.startswith("broadleaf chain root=0 (g0) on ")
+    assert 240 < len(written.encode()) <= 255
+    judge(read(text))
 
 
 def test_command(command: Command) -> None:
@@ -118,6 +187,9 @@ def test_command(command: Command) -> None:
     assert outcome.document["written"] == ["algo.xml"]
     algo = read(Path("algo.xml").read_text())
     assert (algo["minBytes"], algo["maxBytes"]) == (1024, 1 << 30)
+    assert outcome.document["chunks"] == algo["nchunksperloop"]
+    told = command("convert", "plan.json", "-o", "algo.xml", *options).out
+    assert f"whose number of elements is a multiple of {algo['nchunksperloop']}" in told
 
 
 def test_what_the_format_cannot_say_is_refused(command: Command, chain: dict[str, Any]) -> None:
@@ -138,5 +210,5 @@ def test_what_the_format_cannot_say_is_refused(command: Command, chain: dict[str
     # g0 has no link to g5: a flat tree goes over others.
     bl.plan(dgx, "g0", 1 << 20, planner="flat").save("relayed.json")
     outcome = command("convert", "relayed.json", "-o", "a.xml", "--platform", "dgx.json")
-    refused(outcome, "relayed.json", "no relays")
+    refused(outcome, "relayed.json", "through other GPUs", "no relays")
     assert not Path("a.xml").exists()

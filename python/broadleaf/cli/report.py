@@ -64,7 +64,10 @@ def command(
     network = bl.Platform.load(platform)
     rows = [(file, rows_of(file)) for file in stats]
     broadcasts = wait_for("simulating", lambda: [broadcast_of(network, path) for path in plans])
-    first = broadcasts[0].plan
+    # An allgather has no one root from which planners could be compared.
+    first = next(
+        (each.plan for each in broadcasts if each.plan.collective != "allgather"), broadcasts[0].plan
+    )
     if sizes is None:
         sizes = sizes_below(first.message_bytes)
     curves = None

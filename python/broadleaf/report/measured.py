@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
 
-FIELDS = ("ranks", "root", "bytes", "planned", "seconds", "fastest_s", "planner", "segment_bytes")
+COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
+TIMES = ("seconds", "fastest_s")
+FIELDS = (*COUNTS, *TIMES, "planner")
 
 # What the runtime calls a broadcast that it served inside a host.
 SHARED_MEMORY = "shared-memory"
@@ -34,8 +37,26 @@ def rows_of(path: str | Path) -> list[Document]:
             raise ValueError(
                 f'{path}: $.broadcasts[{at}]: the required field "{missing[0]}" is missing; add it'
             )
+        for name in FIELDS:
+            if fault := fault_of(name, row):
+                raise ValueError(
+                    f"{path}: $.broadcasts[{at}].{name}: {fault}, not {json.dumps(row[name])[:80]}; "
+                    "run the program again"
+                )
     planned: list[Document] = [row for row in rows if row["planned"]]
     return planned
+
+
+def fault_of(name: str, row: Document) -> str | None:
+    """What a field of a row has to be, where it is something else."""
+    value = row[name]
+    if name in COUNTS and not (type(value) is int and value >= 0):
+        return "a whole number that is not negative"
+    if name in TIMES and not (type(value) in (int, float) and 0 <= value < inf):
+        return "seconds, finite and not negative"
+    if name == "planner" and not isinstance(value, str):
+        return "a planner's name"
+    return f"a rank below {row['ranks']}" if name == "root" and not value < row["ranks"] else None
 
 
 def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> list[Document]:

@@ -59,8 +59,8 @@ def page_of(
 
 def filled(name: str, data: dict[str, Any]) -> str:
     folder = files("broadleaf.report")
-    # Inside a script element the text "</" would end it.
-    document = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+    # Inside a script element "</script" would end it, and after "<!--<script" nothing would.
+    document = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
         "title": escape(f"{name} · Broadleaf"),
         "style": (folder / "page.css").read_text(),

@@ -6,15 +6,21 @@ function drawSizes() {
   const { curves } = page;
   const holder = $("sizes");
   if (!curves) {
-    $("sizes-hint").textContent = "Left out: broadleaf report --sizes names the sizes at which the planners are compared.";
+    const left = page.plans.every((plan) => plan.collective === "allgather") ? "planners are compared for broadcasts and scatters only" : "broadleaf report --sizes names the sizes at which the planners are compared";
+    $("sizes-hint").textContent = `Left out: ${left}.`;
     $("sizes-table").hidden = true;
     return;
   }
-  const points = page.measured.map((row) => ({ size: row.bytes, time: row.mean_s, row }));
-  const plans = page.plans.filter((plan) => plan.makespan_s > 0).map((plan) => ({ size: plan.message_bytes, time: plan.makespan_s, plan }));
-  const wide = Math.max(360, holder.clientWidth), high = 430;
-  const edge = { top: 10, right: 162, bottom: 44, left: 66 };
+  const points = (curves.collective === "bcast" ? page.measured : []).map((row) => ({ size: row.bytes, time: row.mean_s, row }));
+  // What another collective or root takes has no place beside these curves.
+  const alike = (plan) => plan.collective === curves.collective && platform.nodes[plan.root] === curves.root;
+  const plans = page.plans.filter((plan) => plan.makespan_s > 0 && alike(plan)).map((plan) => ({ size: plan.message_bytes, time: plan.makespan_s, plan }));
+  const wide = Math.max(240, holder.clientWidth), high = 430;
+  // In a narrow window the names at the curves' ends would take the place of the curves: the buttons have the colours.
+  const named = wide >= 480;
+  const edge = { top: 10, right: named ? 162 : 20, bottom: 44, left: 66 };
   const times = [...curves.planners.flatMap(([, row]) => row), ...curves.bounds, ...points.map((p) => p.time), ...plans.map((p) => p.time)].filter((time) => time > 0);
+  if (!times.length) { holder.replaceChildren(element("p", { class: "hint" }, "None of them takes any time here: there is nothing to draw.")); return; }
   const sizes = [...curves.sizes, ...points.map((p) => p.size), ...plans.map((p) => p.size)];
   const [smallest, largest] = d3.extent(sizes);
   const x = d3.scaleLog(smallest === largest ? [smallest / 2, largest * 2] : [smallest, largest], [edge.left, wide - edge.right]);
@@ -28,7 +34,7 @@ function drawSizes() {
   drawing.append("g").attr("class", "axis").attr("transform", `translate(${edge.left},0)`).call(d3.axisLeft(y).tickValues(ticks).tickFormat(seconds));
   drawing.append("text").attr("class", "mark-name").attr("x", (edge.left + wide - edge.right) / 2).attr("y", high - 6).attr("text-anchor", "middle").text("message size");
   const line = d3.line().defined(([, time]) => time > 0).x(([size]) => x(size)).y(([, time]) => y(time));
-  const used = page.plans.map((plan) => plan.planner);
+  const used = plans.map(({ plan }) => plan.planner);
   chosenPlanners ??= new Set([...curves.planners.slice(0, STRONG).map(([name]) => name), ...used.filter((name) => curves.planners.some(([other]) => other === name))]);
   const colours = new Map([...chosenPlanners].map((name, at) => [name, css(`--tree-${at % 12}`)]));
   const ends = [];
@@ -42,22 +48,28 @@ function drawSizes() {
     if (curves.sizes.length === 1 && row[0] > 0) drawing.append("circle").attr("cx", x(curves.sizes[0])).attr("cy", y(row[0])).attr("r", 3.5).attr("fill", strong ? colours.get(name) : css("--tree-other"));
     drawing.append("path").attr("d", line(data)).attr("fill", "none").attr("stroke", "transparent").attr("stroke-width", 10).on("pointermove", about).on("pointerleave", (event) => tip(event, null));
     const last = data.filter(([, time]) => time > 0).at(-1);
-    if (strong && last) ends.push({ name, y: y(last[1]), at: y(last[1]), x: x(last[0]), colour: colours.get(name) });
+    if (!strong || !last || !named) continue;
+    const end = { name, y: y(last[1]), at: y(last[1]), x: x(last[0]), colour: colours.get(name) };
+    // A curve that ends early has its name there: a line to the edge would look like more of the curve.
+    if (last[0] === curves.sizes.at(-1)) ends.push(end); else nameAt(drawing, end, end.x + 6, end.y - 4);
   }
   drawing.append("path").attr("class", "limit").attr("d", line(curves.sizes.map((size, at) => [size, curves.bounds[at]])));
   const limit = curves.bounds.at(-1);
-  if (limit > 0) ends.push({ name: "limit", y: y(limit), at: y(limit), x: x(curves.sizes.at(-1)), colour: css("--limit") });
+  if (limit > 0 && named) ends.push({ name: "limit", y: y(limit), at: y(limit), x: x(curves.sizes.at(-1)), colour: css("--limit") });
   spread(ends, edge.top + 4, high - edge.bottom);
   for (const end of ends) {
     drawing.append("line").attr("x1", end.x + 3).attr("x2", wide - edge.right + 14).attr("y1", end.at).attr("y2", end.y).attr("stroke", end.colour).attr("stroke-opacity", 0.6);
-    drawing.append("text").attr("x", wide - edge.right + 17).attr("y", end.y + 4).attr("font-size", 12).attr("fill", end.colour).text(end.name);
+    nameAt(drawing, end, wide - edge.right + 17, end.y + 4);
   }
   for (const { size, time, plan } of plans)
     drawing.append("circle").attr("cx", x(size)).attr("cy", y(time)).attr("r", 5).attr("fill", css("--ink")).on("pointermove", (event) => tip(event, `${plan.label}: ${plan.planner}, ${seconds(time)} for ${bytes(size)}`)).on("pointerleave", (event) => tip(event, null));
   for (const { size, time, row } of points)
     drawing.append("rect").attr("class", "measured").attr("x", x(size) - 5).attr("y", y(time) - 5).attr("width", 10).attr("height", 10).on("pointermove", (event) => tip(event, `measured: ${seconds(time)} for ${bytes(size)}\npredicted: ${seconds(row.predicted_s)}`)).on("pointerleave", (event) => tip(event, null));
   holder.replaceChildren(drawing.node());
-  sizesLegend(curves, points.length > 0);
+  sizesLegend(curves, colours, plans.length, points.length > 0);
+}
+function nameAt(drawing, { name, colour }, x, y) {
+  drawing.append("text").attr("x", x).attr("y", y).attr("font-size", 12).attr("fill", colour).text(name);
 }
 
 // Names at the curves' ends, moved apart where they would lie over each other.
@@ -72,12 +84,17 @@ function spread(ends, top, bottom) {
   }
 }
 
-function sizesLegend(curves, measured) {
+function sizesLegend(curves, colours, plans, measured) {
   const legend = $("sizes-legend");
   const focused = document.activeElement?.dataset?.planner;
   legend.replaceChildren();
   for (const [name] of curves.planners) {
     const button = element("button", { type: "button", "aria-pressed": chosenPlanners.has(name), "data-planner": name }, name);
+    if (colours.has(name)) {
+      const swatch = element("span", { class: "swatch" });
+      swatch.style.background = colours.get(name);
+      button.prepend(swatch, " ");
+    }
     button.addEventListener("click", () => {
       if (chosenPlanners.has(name)) chosenPlanners.delete(name); else chosenPlanners.add(name);
       drawSizes();
@@ -85,8 +102,8 @@ function sizesLegend(curves, measured) {
     legend.append(button);
     if (name === focused) button.focus();
   }
-  const marks = `● the plan${page.plans.length > 1 ? "s" : ""} of this page${measured ? " · □ measured" : ""}`;
-  legend.append(element("span", {}, marks));
+  const marks = [plans ? `● the plan${plans > 1 ? "s" : ""} of this page` : "", measured ? "□ measured" : "", "dashed: the limit"];
+  legend.append(element("span", {}, marks.filter(Boolean).join(" · ")));
 }
 
 function sizesTable() {

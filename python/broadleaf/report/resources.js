@@ -10,15 +10,15 @@ function drawBusy() {
     const bar = element("i");
     bar.style.width = `${Math.min(100, 100 * part)}%`;
     track.append(bar);
-    if (plan.bound_s !== null && plan.makespan_s) {
+    if (plan.bound_s && plan.makespan_s) {
       const mark = element("b");
       mark.style.left = `calc(${100 * Math.min(1, plan.bound_s / plan.makespan_s)}% - 1px)`;
       track.append(mark);
     }
-    item.append(element("span", { class: "name" }, spoken(name)), track, element("span", { class: "value" }, `${percent(part)}, ${seconds(held)}`));
+    item.append(element("span", { class: "name", title: spoken(name) }, spoken(name)), track, element("span", { class: "value" }, `${percent(part)}, ${seconds(held)}`));
     list.append(item);
   }
-  const least = plan.bound_s === null ? "" :
+  const least = !plan.bound_s ? "" :
     ` The red mark is the bound, ${seconds(plan.bound_s)}: no plan finishes earlier; this one takes ${significant(plan.makespan_s / plan.bound_s)} times as long.`;
   $("busy-hint").textContent = `How long each was held, as a share of the ${seconds(plan.makespan_s)} that the plan takes.${least}` +
     (plan.busy_count > plan.busy.length ? ` The busiest ${plan.busy.length} of ${whole(plan.busy_count)}.` : "");

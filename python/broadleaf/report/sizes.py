@@ -42,6 +42,7 @@ def curves_of(
     never = {name: reason for name, reason in passed_over.items() if name not in times}
     return {
         "root": root,
+        "collective": collective,
         "sizes": sizes,
         "bounds": bounds,
         "planners": [[name, row] for name, row in sorted(times.items(), key=lambda item: rank(item[1]))],

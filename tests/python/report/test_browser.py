@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,7 @@ def test_scrubbing_moves_the_picture(chain_page: Path, open_page: Open, screensh
 
 def test_playing_runs_to_the_end(chain_page: Path, open_page: Open) -> None:
     page = open_page(chain_page)
-    page.locator("#speed").select_option("slow")
+    page.locator("#speed").select_option(label="fast")
     page.locator("#play").press("Enter")
     expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#now")).to_have_text("6 ms of 6 ms", timeout=15_000)
@@ -273,3 +274,62 @@ def test_axe_finds_nothing_serious(
 def test_a_narrow_window_has_no_sideways_scrolling(grid5000: Path, open_page: Open) -> None:
     page = open_page(grid5000, width=420)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_names_that_are_markup(command: Command, open_page: Open) -> None:
+    """After `<!--<script` a browser would look for the end of the data in vain."""
+    names = ["<!--<script>", "</script>", '"', "<b>", "x" * 300]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "y" * 300,
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": "<i>" if at else "z" * 200} for at, name in enumerate(names)],
+        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 1e8}}],
+    }
+    write("net.json", document)
+    asked = ["--root", names[0], "--size", "64KiB", "--planner", "chain", "-o", "plan.json"]
+    assert command("plan", "net.json", *asked).code == 0
+    outcome = command("report", "net.json", "plan.json", "-o", "report.html", "--sizes", "1KiB,64KiB")
+    assert outcome.code == 0, outcome
+    page = open_page(Path("report.html"), width=400)
+    assert page.locator("#map .node").count() == len(names)
+    page.locator("#find").fill(names[-1])
+    assert page.locator("#node-name").inner_text() == names[-1]
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_single_host(command: Command, open_page: Open) -> None:
+    document = {"format": "broadleaf-platform/1", "name": "one", "port_model": "one-port"}
+    write("net.json", {**document, "nodes": [{"id": "a"}]})
+    asked = ["--root", "a", "--size", "64KiB", "--planner", "flat", "-o", "plan.json"]
+    assert command("plan", "net.json", *asked).code == 0
+    assert command("report", "net.json", "plan.json", "-o", "report.html", "--sizes", "1KiB,1MiB").code == 0
+    page = open_page(Path("report.html"))
+    assert "nothing to draw" in page.locator("#sizes").inner_text()
+    assert "NaN" not in page.locator("body").inner_text()
+
+
+def test_curves_are_named_where_they_end(command: Command, chain: dict[str, Any], open_page: Open) -> None:
+    """Only what the curves are of stands beside them, and no line goes on where a planner has no time."""
+    write("net.json", chain)
+    platform = bl.Platform.load("net.json")
+    bl.plan(platform, "a", 1 << 20, planner="chain").save("chain.json")
+    bl.plan(platform, "a", 1 << 10, planner="flat", collective="scatter").save("scatter.json")
+    arguments = ["net.json", "chain.json", "scatter.json", "-o", "report.html", "--sizes", "1KiB,1MiB"]
+    assert command("report", *arguments).code == 0
+    # As when the time limit came between the two sizes.
+    text = Path("report.html").read_text()
+    row = re.search(r'\["chain",\[([^,\]]+),([^,\]]+)\]\]', text)
+    assert row
+    Path("report.html").write_text(text.replace(row[0], f'["chain",[{row[1]},null]]'))
+    page = open_page(Path("report.html"))
+    # One dot for the plan; the scatter has none.
+    assert page.locator("#sizes circle").count() == 1
+    names = {
+        name: page.locator("#sizes svg > text", has_text=re.compile(f"^{name}$")).bounding_box()
+        for name in ("chain", "limit")
+    }
+    chain_at, limit_at = names["chain"], names["limit"]
+    assert chain_at is not None
+    assert limit_at is not None
+    assert chain_at["x"] < limit_at["x"] - 200

@@ -213,6 +213,33 @@ def test_an_unwritable_output_is_refused(
             '{"format": "broadleaf-stats/1", "broadcasts": [{}]}',
             '$.broadcasts[0]: the required field "ranks"',
         ),
+        *(
+            (
+                json.dumps(
+                    {
+                        "format": "broadleaf-stats/1",
+                        "broadcasts": [
+                            {
+                                **dict.fromkeys(("bytes", "planned", "segment_bytes"), 8),
+                                **{"ranks": 3, "root": 0, "seconds": 0.1, "fastest_s": 0.1},
+                                "planner": "chain",
+                                name: value,
+                            }
+                        ],
+                    }
+                ),
+                f"$.broadcasts[0].{name}: {told}, not {json.dumps(value)};",
+            )
+            for name, value, told in (
+                ("ranks", "3", "a whole number that is not negative"),
+                ("root", 3, "a rank below 3"),
+                ("bytes", -8, "a whole number that is not negative"),
+                ("planned", True, "a whole number that is not negative"),
+                ("seconds", "0.1", "seconds, finite and not negative"),
+                ("fastest_s", float("inf"), "seconds, finite and not negative"),
+                ("planner", 5, "a planner's name"),
+            )
+        ),
     ],
 )
 def test_stats_that_are_refused(
