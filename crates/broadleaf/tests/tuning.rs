@@ -207,20 +207,20 @@ fn all_thirteen_deliver_every_byte_between_threads() {
     }
 }
 
-/// A network and a message; gaps change from row to row in steps and slopes of any steepness, and in a third of the
-/// networks they also fall, as they were measured to.
+/// A network and a message; gaps change from row to row in steps and slopes of any steepness, and in half of the
+/// networks they also fall, by a little or to next to nothing.
 fn networks() -> impl Strategy<Value = (LinkClass, u64, u64)> {
     let rows = prop::collection::vec((1u64..4000, 0.0f64..1.0, prop::bool::ANY), 2..9);
-    let falls = prop::sample::select(vec![0.0, 0.0, 0.4]);
+    let falls = prop::sample::select(vec![(0.0, 0.0), (0.0, 0.0), (0.4, 0.2), (0.3, 0.001)]);
     (rows, falls, 0.0f64..1e-3, 1u64..30_000, 2u64..60).prop_map(
-        |(steps, falls, latency_s, message, nodes)| {
+        |(steps, (falls, least), latency_s, message, nodes)| {
             let (mut bytes, mut seconds) = (0, 1e-7);
             let rows: Vec<(u64, f64)> = steps
                 .into_iter()
                 .map(|(wide, high, is_step)| {
                     bytes += if is_step { 1 } else { wide };
                     if high < falls {
-                        seconds *= 0.2 + high;
+                        seconds *= least + high;
                     } else {
                         seconds += high * high * if is_step { 1e-4 } else { 1e-6 * wide as f64 };
                     }
@@ -244,10 +244,8 @@ proptest! {
             let (least, least_s) = exhaustive_segment(algorithm, &network, nodes, message);
             prop_assert!((1..=message).contains(&segment));
             prop_assert_eq!(found_s, algorithm.corrected_s(&network, nodes, message, segment));
-            // Where gaps fall steeply between messages of hundreds of segments, 1 of 30,000 searches missed by 1.2 %.
-            let most = if network.is_rising() { 1.01 } else { 1.02 };
             prop_assert!(
-                found_s <= least_s * most,
+                found_s <= least_s * 1.002 * (1.0 + 1e-9),
                 "{:?}, {} nodes, {} B: {} takes {}, {} takes {}", algorithm, nodes, message, segment, found_s, least, least_s
             );
         }

@@ -33,13 +33,21 @@ impl Algorithm {
             Chain | SegmentedChain => chain_s(others, segments, latency_s),
             ChainRendezvous => others as f64 * (shake_s(network, 1) + gap_s + latency_s),
             Binary => binary_s(nodes, gap_s, latency_s),
-            Binomial => binomial_s(nodes, gap_s, latency_s, |_| 0.0),
-            BinomialRendezvous => {
-                binomial_s(nodes, gap_s, latency_s, |children| shake_s(network, u64::from(children)))
-            }
-            SegmentedBinomial => segmented_binomial_s(nodes, segments, latency_s),
+            Binomial | SegmentedBinomial => binomial_s(nodes, segments, latency_s),
+            BinomialRendezvous => binomial_rendezvous_s(network, nodes, gap_s),
             ChainScatter => (1..nodes).map(|blocks| network.g(blocks.saturating_mul(m)) + latency_s).sum(),
             BinomialScatter => binomial_scatter_s(network, nodes, m),
+        }
+    }
+
+    /// How often the slower of a full and the last segment is waited for once the full ones are out: w, where
+    /// these models are, but for latencies and a factor, q·g(s) + g(r) + w·max(g(s), g(r)) of q segments of s
+    /// bytes and a last one of r.
+    pub(super) fn waits(self, nodes: u64) -> f64 {
+        if self == Algorithm::SegmentedChain {
+            nodes.saturating_sub(2) as f64
+        } else {
+            0.0
         }
     }
 }
@@ -105,8 +113,19 @@ fn most_ones_up_to(limit: u64) -> u32 {
     below.chain([limit.count_ones()]).max().unwrap_or(1)
 }
 
-/// A node of a full subtree of 2^d nodes serves d children; `delay_s(d)` passes before the first transfer.
-fn binomial_s(nodes: u64, gap_s: f64, latency_s: f64, delay_s: impl Fn(u32) -> f64) -> f64 {
+/// The root sends each segment ⌈log2 P⌉ times and sets the pace, since nobody below sends as often. The last one
+/// then arrives after ⌈log2 P⌉ gaps and ⌊log2 P⌋ latencies. In a full tree of 2^d nodes, whose child i (from 1)
+/// has 2^(d − i): whatever the way, its children's numbers add up to at most d, and that over first children does
+/// so in d hops. Otherwise only the first subtree is incomplete, with R < 2^(⌈log2 P⌉ − 1) nodes and by induction
+/// at most 1 + ⌈log2 R⌉ gaps and 1 + ⌊log2 R⌋ ≤ ⌊log2 P⌋ hops; the second has both.
+fn binomial_s(nodes: u64, segments: Segments, latency_s: f64) -> f64 {
+    f64::from(log2_ceil(nodes)) * segments.sum_s() + f64::from(nodes.ilog2()) * latency_s
+}
+
+/// A node of a full subtree of 2^d nodes serves d children, after the handshake.
+fn binomial_rendezvous_s(network: &PLogP, nodes: u64, gap_s: f64) -> f64 {
+    let latency_s = network.latency_s;
+    let delay_s = |children: u32| shake_s(network, u64::from(children));
     let levels = log2_ceil(nodes) as usize;
     // full_s[d]: from a node's having the message until all its 2^d nodes have it.
     let mut full_s = vec![0.0f64; levels + 1];
@@ -136,18 +155,6 @@ fn incomplete_s(
     let first_s = gap_s + latency_s + incomplete_s(rest, gap_s, latency_s, delay_s, full_s);
     let others_s = (2..=d).map(|i| i as f64 * gap_s + latency_s + full_s[d - i]).fold(0.0, f64::max);
     delay_s(d as u32) + first_s.max(others_s)
-}
-
-/// The root's ⌈log2 P⌉ transfers of each segment set the pace; nobody below has as many. What comes last is the
-/// last segment's way or, where that is short, that of the one before.
-fn segmented_binomial_s(nodes: u64, segments: Segments, latency_s: f64) -> f64 {
-    let round_s = f64::from(log2_ceil(nodes)) * segments.full_s;
-    let way_s = |gap_s: f64| binomial_s(nodes, gap_s, latency_s, |_| 0.0);
-    let last_s = segments.before_last() * round_s + way_s(segments.last_s);
-    if segments.count == 1 {
-        return last_s;
-    }
-    last_s.max((segments.before_last() - 1.0) * round_s + way_s(segments.full_s))
 }
 
 /// As the binomial tree, each transfer with the blocks of all nodes below.

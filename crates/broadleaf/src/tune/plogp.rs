@@ -72,13 +72,21 @@ impl PLogP {
         }
     }
 
-    /// The sizes at which the gap changes its slope.
-    pub(super) fn bends(&self) -> impl Iterator<Item = u64> + '_ {
+    /// The sizes at which the gap changes its slope: linear between any two neighbours, and beyond the last.
+    pub(super) fn bends(&self) -> Vec<u64> {
         let rows = match &self.gap {
             TransferTime::Affine { .. } => &[][..],
             TransferTime::Gap(table) => table.rows(),
         };
-        rows.iter().map(|&(bytes, _)| bytes)
+        let mut bends: Vec<u64> = rows.iter().map(|&(bytes, _)| bytes).collect();
+        if let [.., (low, low_s), (high, high_s)] = *rows {
+            if high_s < low_s {
+                // A gap that falls at the end of its table ends at 0.
+                let zero = high as f64 + high_s * (high - low) as f64 / (low_s - high_s);
+                bends.extend([zero as u64, (zero as u64).saturating_add(1)]);
+            }
+        }
+        bends
     }
 }
 

@@ -1,33 +1,43 @@
 //! The segment size of the least predicted time, by the corrected model.
 //!
-//! Where g is linear, g(s) = a + b·s, the segmented models are about (c + m/s)·(a + b·s), which has one minimum, at
-//! s = √(m·a / (c·b)): c, a number of transfers, lies between 1 and P − 1. g is linear between the rows of its
-//! table, so each row and each piece's own minimum is a place to look (the *bracket*); around the best few of
-//! them the step is then halved. Complexity: some hundred evaluations of the model, microseconds.
+//! A message of m bytes in segments of s is q = ⌈m/s⌉ − 1 full ones and a last one of r = m − q·s bytes,
+//! 1 ≤ r ≤ s. But for latencies and a factor each segmented model takes
+//!
+//! > U(s) = q·g(s) + g(r) + w·max(g(s), g(r)),
+//!
+//! w = P − 2 for the chain and 0 for flat and binomial trees. Not every size has to be tried, since g is linear
+//! between its *bends* (the rows of its table):
+//!
+//! - A range of sizes where g(s) = a + b·s, so that q·g(s) = a·q + b·(m − r), takes at least
+//!   a·q + b·m + w·(a + b·s) + min(g(r) − b·r) and at least a·q + b·m + min((1 + w)·g(r) − b·r). The minima over r
+//!   are at bends or ends; that over s too, or at √(a·m / (w·b)), since m/s − 1 ≤ q < m/s.
+//! - In a range where q is the same throughout and where neither g(s) nor g(r) bends, both g(s) and g(r) are linear in
+//!   s, so U is convex and least at an end or where g(s) = g(r).
+//!
+//! So ranges are opened in the order of what they promise, each cut in two until it is of the second kind, and the search
+//! ends when no open range promises more than `TOLERANCE` less than the best size seen. That no other size is better
+//! by more holds for every table, rising or falling. Some dozen ranges are opened, more only where many sizes nearly tie:
+//! microseconds.
 
 use super::{Algorithm, PLogP};
 use crate::planners::MOST_SEGMENTS;
 use crate::platform::TransferTime;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
 
-/// Places of the bracket around which the search is refined.
-const REFINED: usize = 3;
-/// The first step around a place, as a factor, and how often it is halved: 2^(1/2) … 2^(1/64).
-const HALVINGS: i32 = 6;
-/// With more segments the last one is less than 1 % of the whole.
-const MOST_WITH_TAILS: u64 = 128;
+/// No other size takes less than the one found by more than this part.
+const TOLERANCE: f64 = 0.002;
 
 /// The segment size, bytes, and the time the corrected model gives it, seconds; the whole message where the
-/// algorithm has no segments; `message_bytes` ≥ 1. Of equally good sizes the largest that was tried.
+/// algorithm has no segments; `message_bytes` ≥ 1. No other size is better by more than a fifth of a per cent.
 pub fn best_segment(algorithm: Algorithm, network: &PLogP, nodes: u64, message_bytes: u64) -> (u64, f64) {
-    let least_bytes = least_segment(network, message_bytes);
-    let tried = Vec::with_capacity(128);
-    let mut search = Search { algorithm, network, nodes, message_bytes, least_bytes, tried };
-    search.try_size(message_bytes);
-    if algorithm.is_segmented() && message_bytes > 1 {
-        search.bracket();
-        search.refine();
-    }
-    search.best()
+    let segment_bytes = if algorithm.is_segmented() {
+        let least_bytes = least_segment(network, message_bytes);
+        Search::new(network, algorithm.waits(nodes), least_bytes, message_bytes).run()
+    } else {
+        message_bytes
+    };
+    (segment_bytes, algorithm.corrected_s(network, nodes, message_bytes, segment_bytes))
 }
 
 /// As [`best_segment`], by trying every size: the measure that the search is held to.
@@ -56,125 +66,193 @@ pub(super) fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
     }
 }
 
-struct Search<'a> {
-    algorithm: Algorithm,
-    network: &'a PLogP,
-    nodes: u64,
-    message_bytes: u64,
-    least_bytes: u64,
-    /// (size, seconds).
-    tried: Vec<(u64, f64)>,
+/// Segment sizes `first` … `last`, between which g does not bend, and what none of them can undercut, seconds.
+struct Range {
+    first: u64,
+    last: u64,
+    least_s: f64,
 }
 
-impl Search<'_> {
+/// The greatest is the one to open first: the one that promises most; of equals that of the largest sizes.
+impl Ord for Range {
+    fn cmp(&self, other: &Range) -> Ordering {
+        other.least_s.total_cmp(&self.least_s).then(self.first.cmp(&other.first))
+    }
+}
+
+impl PartialOrd for Range {
+    fn partial_cmp(&self, other: &Range) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Range {
+    fn eq(&self, other: &Range) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Range {}
+
+struct Search<'a> {
+    network: &'a PLogP,
+    /// w.
+    waits: f64,
+    message_bytes: u64,
+    /// 1, the least segment, what of the bends lies inside, and the message; each with its gap.
+    bends: Vec<(u64, f64)>,
+    open: BinaryHeap<Range>,
+    /// The best size tried and its U.
+    best: (u64, f64),
+}
+
+impl<'a> Search<'a> {
+    fn new(network: &'a PLogP, waits: f64, least_bytes: u64, message_bytes: u64) -> Search<'a> {
+        let inside = network.bends().into_iter().filter(|size| (1..message_bytes).contains(size));
+        let mut bends: Vec<u64> = inside.chain([1, least_bytes, message_bytes]).collect();
+        bends.sort_unstable();
+        bends.dedup();
+        let bends: Vec<(u64, f64)> = bends.into_iter().map(|size| (size, network.g(size))).collect();
+        let best = (message_bytes, f64::INFINITY);
+        let mut search = Search { network, waits, message_bytes, bends, open: BinaryHeap::new(), best };
+        let sizes: Vec<u64> =
+            search.bends.iter().map(|bend| bend.0).filter(|&size| size >= least_bytes).collect();
+        // From the largest, so that it wins a tie.
+        sizes.iter().rev().for_each(|&size| search.try_size(size));
+        for pair in sizes.windows(2).rev() {
+            search.add(pair[0], pair[1]);
+        }
+        search
+    }
+
+    fn run(mut self) -> u64 {
+        while let Some(range) = self.open.pop() {
+            if !self.promises(range.least_s) {
+                break;
+            }
+            self.split(range.first, range.last);
+        }
+        self.best.0
+    }
+
+    fn promises(&self, least_s: f64) -> bool {
+        least_s * (1.0 + TOLERANCE) < self.best.1
+    }
+
+    /// ⌈m/s⌉ − 1.
+    fn full_segments(&self, size: u64) -> u64 {
+        self.message_bytes.div_ceil(size) - 1
+    }
+
+    fn last_bytes(&self, size: u64) -> u64 {
+        self.message_bytes - self.full_segments(size) * size
+    }
+
     fn try_size(&mut self, size: u64) {
-        let size = size.clamp(self.least_bytes, self.message_bytes);
-        let seconds = self.algorithm.corrected_s(self.network, self.nodes, self.message_bytes, size);
-        self.tried.push((size, seconds));
-    }
-
-    /// A size, and the smallest ones that make as many segments as it and one more or less: of all sizes that
-    /// make k segments the smallest, ⌈m/k⌉, sends the least.
-    fn try_around(&mut self, size: u64) {
-        let size = size.clamp(1, self.message_bytes);
-        self.try_size(size);
-        let count = self.message_bytes.div_ceil(size);
-        for count in [count.saturating_sub(1).max(1), count, count + 1] {
-            self.try_size(self.message_bytes.div_ceil(count));
+        let (full_s, last_s) = (self.network.g(size), self.network.g(self.last_bytes(size)));
+        let seconds = self.full_segments(size) as f64 * full_s + last_s + self.waits * full_s.max(last_s);
+        if seconds < self.best.1 {
+            self.best = (size, seconds);
         }
     }
 
-    fn bracket(&mut self) {
-        let m = self.message_bytes;
-        for count in
-            std::iter::successors(Some(2u64), |count| count.checked_mul(4)).take_while(|&count| count < m)
-        {
-            self.try_size(m.div_ceil(count));
-        }
-        let mut ends: Vec<u64> = self.network.bends().filter(|&size| (1..m).contains(&size)).collect();
-        ends.extend([1, m]);
-        ends.sort_unstable();
-        ends.dedup();
-        let network = self.network;
-        for pair in ends.windows(2) {
-            let (low, high) = (pair[0], pair[1]);
-            self.try_around(low);
-            let slope = (network.g(high) - network.g(low)) / (high - low) as f64;
-            let startup_s = network.g(low) - slope * low as f64;
-            if slope <= 0.0 || startup_s <= 0.0 {
-                continue;
-            }
-            // The chain has c = P − 2; the others next to none, and the root's number of children instead.
-            for transfers in [self.nodes.saturating_sub(2).max(1), 1] {
-                let least = (m as f64 * startup_s / (transfers as f64 * slope)).sqrt() as u64;
-                if (low..=high).contains(&least) {
-                    self.try_around(least);
-                }
-            }
-        }
-    }
-
-    fn refine(&mut self) {
-        let mut places = self.tried.clone();
-        places.sort_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        places.dedup_by_key(|place| place.0);
-        places.truncate(REFINED);
-        if self.network.is_rising() {
-            for &(place, _) in &places {
-                let count = self.message_bytes.div_ceil(place);
-                (count.saturating_sub(1)..=count + 1).for_each(|count| self.try_tails(count));
-            }
+    /// Cuts a range in two, or tries those of its sizes that can be the best.
+    fn split(&mut self, first: u64, last: u64) {
+        let (fewest, most) = (self.full_segments(last), self.full_segments(first));
+        let cut = if fewest < most {
+            // The middle of as many factors; sizes from the cut on make at most so many full segments.
+            let middle = ((fewest.max(1) as f64 * most as f64).sqrt() as u64).clamp(fewest, most - 1);
+            self.message_bytes.div_ceil(middle + 1)
         } else {
-            // Where gaps fall, one byte more or less of a segment, or of the last one, can be worth any factor.
-            (2..=MOST_WITH_TAILS).for_each(|count| self.try_tails(count));
-        }
-        for (mut centre, mut centre_s) in places {
-            for halving in 1..=HALVINGS {
-                let step = 2f64.powf(0.5f64.powi(halving));
-                for next in [(centre as f64 / step).round() as u64, (centre as f64 * step).round() as u64] {
-                    let before = self.tried.len();
-                    // ⌈m/k⌉ of the nearest count: other sizes only lengthen the last segment's fellows.
-                    let count = self.message_bytes.div_ceil(next.clamp(1, self.message_bytes));
-                    self.try_size(self.message_bytes.div_ceil(count));
-                    let (size, seconds) = self.tried[before];
-                    if seconds < centre_s {
-                        (centre, centre_s) = (size, seconds);
-                    }
+            let (shortest, longest) = (self.last_bytes(last), self.last_bytes(first));
+            let after = self.bends.partition_point(|bend| bend.0 <= shortest);
+            let inside = &self.bends[after..self.bends.partition_point(|bend| bend.0 < longest)];
+            let Some(&(bend, _)) = inside.get(inside.len() / 2) else {
+                return self.try_convex(first, last);
+            };
+            // Sizes before the cut leave a last segment of at least `bend` bytes.
+            (self.message_bytes - bend) / most + 1
+        };
+        self.add(first, cut - 1);
+        self.add(cut, last);
+    }
+
+    /// Both ends, and the sizes between which the full and the last segment change places as the slower one.
+    fn try_convex(&mut self, first: u64, last: u64) {
+        let is_full_slower =
+            |search: &Self, size: u64| search.network.g(size) > search.network.g(search.last_bytes(size));
+        let (mut low, mut high) = (first, last);
+        let at_first = is_full_slower(self, first);
+        if at_first != is_full_slower(self, last) {
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if is_full_slower(self, middle) == at_first {
+                    low = middle;
+                } else {
+                    high = middle;
                 }
             }
         }
+        [last, high, low, first].into_iter().for_each(|size| self.try_size(size));
     }
 
-    /// With few segments the last one's gap counts too: the smallest and the largest size that make `count`
-    /// segments, those at which a full segment's or the last one's gap bends, and between them those at which
-    /// the slower of the two changes.
-    fn try_tails(&mut self, count: u64) {
-        let (network, m) = (self.network, self.message_bytes);
-        if !(2..=MOST_WITH_TAILS.min(m)).contains(&count) {
+    /// Opens the range unless it promises too little; tries sizes near the one that it promises most for.
+    fn add(&mut self, first: u64, last: u64) {
+        let (m, waits) = (self.message_bytes as f64, self.waits);
+        let (first_s, last_s) = (self.network.g(first), self.network.g(last));
+        let slope = if first < last { (last_s - first_s) / (last - first) as f64 } else { 0.0 };
+        let startup_s = first_s - slope * first as f64;
+        let (fewest, most) = (self.full_segments(last), self.full_segments(first));
+        let (shortest, longest) =
+            if fewest == most { (self.last_bytes(last), self.last_bytes(first)) } else { (1, last) };
+        let (tail_s, [tail_ahead_s, tails_ahead_s]) = self.least_tails(shortest, longest, slope);
+        // What a·q + w·b·s is at least, and about where.
+        let (few, near, pipeline_s) = if startup_s >= 0.0 {
+            let rising = waits * slope;
+            let near = if rising > 0.0 { (m * startup_s / rising).sqrt() } else { f64::INFINITY };
+            let near = near.clamp(first as f64, last as f64);
+            (fewest as f64, near, startup_s * (m / near - 1.0) + rising * near)
+        } else {
+            // Then the slope is positive, and the fewer bytes the better.
+            let near = first as f64;
+            (most as f64, near, startup_s * (m - 1.0) / near + waits * slope * near)
+        };
+        let few_s = startup_s * few;
+        let pipeline_s =
+            pipeline_s.max(few_s + waits * slope * if slope < 0.0 { last } else { first } as f64);
+        let full_s = first_s.min(last_s);
+        let least_s = (pipeline_s + slope * m + waits * startup_s + tail_ahead_s)
+            .max(few_s + slope * m + tails_ahead_s)
+            .max(fewest as f64 * full_s + tail_s + waits * full_s.max(tail_s))
+            .max(0.0);
+        if !self.promises(least_s) {
             return;
         }
-        let last = |size: u64| m.saturating_sub((count - 1) * size);
-        let (least, most) = (m.div_ceil(count), m.div_ceil(count - 1) - 1);
-        let full = |tail: u64| [(m - tail) / (count - 1), (m - tail).div_ceil(count - 1)];
-        let tails = network.bends().filter(|&tail| tail < m).flat_map(full);
-        let mut sizes: Vec<u64> = tails.chain(network.bends()).chain([least, most]).collect();
-        sizes.retain(|size| (least..=most).contains(size));
-        sizes.sort_unstable();
-        sizes.dedup();
-        let ahead = |size: u64| network.g(size) - network.g(last(size));
-        for pair in sizes.windows(2) {
-            let (low, high) = (ahead(pair[0]), ahead(pair[1]));
-            if low * high < 0.0 {
-                let equal = pair[0] + ((pair[1] - pair[0]) as f64 * low / (low - high)) as u64;
-                self.try_size(equal);
-                self.try_size(equal + 1);
+        // Of all sizes that make as many segments the smallest has the evenest ones.
+        let count = self.message_bytes.div_ceil(near as u64);
+        for count in [count, count - 1] {
+            if count > 0 {
+                self.try_size(self.message_bytes.div_ceil(count).clamp(first, last));
             }
         }
-        sizes.into_iter().for_each(|size| self.try_size(size));
+        if self.promises(least_s) {
+            self.open.push(Range { first, last, least_s });
+        }
     }
 
-    fn best(&self) -> (u64, f64) {
-        let best = self.tried.iter().min_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        *best.expect("the whole message is always tried")
+    /// The least of g(r), of g(r) − b·r and of (1 + w)·g(r) − b·r over last segments of `shortest` … `longest`
+    /// bytes.
+    fn least_tails(&self, shortest: u64, longest: u64, slope: f64) -> (f64, [f64; 2]) {
+        let after = self.bends.partition_point(|bend| bend.0 <= shortest);
+        let before = self.bends.partition_point(|bend| bend.0 < longest).max(after);
+        let ends = [shortest, longest].map(|size| (size, self.network.g(size)));
+        let mut least = (f64::INFINITY, [f64::INFINITY; 2]);
+        for &(size, gap_s) in self.bends[after..before].iter().chain(&ends) {
+            let ahead_s = gap_s - slope * size as f64;
+            least.0 = least.0.min(gap_s);
+            least.1[0] = least.1[0].min(ahead_s);
+            least.1[1] = least.1[1].min(ahead_s + self.waits * gap_s);
+        }
+        least
     }
 }
