@@ -23,9 +23,10 @@ pub struct FakeNetwork {
     pub stalls: Vec<Stall>,
     /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
     pub busy: f64,
-    /// A shaper between machines: after a pause so many bytes pass at once, and short messages come through in
-    /// lumps of three.
+    /// A shaper between machines: after a pause so many bytes pass at once.
     pub credit_bytes: u64,
+    /// The shares of its time that each of three short messages in a row then takes.
+    pub lumps: [f64; 3],
     /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// So many samples of each trial are kept at most.
@@ -50,6 +51,7 @@ impl FakeNetwork {
             stalls: Vec::new(),
             busy: 0.0,
             credit_bytes: 0,
+            lumps: [0.1, 2.8, 0.1],
             slow_pair: None,
             most_samples: usize::MAX,
             now_s: 0.0,
@@ -148,7 +150,7 @@ impl FakeNetwork {
                 if together > 0 && (at as u64 + 1) * together * trial.message_bytes() <= self.credit_bytes {
                     *seconds = answer_s;
                 } else if in_lumps {
-                    *seconds = answer_s + [0.1, 2.8, 0.1][at % 3] * one_s;
+                    *seconds = answer_s + self.lumps[at % 3] * one_s;
                 }
             }
         }

@@ -58,7 +58,8 @@ const VISITS_OF_VAGUE: u32 = 8;
 /// A gap far below the latency need not be known to that share of itself, but of this much of the latency.
 const LATENCY_COUNTS: f64 = 0.1;
 /// Shapers let some bytes pass at once after a pause, those at hand 16 KiB: what was measured with fewer bytes
-/// than this in all is visited again where a byte took less than this share of what it takes in a large message.
+/// than this in all is visited again where a byte took less than this share of what it takes in a large message,
+/// and where round trips are short and differ: of 20 messages of 1 KiB, the median was on credit or not by chance.
 const CREDIT_BYTES: u64 = 256 << 10;
 const ON_CREDIT: f64 = 0.75;
 /// Doubling may take this share of the slice, so that something is left for the bends.
@@ -158,16 +159,21 @@ impl Growth {
         self.noisiest(self.uncertain, MOST_VISITS)
     }
 
-    /// The smallest size that may have passed a shaper on credit: a byte took clearly less than in the largest
-    /// message, few bytes have been moved, and that in one or two visits.
+    /// The smallest size that may have passed a shaper on credit: few bytes have been moved, in one or two visits,
+    /// and a byte took clearly less than in the largest message, or the round trips differ and cost next to nothing.
     fn on_credit(&self) -> Option<u64> {
         let (&largest, _) = self.points.last_key_value()?;
         let byte_s = |bytes: u64| self.gap(bytes).median_s / bytes as f64;
         let found = |&(&bytes, point): &(&u64, &Point)| {
+            let few = bytes * (point.round_trip.count as u64) < CREDIT_BYTES;
+            let mixed = point
+                .round_trip
+                .summary
+                .is_some_and(|trip| trip.median < SHORT_ROUND_TRIP_S && trip.range > UNCERTAIN * trip.median);
             bytes >= FIRST_BYTES
                 && point.visits <= 2
-                && bytes * (point.round_trip.count as u64) < CREDIT_BYTES
-                && byte_s(bytes) < ON_CREDIT * byte_s(largest)
+                && few
+                && (mixed || byte_s(bytes) < ON_CREDIT * byte_s(largest))
         };
         self.points.iter().find(found).map(|(&bytes, _)| bytes)
     }

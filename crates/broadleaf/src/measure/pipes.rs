@@ -2,9 +2,9 @@
 //!
 //! From one cluster to another, and among the nodes of a machine (whose links are its memory and its
 //! processors) or of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint
-//! pairs at once. Where they are slower than so many times one pair, they share a pipe, and the rate of them
-//! all is its total. Unless four are no faster than two, each is timed alone as well before that is believed:
-//! the others might be slower pairs.
+//! pairs at once, and twice as many until they are slower than so many times one pair or there are no more: then they
+//! share a pipe, and the rate of them all is its total. Unless four are no faster than two, each is timed alone as
+//! well before that is believed: the others might be slower pairs.
 //!
 //! The two directions between two clusters are two pipes, unless both are found and together carry less
 //! than the two apart: then they are one.
@@ -18,8 +18,10 @@ use super::statistic::median;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 
-/// Pairs at once at most.
-const MOST_PAIRS: usize = 4;
+/// Pairs at once that are always tried, where there are as many, and at most: a pipe that more cannot fill limits
+/// nobody.
+const PAIRS: [usize; 2] = [2, 4];
+const MOST_PAIRS: usize = 64;
 /// Pairs share a pipe when together they lose more than this share of what they carry apart.
 const FALL: f64 = 0.15;
 /// Two directions share a pipe when together they lose more than this; the fairness of two directions that
@@ -60,7 +62,7 @@ struct Search {
     trial: Trial,
     /// bytes/s of each pair alone, in order of `pairs`.
     alone: Vec<f64>,
-    /// bytes/s of 2 and of 4 pairs together.
+    /// bytes/s of 2, of 4 and of more pairs together.
     together: Vec<(usize, f64)>,
     /// Interquartile range of the last of them, relatively.
     spread: f64,
@@ -70,7 +72,7 @@ impl Search {
     fn new(place: PipePlace, pairs: Vec<Pair>, known: &Findings) -> Search {
         let first = pairs[0];
         let mut tests = VecDeque::from([(Purpose::FirstAlone, vec![first])]);
-        for count in [2, MOST_PAIRS] {
+        for count in PAIRS {
             if count <= pairs.len() {
                 tests.push_back((Purpose::Together, pairs[..count].to_vec()));
             }
@@ -104,7 +106,16 @@ impl Search {
     /// The pipe's total once the tests are done, bytes/s; `None` while more tests are needed (they are
     /// queued) or if there is no pipe.
     fn conclude(&mut self) -> Option<f64> {
-        let &(count, total) = self.together.iter().rev().find(|&&(count, total)| self.fell(count, total))?;
+        let &(most, _) = self.together.last()?;
+        let Some(&(count, total)) =
+            self.together.iter().rev().find(|&&(count, total)| self.fell(count, total))
+        else {
+            if most < self.pairs.len() {
+                let more = self.pairs[..self.pairs.len().min(2 * most)].to_vec();
+                self.tests.push_back((Purpose::Together, more));
+            }
+            return None;
+        };
         // As much with four pairs as with two: that is the pipe. If it still grows, it may be slow pairs.
         let levelled = self.together.len() > 1 && {
             let (two, four) = (self.together[0].1, self.together[1].1);

@@ -156,6 +156,17 @@ fn a_shared_pipe_is_found_with_its_total() {
 }
 
 #[test]
+fn a_pipe_that_takes_many_pairs_to_fill_is_found() {
+    // There: five and a half pairs' worth, seen with the eight that there are. Back: no limit for them.
+    let mut network = FakeNetwork::new(two_clusters(9, 8, &piped_wan(5.5e8, 1e9), ""));
+    network.noise = 0.005;
+    let found = measured(&mut network);
+    assert_eq!(found.shared().len(), 1, "{:?}", found.shared());
+    assert_eq!(found.shared()[0].id, "c0-to-c1");
+    assert_close(found.shared()[0].bandwidth_bytes_per_s, 5.5e8, "pipe");
+}
+
+#[test]
 fn a_pipe_that_one_pair_fills_is_found_and_the_directions_are_two() {
     let mut network = FakeNetwork::new(two_clusters(4, 4, &piped_wan(4e7, 6e7), ""));
     network.noise = 0.005;

@@ -38,20 +38,20 @@ fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
     }
 }
 
-fn two_hosts() -> Platform {
-    truth(
-        r#"{"format": "broadleaf-platform/1", "name": "truth", "port_model": "one-port",
-            "nodes": [{"id": "a"}, {"id": "b"}],
-            "links": [{"from": "a", "to": "b", "both_ways": true, "latency_s": 2e-6,
-                       "startup_s": 2e-6, "bandwidth_bytes_per_s": 25e6}]}"#,
-    )
+fn two_hosts(bytes_per_s: f64) -> Platform {
+    truth(&format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "truth", "port_model": "one-port",
+            "nodes": [{{"id": "a"}}, {{"id": "b"}}],
+            "links": [{{"from": "a", "to": "b", "both_ways": true, "latency_s": 2e-6,
+                       "startup_s": 2e-6, "bandwidth_bytes_per_s": {bytes_per_s:e}}}]}}"#
+    ))
 }
 
 /// As network namespaces shaped by HTB do it, and the network cards that clouds sell.
 #[test]
 fn a_shaper_with_credit_that_passes_messages_in_lumps_is_seen_through() {
     for (credit_bytes, seed) in [(16 << 10, 1), (20 << 10, 2), (24 << 10, 3)] {
-        let mut network = FakeNetwork::new(two_hosts());
+        let mut network = FakeNetwork::new(two_hosts(25e6));
         (network.credit_bytes, network.noise, network.random) = (credit_bytes, 0.005, seed);
         let found = network.measure(&mut patient(&network));
         // A byte never uses the credit up.
@@ -63,6 +63,26 @@ fn a_shaper_with_credit_that_passes_messages_in_lumps_is_seen_through() {
             assert!(
                 (ours / theirs - 1.0).abs() < 0.05,
                 "2^{power} bytes, credit {credit_bytes}: {ours:e} for {theirs:e}"
+            );
+        }
+    }
+}
+
+/// As above in little time and without lumps: what passes on credit is a part of the first visit's samples, most of
+/// them or few.
+#[test]
+fn short_messages_on_credit_do_not_decide_in_a_hurry() {
+    for credit_bytes in (6 << 10..20 << 10).step_by(1 << 10) {
+        let mut network = FakeNetwork::new(two_hosts(6.25e6));
+        (network.credit_bytes, network.lumps, network.noise) = (credit_bytes, [1.0; 3], 0.005);
+        let settings = Settings { budget_s: Some(4.0), largest_bytes: 1 << 20, ..Settings::new("hurry") };
+        let found = network.measure(&mut Probe::new(&network.hosts, settings).unwrap());
+        for (from, to, bytes) in [(0, 1, 1 << 10), (1, 0, 1 << 10), (0, 1, 2 << 10), (1, 0, 4 << 10)] {
+            let gap_s = |platform: &Platform| class(platform, from, to).time.seconds(bytes);
+            assert_close(
+                gap_s(&found),
+                gap_s(&network.truth),
+                &format!("{bytes} bytes, credit {credit_bytes}"),
             );
         }
     }
