@@ -195,6 +195,7 @@ def results_of(samples: list[Sample], parameters: list[tuple[Cell, ...]], remark
         sheets=[
             summary(samples, outcomes),
             worst_cases(outcomes),
+            *by_ranks(samples, outcomes),
             differences(samples),
             Sheet(
                 "parameters",
@@ -361,6 +362,33 @@ def summary(samples: list[Sample], outcomes: list[Outcome]) -> Sheet:
         "printed worst",
     )
     return Sheet("summary", "The choice against the measured best, and the prediction's error", columns, rows)
+
+
+def by_ranks(samples: list[Sample], outcomes: list[Outcome]) -> list[Sheet]:
+    """How far off choices and predictions are on real ranks, by their number; none where there were none."""
+    rows: list[tuple[Cell, ...]] = []
+    kinds = ((s.bed, s.collective, s.nodes) for s in samples if s.bed != SimulatedBed.name)
+    for kind in dict.fromkeys(kinds):
+        losses = [o.loss for o in outcomes if (o.bed, o.collective, o.nodes) == kind]
+        timed = [s for s in samples if (s.bed, s.collective, s.nodes) == kind]
+        of_chosen = [s.error for s in timed if s.is_chosen]
+        rows.append(
+            (
+                *kind,
+                len(losses),
+                round(max(losses), 4),
+                round(median(losses), 4),
+                round(median(s.corrected_s / s.measured_s for s in timed), 3),
+                round(100 * median(s.error for s in timed), 1),
+                round(100 * median(of_chosen), 1),
+                round(100 * max(s.error for s in timed), 1),
+            )
+        )
+    columns = (
+        "bed", "collective", "ranks", "cases", "chosen / best, worst", "median",
+        "predicted / measured, median", "error %, median", "of the chosen", "worst",
+    )  # fmt: skip
+    return [Sheet("ranks", "Real ranks: how far off, by their number", columns, rows)] if rows else []
 
 
 def worst_cases(outcomes: list[Outcome]) -> Sheet:
