@@ -6,12 +6,10 @@ What this machine has not is played: `scontrol` and `srun` of Slurm are scripts 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,9 +18,8 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.mpi import Mpi, find_mpi
-from pages import DOCS, ROOT, blocks
+from pages import DOCS, ROOT, blocks, run_script
 
-TIMEOUT_S = 240
 PAGES = sorted(f"howto/{path.name}" for path in (DOCS / "howto").glob("*.md"))
 RANKS = 2
 
@@ -64,19 +61,7 @@ def follow(page: str, folder: Path, changes: Mapping[str, str], **variables: str
     for old, new in changes.items():
         assert re.search(old, script), old
         script = re.sub(old, new, script)
-    path = f"{folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, **variables}
-    done = subprocess.run(
-        ["bash", "-eu", "-o", "pipefail", "-c", script],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
+    return run_script(script, folder, folder / "bin", **variables)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -150,10 +150,10 @@ fn port_models_differ_only_in_what_they_hold() {
     assert_finish(&parts, &tree, &[0.0, 2.0, 2.35, 3.0]);
 }
 
-#[test]
-fn shared_pipes_are_held_from_the_start() {
-    // Both links cross a pipe of half their rate: 2 s a segment, though the ports are free after 1 s.
-    let links = json!([{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0, "uses": ["wan"]},
+/// a→b and c→d through a pipe of half their rate, the first as often as `crossed` names it, and a→c beside it; a
+/// message of one segment from a to c, then to b, and from c to d.
+fn over_a_pipe(crossed: Value) -> (Platform, Plan) {
+    let links = json!([{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0, "uses": crossed},
         {"from": "c", "to": "d", "bandwidth_bytes_per_s": 100.0, "uses": ["wan"]},
         {"from": "a", "to": "c", "bandwidth_bytes_per_s": 100.0}]);
     let nodes = json!([{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]);
@@ -162,24 +162,21 @@ fn shared_pipes_are_held_from_the_start() {
         platform(json!({"format": "broadleaf-platform/1", "name": "wan", "port_model": "one-port",
         "nodes": nodes, "shared": shared, "links": links}));
     let children = json!({"a": ["c", "b"], "c": ["d"]});
-    let plan = plan("a", 100, 100, json!({"trees": [{"share": 1.0, "children": children}]}));
+    (platform, plan("a", 100, 100, json!({"trees": [{"share": 1.0, "children": children}]})))
+}
+
+#[test]
+fn shared_pipes_are_held_from_the_start() {
+    let (platform, plan) = over_a_pipe(json!(["wan"]));
+    // 2 s a segment, though the ports are free after 1 s.
     // a→c [0,1]; at t=1 both a→b and c→d want the pipe: a first, [1,2] on ports, pipe [1,3]; c→d at 3.
     assert_finish(&platform, &plan, &[0.0, 2.0, 1.0, 4.0]);
 }
 
 #[test]
 fn a_pipe_that_is_crossed_twice_is_held_for_twice_as_long() {
+    let (platform, plan) = over_a_pipe(json!(["wan", "wan"]));
     // As above, but a→b goes through the pipe and back: it holds that for 4 s, and c→d begins at 5.
-    let links = json!([{"from": "a", "to": "b", "bandwidth_bytes_per_s": 100.0, "uses": ["wan", "wan"]},
-        {"from": "c", "to": "d", "bandwidth_bytes_per_s": 100.0, "uses": ["wan"]},
-        {"from": "a", "to": "c", "bandwidth_bytes_per_s": 100.0}]);
-    let nodes = json!([{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]);
-    let shared = json!([{"id": "wan", "bandwidth_bytes_per_s": 50.0}]);
-    let platform =
-        platform(json!({"format": "broadleaf-platform/1", "name": "wan", "port_model": "one-port",
-        "nodes": nodes, "shared": shared, "links": links}));
-    let children = json!({"a": ["c", "b"], "c": ["d"]});
-    let plan = plan("a", 100, 100, json!({"trees": [{"share": 1.0, "children": children}]}));
     assert_finish(&platform, &plan, &[0.0, 2.0, 1.0, 6.0]);
 }
 

@@ -49,4 +49,27 @@ static inline void compare(const unsigned char *bytes, uint64_t count, uint64_t 
                 (unsigned long long)message, (unsigned long long)at, (unsigned long long)count);
 }
 
+/* Broadcasts the message of that number and compares what came. */
+static inline void broadcast(unsigned char *bytes, int count, int root, MPI_Comm comm, uint64_t message)
+{
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == root)
+        fill(bytes, (uint64_t)count, message);
+    else
+        memset(bytes, 0, (size_t)count);
+    MPI_Bcast(bytes, count, MPI_BYTE, root, comm);
+    compare(bytes, (uint64_t)count, message);
+}
+
+/* Memory that this process has. */
+static inline long resident_kib(void)
+{
+    long pages = 0, resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    if (statm == NULL || fscanf(statm, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    if (statm != NULL) fclose(statm);
+    return resident * 4;
+}
+
 #endif

@@ -6,6 +6,7 @@
 
 #define BYTES 100000
 
+static unsigned char bytes[BYTES];
 static int copies;
 
 static int count_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag)
@@ -15,28 +16,6 @@ static int count_copy(MPI_Comm comm, int key, void *extra, void *value, void *co
     *(void **)copy = value;
     *flag = 1;
     return MPI_SUCCESS;
-}
-
-static long resident_kib(void)
-{
-    long pages = 0, resident = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm == NULL || fscanf(statm, "%ld %ld", &pages, &resident) != 2) resident = 0;
-    if (statm != NULL) fclose(statm);
-    return resident * 4;
-}
-
-static void broadcast(MPI_Comm comm, int root, uint64_t message)
-{
-    static unsigned char bytes[BYTES];
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == root)
-        fill(bytes, BYTES, message);
-    else
-        memset(bytes, 0, BYTES);
-    MPI_Bcast(bytes, BYTES, MPI_BYTE, root, comm);
-    compare(bytes, BYTES, message);
 }
 
 int main(int argc, char **argv)
@@ -55,11 +34,11 @@ int main(int argc, char **argv)
         if (round == rounds / 4) before = resident_kib();
         MPI_Comm dup, part, created;
         MPI_Comm_dup(MPI_COMM_WORLD, &dup);
-        broadcast(dup, round % size, 3 * round);
+        broadcast(bytes, BYTES, round % size, dup, 3 * (uint64_t)round);
         REQUIRE(copies == round, "the program's attribute was copied %d times", copies);
         MPI_Comm_split(dup, rank == round % size ? MPI_UNDEFINED : 1, -rank, &part);
         if (part != MPI_COMM_NULL) {
-            broadcast(part, 0, 3 * round + 1);
+            broadcast(bytes, BYTES, 0, part, 3 * (uint64_t)round + 1);
             MPI_Comm_free(&part);
         }
         MPI_Group group;
@@ -68,7 +47,7 @@ int main(int argc, char **argv)
         MPI_Group_free(&group);
         /* Freed before what was made on it: the order must not matter. */
         MPI_Comm_free(&dup);
-        broadcast(created, size - 1, 3 * round + 2);
+        broadcast(bytes, BYTES, size - 1, created, 3 * (uint64_t)round + 2);
         MPI_Comm_free(&created);
     }
     long grown = resident_kib() - before;
@@ -78,7 +57,7 @@ int main(int argc, char **argv)
     /* One that is left for MPI_Finalize. */
     MPI_Comm left;
     MPI_Comm_dup(MPI_COMM_WORLD, &left);
-    broadcast(left, 0, 1);
+    broadcast(bytes, BYTES, 0, left, 1);
     if (rank == 0) printf("ok %d rounds, %ld KiB more\n", rounds, grown);
     MPI_Finalize();
     return 0;

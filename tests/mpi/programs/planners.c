@@ -23,13 +23,7 @@ int main(int argc, char **argv)
         const int lengths[] = {LARGEST, LARGEST - 1, 70001, 5000, LARGEST};
         for (int call = 0; call < 5; call++) {
             const int root = call % 2 == 0 ? 0 : size - 1;
-            message++;
-            if (rank == root)
-                fill(bytes, (uint64_t)lengths[call], message);
-            else
-                memset(bytes, 0, LARGEST);
-            MPI_Bcast(bytes, lengths[call], MPI_BYTE, root, comm);
-            compare(bytes, (uint64_t)lengths[call], message);
+            broadcast(bytes, lengths[call], root, comm, ++message);
         }
         MPI_Comm_free(&comm);
     }

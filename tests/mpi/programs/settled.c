@@ -57,12 +57,7 @@ int main(int argc, char **argv)
     unsigned char *message = malloc((size_t)bytes);
     REQUIRE(message != NULL, "no memory");
     for (uint64_t round = 0; round < BEFORE + AFTER; round++) {
-        if (rank == 0)
-            fill(message, (uint64_t)bytes, round);
-        else
-            memset(message, 0, (size_t)bytes);
-        MPI_Bcast(message, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-        compare(message, (uint64_t)bytes, round);
+        broadcast(message, bytes, 0, MPI_COMM_WORLD, round);
         while (rank == 0 && round == BEFORE - 1 && has_thread("broadleaf-search")) sleep_a_little();
         meet();
     }

@@ -3,15 +3,6 @@
  *   soak CALLS BYTES */
 #include "check.h"
 
-static long resident_kib(void)
-{
-    long pages = 0, resident = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    if (statm == NULL || fscanf(statm, "%ld %ld", &pages, &resident) != 2) resident = 0;
-    if (statm != NULL) fclose(statm);
-    return resident * 4;
-}
-
 int main(int argc, char **argv)
 {
     REQUIRE(argc == 3, "usage: soak CALLS BYTES");

@@ -7,18 +7,6 @@
 
 static unsigned char bytes[BYTES];
 
-static void broadcast(MPI_Comm comm, int root, uint64_t message)
-{
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == root)
-        fill(bytes, BYTES, message);
-    else
-        memset(bytes, 0, BYTES);
-    MPI_Bcast(bytes, BYTES, MPI_BYTE, root, comm);
-    compare(bytes, BYTES, message);
-}
-
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -31,9 +19,9 @@ int main(int argc, char **argv)
         MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &between,
                        MPI_ERRCODES_IGNORE);
     MPI_Intercomm_merge(between, is_child, &merged);
-    for (int root = 0; root < 3; root++) broadcast(merged, root, 10 + (uint64_t)root);
-    broadcast(MPI_COMM_WORLD, 1, 20);
-    broadcast(merged, 0, 30);
+    for (int root = 0; root < 3; root++) broadcast(bytes, BYTES, root, merged, 10 + (uint64_t)root);
+    broadcast(bytes, BYTES, 1, MPI_COMM_WORLD, 20);
+    broadcast(bytes, BYTES, 0, merged, 30);
     MPI_Comm_free(&merged);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!is_child && rank == 0) printf("ok\n");

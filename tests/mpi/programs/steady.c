@@ -19,12 +19,7 @@ int main(int argc, char **argv)
     const double start = MPI_Wtime();
     while (on) {
         rounds++;
-        if (rank == 0)
-            fill(message, (uint64_t)bytes, rounds);
-        else
-            memset(message, 0, (size_t)bytes);
-        MPI_Bcast(message, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-        compare(message, (uint64_t)bytes, rounds);
+        broadcast(message, bytes, 0, MPI_COMM_WORLD, rounds);
         struct timespec work = {0, 20000000};
         nanosleep(&work, NULL);
         on = MPI_Wtime() - start < seconds;

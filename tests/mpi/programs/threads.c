@@ -19,21 +19,14 @@ typedef struct {
 static void *broadcast_all(void *given)
 {
     work *mine = given;
-    int rank, size;
+    int size;
     unsigned char *bytes = malloc(BYTES);
     REQUIRE(bytes != NULL, "no memory");
-    MPI_Comm_rank(mine->comm, &rank);
     MPI_Comm_size(mine->comm, &size);
     for (int round = 0; round < rounds; round++) {
         const uint64_t message = mine->number << 32 | (uint64_t)round;
-        const uint64_t count = BYTES - (uint64_t)round % 7;
         const int root = (int)(mine->number + (uint64_t)round) % size;
-        if (rank == root)
-            fill(bytes, count, message);
-        else
-            memset(bytes, 0, BYTES);
-        MPI_Bcast(bytes, (int)count, MPI_BYTE, root, mine->comm);
-        compare(bytes, count, message);
+        broadcast(bytes, BYTES - round % 7, root, mine->comm, message);
     }
     free(bytes);
     return NULL;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -65,18 +66,23 @@ def test_plain_by_hand(plain: Path, command: Command) -> None:
     assert "plain.xml" in platform.to_dict()["provenance"]["source"]
 
 
-def test_a_port_of_one_host_is_no_shared_resource(tmp_path: Path, command: Command) -> None:
-    hosts = "".join(f'<host id="h{at}" speed="1Gf"/>' for at in range(3))
-    links = "".join(f'<link id="nic{at}" bandwidth="1MBps" sharing_policy="SPLITDUPLEX"/>' for at in range(3))
+def star(*rates: str) -> str:
+    """Hosts that meet in one switch, with cards of these rates."""
+    count = range(len(rates))
+    hosts = "".join(f'<host id="h{at}" speed="1Gf"/>' for at in count)
+    links = "".join(
+        f'<link id="nic{at}" bandwidth="{rates[at]}" sharing_policy="SPLITDUPLEX"/>' for at in count
+    )
     routes = "".join(
         f'<route src="h{a}" dst="h{b}" symmetrical="NO">'
         f'<link_ctn id="nic{a}" direction="UP"/><link_ctn id="nic{b}" direction="DOWN"/></route>'
-        for a in range(3)
-        for b in range(3)
-        if a != b
+        for a, b in permutations(count, 2)
     )
-    text = f'<platform version="4.1"><zone id="z" routing="Full">{hosts}{links}{routes}</zone></platform>'
-    (tmp_path / "nics.xml").write_text(text)
+    return f'<platform version="4.1"><zone id="z" routing="Full">{hosts}{links}{routes}</zone></platform>'
+
+
+def test_a_port_of_one_host_is_no_shared_resource(tmp_path: Path, command: Command) -> None:
+    (tmp_path / "nics.xml").write_text(star("1MBps", "1MBps", "1MBps"))
     assert command("convert", "nics.xml", "-o", "net.json").code == 0
     document = bl.Platform.load("net.json").to_dict()
     # All pairs are alike: one mesh, and nothing that two hosts share.
@@ -187,19 +193,7 @@ def test_what_a_route_crosses_twice_is_used_twice(plain: Path, command: Command)
 
 
 def test_hosts_are_chosen_and_ports_shared(tmp_path: Path, command: Command) -> None:
-    hosts = "".join(f'<host id="h{at}" speed="1Gf"/>' for at in range(4))
-    links = "".join(
-        f'<link id="nic{at}" bandwidth="{at + 1}MBps" sharing_policy="SPLITDUPLEX"/>' for at in range(4)
-    )
-    routes = "".join(
-        f'<route src="h{a}" dst="h{b}" symmetrical="NO">'
-        f'<link_ctn id="nic{a}" direction="UP"/><link_ctn id="nic{b}" direction="DOWN"/></route>'
-        for a in range(4)
-        for b in range(4)
-        if a != b
-    )
-    text = f'<platform version="4.1"><zone id="z" routing="Full">{hosts}{links}{routes}</zone></platform>'
-    (tmp_path / "nics.xml").write_text(text)
+    (tmp_path / "nics.xml").write_text(star("1MBps", "2MBps", "3MBps", "4MBps"))
     (tmp_path / "chosen").write_text("h3:2\n\nh1\nh0\n")
     arguments = ("convert", "nics.xml", "--hosts", "chosen", "--port-model", "multi-port", "-o", "net.json")
     assert command(*arguments).code == 0
