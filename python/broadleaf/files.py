@@ -23,14 +23,25 @@ def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(target))
         if not os.access(target.parent, os.W_OK):
             raise PermissionError(errno.EACCES, "its folder cannot be written; name another", str(target))
+        refuse_device(target)
+
+
+def refuse_device(target: Path) -> None:
+    """Renaming onto /dev/null would take it away from everybody.
+
+    And onto /dev/stdout, which is a link that may lead to a regular file.
+    """
+    if target.parent == Path("/dev") or (target.exists() and not target.is_file()):
+        raise OSError(errno.EINVAL, "it is no regular file; name one, or a new one", str(target))
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Makes `path` appear with all of `content`, by rename, or leaves what was there.
 
-    Raises OSError, naming `path`, where the folder is missing or cannot be written.
+    Raises OSError, naming `path`, where the folder is missing or cannot be written, or a device is there.
     """
     target = Path(path)
+    refuse_device(target)
     data = content.encode() if isinstance(content, str) else content
     try:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
