@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import broadleaf as bl
-from broadleaf.bars import bars_of
+from broadleaf.bars import SEVERAL, bars_of
 
 # More trees than this have no colour of their own; the page says how many there are.
 MOST_TREES = 12
@@ -72,6 +72,7 @@ def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Do
         ],
         "tree_count": len(trees),
         "finish_s": finish,
+        "first_s": firsts_of(trace) if bool(np.any(bars.columns["target"] == SEVERAL)) else None,
         "busy": [[name, held] for name, held in busy[:BUSIEST]],
         "busy_count": len(busy),
         "bars": bars.packed(),
@@ -106,6 +107,14 @@ def edges_of(
     # Which way a relayed transfer went is in the trace.
     others = [hop for hop in hops if parents[hop[1]] != hop[0]] if relayed else []
     return {"parents": parents, "hops": others}
+
+
+def firsts_of(trace: bl.Trace) -> list[float | None]:
+    """When each node begins to receive: bars with several receivers do not say how much each has."""
+    table = trace.transfers
+    firsts = np.full(len(trace.nodes), np.inf)
+    np.minimum.at(firsts, table["to"], table["arrival_s"] - (table["release_s"] - table["start_s"]))
+    return [float(f"{max(0.0, first):.6g}") if isfinite(first) else None for first in firsts.tolist()]
 
 
 def hops_of(trace: bl.Trace) -> dict[int, list[tuple[int, int]]]:

@@ -92,6 +92,9 @@ function progressAt(plan, time) {
     if (node === plan.root) return 1;
     const finish = plan.finish_s[node];
     if (finish !== null && finish <= time * (1 + 1e-6)) return 1;
+    // Of bars with several receivers only the beginning and the end are known.
+    const first = plan.first_s?.[node];
+    if (plan.first_s) return first === null || finish === null || time <= first ? 0 : Math.min(1, (time - first) / (finish - first));
     return due[node] ? Math.min(1, sum / due[node]) : 0;
   });
 }

@@ -36,7 +36,7 @@ function drawFacts() {
   const clusters = platform.clusters.filter(Boolean).length;
   const sites = new Set(platform.sites.filter((site) => site !== null)).size;
   $("subtitle").textContent = [`${plan.collective} of ${bytes(plan.message_bytes)}${root}`, `${whole(hosts)} host${hosts === 1 ? "" : "s"}`,
-    clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
+    clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites && !platform.grouping ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
   const facts = [
     ["planner", plan.planner], ["predicted time", seconds(plan.makespan_s)], ["bound", seconds(plan.bound_s)],
     ["× the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["steady state", rate(plan.throughput_bytes_per_s)],

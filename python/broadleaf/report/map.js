@@ -3,6 +3,7 @@ const places = placesOfMap();
 const EVERY_NODE = 700; // so many nodes are drawn at once; of more, only those of opened clusters
 const WIDTH_OF_LETTER = 0.56; // of a bold one, on average, over its size
 const MOST_TIES = 300; // more links between clusters hide each other: then only those that trees use
+const CLEAR_EDGES = 400; // of more, each is fainter: together they are a pattern, or a black blot
 const drawsAll = platform.nodes.length <= EVERY_NODE;
 const isOpen = (cluster) => drawsAll || state.open.has(cluster);
 const placeOf = (node) => (isOpen(platform.cluster_of[node]) ? places.nodes[node] : places.clusters[platform.cluster_of[node]]);
@@ -73,6 +74,8 @@ function drawnEdges(plan) {
   });
   return [...drawn.values()];
 }
+// What neither begins nor ends in the opened cluster would hide what does.
+const isAside = (...ends) => state.open.size > 0 && !ends.some((node) => state.open.has(platform.cluster_of[node]));
 const keyOf = (node) => (isOpen(platform.cluster_of[node]) ? node : `c${platform.cluster_of[node]}`);
 const bendOf = (order, count) => 0.07 + (count > 1 ? 0.24 * order / count : 0);
 
@@ -85,11 +88,13 @@ function drawMap() {
   drawTies(edges);
   drawClusters();
   drawNodes(plan);
+  const many = !state.open.size && edges.length > CLEAR_EDGES;
   const wide = (edge) => 1.2 + 3.2 * Math.sqrt(edge.tree.share);
   ways = new Map(edges.map((edge) => [edge.key, way(edge.from, edge.to, bendOf(edge.order, plan.trees.length))]));
   layer.edges.selectAll("path").data(edges, (edge) => edge.key).join("path").attr("class", "edge")
     .attr("d", (edge) => pathOf(ways.get(edge.key))).attr("stroke", (edge) => colour(edge.tree.number))
     .attr("stroke-width", wide).attr("vector-effect", "non-scaling-stroke")
+    .style("stroke-opacity", (edge) => (isAside(edge.parent, edge.node) ? 0.07 : many ? Math.max(0.1, 0.75 * CLEAR_EDGES / edges.length) : null))
     .on("pointermove", (event, edge) => tip(event, edge.count > 1
       ? `tree of share ${percent(edge.tree.share)}: ${edge.count} links`
       : `${platform.nodes[edge.parent]} → ${platform.nodes[edge.node]}\ntree of share ${percent(edge.tree.share)}`))
@@ -104,6 +109,7 @@ function drawTies(edges) {
   const shown = platform.ties.filter(([one, other]) => few || used.has(`${one},${other}`));
   layer.ties.selectAll("path").data(shown).join("path").attr("class", "tie")
     .attr("d", ([one, other]) => pathOf(way(places.clusters[one], places.clusters[other], 0)))
+    .style("stroke-opacity", ([one, other]) => (state.open.size && !state.open.has(one) && !state.open.has(other) ? 0.07 : null))
     .attr("stroke-width", ([, , there, back]) => tieWidth(there === null || back === null ? there ?? back : Math.max(there, back)))
     .attr("vector-effect", "non-scaling-stroke")
     .on("pointermove", (event, [one, other, there, back, latency, count, pipes]) => {
@@ -219,7 +225,9 @@ function drawTime() {
     if (isOpen(cluster)) return null;
     const hosts = membersOf[cluster].filter((node) => !isSwitch.has(node));
     const part = d3.mean(hosts, (node) => progress[node]) || 0;
-    const ring = d3.arc().innerRadius(place.r * 0.86).outerRadius(place.r * 0.94).startAngle(0).endAngle(2 * Math.PI * part);
+    // Many clusters are small, and their rims would cover a thin ring.
+    const [inner, outer] = places.clusters.length > 24 ? [0.3, 0.8] : [0.86, 0.94];
+    const ring = d3.arc().innerRadius(place.r * inner).outerRadius(place.r * outer).startAngle(0).endAngle(2 * Math.PI * part);
     return ring();
   }).attr("transform", ({ place }) => `translate(${place.x},${place.y})`).attr("fill", css("--full"));
   drawSegments();
@@ -246,7 +254,7 @@ function drawSegments() {
     if (arrive[at] < state.time || target[at] === SEVERAL || state.hiddenTrees.has(tree[at])) continue;
     const from = placeOf(source[at]), to = placeOf(target[at]);
     under += 1;
-    if (from === to) continue;
+    if (from === to || isAside(source[at], target[at])) continue;
     const key = `${tree[at]}:${keyOf(source[at])}:${keyOf(target[at])}`;
     const path = ways.get(key) ?? way(from, to, bendOf(order.get(tree[at]) ?? 0, plan.trees.length));
     // One transfer goes along once; a run of many is a flow of dots, as many as there is room for.

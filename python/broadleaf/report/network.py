@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from broadleaf._core import Platform
 
-# Without clusters, so many nodes can be drawn one by one; more are grouped in file order.
+# So many nodes can be drawn one by one, alone or in a cluster; more are grouped in file order.
 MOST_LOOSE = 300
 GROUP = 64
+# So many are all drawn at once (map.js), and their clusters kept whole.
+EVERY_NODE = 700
 # More links of nodes than this are a black blot; the page says how many there are.
 MOST_LINKS = 3000
 
@@ -33,7 +36,7 @@ def drawing_of(platform: Platform, segment_bytes: int) -> Document:
     document = platform.to_dict()
     nodes = document["nodes"]
     place = {node["id"]: at for at, node in enumerate(nodes)}
-    groups = grouping(nodes, bool(document.get("links")))
+    groups = grouping(nodes)
     pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in document.get("shared", [])}
     inside: dict[int, float | None] = {}
     ties: dict[tuple[int, int], Document] = {}
@@ -73,21 +76,32 @@ def drawing_of(platform: Platform, segment_bytes: int) -> Document:
     }
 
 
-def grouping(nodes: list[Document], has_links: bool) -> Grouping:
-    """The platform's own clusters; where it has none, all nodes together, or groups in file order."""
-    if any("cluster" in node for node in nodes):
-        keys = [(node.get("cluster"), node.get("site")) for node in nodes]
-        known = list(dict.fromkeys(keys))
-        index = {key: at for at, key in enumerate(known)}
-        names = [cluster or "without a cluster" for cluster, _ in known]
-        return Grouping(names, [site for _, site in known], [index[key] for key in keys])
-    if len(nodes) <= MOST_LOOSE or not has_links:
-        return Grouping([""], [None], [0] * len(nodes))
-    starts = range(0, len(nodes), GROUP)
-    ends = [min(start + GROUP, len(nodes)) - 1 for start in starts]
-    names = [f"{nodes[start]['id']} … {nodes[end]['id']}" for start, end in zip(starts, ends, strict=True)]
-    told = f"The platform names no clusters: nodes are grouped by {GROUP} in file order."
-    return Grouping(names, [None] * len(names), [at // GROUP for at in range(len(nodes))], told)
+def grouping(nodes: list[Document]) -> Grouping:
+    """The platform's own clusters, large ones in groups; where it has none, all nodes together, or groups."""
+    named = any("cluster" in node for node in nodes)
+    members: dict[tuple[str | None, str | None], list[int]] = {}
+    for at, node in enumerate(nodes):
+        key = (node.get("cluster"), node.get("site")) if named else (None, None)
+        members.setdefault(key, []).append(at)
+    most = MOST_LOOSE if len(nodes) > EVERY_NODE or not named else len(nodes)
+    names: list[str] = []
+    sites: list[str | None] = []
+    of = [0] * len(nodes)
+    for (cluster, site), places in members.items():
+        name = cluster or ("without a cluster" if named else "")
+        length = len(places) if len(places) <= most else GROUP
+        for start in range(0, len(places), length):
+            part = places[start : start + length]
+            for at in part:
+                of[at] = len(names)
+            ends = f"{nodes[part[0]]['id']} … {nodes[part[-1]]['id']}"
+            names.append(name if length == len(places) else ends)
+            # Groups stand round the cluster that they are of.
+            sites.append(site if length == len(places) else (site or cluster))
+    if len(names) == len(members):
+        return Grouping(names, sites, of)
+    what = f"Clusters of more than {most} nodes" if named else "The platform names no clusters: nodes"
+    return Grouping(names, sites, of, f"{what} are grouped by {GROUP} in file order.")
 
 
 def samples(
@@ -123,19 +137,23 @@ def samples(
             count = every - overridden[groups.of[pair[0]], groups.of[pair[1]]]
             yield *pair, described(link, max(1, count), is_mesh)
 
-    for mesh in document.get("meshes", []):
-        # A mesh over several groups is one tie for each two of them.
+    def parts_of(places: list[int]) -> list[list[int]]:
         parts: dict[int, list[int]] = {}
-        for name in mesh["nodes"]:
-            parts.setdefault(groups.of[place[name]], []).append(place[name])
-        for one, here in parts.items():
-            for other, there in parts.items():
-                yield from between(here, there, mesh["link"], one == other)
+        for at in places:
+            parts.setdefault(groups.of[at], []).append(at)
+        return list(parts.values())
+
+    # Over several groups, a mesh or a bridge is one tie for each two of them.
+    for mesh in document.get("meshes", []):
+        parts = parts_of([place[name] for name in mesh["nodes"]])
+        for here, there in product(parts, parts):
+            yield from between(here, there, mesh["link"], here is there)
     for bridge in document.get("bridges", []):
-        here, there = members[bridge["from_cluster"]], members[bridge["to_cluster"]]
-        yield from between(here, there, bridge["link"])
-        if bridge.get("both_ways"):
-            yield from between(there, here, bridge["link"])
+        sources, targets = (parts_of(members[bridge[end]]) for end in ("from_cluster", "to_cluster"))
+        for here, there in product(sources, targets):
+            yield from between(here, there, bridge["link"])
+            if bridge.get("both_ways"):
+                yield from between(there, here, bridge["link"])
     for link in document.get("links", []):
         source, target = place[link["from"]], place[link["to"]]
         yield source, target, described(link, 1)

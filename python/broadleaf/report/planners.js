@@ -58,8 +58,8 @@ function drawSizes() {
   if (limit > 0 && named) ends.push({ name: "limit", y: y(limit), at: y(limit), x: x(curves.sizes.at(-1)), colour: css("--limit") });
   spread(ends, edge.top + 4, high - edge.bottom);
   for (const end of ends) {
-    drawing.append("line").attr("x1", end.x + 3).attr("x2", wide - edge.right + 14).attr("y1", end.at).attr("y2", end.y).attr("stroke", end.colour).attr("stroke-opacity", 0.6);
-    nameAt(drawing, end, wide - edge.right + 17, end.y + 4);
+    drawing.append("line").attr("x1", end.x + 3).attr("x2", end.x + 14).attr("y1", end.at).attr("y2", end.y).attr("stroke", end.colour).attr("stroke-opacity", 0.6);
+    nameAt(drawing, end, end.x + 17, end.y + 4);
   }
   for (const { size, time, plan } of plans)
     drawing.append("circle").attr("cx", x(size)).attr("cy", y(time)).attr("r", 5).attr("fill", css("--ink")).on("pointermove", (event) => tip(event, `${plan.label}: ${plan.planner}, ${seconds(time)} for ${bytes(size)}`)).on("pointerleave", (event) => tip(event, null));

@@ -14,6 +14,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.bars import REAL, SEVERAL, WHOLE, Bars, bars_of
+from broadleaf.report.broadcasts import Broadcast, described
 from broadleaf.report.network import drawing_of
 from documents import write
 from outcome import Command, refused
@@ -172,6 +173,48 @@ def test_without_clusters_many_nodes_are_grouped() -> None:
     assert drawing["clusters"][0] == "n0 … n63"
     assert len(drawing["clusters"]) == 7
     assert "grouped by 64" in drawing["grouping"]
+
+
+def test_large_clusters_are_grouped_with_all_that_joins_them() -> None:
+    """A cluster of 640 nodes and one of 130, which a bridge joins: ten groups, which it joins one by one."""
+    sizes = {"A": 640, "B": 130}
+    link = {"bandwidth_bytes_per_s": 1e8}
+    names = {cluster: [f"{cluster}{at}" for at in range(size)] for cluster, size in sizes.items()}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "large-clusters",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": cluster} for cluster in sizes for name in names[cluster]],
+        "meshes": [{"nodes": each, "link": link} for each in names.values()],
+        "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": True, "link": link}],
+    }
+    drawing = drawing_of(bl.Platform.from_dict(document), 1 << 20)
+    assert drawing["clusters"] == [
+        *(f"A{start} … A{start + 63}" for start in range(0, 640, 64)),
+        "B",
+    ]
+    assert drawing["sites"] == [*["A"] * 10, None]
+    assert "more than 300 nodes are grouped by 64" in drawing["grouping"]
+    ties = {(one, other): links for one, other, _, _, _, links, _ in drawing["ties"]}
+    assert len(ties) == 45 + 10
+    assert ties[0, 1] == 2 * 64 * 64
+    assert ties[9, 10] == 2 * 64 * 130
+    assert drawing["inside"] == pytest.approx([1e8] * 11)
+
+
+def test_nodes_fill_up_where_bars_have_several_receivers() -> None:
+    platform = bl.generate.random(40, 1.0, seed=1)
+    trace_plan = bl.plan(platform, "n0", 1 << 20, "van-de-geijn")
+    broadcast = Broadcast("plan", trace_plan, bl.simulate(platform, trace_plan), 1.0)
+    assert described(broadcast, platform, 10_000)["first_s"] is None
+    firsts = described(broadcast, platform, 20)["first_s"]
+    table = broadcast.trace.transfers
+    for node in (1, 17, 39):
+        first = min(
+            row["arrival_s"] - (row["release_s"] - row["start_s"]) for row in table if row["to"] == node
+        )
+        assert firsts[node] == pytest.approx(first, rel=1e-5)
+    assert firsts[0] is None
 
 
 def test_a_plan_for_another_platform_is_refused(
