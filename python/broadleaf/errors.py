@@ -5,6 +5,10 @@ All are `ValueError`s, so that a caller who does not care which stage refused ca
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class PlatformError(ValueError):
     """A platform file or dictionary that is refused, or a node that it does not have."""
@@ -21,3 +25,12 @@ class InvalidPlan(PlanError):  # noqa: N818 - the contract's name
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         super().__init__(f"the plan has {count}: {faults[0]}" if faults else "the plan is not valid")
         self.faults = faults
+
+
+@contextmanager
+def naming(file: str | Path) -> Iterator[None]:
+    """Has the one line of an invalid plan begin with the plan's file."""
+    try:
+        yield
+    except InvalidPlan as error:
+        raise PlanError(f"{file}: {error}; broadleaf check lists all") from None

@@ -128,6 +128,31 @@ def test_refusals(name: str, command: Command, chain: dict[str, Any], chain_plan
 
 
 @pytest.mark.parametrize("options", [[], ["--timeline"]], ids=["trees", "timeline"])
+@pytest.mark.parametrize(
+    ("children", "told"),
+    [
+        ({"a": ["b"], "b": ["c"], "c": ["b"]}, '"b" gets every byte twice'),
+        ({"a": ["b"], "b": ["a", "c"]}, "the root is a child of"),
+        ({"a": ["b"]}, '"c" never gets the message'),
+        ({"a": ["z"], "z": ["b", "c"]}, 'unknown node "z"'),
+    ],
+)
+def test_what_is_no_tree_here_is_refused(
+    children: dict[str, list[str]],
+    told: str,
+    options: list[str],
+    command: Command,
+    chain: dict[str, Any],
+    chain_plan: dict[str, Any],
+) -> None:
+    write("net.json", chain)
+    write("plan.json", {**chain_plan, "trees": [{"share": 1.0, "children": children}]})
+    refused(
+        command("draw", "net.json", "plan.json", *options, "-o", "tree.svg"), "plan.json: the plan has", told
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--timeline"]], ids=["trees", "timeline"])
 def test_any_name_can_be_drawn(options: list[str], command: Command) -> None:
     """Formulas to matplotlib, characters without a glyph or a shape, and names longer than the figure."""
     names = [r"$\frac$", "京都", "a\tb", "x" * 300, "<b>", "plain"]

@@ -9,6 +9,7 @@ import click
 from broadleaf import Plan, Platform
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import example, json_option, output_option
+from broadleaf.errors import naming
 
 
 @click.command("draw", epilog=example("broadleaf draw net.json plan.json -o tree.svg"))
@@ -27,7 +28,9 @@ def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool
     from broadleaf.plot.trees import draw_trees
 
     draw_figure = draw_timeline if timeline else draw_trees
-    save_figure(draw_figure(network, broadcast), Path(output))
+    with naming(plan):
+        figure = draw_figure(network, broadcast)
+    save_figure(figure, Path(output))
     if as_json:
         print_document({"plan": plan, "form": form, "written": output})
     else:

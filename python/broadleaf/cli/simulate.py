@@ -11,6 +11,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import interval_fields, print_document, print_table, table_of, wait_for
 from broadleaf.cli.options import example, json_option
+from broadleaf.errors import naming
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import interval, rate, seconds, size
 
@@ -28,7 +29,8 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     """Runs a plan on a platform in simulated time: makespan, finish of each node, busiest resources."""
     refuse_unwritable(trace_file)
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
-    trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
+    with naming(plan):
+        trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
     steady = bl.throughput(network, broadcast)
     merged = None
     if trace_file is not None:

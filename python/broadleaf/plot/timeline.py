@@ -61,7 +61,7 @@ def groups_of(platform: Platform) -> dict[str, list[int]]:
     """The nodes of each cluster by place, or all together where there are none."""
     groups: dict[str, list[int]] = {name: [] for name in cluster_names(platform)}
     for at, node in enumerate(platform.to_dict()["nodes"]):
-        groups.setdefault(node.get("cluster", "others"), []).append(at)
+        groups.setdefault(node.get("cluster", "others" if groups else "all nodes"), []).append(at)
     return {f"{name} ({len(members)})": members for name, members in groups.items()}
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from broadleaf._core import Plan, Platform
+from broadleaf._core import Plan, Platform, check
 from broadleaf.plot.figures import COLOURS, label
 from broadleaf.units import seconds, size
 
@@ -28,8 +28,10 @@ Place = tuple[float, float]
 def draw_trees(platform: Platform, plan: Plan, columns: int | None = None) -> Figure:
     """A figure of the plan's trees, the largest shares first; each grows along the page from the root.
 
-    So many stand side by side as `columns` says, or as a page is wide enough for.
+    So many stand side by side as `columns` says, or as a page is wide enough for. Raises InvalidPlan: what is
+    no tree on this platform has no places.
     """
+    check(platform, plan)
     document = plan.to_dict()
     trees = sorted(document["trees"], key=lambda tree: -tree["share"])
     shown = trees[:MOST_TREES]

@@ -11,6 +11,7 @@ import numpy as np
 
 import broadleaf as bl
 from broadleaf.bars import SEVERAL, bars_of
+from broadleaf.errors import naming
 
 # More trees than this have no colour of their own; the page says how many there are.
 MOST_TREES = 12
@@ -38,7 +39,9 @@ def broadcast_of(platform: bl.Platform, path: str | Path) -> Broadcast:
             f'{path}: a plan for another platform, "{plan.platform}" as it was then; '
             f'plan again on "{platform.name}"'
         )
-    return Broadcast(Path(path).stem, plan, bl.simulate(platform, plan), bl.throughput(platform, plan))
+    with naming(path):
+        trace = bl.simulate(platform, plan)
+    return Broadcast(Path(path).stem, plan, trace, bl.throughput(platform, plan))
 
 
 def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Document:
