@@ -1,11 +1,15 @@
-"""Writing result files so that nobody ever sees half of one."""
+"""Writing result files so that nobody ever sees half of one, or one that cannot be read."""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import tempfile
 from pathlib import Path
+
+# What is no Char of XML 1.0, section 2.2: names may have it, files of that kind may not.
+NO_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:

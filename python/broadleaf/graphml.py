@@ -12,7 +12,7 @@ import networkx as nx
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
-from broadleaf.files import write_whole
+from broadleaf.files import NO_XML, write_whole
 
 Attributes = dict[str, Any]
 
@@ -25,7 +25,10 @@ LINK_SPEED = "LinkSpeedRaw"
 
 
 def save_graphml(platform: Platform, path: Path) -> None:
-    """Writes one directed edge a link, meshes and bridges written out."""
+    """Writes one directed edge a link, meshes and bridges written out.
+
+    Raises PlatformError for a name that XML cannot hold.
+    """
     graph = platform.to_networkx()
     for attributes in attributes_of(graph):
         for name in STRUCTURED:
@@ -37,6 +40,10 @@ def save_graphml(platform: Platform, path: Path) -> None:
                 attributes[name] = float(value)
     document = io.BytesIO()
     nx.write_graphml_xml(graph, document, infer_numeric_types=True)
+    if found := NO_XML.search(document.getvalue().decode()):
+        raise PlatformError(
+            f"{path}: XML cannot hold the character {found[0]!r} of a name; rename it, or write NAME.nx.json"
+        )
     write_whole(path, document.getvalue() + b"\n")
 
 

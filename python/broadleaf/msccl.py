@@ -21,6 +21,7 @@ from xml.sax.saxutils import quoteattr
 
 from broadleaf._core import Plan, Platform
 from broadleaf.errors import PlanError
+from broadleaf.files import NO_XML
 
 MOST_CHANNELS = 32
 MOST_SENDS = 32
@@ -252,8 +253,8 @@ def tag(name: str, attributes: dict[str, Any], end: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """In double quotes, which are the only ones the readers take; a name with such a quote loses it."""
-    return quoteattr(str(value).replace('"', "'"))
+    """In double quotes, the only ones the readers take; a name loses those, and what XML cannot hold."""
+    return quoteattr(NO_XML.sub("\N{REPLACEMENT CHARACTER}", str(value).replace('"', "'")))
 
 
 def cut(name: str) -> str:

@@ -112,5 +112,12 @@ def test_refusals(text: str, told: str, command: Command) -> None:
     assert not Path("net.json").exists()
 
 
+def test_names_that_xml_cannot_hold(command: Command, chain: dict[str, Any]) -> None:
+    chain["nodes"][0]["host"] = "bell\a"
+    write("net.json", chain)
+    refused(command("convert", "net.json", "-o", "net.graphml"), "net.graphml", "'\\x07'", "NAME.nx.json")
+    assert not Path("net.graphml").exists()
+
+
 def test_a_missing_file(command: Command) -> None:
     refused(command("convert", "absent.graphml", "-o", "net.json"), "absent.graphml")

@@ -6,6 +6,7 @@ import random
 from itertools import product
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -168,7 +169,7 @@ def test_more_children_than_a_channel_takes() -> None:
     judge(read(msccl_xml(platform, bl.plan(platform, "g0", 1 << 20, planner="binomial"))))
 
 
-@pytest.mark.parametrize("name", ["&" * 300, "\N{DARK SHADE}" * 200, '"<\n>"' * 60])
+@pytest.mark.parametrize("name", ["&" * 300, "\N{DARK SHADE}" * 200, "\a" * 300, '"<\n>"' * 60])
 def test_long_names_fit_the_readers_buffers(name: str) -> None:
     platform = fabric(name, {(0, 1): 1e10, (1, 2): 1e10})
     text = msccl_xml(platform, bl.plan(platform, "g0", 1 << 20, planner="chain"))
@@ -176,6 +177,7 @@ def test_long_names_fit_the_readers_buffers(name: str) -> None:
     assert written.startswith("broadleaf chain root=0 (g0) on ")
     assert 240 < len(written.encode()) <= 255
     judge(read(text))
+    ElementTree.fromstring(text)
 
 
 def test_command(command: Command) -> None:

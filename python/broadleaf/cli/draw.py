@@ -10,6 +10,7 @@ from broadleaf import Plan, Platform
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import example, json_option, output_option
 from broadleaf.errors import naming
+from broadleaf.files import refuse_unwritable
 
 
 @click.command("draw", epilog=example("broadleaf draw net.json plan.json -o tree.svg"))
@@ -23,6 +24,7 @@ def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool
     from broadleaf.plot.figures import form_of, save_figure
 
     form = form_of(Path(output))
+    refuse_unwritable(output)
     network, broadcast = Platform.load(platform), Plan.load(plan)
     from broadleaf.plot.timeline import draw_timeline
     from broadleaf.plot.trees import draw_trees
