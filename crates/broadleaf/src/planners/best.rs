@@ -74,8 +74,9 @@ pub(super) fn plan(
     effort: Effort,
     deadline: Option<Instant>,
 ) -> Result<Outcome, PlanError> {
-    let (quick, slow): (Vec<usize>, Vec<usize>) =
+    let (mut quick, slow): (Vec<usize>, Vec<usize>) =
         (0..PLANNERS.len()).partition(|&at| PLANNERS[at].is_quick(instance));
+    quick.sort_by_key(|&at| !PLANNERS[at].goes_first(instance));
     let mut contest =
         Contest { instance, segment, effort, deadline, entrants: Vec::new(), passed_over: Vec::new() };
     contest.enter(&quick)?;

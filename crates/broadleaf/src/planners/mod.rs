@@ -197,6 +197,11 @@ pub trait Planner: Sync {
         true
     }
 
+    /// Whether its plans are likely to be the fastest there, so that it must have had its turn when time runs out.
+    fn goes_first(&self, _instance: &Instance) -> bool {
+        false
+    }
+
     /// Whether a plan takes so long or so much memory that only who asks for it by name should wait for it.
     fn is_lengthy(&self, _instance: &Instance) -> bool {
         false

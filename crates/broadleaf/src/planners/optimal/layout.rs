@@ -17,6 +17,21 @@ pub(super) struct Layout {
 }
 
 impl Layout {
+    /// The period that uses each of the trees once, in their order.
+    pub fn of(instance: &Instance, trees: &[WeightedTree]) -> Layout {
+        let mut layout = Layout::default();
+        for (position, tree) in trees.iter().enumerate() {
+            layout.add(instance, tree, position, trees.len());
+        }
+        layout
+    }
+
+    /// Whether receivers are busy only long after senders began (multi-port on links slower than the ports): one list
+    /// of slots cannot give both the order of the sends and that of the receives.
+    pub fn is_spread(&self) -> bool {
+        self.transfers.iter().any(Transfer::is_spread)
+    }
+
     /// How long the busiest resource takes for a period, seconds.
     pub fn busiest_s(&self) -> f64 {
         let mut busy_s = vec![0.0f64; self.resources.len()];
@@ -37,7 +52,7 @@ impl Layout {
     }
 
     /// Adds a tree's transfers, parents first.
-    pub fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
+    fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
         let plan_tree = tree.plan_tree();
         let mut brought: HashMap<NodeId, usize> = HashMap::new();
         for from in plan_tree.breadth_first(instance.root) {

@@ -32,6 +32,7 @@
 //! ```
 
 mod deal;
+mod even;
 mod layout;
 mod tighten;
 mod timetable;
@@ -40,9 +41,10 @@ use super::{has_many_links, Card, Instance, Planner, Unsupported};
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
 use deal::deal;
+use even::{even_trees, must_share};
 use layout::Layout;
 use tighten::Shop;
-use timetable::{Timetable, Transfer};
+use timetable::Timetable;
 
 pub struct Optimal;
 
@@ -55,6 +57,8 @@ static CARD: Card = Card {
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
 };
 
+/// Nodes up to which trees of even load are found in about a millisecond.
+const QUICK_NODES: usize = 16;
 /// Numbers of segments in a period, and those for long messages that the others do not do for.
 const WIDTHS: [usize; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
 const WIDER: [usize; 3] = [128, 192, 256];
@@ -102,8 +106,13 @@ impl Planner for Optimal {
         Ok(())
     }
 
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
+    /// Where there is no timetable to lay out, among few nodes.
+    fn is_quick(&self, instance: &Instance) -> bool {
+        instance.platform.node_count() <= QUICK_NODES && must_share(instance)
+    }
+
+    fn goes_first(&self, instance: &Instance) -> bool {
+        self.is_quick(instance)
     }
 
     fn is_lengthy(&self, instance: &Instance) -> bool {
@@ -118,9 +127,12 @@ impl Planner for Optimal {
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let is_direct = optimum.trees.iter().all(|tree| tree.via.is_empty());
         let rated = optimum.throughput_bytes_per_s.is_finite();
-        let mut plan = match is_direct && rated {
-            true => periodic(instance, &optimum)?,
-            false => tree_plan(instance, optimum.plan_trees()),
+        let mut plan = if !is_direct || !rated {
+            tree_plan(instance, optimum.plan_trees())
+        } else if Layout::of(instance, &optimum.trees).is_spread() {
+            tree_plan(instance, merged(&even_trees(instance, &optimum)))
+        } else {
+            periodic(instance, &optimum)?
         };
         plan.predicted = Predicted {
             throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
@@ -150,9 +162,11 @@ fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
         if promised_s >= best_s * WORTHWHILE {
             continue;
         }
-        let Some(candidate) = Candidate::new(instance, trees, segments) else {
-            return Ok(tree_plan(instance, optimum.plan_trees()));
-        };
+        let layout = Layout::of(instance, &trees);
+        if layout.is_spread() {
+            return Ok(tree_plan(instance, merged(&even_trees(instance, optimum))));
+        }
+        let candidate = Candidate::new(trees, layout, segments);
         best_s = best_s.min(candidate.done_s);
         laid_out.push(candidate);
     }
@@ -223,18 +237,9 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// `None` where receivers are busy only long after senders began (multi-port on links slower than the
-    /// ports): one list of slots cannot give both the order of the sends and that of the receives.
-    fn new(instance: &Instance, trees: Vec<WeightedTree>, segments: u64) -> Option<Candidate> {
-        let mut layout = Layout::default();
-        for (position, tree) in trees.iter().enumerate() {
-            layout.add(instance, tree, position, trees.len());
-        }
+    fn new(trees: Vec<WeightedTree>, layout: Layout, segments: u64) -> Candidate {
         let periods = segments.div_ceil(trees.len() as u64);
         let (transfers, resources) = (&layout.transfers, layout.resources.len());
-        if layout.transfers.iter().any(Transfer::is_spread) {
-            return None;
-        }
         let mut starts: Vec<(Vec<f64>, f64)> =
             URGENCIES.iter().map(|&urgency| Timetable::dense(transfers, resources, urgency)).collect();
         if transfers.len() <= MOST_FITTED {
@@ -252,7 +257,7 @@ impl Candidate {
             }
         }
         let (done_s, timetable, shop) = best.expect("there are urgencies");
-        Some(Candidate { trees, layout, periods, timetable, done_s, shop })
+        Candidate { trees, layout, periods, timetable, done_s, shop }
     }
 
     /// Looks for a shorter period near the one known.
