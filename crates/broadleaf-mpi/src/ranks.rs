@@ -81,6 +81,7 @@ pub fn expand(
     let mut feeds = Vec::new();
     let takes_turns = plan.period.is_some() || plan.segment_bytes >= plan.message_bytes;
     let window = if takes_turns { on_the_wire } else { window };
+    let shares_freely = goes_apart(&plan, platform);
     let local_window = window(local, plan.segment_bytes);
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
@@ -91,8 +92,11 @@ pub fn expand(
             let relayed =
                 || relayed_window(platform, tree, from, to, &|class| window(class, plan.segment_bytes));
             into[leader(to).index()] = class.map_or_else(relayed, |class| window(class, plan.segment_bytes));
-            fed[leader(to).index()] =
-                class.map_or(1, |class| links_of_a_port(platform, from, class, plan.segment_bytes));
+            fed[leader(to).index()] = match class {
+                Some(_) if shares_freely => ANY_LINKS,
+                Some(class) => links_of_a_port(platform, from, class, plan.segment_bytes),
+                None => 1,
+            };
         }
         windows.push(into);
         feeds.push(fed);
@@ -104,13 +108,24 @@ pub fn expand(
     Ok(RankPlan { plan: Arc::new(expanded), windows, feeds, led: false })
 }
 
+/// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that waits
+/// for a receiver that is busy with other trees' segments would leave idle what other links could take of it; in one
+/// tree the children get the same segments, and what one is given early another one waits for.
+fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
+    let takes_turns = plan.period.is_some() || plan.pattern.is_some() || plan.combine;
+    platform.port_model() == PortModel::MultiPort && plan.trees.len() > 1 && !takes_turns
+}
+
+/// More links than a port has.
+const ANY_LINKS: u16 = 1000;
+
 /// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
 /// what such a link carries.
 fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {
     let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
     let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
     // 1 % for what a message costs beside its bytes.
-    (links * 1.01).floor().clamp(1.0, 1000.0) as u16
+    (links * 1.01).floor().clamp(1.0, f64::from(ANY_LINKS)) as u16
 }
 
 /// A node's ranks, its leader first.
@@ -199,5 +214,35 @@ mod tests {
         assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 105));
         // 4 MiB take longer than that: whole, they go one by one.
         assert_eq!(on_the_wire(&far, 4 << 20), 1);
+    }
+
+    /// How many links like the one into each rank the sender's port feeds, in the first tree.
+    fn feeds(trees: &[&[(u32, u32)]], port_model: &str) -> Vec<u16> {
+        let text = format!(
+            r#"{{"format": "broadleaf-platform/1", "name": "three", "port_model": "{port_model}",
+            "nodes": [{{"id": "a", "out_bytes_per_s": 1e8}}, {{"id": "b", "out_bytes_per_s": 1e8}}, {{"id": "c"}}],
+            "meshes": [{{"nodes": ["a", "b", "c"], "link": {{"bandwidth_bytes_per_s": 4e7}}}}]}}"#
+        );
+        let platform = Platform::from_json(&text).unwrap();
+        let trees = trees.iter().map(|edges| {
+            let mut tree = TreeBuilder::new(3).share(1.0 / trees.len() as f64);
+            for &(from, to) in *edges {
+                tree.add(NodeId(from), NodeId(to));
+            }
+            tree.build()
+        });
+        let plan = Plan::bcast(&platform, "hand", NodeId(0), 1 << 20, 1 << 14, trees.collect());
+        let ranks = [vec![0], vec![1], vec![2]];
+        let local = LinkClass::default();
+        let ranked = expand(&plan, &platform, &ranks, 0, &|_| Vec::new(), &local, &|_| false).unwrap();
+        ranked.feeds[0].clone()
+    }
+
+    #[test]
+    fn links_of_several_trees_go_at_their_own_pace_where_ports_serve_several() {
+        let (one, other): (&[_], &[_]) = (&[(0, 1), (1, 2)], &[(0, 2), (2, 1)]);
+        assert_eq!(feeds(&[one], "multi-port"), [1, 2, 2], "100 MB/s feed two of 40");
+        assert_eq!(feeds(&[one, other], "multi-port"), [1, ANY_LINKS, ANY_LINKS]);
+        assert_eq!(feeds(&[one, other], "one-port"), [1, 1, 1]);
     }
 }
