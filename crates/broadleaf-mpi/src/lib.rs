@@ -22,6 +22,7 @@ mod framed;
 pub mod hosts;
 mod in_turn;
 pub mod inner;
+mod latest;
 pub mod memory;
 pub mod outcome;
 pub mod placement;

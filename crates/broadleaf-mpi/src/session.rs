@@ -93,7 +93,7 @@ impl Session {
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),
-            keeps_stats: keeps.stats && rank == 0,
+            keeps_stats: keeps.stats,
             tracer,
             ran: stats::Ran::default(),
         })
@@ -416,12 +416,22 @@ impl Session {
     }
 
     fn count(&self, bytes: u64, root: u32, outcome: Outcome, seconds: f64) {
+        if self.rank > 0 && outcome != Outcome::Done {
+            return;
+        }
         let key = stats::Key { communicator: self.name.clone(), ranks: self.size, root, bytes };
-        stats::count(key, |row| match outcome {
-            Outcome::Done => row.add_planned(seconds, &self.ran),
-            Outcome::Own => *row.passed.entry("no-plan").or_default() += 1,
-            Outcome::BadValue => *row.passed.entry("bad-value").or_default() += 1,
-            Outcome::WrongLength | Outcome::Mpi(_) | Outcome::Internal => row.failed += 1,
+        let communicator = self.planning.as_ref().map_or(0, Planning::communicator);
+        stats::count(key, |row| {
+            if outcome == Outcome::Done {
+                row.latest.add(communicator, seconds);
+            }
+            match outcome {
+                _ if self.rank > 0 => {}
+                Outcome::Done => row.add_planned(seconds, &self.ran),
+                Outcome::Own => *row.passed.entry("no-plan").or_default() += 1,
+                Outcome::BadValue => *row.passed.entry("bad-value").or_default() += 1,
+                Outcome::WrongLength | Outcome::Mpi(_) | Outcome::Internal => row.failed += 1,
+            }
         });
     }
 }

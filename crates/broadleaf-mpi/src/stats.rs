@@ -1,9 +1,10 @@
 //! `BROADLEAF_STATS`: what was intercepted, per communicator, root and size.
 //!
-//! Rank 0 of a communicator counts its calls. In `MPI_Finalize` the rows of all processes come together on rank
+//! Rank 0 of a communicator counts its calls; how long the latest took is kept by all ([`crate::latest`]). In `MPI_Finalize` the rows of all processes come together on rank
 //! 0 of the world, which writes the file. Communicators of equal name and size share their rows, so that a
 //! program that makes thousands of them does not fill the memory.
 
+use crate::latest::{merged, Latest};
 use crate::memory::{Announcement, Way};
 use crate::settings;
 use broadleaf::plan::Plan;
@@ -39,6 +40,8 @@ pub struct Row {
     pub ran: Ran,
     /// Of the planned calls inside one host, how many went which way.
     pub ways: BTreeMap<&'static str, u64>,
+    /// Of planned calls, on every rank.
+    pub latest: Latest,
 }
 
 /// What a planned call ran.
@@ -136,14 +139,26 @@ pub fn collected_text() -> (*const u8, usize) {
 
 fn row_json(key: &Key, row: &Row) -> Value {
     let passed: u64 = row.passed.values().sum();
-    json!({
+    let intercepted = row.planned + passed + row.failed;
+    let mut line = json!({
         "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
-        "intercepted": row.planned + passed + row.failed,
+    });
+    row.latest.tell(&mut line);
+    // Ranks but the first count nothing.
+    if intercepted == 0 {
+        return line;
+    }
+    let counts = json!({
+        "intercepted": intercepted,
         "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
         "planner": row.ran.planner, "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
         "plan_version": row.ran.plan_version, "ways": row.ways,
         "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
-    })
+    });
+    if let (Value::Object(line), Value::Object(counts)) = (&mut line, counts) {
+        line.extend(counts);
+    }
+    line
 }
 
 /// What rank 0 of the world knows itself.
@@ -178,7 +193,7 @@ pub fn destination(variable: &str, is_spawned: bool) -> Option<PathBuf> {
 }
 
 fn document(world: &World, lines: &str) -> Value {
-    let mut rows: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut rows = merged(lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect());
     let sort_key = |row: &Value| {
         let number = |name: &str| row[name].as_u64().unwrap_or(0);
         (
