@@ -73,6 +73,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/searches.py
 	$(PY) benches/smpi_broadcast.py
 	$(PY) benches/smpi_sweep.py
+	$(PY) benches/namespaces.py
 
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
 # that move more bytes than a change can wait for.
