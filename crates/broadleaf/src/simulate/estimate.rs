@@ -12,7 +12,9 @@ const FULL_SEGMENTS: u64 = 128;
 /// lengths and extended along the steady state between them.
 ///
 /// A pipeline settles after about as many segments as it is deep; both lengths lie beyond that, and are
-/// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase.
+/// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase. Each node is
+/// extended at its own pace: one that is close but fed slowly may finish before one far away in both short
+/// simulations, and long after it in the end.
 pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     estimate_from(platform, plan, FULL_SEGMENTS)
 }
@@ -34,17 +36,53 @@ pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<
     let of_length = |segments: u64| plan.resized((segments - 1) * plan.segment_bytes + tail);
     // The same phase of the cycle at the end as the whole message has.
     let phase = count % cycle.max(1);
-    let first_s = makespan(platform, of_length(short + phase))?;
-    let second_s = makespan(platform, of_length(2 * short + phase))?;
-    let each_s = (second_s - first_s) / short as f64;
-    Ok(second_s + each_s * (count - 2 * short - phase) as f64)
+    let first_s = finish_s(platform, of_length(short + phase))?;
+    let second_s = finish_s(platform, of_length(2 * short + phase))?;
+    let further = (count - 2 * short - phase) as f64 / short as f64;
+    let extended = first_s.iter().zip(&second_s).map(|(first_s, second_s)| {
+        let pace_s = second_s - first_s;
+        second_s + pace_s * further
+    });
+    Ok(latest_s(extended))
 }
 
 /// The makespan that [`simulate`](super::simulate) finds, without a trace and without a check, seconds.
 pub fn makespan(platform: &Platform, plan: Plan) -> Result<f64, PlanError> {
-    if let Some(makespan_s) = static_order::makespan_s(platform, &plan) {
-        return Ok(makespan_s);
+    finish_s(platform, plan).map(|finish_s| latest_s(finish_s.into_iter()))
+}
+
+/// When each node has its message; not a number for switches.
+fn finish_s(platform: &Platform, plan: Plan) -> Result<Vec<f64>, PlanError> {
+    if let Some(finish_s) = static_order::finish_s(platform, &plan) {
+        return Ok(finish_s);
     }
     let programs = Programs::for_platform(&Arc::new(plan), platform)?;
-    run(platform, &programs, false).map(|trace| trace.makespan_s)
+    run(platform, &programs, false).map(|trace| trace.finish_s)
+}
+
+/// The latest of the times that are numbers.
+fn latest_s(times_s: impl Iterator<Item = f64>) -> f64 {
+    times_s.fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node far away at 2 bytes/s and one close by at 1 byte/s: both short simulations end with the far one.
+    #[test]
+    fn the_node_that_is_last_in_the_end_counts() {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "near and far", "port_model": "link-capacity",
+            "nodes": [{"id": "root"}, {"id": "far"}, {"id": "near"}],
+            "links": [{"from": "root", "to": "far", "latency_s": 1000, "bandwidth_bytes_per_s": 2},
+                {"from": "root", "to": "near", "bandwidth_bytes_per_s": 1}]}"#;
+        let platform = Platform::from_json(text).unwrap();
+        let plan = Plan::from_json(
+            r#"{"format": "broadleaf-plan/1", "root": "root", "message_bytes": 10000, "segment_bytes": 1,
+                "trees": [{"share": 1, "children": {"root": ["far", "near"]}}]}"#,
+        );
+        let plan = plan.unwrap().bind(&platform).unwrap();
+        assert_eq!(estimate(&platform, &plan).unwrap(), 10_000.0);
+        assert_eq!(makespan(&platform, plan.resized(1_000)).unwrap(), 1_500.0);
+    }
 }
