@@ -34,6 +34,13 @@ struct Stream {
     first_bytes: u64,
 }
 
+impl Stream {
+    /// None of so many messages has come.
+    fn of(from: NodeId, expected: u64) -> Stream {
+        Stream { from, expected, come: 0, bytes: 0, first: None, middle: None, last: None, first_bytes: 0 }
+    }
+}
+
 /// The clockwork of one call.
 #[derive(Clone, Debug, Default)]
 pub struct Timing(Vec<Stream>);
@@ -46,16 +53,7 @@ impl Timing {
             // Inputs are sorted by sender.
             match streams.last_mut().filter(|stream| stream.from == input.from) {
                 Some(stream) => stream.expected += segments,
-                None => streams.push(Stream {
-                    from: input.from,
-                    expected: segments,
-                    come: 0,
-                    bytes: 0,
-                    first: None,
-                    middle: None,
-                    last: None,
-                    first_bytes: 0,
-                }),
+                None => streams.push(Stream::of(input.from, segments)),
             }
         }
         streams.retain(|stream| stream.expected >= LEAST_MESSAGES);
@@ -153,17 +151,7 @@ mod tests {
 
     #[test]
     fn three_looks_at_the_clock_split_a_stream_in_halves() {
-        let stream = Stream {
-            from: NodeId(3),
-            expected: 6,
-            come: 0,
-            bytes: 0,
-            first: None,
-            middle: None,
-            last: None,
-            first_bytes: 0,
-        };
-        let mut timing = Timing(vec![stream]);
+        let mut timing = Timing(vec![Stream::of(NodeId(3), 6)]);
         for bytes in [7, 10, 10, 10, 10, 5] {
             timing.came(NodeId(3), bytes);
             timing.came(NodeId(4), bytes);
@@ -177,17 +165,7 @@ mod tests {
 
     #[test]
     fn a_stream_that_was_cut_short_says_nothing() {
-        let stream = Stream {
-            from: NodeId(0),
-            expected: 6,
-            come: 0,
-            bytes: 0,
-            first: None,
-            middle: None,
-            last: None,
-            first_bytes: 0,
-        };
-        let mut timing = Timing(vec![stream]);
+        let mut timing = Timing(vec![Stream::of(NodeId(0), 6)]);
         (0..5).for_each(|_| timing.came(NodeId(0), 1));
         assert_eq!(timing.halves().count(), 0);
     }

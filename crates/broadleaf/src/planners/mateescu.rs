@@ -55,9 +55,7 @@ impl Planner for Mateescu {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let (matrices, hosts) = Pairs::of(instance);
-        let root = hosts.partition_point(|&host| host < instance.root);
-        Ok(pairs::plan(instance, CARD.name, &hosts, &tree(&matrices, root)))
+        Ok(pairs::plan(instance, CARD.name, tree))
     }
 
     fn is_quick(&self, instance: &Instance) -> bool {

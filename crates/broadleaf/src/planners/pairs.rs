@@ -31,7 +31,7 @@ impl Pairs {
     }
 
     /// Those of an instance, and its hosts in order of their ids.
-    pub(super) fn of(instance: &Instance) -> (Pairs, Vec<NodeId>) {
+    fn of(instance: &Instance) -> (Pairs, Vec<NodeId>) {
         let hosts: Vec<NodeId> = instance.platform.hosts().collect();
         let mut links = Links::new(instance);
         let (mut gap_s, mut edge_s) = (Vec::new(), Vec::new());
@@ -94,10 +94,17 @@ pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The plan of the tree with these edges (parent, child), each parent's in serving order.
-pub(super) fn plan(instance: &Instance, name: &str, hosts: &[NodeId], edges: &[(usize, usize)]) -> Plan {
+/// The plan of the tree that `grow` makes of the matrices and the root: its edges (parent, child), each parent's in
+/// serving order.
+pub(super) fn plan(
+    instance: &Instance,
+    name: &str,
+    grow: impl FnOnce(&Pairs, usize) -> Vec<(usize, usize)>,
+) -> Plan {
+    let (matrices, hosts) = Pairs::of(instance);
+    let root = hosts.partition_point(|&host| host < instance.root);
     let mut tree = TreeBuilder::new(instance.platform.node_count());
-    for &(parent, child) in edges {
+    for (parent, child) in grow(&matrices, root) {
         tree.add(hosts[parent], hosts[child]);
     }
     instance.tree_plan(name, tree)

@@ -76,18 +76,16 @@ impl Planner for Annealing {
     }
 
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let (matrices, hosts) = Pairs::of(instance);
-        let root = hosts.partition_point(|&host| host < instance.root);
-        let budget = instance.time_limit.map_or(usual_budget(hosts.len()), Budget::Time);
-        let found = search(&matrices, root, Rule::EveryPair, budget, &mut Random::new(instance.seed));
-        let mut edges: Vec<(usize, usize)> =
-            found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect();
-        if !found.cost_s.is_finite() {
-            // Where some pairs have no path, random trees may not find a way round them; one that grows from the
-            // root does.
-            edges = mateescu::tree(&matrices, root);
-        }
-        Ok(pairs::plan(instance, CARD.name, &hosts, &edges))
+        Ok(pairs::plan(instance, CARD.name, |matrices, root| {
+            let budget = instance.time_limit.map_or(usual_budget(matrices.len()), Budget::Time);
+            let found = search(matrices, root, Rule::EveryPair, budget, &mut Random::new(instance.seed));
+            if !found.cost_s.is_finite() {
+                // Where some pairs have no path, random trees may not find a way round them; one that grows from the
+                // root does.
+                return mateescu::tree(matrices, root);
+            }
+            found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect()
+        }))
     }
 
     fn is_quick(&self, _: &Instance) -> bool {
