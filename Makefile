@@ -80,7 +80,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 SOAK_CASES ?= 20000
 soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind
 	PROPTEST_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
-	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_measure_namespaces.py
+	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py
 
 clean: ## everything that make made
 	rm -rf .venv .mpi demo .bench site python/broadleaf/*.so python/broadleaf/mpi/lib

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -43,3 +44,19 @@ def prefix(mpi: str) -> Path:
     if not (folder / "bin/mpiexec").exists():
         pytest.skip(f"{mpi} is not installed; run make setup")
     return folder
+
+
+def triangle(folder: Path, rate_bytes_per_s: float) -> Path:
+    """A root and two others; no way is quicker than along a chain, in either direction."""
+    link = {"latency_s": 1e-4, "bandwidth_bytes_per_s": rate_bytes_per_s}
+    nic = {"out_bytes_per_s": rate_bytes_per_s, "in_bytes_per_s": rate_bytes_per_s}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "triangle",
+        "port_model": "multi-port",
+        "nodes": [{"id": name, **nic} for name in "rab"],
+        "meshes": [{"nodes": ["r", "a", "b"], "link": link}],
+    }
+    path = folder / "triangle.json"
+    path.write_text(json.dumps(document))
+    return path

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import broadleaf as bl
-from beds import ROOT, can_make_namespaces, prefix
+from beds import ROOT, can_make_namespaces, prefix, triangle
 from broadleaf.mpi import find_mpi
 
 BED = ROOT / "testbeds/namespaces"
@@ -38,20 +38,6 @@ pytestmark = [
 ]
 
 
-def triangle(folder: Path) -> Path:
-    """A root and two others; no way is quicker than along a chain, in either direction."""
-    document = {
-        "format": "broadleaf-platform/1",
-        "name": "triangle",
-        "port_model": "multi-port",
-        "nodes": [{"id": name, "out_bytes_per_s": FAST, "in_bytes_per_s": FAST} for name in "rab"],
-        "meshes": [{"nodes": ["r", "a", "b"], "link": {"latency_s": 1e-4, "bandwidth_bytes_per_s": FAST}}],
-    }
-    path = folder / "triangle.json"
-    path.write_text(json.dumps(document))
-    return path
-
-
 @pytest.mark.parametrize("flavour", ["mpich", "openmpi"])
 def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(BED))
@@ -59,7 +45,7 @@ def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pyte
         # Another bed has modules of these names too.
         monkeypatch.delitem(sys.modules, module, raising=False)
     launch, network, run = map(importlib.import_module, ("launch", "network", "run"))
-    platform, state = triangle(tmp_path), tmp_path / "advice"
+    platform, state = triangle(tmp_path, FAST), tmp_path / "advice"
     mpi = prefix(flavour)
     program = str(run.build(ROOT / "testbeds/bcast.c", mpi, tmp_path))
     variables = {

@@ -133,21 +133,23 @@ class Monitor:
                 ends = self._asked.get(timeout=min(0.5, self._period_s / 4))
             except queue.Empty:
                 continue
-            while not self._spend(PROBE_S) and not self._stop.wait(0.2):
+            while not self._granted_s(PROBE_S) and not self._stop.wait(0.2):
                 pass
             if not self._stop.is_set():
                 self._probe([ends.hosts[0], ends.hosts[1]], [ends.source, ends.target], PROBE_S)
             self._waiting.discard(ends)
 
-    def _spend(self, seconds: float) -> bool:
+    def _granted_s(self, most_s: float) -> float:
+        """As much of that as may be spent now, and is; 0 where it is too little to measure anything."""
         now_s = time.monotonic()
-        grown = self._allowance_s + self._share * (now_s - self._filled_at_s)
+        grown_s = self._allowance_s + self._share * (now_s - self._filled_at_s)
         self._filled_at_s = now_s
-        self._allowance_s = min(grown, max(self._share * self._period_s, PROBE_S))
-        if self._allowance_s < seconds:
-            return False
-        self._allowance_s -= seconds
-        return True
+        self._allowance_s = min(grown_s, max(self._share * self._period_s, PROBE_S))
+        granted_s = min(most_s, self._allowance_s)
+        if granted_s < PROBE_S:
+            return 0.0
+        self._allowance_s -= granted_s
+        return granted_s
 
     def _sweep(self, platform: Platform) -> None:
         """All representatives at once, as long as the share allows."""
@@ -155,9 +157,10 @@ class Monitor:
         names = [name for name in representatives(platform) if hosts[name] in self._hosts]
         # Two on one host would measure its memory.
         by_host = {hosts[name]: name for name in reversed(names)}
-        budget_s = max(self._share * self._period_s, PROBE_S)
-        if len(by_host) > 1 and self._spend(min(budget_s, self._allowance_s)):
-            self._probe(list(by_host), list(by_host.values()), budget_s)
+        if len(by_host) > 1:
+            budget_s = self._granted_s(max(self._share * self._period_s, PROBE_S))
+            if budget_s:
+                self._probe(list(by_host), list(by_host.values()), budget_s)
 
     def _probe(self, hosts: list[str], names: list[str], budget_s: float) -> None:
         """Measures between hosts and tells the results under the names of the platform's nodes."""
