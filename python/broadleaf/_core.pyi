@@ -14,6 +14,7 @@ __all__ = [
     "Comparison",
     "Forecast",
     "Optimum",
+    "Order",
     "Plan",
     "Platform",
     "Trace",
@@ -62,6 +63,12 @@ class Advisor:
     def planned(self, number: int, plan: Plan | None) -> None: ...
     def tick(self, now_s: float) -> list[tuple[Any, ...]]: ...
     def drifts(self) -> list[tuple[int, int, float]]: ...
+
+@final
+class Order:
+    def plan(self) -> Plan: ...
+    @property
+    def message_bytes(self) -> int: ...
 
 @final
 class Card:
@@ -269,8 +276,11 @@ def rehearse(
     planner: str = "best",
     first: Sequence[Plan] = (),
     monitor_s: float = 300.0,
+    robust: bool = False,
 ) -> list[tuple[float, Plan, bool, bool]]: ...
-def unloaded_plans(platform: Platform, root: str, calls: list[tuple[float, int]]) -> list[Plan]: ...
+def unloaded_plans(
+    platform: Platform, root: str, calls: list[tuple[float, int]], *, robust: bool = False
+) -> list[Plan]: ...
 def grid_makespans(
     clusters: SupportsIndex,
     draws: SupportsIndex,

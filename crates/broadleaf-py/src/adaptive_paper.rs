@@ -5,6 +5,7 @@ use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
 use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Way};
+use broadleaf::adapt::search::Segments;
 use broadleaf::planners::annealing::{drive, Budget};
 use broadleaf::planners::Pairs;
 use broadleaf::platform::Group;
@@ -27,9 +28,10 @@ type Went = (f64, Plan, bool, bool);
 /// `first`, a plan for each size class.
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0),
+    signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0,
+        robust=false),
     text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), \
-        monitor_s=300.0)"
+        monitor_s=300.0, robust=False)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn rehearse(
@@ -43,6 +45,7 @@ pub fn rehearse(
     planner: &str,
     first: Vec<PyRef<'_, Plan>>,
     monitor_s: f64,
+    robust: bool,
 ) -> PyResult<Vec<Went>> {
     let core = Arc::clone(&platform.core);
     let refused = |fact: String| PlatformError::new_err(fact);
@@ -74,7 +77,10 @@ pub fn rehearse(
         "fixed" => Way::Fixed(planner),
         "monitored" => Way::Monitored { planner, every_s: monitor_s },
         "static" => Way::Static(&first),
-        "advised" => Way::Advised { first: &first, settings: Settings::default(), every_s: monitor_s },
+        "advised" => {
+            let settings = Settings { segments: segments(robust), ..Settings::default() };
+            Way::Advised { first: &first, settings, every_s: monitor_s }
+        }
         other => {
             let fact = format!("unknown way \"{other}\"; use fixed, monitored, static or advised");
             return Err(PlanError::new_err(fact));
@@ -91,17 +97,27 @@ pub fn rehearse(
 
 /// The advisor's plans for the first size of each size class on the platform as it is: `first` of `rehearse`.
 #[pyfunction]
+#[pyo3(signature = (platform, root, calls, *, robust=false))]
 pub fn unloaded_plans(
     py: Python<'_>,
     platform: &Platform,
     root: &str,
     calls: Vec<(f64, u64)>,
+    robust: bool,
 ) -> PyResult<Vec<Plan>> {
     let core = Arc::clone(&platform.core);
     let fact = || PlatformError::new_err(format!("no node \"{root}\"; name one of the platform's"));
     let root = core.find(root).ok_or_else(fact)?;
-    let plans = py.detach(|| first_plans(&core, root, &calls)).map_err(plan_error)?;
+    let plans = py.detach(|| first_plans(&core, root, &calls, segments(robust))).map_err(plan_error)?;
     Ok(plans.into_values().map(|plan| (*plan).clone().into()).collect())
+}
+
+/// Those for machines that are busy with a program, which the service makes, or those for hosts that are not.
+fn segments(robust: bool) -> Segments {
+    match robust {
+        true => Segments::ROBUST,
+        false => Segments::COARSE,
+    }
 }
 
 /// Paper 3's figure 3: `driverSA` on a matrix of bandwidths (bytes/s, row by row, from node 0) for `seconds`, or, where

@@ -9,6 +9,7 @@ use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 /// Which plans to make and to put into use on one platform. Nodes are given by their index, times in seconds on
 /// any clock that does not run backwards.
@@ -34,6 +35,27 @@ impl Advisor {
 
     fn stream(&self, communicator: u64, root: usize) -> PyResult<Stream> {
         Ok(Stream { communicator, root: self.node(root)? })
+    }
+}
+
+/// A plan that is wanted.
+#[pyclass(module = "broadleaf._core", frozen, name = "Order")]
+pub struct Order {
+    core: broadleaf::adapt::advisor::Order,
+}
+
+#[pymethods]
+impl Order {
+    /// Makes it, within the time there is.
+    fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
+        // Never endless: the advisor's settings bound it.
+        let within = Duration::from_secs_f64(self.core.within_s);
+        py.detach(|| self.core.plan(Some(within))).map(Plan::from).map_err(plan_error)
+    }
+
+    #[getter]
+    fn message_bytes(&self) -> u64 {
+        self.core.bytes
     }
 }
 
@@ -103,7 +125,7 @@ impl Advisor {
         py.detach(|| self.core().planned(number, plan)).map_err(plan_error)
     }
 
-    /// What to do now: tuples ("probe", source, target), ("plan", number, root, bytes, within_s, platform) and
+    /// What to do now: tuples ("probe", source, target), ("plan", number, order) and
     /// ("publish", communicator, root, size_class, version, plan).
     fn tick(&self, py: Python<'_>, now_s: f64) -> PyResult<Vec<Py<PyAny>>> {
         let ready = py.detach(|| self.core().tick(now_s)).map_err(plan_error)?;
@@ -116,11 +138,8 @@ impl Advisor {
                     ("probe", from.0, to.0).into_pyobject(py)?.into_any()
                 }
                 Advice::Plan(order) => {
-                    let root = order.key.stream.root.0;
-                    let platform = Py::new(py, Platform { core: order.platform })?;
-                    ("plan", order.number, root, order.bytes, order.within_s, platform)
-                        .into_pyobject(py)?
-                        .into_any()
+                    let number = order.number;
+                    ("plan", number, Py::new(py, Order { core: order })?).into_pyobject(py)?.into_any()
                 }
                 Advice::Publish { key, version, plan } => {
                     let plan = Py::new(py, Plan { core: plan })?;

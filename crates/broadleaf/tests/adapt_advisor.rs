@@ -1,13 +1,16 @@
 //! The advisor's decisions on a network that changes, with plans made by the real planners.
 
-use broadleaf::adapt::advisor::{coarse, Advice, Advisor, Key, Order, Settings};
+use broadleaf::adapt::advisor::{Advice, Advisor, Key, Order, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
+use broadleaf::adapt::search::{coarse, search, Segments};
+use broadleaf::plan::check::faults;
 use broadleaf::plan::Plan;
 use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::simulate::makespan;
 use std::sync::Arc;
+use std::time::Duration;
 
 const STREAM: Stream = Stream { communicator: 0, root: NodeId(0) };
 
@@ -183,12 +186,45 @@ fn segments_grow_while_that_costs_next_to_nothing() {
     let platform = platform();
     let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
     let plan = make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick).unwrap().plan;
-    let coarse = coarse(&platform, plan.clone()).unwrap();
+    let coarse = coarse(&platform, plan.clone(), Segments::COARSE).unwrap();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
     assert!(coarse.segment_bytes > plan.segment_bytes && coarse.trees == plan.trees);
     assert!(seconds(&coarse) <= 1.003 * seconds(&plan));
     let twice = Plan { segment_bytes: 2 * coarse.segment_bytes, ..coarse };
     assert!(seconds(&twice) > 1.003 * seconds(&plan));
+}
+
+#[test]
+fn segments_are_robust_where_machines_are_busy() {
+    let platform = platform();
+    let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
+    for bytes in [700, 100_000, 1_000_000, 64 << 20] {
+        let finest = search(&platform, NodeId(0), bytes, Segments::COARSE, None).unwrap();
+        let robust = search(&platform, NodeId(0), bytes, Segments::ROBUST, None).unwrap();
+        let Segments { least_bytes, most_bytes, worth } = Segments::ROBUST;
+        assert!(robust.segment_bytes >= least_bytes.min(bytes), "{bytes} bytes: {}", robust.segment_bytes);
+        assert!(robust.segment_bytes <= most_bytes.max(finest.segment_bytes));
+        let finest = coarse(&platform, finest, Segments { worth: 0.0, ..Segments::ROBUST }).unwrap();
+        assert!(seconds(&robust) <= (1.0 + worth) * seconds(&finest), "{bytes} bytes");
+    }
+}
+
+#[test]
+fn a_timetable_is_made_anew_for_larger_segments() {
+    let platform = platform();
+    let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
+    let plan = make(&instance, "circulant", SegmentChoice::Bytes(500), Effort::Quick).unwrap().plan;
+    let robust = coarse(&platform, plan, Segments::ROBUST).unwrap();
+    assert!(robust.segment_bytes >= 2048);
+    assert!(faults(&platform, &robust).is_empty());
+    assert!(makespan(&platform, robust).is_ok());
+}
+
+#[test]
+fn a_search_out_of_time_still_has_a_plan() {
+    let platform = platform();
+    let plan = search(&platform, NodeId(0), 1_000_000, Segments::ROBUST, Some(Duration::ZERO)).unwrap();
+    assert!(faults(&platform, &plan).is_empty());
 }
 
 #[test]

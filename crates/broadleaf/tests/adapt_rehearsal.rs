@@ -2,6 +2,7 @@
 
 use broadleaf::adapt::advisor::Settings;
 use broadleaf::adapt::rehearsal::{first_plans, rehearse, Broadcast, Program, Way};
+use broadleaf::adapt::search::Segments;
 use broadleaf::plan::Plan;
 use broadleaf::platform::{Group, Platform};
 use broadleaf::simulate::{Course, Rates};
@@ -19,7 +20,10 @@ fn platform() -> Arc<Platform> {
 /// Planned once for all tests.
 fn first(platform: &Platform) -> &'static BTreeMap<u32, Arc<Plan>> {
     static FIRST: OnceLock<BTreeMap<u32, Arc<Plan>>> = OnceLock::new();
-    FIRST.get_or_init(|| first_plans(platform, platform.find("c2-0").unwrap(), &[(0.0, BYTES)]).unwrap())
+    let calls = [(0.0, BYTES)];
+    FIRST.get_or_init(|| {
+        first_plans(platform, platform.find("c2-0").unwrap(), &calls, Segments::COARSE).unwrap()
+    })
 }
 
 const CALLS: usize = 14;
@@ -36,7 +40,8 @@ fn went(rates: &Rates, platform: &Arc<Platform>, way: &Way) -> Vec<Broadcast> {
 }
 
 fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> Way<'_> {
-    Way::Advised { first, settings: Settings::default(), every_s: 300.0 }
+    let settings = Settings { segments: Segments::COARSE, ..Settings::default() };
+    Way::Advised { first, settings, every_s: 300.0 }
 }
 
 /// The clusters of other sites, those through which most of the plan passes first.

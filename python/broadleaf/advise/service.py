@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from broadleaf import Plan, Platform, PlatformError, plan, simulate
+from broadleaf import Plan, Platform, PlatformError
+from broadleaf._core import Order
 from broadleaf.advise.monitor import Monitor, Probed
 from broadleaf.advise.network import NOBODY, Network
 from broadleaf.advise.state import Say, State
@@ -85,7 +87,7 @@ class Service:
         self._networks: dict[str, Network] = {}
         self._version = state.last_version()
         self._planner = ThreadPoolExecutor(1, "plan")
-        self._planning: tuple[Network, int, Future[Plan]] | None = None
+        self._planning: deque[tuple[Network, int, Future[Plan]]] = deque()
         self._calls = 0
         self._samples = 0
         self._given = 0
@@ -117,7 +119,7 @@ class Service:
         """Reads what has come and does what is to be done."""
         for document in self._state.notes(self._say):
             self._hear(document, now_s)
-        self._take_plan()
+        self._take_plans()
         if self._monitor is not None:
             for probed in self._monitor.results():
                 self._take_probe(probed, now_s)
@@ -178,8 +180,8 @@ class Service:
             case ("probe", source, target):
                 if self._monitor is None or not self._monitor.ask(network.platform, source, target):
                     network.advisor.not_probed(source, target, now_s)
-            case ("plan", number, root, size, within_s, platform):
-                self._order(network, number, root, size, within_s, platform)
+            case ("plan", number, order):
+                self._order(network, number, order)
             case ("publish", communicator, root, size_class, version, chosen):
                 document = {
                     "format": "broadleaf-advice/1",
@@ -193,30 +195,19 @@ class Service:
                 name = f"{key}-{communicator:016x}-{root}-{size_class}"
                 self._given += self._state.publish(name, document, self._say)
 
-    def _order(
-        self, network: Network, number: int, root: int, size: int, within_s: float, platform: Platform
-    ) -> None:
-        if self._planning is not None:
-            # One at a time; the advisor asks again.
-            network.advisor.planned(number, None)
-            return
+    def _order(self, network: Network, number: int, order: Order) -> None:
+        # One thread plans, so orders of several platforms wait for each other.
+        self._planning.append((network, number, self._planner.submit(order.plan)))
 
-        def work() -> Plan:
-            return robust(platform, root, size, within_s)
-
-        self._planning = (network, number, self._planner.submit(work))
-
-    def _take_plan(self) -> None:
-        if self._planning is None or not self._planning[2].done():
-            return
-        network, number, future = self._planning
-        self._planning = None
-        try:
-            made: Plan | None = future.result()
-        except ValueError as error:
-            self._say(f"no plan ({error}); programs go on with the ones they have")
-            made = None
-        network.advisor.planned(number, made)
+    def _take_plans(self) -> None:
+        while self._planning and self._planning[0][2].done():
+            network, number, future = self._planning.popleft()
+            try:
+                made: Plan | None = future.result()
+            except ValueError as error:
+                self._say(f"no plan ({error}); programs go on with the ones they have")
+                made = None
+            network.advisor.planned(number, made)
 
     def _take_probe(self, probed: Probed, now_s: float) -> None:
         """Tells every platform that has both ends."""
@@ -228,35 +219,6 @@ class Service:
                 network.advisor.not_probed(source, target, now_s)
             for size, seconds in probed.samples:
                 network.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
-
-
-# Smaller segments are mostly headers on the wire, as the MPI runtime has it (planning.rs).
-LEAST_SEGMENT_BYTES = 2048
-# Segments grow up to here, as long as the predicted time grows by less than this part.
-MOST_SEGMENT_BYTES = 64 << 10
-WORTH_FEWER = 0.04
-
-
-def robust(platform: Platform, root: int, size: int, within_s: float) -> Plan:
-    """The best plan, in the largest segments that are predicted to cost next to nothing.
-
-    A prediction does not know what a message costs a machine that has other things to do, and a plan of few
-    messages hardly depends on it.
-    """
-    name = platform.nodes[root]
-    chosen = plan(platform, name, size, time_limit_s=within_s)
-    segment_bytes = LEAST_SEGMENT_BYTES
-    allowed_s: float | None = None
-    while segment_bytes <= min(MOST_SEGMENT_BYTES, size):
-        if segment_bytes > chosen.segment_bytes:
-            coarser = plan(platform, name, size, planner=chosen.planner, segment_bytes=segment_bytes)
-            taken_s = simulate(platform, coarser).makespan_s
-            allowed_s = allowed_s or (1 + WORTH_FEWER) * taken_s
-            if taken_s > allowed_s:
-                break
-            chosen = coarser
-        segment_bytes *= 2
-    return chosen
 
 
 # What a message costs a rank besides the network, s; as the MPI runtime has it (placement.rs).

@@ -10,18 +10,16 @@
 
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
+use super::search::{search, Segments};
 use crate::plan::{Plan, PlanError};
-use crate::planners::{make, Effort, Instance, SegmentChoice};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Earlier plans kept for each key.
 const MOST_EARLIER: usize = 8;
-
-/// What fewer, larger segments may cost, as a part of the predicted time.
-const WORTH_FEWER: f64 = 0.003;
 
 /// The exponents of the sizes prepared while idle: 1 KiB … 64 MiB (the paper stops at 2 MiB).
 const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
@@ -42,6 +40,8 @@ pub struct Settings {
     pub lead_s: f64,
     /// Least time between two such looks, seconds; the most is three times that.
     pub look_again_s: f64,
+    /// Of the plans it makes.
+    pub segments: Segments,
     /// Roots to prepare plans for while idle.
     pub roots: Vec<NodeId>,
 }
@@ -56,6 +56,7 @@ impl Default for Settings {
             patience_s: 5.0,
             lead_s: 3.0,
             look_again_s: 10.0,
+            segments: Segments::ROBUST,
             roots: Vec::new(),
         }
     }
@@ -86,44 +87,14 @@ pub struct Order {
     pub within_s: f64,
     /// The network as it is believed to be.
     pub platform: Arc<Platform>,
+    pub segments: Segments,
 }
 
 impl Order {
-    /// The plan for it by [`search`]; other planners may be asked instead.
-    pub fn plan(&self) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes)
+    /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
+    pub fn plan(&self, within: Option<Duration>) -> Result<Plan, PlanError> {
+        search(&self.platform, self.key.stream.root, self.bytes, self.segments, within)
     }
-}
-
-/// The faster of `makespan`'s plan and the best of the quick planners', by estimate, in [`coarse`] segments.
-pub fn search(platform: &Platform, root: NodeId, bytes: u64) -> Result<Plan, PlanError> {
-    let instance = Instance::new(platform, root, bytes)?;
-    let quick =
-        |planner| make(&instance, planner, SegmentChoice::Auto, Effort::Quick).map(|outcome| outcome.plan);
-    let best = quick("best")?;
-    let Ok(other) = quick("makespan") else { return coarse(platform, best) };
-    let is_faster = estimate(platform, &other)? < estimate(platform, &best)?;
-    coarse(platform, if is_faster { other } else { best })
-}
-
-/// The plan in the largest segments that are predicted to cost next to nothing: where a start-up costs nothing, the
-/// best size is as small as may be, and hardly better than one twenty times as large, which is far less work for
-/// every host on the way. Plans with a period stay as they are.
-pub fn coarse(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    if plan.period.is_some() || plan.combine {
-        return Ok(plan);
-    }
-    let allowed_s = (1.0 + WORTH_FEWER) * estimate(platform, &plan)?;
-    let mut chosen = plan;
-    while chosen.segment_bytes < chosen.message_bytes {
-        let segment_bytes = (2 * chosen.segment_bytes).min(chosen.message_bytes);
-        let coarser = Plan { segment_bytes, ..chosen.clone() };
-        if estimate(platform, &coarser)? > allowed_s {
-            break;
-        }
-        chosen = coarser;
-    }
-    Ok(chosen)
 }
 
 /// What is to be done.
@@ -410,7 +381,8 @@ impl Advisor {
         let within_s = left_s.unwrap_or(most_s).clamp(least_s, most_s);
         self.orders += 1;
         let platform = Arc::clone(self.links.platform());
-        Some(Order { number: self.orders, key, bytes, within_s, platform })
+        let segments = self.settings.segments;
+        Some(Order { number: self.orders, key, bytes, within_s, platform, segments })
     }
 
     fn kept(&mut self, key: Key) -> &mut Kept {

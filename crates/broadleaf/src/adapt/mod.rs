@@ -4,13 +4,14 @@
 //! the simulated experiment, the tests of random timings and the advisor's service drive the same code.
 //!
 //! [`record`] holds when what was broadcast, [`predict`] says what comes next, [`links`] what is believed of
-//! the network now, and the [`advisor`] decides which plans to make, when, and which to put into use; [`switch`] is
-//! how all ranks put a new plan into use at the same call. [`rehearsal`] runs a program with all that in simulated
-//! time.
+//! the network now, the [`advisor`] decides which plans to make, when, and which to put into use, [`search`] makes
+//! them (the one place that looks at a clock, to keep within its time), and [`switch`] is how all ranks put a new
+//! plan into use at the same call. [`rehearsal`] runs a program with all that in simulated time.
 
 pub mod advisor;
 pub mod links;
 pub mod predict;
 pub mod record;
 pub mod rehearsal;
+pub mod search;
 pub mod switch;

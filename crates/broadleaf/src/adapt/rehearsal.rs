@@ -5,9 +5,10 @@
 //! time, but a plan that is published between two calls travels with the second and is current from the third on,
 //! as in the runtime's switch-over.
 
-use super::advisor::{search, Advice, Advisor, Key, Settings};
+use super::advisor::{Advice, Advisor, Key, Settings};
 use super::links::{Links, Origin, Pair, Sample};
 use super::record::{Call, Stream};
+use super::search::{search, Segments};
 use crate::plan::{Plan, PlanError, Programs};
 use crate::planners::{find, plan_with, Instance};
 use crate::platform::{Hop, NodeId, Platform, RateChange};
@@ -27,11 +28,12 @@ pub fn first_plans(
     platform: &Platform,
     root: NodeId,
     calls: &[(f64, u64)],
+    segments: Segments,
 ) -> Result<BTreeMap<u32, Arc<Plan>>, PlanError> {
     let mut plans = BTreeMap::new();
     for &(_, bytes) in calls {
         if let Entry::Vacant(slot) = plans.entry(bytes.max(1).ilog2()) {
-            slot.insert(Arc::new(search(platform, root, bytes)?));
+            slot.insert(Arc::new(search(platform, root, bytes, segments, None)?));
         }
     }
     Ok(plans)
@@ -290,7 +292,7 @@ impl<'a> Advised<'a> {
                 match advice {
                     Advice::Probe(pair) => self.probe(pair, now_s),
                     Advice::Plan(order) => {
-                        self.advisor.planned(order.number, Some(order.plan()?))?;
+                        self.advisor.planned(order.number, Some(order.plan(None)?))?;
                     }
                     Advice::Publish { key, plan, .. } => {
                         self.next.insert(key, plan);
