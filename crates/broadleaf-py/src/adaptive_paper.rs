@@ -22,16 +22,16 @@ type Steps = Vec<(f64, f64)>;
 type Went = (f64, Plan, bool, bool);
 
 /// Each broadcast of a program: `calls` are (seconds, bytes), `links` the rates (from cluster, to cluster, steps), of
-/// `pipes` (id, steps).
+/// `pipes` (id, steps); `latencies` are factors too, of those between clusters.
 ///
 /// `way`: `fixed` or `monitored` plans of `planner` in one segment, or the `static` or `advised` ones, which begin with
 /// `first`, a plan for each size class.
 #[pyfunction]
 #[pyo3(
     signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0,
-        robust=false),
+        robust=false, latencies=Vec::new()),
     text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), \
-        monitor_s=300.0, robust=False)"
+        monitor_s=300.0, robust=False, latencies=())"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn rehearse(
@@ -46,6 +46,7 @@ pub fn rehearse(
     first: Vec<PyRef<'_, Plan>>,
     monitor_s: f64,
     robust: bool,
+    latencies: Vec<(String, String, Steps)>,
 ) -> PyResult<Vec<Went>> {
     let core = Arc::clone(&platform.core);
     let refused = |fact: String| PlatformError::new_err(fact);
@@ -60,6 +61,10 @@ pub fn rehearse(
     let mut rates = Rates::default();
     for (from, to, steps) in links {
         rates.set_links(cluster(&from)?, cluster(&to)?, Course::new(steps).map_err(refused)?);
+    }
+    let mut longer = Vec::new();
+    for (from, to, steps) in latencies {
+        longer.push((cluster(&from)?, cluster(&to)?, Course::new(steps).map_err(refused)?));
     }
     for (id, steps) in pipes {
         let found = core.shared().iter().position(|shared| shared.id == id);
@@ -86,7 +91,9 @@ pub fn rehearse(
             return Err(PlanError::new_err(fact));
         }
     };
-    let work = || run(&Program { platform: core, rates: &rates, root: root_id, calls: &calls }, &way);
+    let program =
+        Program { platform: core, rates: &rates, latencies: &longer, root: root_id, calls: &calls };
+    let work = || run(&program, &way);
     let went = py.detach(work).map_err(plan_error)?;
     Ok(went
         .into_iter()

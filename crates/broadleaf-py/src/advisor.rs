@@ -110,6 +110,13 @@ impl Advisor {
         Ok(())
     }
 
+    /// A probe has found a link's latency.
+    fn found_latency(&self, source: usize, target: usize, latency_s: f64, at_s: f64) -> PyResult<()> {
+        let (from, to) = (self.node(source)?, self.node(target)?);
+        self.core().found_latency(from, to, latency_s, at_s);
+        Ok(())
+    }
+
     /// The link could not be probed, and is no longer waited for.
     fn not_probed(&self, source: usize, target: usize, now_s: f64) -> PyResult<()> {
         let (from, to) = (self.node(source)?, self.node(target)?);
@@ -154,12 +161,15 @@ impl Advisor {
         Ok(advice)
     }
 
-    /// The links that are believed to have drifted: (source, target, rate over the measured one), one for all
-    /// that are alike.
-    fn drifts(&self) -> Vec<(u32, u32, f64)> {
+    /// The links that are believed to have drifted: (source, target, rate over the measured one, latency beyond the
+    /// measured one in seconds), one for all that are alike.
+    fn drifts(&self) -> Vec<(u32, u32, f64, f64)> {
         let core = self.core();
         let links = core.links();
-        let ends = |pair| links.representatives(pair).map(|(from, to)| (from.0, to.0));
-        links.drifts().filter_map(|(pair, factor)| ends(pair).map(|(from, to)| (from, to, factor))).collect()
+        let found = links.drifts().filter_map(|drift| {
+            let (from, to) = links.representatives(drift.pair)?;
+            Some((from.0, to.0, drift.factor, drift.added_latency_s))
+        });
+        found.collect()
     }
 }

@@ -6,7 +6,7 @@ use broadleaf::adapt::search::Segments;
 use broadleaf::plan::Plan;
 use broadleaf::platform::{Group, Platform};
 use broadleaf::simulate::{Course, Rates};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -34,9 +34,20 @@ const FIRST_FREE: usize = 9;
 
 /// Broadcasts a minute apart.
 fn went(rates: &Rates, platform: &Arc<Platform>, way: &Way) -> Vec<Broadcast> {
+    went_far(rates, &[], platform, way)
+}
+
+/// The same while latencies change too.
+fn went_far(
+    rates: &Rates,
+    latencies: &[(Group, Group, Course)],
+    platform: &Arc<Platform>,
+    way: &Way,
+) -> Vec<Broadcast> {
     let calls: Vec<(f64, u64)> = (0..CALLS).map(|call| (60.0 * call as f64, BYTES)).collect();
     let root = platform.find("c2-0").unwrap();
-    rehearse(&Program { platform: Arc::clone(platform), rates, root, calls: &calls }, way).unwrap()
+    let program = Program { platform: Arc::clone(platform), rates, latencies, root, calls: &calls };
+    rehearse(&program, way).unwrap()
 }
 
 fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> Way<'_> {
@@ -130,6 +141,35 @@ fn a_load_that_no_plan_meets_is_known_after_one_period_of_the_monitor() {
         ours.iter().filter(|broadcast| broadcast.is_unaware).map(|broadcast| broadcast.at_s).collect();
     assert_eq!(unaware, [240.0, 300.0], "the monitor looks at 300 s, after the broadcast of that moment");
     assert!(ours.iter().all(|broadcast| !broadcast.is_stale), "and no plan was the worse for it");
+}
+
+/// No broadcast times latencies: the monitor sees them, so a change costs one of its periods.
+#[test]
+fn a_way_that_gets_longer_is_gone_round_after_one_period_of_the_monitor() {
+    let platform = platform();
+    let first = first(&platform);
+    let far = relays(&platform, &first[&BYTES.ilog2()])[0];
+    let groups = platform.hosts().map(|node| platform.group(node));
+    let others: BTreeSet<Group> = groups.filter(|&other| other != far).collect();
+    let course = Course::new(vec![(LOADED.0, 40.0), (LOADED.1, 1.0)]).unwrap();
+    let latencies: Vec<(Group, Group, Course)> =
+        others.iter().map(|&other| (far, other, course.clone())).collect();
+    let rates = Rates::default();
+    let fixed = went_far(&rates, &latencies, &platform, &Way::Static(first));
+    let ours = went_far(&rates, &latencies, &platform, &advised(first));
+    // The monitor looks at 300 s; the broadcast of that moment brings the new plan. It ended at 530 s, before 540 s.
+    for (call, (fixed, ours)) in fixed.iter().zip(&ours).enumerate() {
+        let limit = if (6..FIRST_FREE).contains(&call) { 0.9 } else { 1.01 };
+        assert!(
+            ours.seconds <= limit * fixed.seconds,
+            "broadcast {call}: {} s, static {} s",
+            ours.seconds,
+            fixed.seconds
+        );
+    }
+    let unaware: Vec<f64> =
+        ours.iter().filter(|broadcast| broadcast.is_unaware).map(|broadcast| broadcast.at_s).collect();
+    assert_eq!(unaware, [240.0, 300.0]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use broadleaf::plan::{Plan, Programs, TreeBuilder};
 use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{
-    Bridge, Group, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, RateChange, SharedId,
+    Bridge, Group, LinkChange, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
 };
 use broadleaf::random::Random;
 use broadleaf::simulate::{run, run_varying, Course, Rates};
@@ -141,7 +141,7 @@ fn constant_rates_are_those_of_a_slower_platform() {
     for port_model in PortModel::ALL {
         let base = platform(3, port_model, Some(15.0));
         let groups: [Group; 2] = [base.group(NodeId(0)), base.group(NodeId(5))];
-        let change = |from, to, factor| RateChange { from, to, factor, pipe: None };
+        let change = |from, to, factor| LinkChange { from, to, factor, added_latency_s: 0.0, pipe: None };
         let slower =
             base.changed(&[change(groups[0], groups[1], 0.3), change(groups[1], groups[1], 0.5)], &[]);
         let mut rates = Rates::default();

@@ -37,11 +37,12 @@ START_S = 20.0
 
 @dataclass(frozen=True)
 class Probed:
-    """A link's transfers: bytes and seconds; none if it could not be probed."""
+    """A link's transfers, bytes and seconds, and its latency; none of either if it could not be probed."""
 
     source: str
     target: str
     samples: tuple[tuple[int, float], ...]
+    latency_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,8 @@ class Monitor:
             for target, there in enumerate(measured.nodes):
                 if source != target:
                     times = tuple((size, measured.transfer_s(here, there, size)) for size in SIZES)
-                    self._found.put(Probed(names[source], names[target], times))
+                    link = measured.link(here, there) or {}
+                    self._found.put(Probed(names[source], names[target], times, link.get("latency_s")))
 
     def _measured(self, hosts: Sequence[str], budget_s: float) -> Platform | None:
         """The platform between those hosts, one rank each; None if that did not work."""

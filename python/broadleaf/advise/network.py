@@ -64,6 +64,14 @@ class Network:
         """Whether a program here has such a communicator."""
         return communicator in self._communicators
 
+    def believed(self) -> list[dict[str, Any]]:
+        """Which links are not as measured: what part of their rate they have, how much later they deliver."""
+        nodes = self.platform.nodes
+        return [
+            {"from": nodes[source], "to": nodes[target], "rate": rate, "added_latency_s": added_s}
+            for source, target, rate, added_s in self.advisor.drifts()
+        ]
+
     def called(self, call: dict[str, Any], now_s: float) -> None:
         """A root's note of its call."""
         communicator, root, size = int(call["communicator"], 16), int(call["root"]), int(call["bytes"])

@@ -100,11 +100,7 @@ class Service:
 
     def summary(self) -> dict[str, Any]:
         """What was heard and done, and what is believed in the end."""
-        believed = [
-            {"from": network.platform.nodes[source], "to": network.platform.nodes[target], "rate": rate}
-            for network in self._networks.values()
-            for source, target, rate in network.advisor.drifts()
-        ]
+        believed = [drift for network in self._networks.values() for drift in network.believed()]
         return {"calls": self._calls, "samples": self._samples, "plans": self._given, "believed": believed}
 
     def prepare(self, path: Path) -> None:
@@ -186,10 +182,7 @@ class Service:
                 document = {
                     "format": "broadleaf-advice/1",
                     "version": version,
-                    "believed": [
-                        {"from": network.platform.nodes[a], "to": network.platform.nodes[b], "rate": rate}
-                        for a, b, rate in network.advisor.drifts()
-                    ],
+                    "believed": network.believed(),
                     "plan": chosen.to_dict(),
                 }
                 name = f"{key}-{communicator:016x}-{root}-{size_class}"
@@ -219,6 +212,8 @@ class Service:
                 network.advisor.not_probed(source, target, now_s)
             for size, seconds in probed.samples:
                 network.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
+            if probed.latency_s is not None:
+                network.advisor.found_latency(source, target, probed.latency_s, now_s)
 
 
 # What a message costs a rank besides the network, s; as the MPI runtime has it (placement.rs).

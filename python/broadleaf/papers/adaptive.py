@@ -117,12 +117,13 @@ def run(quick: bool, start: Start) -> Results:
 def rehearsed(network: bl.Platform, first: list[bl.Plan], kind: str, seed: int, advance: object) -> Run:
     calls = scene.calls()
     loads = scene.drawn_loads(seed, kind, network, calls[-1][0])
-    links, pipes = scene.courses(loads)
+    courses = scene.courses(loads)
     samples, plans = [], {}
     for line, (way, planner) in LINES.items():
         went = rehearse(
-            network, scene.ROOT, calls, links, pipes, way, planner=planner, first=first, monitor_s=MONITOR_S
-        )
+            network, scene.ROOT, calls, courses.links, courses.pipes, way, planner=planner, first=first,
+            monitor_s=MONITOR_S, latencies=courses.latencies,
+        )  # fmt: skip
         plans[line] = [plan for _, plan, _, _ in went]
         for call, ((at_s, message_bytes), (seconds, _, stale, unaware)) in enumerate(
             zip(calls, went, strict=True)

@@ -23,9 +23,11 @@ INTERVAL_FACTOR = 0.97
 
 # Which of the links at C3 a load is on; the paper says "different links to/from C3".
 SOME, INTO, OUT, BOTH = "some links", "all into C3", "all out of C3", "all at C3"
-# Beyond the paper: two clusters at once, and loads that grow and fade.
-TWO, RAMP = "some links at C3 and C6", "some links, growing"
-KINDS = (SOME, INTO, OUT, BOTH, TWO, RAMP)
+# Beyond the paper: another cluster, two at once, loads that grow and fade, and messages that go a longer
+# way at the same rate, where a latency L becomes L / (1 - taken).
+ELSEWHERE, TWO = "some links at C6", "some links at C3 and C6"
+RAMP, LONGER = "some links, growing", "some links, longer"
+KINDS = (SOME, INTO, OUT, BOTH, ELSEWHERE, TWO, RAMP, LONGER)
 # How a growing load gets to its height, and from it: so many steps in so much of its time each.
 RAMP_STEPS, RAMP_PART = 4, 0.25
 
@@ -43,6 +45,8 @@ class Load:
     # (from, to) by cluster.
     links: tuple[tuple[str, str], ...]
     is_ramp: bool = False
+    # It takes nothing of the bandwidth and makes latencies longer.
+    is_longer: bool = False
 
     def taken_at(self, time_s: float) -> float:
         """What it takes at a time while it lasts."""
@@ -101,7 +105,7 @@ def links_at(network: bl.Platform, loaded: str) -> list[tuple[str, str]]:
 def drawn_loads(seed: int, kind: str, network: bl.Platform, until_s: float) -> list[Load]:
     """6 to 8 minutes each, 4 to 7 minutes apart, taking 50 to 90 %, all uniform."""
     draw = random.Random(seed)
-    at_loaded = links_at(network, LOADED)
+    at_loaded = links_at(network, ALSO_LOADED if kind == ELSEWHERE else LOADED)
     loads = []
     now_s = 60 * draw.uniform(4, 7)
     while now_s < until_s:
@@ -112,13 +116,13 @@ def drawn_loads(seed: int, kind: str, network: bl.Platform, until_s: float) -> l
             links += chosen(
                 draw, kind, [link for link in links_at(network, ALSO_LOADED) if LOADED not in link]
             )
-        loads.append(Load(now_s, end_s, taken, tuple(links), is_ramp=kind == RAMP))
+        loads.append(Load(now_s, end_s, taken, tuple(links), is_ramp=kind == RAMP, is_longer=kind == LONGER))
         now_s = end_s + 60 * draw.uniform(4, 7)
     return loads
 
 
 def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    if kind in (SOME, TWO, RAMP):
+    if kind in (SOME, ELSEWHERE, TWO, RAMP, LONGER):
         # Any number of them is as likely as any other.
         return sorted(draw.sample(links, draw.randint(1, len(links))))
     return [
@@ -127,16 +131,31 @@ def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list
     ]  # fmt: skip
 
 
-def courses(loads: list[Load]) -> tuple[list[tuple[str, str, Steps]], list[tuple[str, Steps]]]:
-    """The rates over time of the links and of their pipes."""
+@dataclass(frozen=True)
+class Courses:
+    """What becomes of the network over time, as `rehearse` takes it: factors of rates and latencies."""
+
+    links: list[tuple[str, str, Steps]]
+    pipes: list[tuple[str, Steps]]
+    latencies: list[tuple[str, str, Steps]]
+
+
+def courses(loads: list[Load]) -> Courses:
+    """Of the links' rates, of those of their pipes, and of the links' latencies."""
+    left, longer = (by_link(loads, is_longer=is_longer) for is_longer in (False, True))
+    pipes = [(pipe_of(link), course) for link, course in left.items()]
+    latencies = [(*link, [(step_s, 1 / part) for step_s, part in course]) for link, course in longer.items()]
+    return Courses([(*link, course) for link, course in left.items()], pipes, latencies)
+
+
+def by_link(loads: list[Load], *, is_longer: bool) -> dict[tuple[str, str], Steps]:
+    """What loads of that kind leave of each link, from when on."""
     steps: dict[tuple[str, str], Steps] = {}
     for load in loads:
-        for link in load.links:
+        for link in load.links if load.is_longer == is_longer else ():
             left = [(step_s, 1 - part) for step_s, part in load.steps()]
             steps.setdefault(link, []).extend([*left, (load.end_s, 1.0)])
-    links = [(*link, course) for link, course in steps.items()]
-    pipes = [(pipe_of(link), course) for link, course in steps.items()]
-    return links, pipes
+    return steps
 
 
 def load_at(loads: list[Load], time_s: float) -> Load | None:

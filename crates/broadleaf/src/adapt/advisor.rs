@@ -50,7 +50,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             idle_after_s: 600.0,
-            margin: 0.02,
+            margin: 0.01,
             least_s: 0.1,
             most_s: 10.0,
             patience_s: 5.0,
@@ -176,7 +176,17 @@ impl Advisor {
     /// A transfer was timed.
     pub fn sampled(&mut self, sample: &Sample) {
         self.links.observe(sample);
-        let pair = self.links.pair(sample.from, sample.to);
+        self.no_longer_asked(sample.from, sample.to);
+    }
+
+    /// A probe has found a link's latency, seconds.
+    pub fn found_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) {
+        self.links.observe_latency(from, to, latency_s, at_s);
+        self.no_longer_asked(from, to);
+    }
+
+    fn no_longer_asked(&mut self, from: NodeId, to: NodeId) {
+        let pair = self.links.pair(from, to);
         if !self.links.doubts().any(|doubt| doubt == pair) {
             self.asked.remove(&pair);
         }
@@ -265,7 +275,7 @@ impl Advisor {
     /// One of the slow links at each end that no plan uses stands for all: if it has recovered, the others become
     /// doubtful and are probed too.
     fn look_at_slow(&mut self, now_s: f64) {
-        if self.links.drifts().all(|(_, factor)| factor >= 1.0) {
+        if !self.links.drifts().any(|drift| drift.is_worse()) {
             self.looked_at_s = None;
             return;
         }
@@ -280,9 +290,11 @@ impl Advisor {
         }
         self.looked_at_s = Some(now_s);
         let in_use = self.pairs_in_use(now_s);
+        let worse: BTreeSet<Pair> =
+            self.links.drifts().filter(|drift| drift.is_worse()).map(|drift| drift.pair).collect();
         let mut ends = BTreeSet::new();
         for pair in self.links.probe_order(|pair| in_use.contains(&pair)) {
-            let is_slow = self.links.factor(pair) < 1.0 && !in_use.contains(&pair);
+            let is_slow = worse.contains(&pair) && !in_use.contains(&pair);
             if is_slow && !ends.contains(&pair.from) && !ends.contains(&pair.to) {
                 ends.extend([pair.from, pair.to]);
                 self.ready.push(Advice::Probe(pair));

@@ -1,14 +1,15 @@
 //! What is believed of the network now: the platform as it was measured, and how far links have drifted from it.
 //!
 //! Links are believed alike from one [`Group`] to another (the paper measures one representative of each cluster).
-//! A sample says how long one transfer kept its link busy. One sample that does not fit may be a hiccup; a second
-//! in a row that agrees with it is a drift, begun or ended. What does not fit is *in doubt* until then, and so
-//! are, once a drift is seen, all other links at its two ends: whatever slows one link of a cluster usually slows
-//! more of them, and a plan made before they were looked at would only move to the next slow link. Doubts are
-//! what an active monitor probes first; then links believed slow that no plan uses, since nothing else would see
-//! the load end.
+//! A sample says how long one transfer kept its link busy; what a link's latency is only probes can say. One sample
+//! that does not fit may be a hiccup; a second in a row that agrees with it is a drift, begun or ended. What does not
+//! fit is *in doubt* until then, and so are, once a drift is seen, all other links at its two ends: whatever slows one
+//! link of a cluster usually slows more of them, and a plan made before they were looked at would only move to the
+//! next slow link. Doubts are what an active monitor probes first; then links believed slow that no plan uses, since
+//! nothing else would see the load end.
 
-use crate::platform::{Group, NodeId, Platform, RateChange};
+use super::belief::Belief;
+use crate::platform::{Group, LinkChange, NodeId, Platform};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,6 +19,9 @@ const TOLERANCE: f64 = 0.2;
 
 /// The least part of a transfer that its bytes must take for it to say anything of the rate.
 const TELLING: f64 = 0.2;
+
+/// Latencies that differ by less than this are the same too, seconds: a busy host answers that much later.
+const LATENCY_SLACK_S: f64 = 5e-4;
 
 /// Factors beyond these limits are as good as these.
 const SLOWEST: f64 = 1e-3;
@@ -58,13 +62,36 @@ pub struct Sample {
     pub origin: Origin,
 }
 
+/// What is not as measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    pub pair: Pair,
+    /// The believed rate over the measured one.
+    pub factor: f64,
+    /// The believed latency beyond the measured one, seconds.
+    pub added_latency_s: f64,
+}
+
+impl Drift {
+    /// Whether it is to be avoided.
+    pub fn is_worse(&self) -> bool {
+        self.factor < 1.0 || self.added_latency_s > 0.0
+    }
+}
+
+/// What is believed of the links of one pair.
 #[derive(Clone, Copy, Debug)]
-struct Belief {
+struct Beliefs {
     /// The present rate over the measured one.
-    factor: f64,
-    /// The last sample, if it did not fit.
-    misfit: Option<f64>,
+    factor: Belief,
+    added_latency_s: Belief,
     seen_at_s: f64,
+}
+
+impl Beliefs {
+    fn is_settled(&self) -> bool {
+        self.factor.is_settled() && self.added_latency_s.is_settled()
+    }
 }
 
 /// What is believed of every link.
@@ -72,7 +99,7 @@ struct Belief {
 pub struct Links {
     base: Arc<Platform>,
     pairs: Vec<Pair>,
-    beliefs: BTreeMap<Pair, Belief>,
+    beliefs: BTreeMap<Pair, Beliefs>,
     doubts: BTreeSet<Pair>,
     version: u64,
     current: Arc<Platform>,
@@ -113,15 +140,24 @@ impl Links {
 
     /// The believed rate over the measured one.
     pub fn factor(&self, pair: Pair) -> f64 {
-        self.beliefs.get(&pair).map_or(1.0, |belief| belief.factor)
+        self.beliefs.get(&pair).map_or(1.0, |beliefs| beliefs.factor.value())
     }
 
-    /// The pairs whose rate is not the measured one, and what part of it they have.
-    pub fn drifts(&self) -> impl Iterator<Item = (Pair, f64)> + '_ {
+    /// The believed latency beyond the measured one, seconds.
+    pub fn added_latency_s(&self, pair: Pair) -> f64 {
+        self.beliefs.get(&pair).map_or(0.0, |beliefs| beliefs.added_latency_s.value())
+    }
+
+    /// The pairs whose rate or latency is not the measured one.
+    pub fn drifts(&self) -> impl Iterator<Item = Drift> + '_ {
         self.beliefs
             .iter()
-            .filter(|(_, belief)| belief.factor != 1.0)
-            .map(|(&pair, belief)| (pair, belief.factor))
+            .map(|(&pair, beliefs)| Drift {
+                pair,
+                factor: beliefs.factor.value(),
+                added_latency_s: beliefs.added_latency_s.value(),
+            })
+            .filter(|drift| drift.factor != 1.0 || drift.added_latency_s != 0.0)
     }
 
     /// What should be probed before anything is planned.
@@ -134,30 +170,58 @@ impl Links {
     pub fn observe(&mut self, sample: &Sample) -> bool {
         let Some(factor) = self.factor_of(sample) else { return false };
         let pair = self.pair(sample.from, sample.to);
-        let start = Belief { factor: 1.0, misfit: None, seen_at_s: sample.at_s };
-        let belief = self.beliefs.entry(pair).or_insert(start);
-        belief.seen_at_s = sample.at_s;
-        if alike(factor, belief.factor) {
-            belief.misfit = None;
-            self.doubts.remove(&pair);
+        let mean = |a: f64, b: f64| (a * b).sqrt();
+        let is_news = self.beliefs_of(pair, sample.at_s).factor.see(factor, 1.0, alike, mean);
+        self.conclude(pair, is_news, sample.at_s)
+    }
+
+    /// Takes in a probe's finding of a link's latency, seconds; true if it changed what is believed. One that says
+    /// nothing (a link that does not exist, a negative time) is left out.
+    pub fn observe_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) -> bool {
+        let Some(measured_s) = self.latency_s(from, to) else { return false };
+        if !latency_s.is_finite() || latency_s < 0.0 {
             return false;
         }
-        let Some(before) = belief.misfit.replace(factor).filter(|&before| alike(before, factor)) else {
-            self.doubts.insert(pair);
-            return false;
+        let pair = self.pair(from, to);
+        let alike = |a: f64, b: f64| {
+            let least_s = measured_s + a.min(b);
+            (a - b).abs() <= TOLERANCE * least_s.max(0.0) + LATENCY_SLACK_S
         };
-        let agreed = (before * factor).sqrt();
-        let begun_or_ended = if alike(agreed, 1.0) { 1.0 } else { agreed };
-        belief.misfit = None;
-        let is_news = belief.factor != begun_or_ended;
-        belief.factor = begun_or_ended;
-        self.doubts.remove(&pair);
-        if is_news {
-            self.doubt_around(pair, sample.at_s);
-            self.version += 1;
-            self.current = self.believed();
+        let mean = |a: f64, b: f64| 0.5 * (a + b);
+        let added_s = latency_s - measured_s;
+        let is_news = self.beliefs_of(pair, at_s).added_latency_s.see(added_s, 0.0, alike, mean);
+        self.conclude(pair, is_news, at_s)
+    }
+
+    fn beliefs_of(&mut self, pair: Pair, at_s: f64) -> &mut Beliefs {
+        let start = Beliefs { factor: Belief::new(1.0), added_latency_s: Belief::new(0.0), seen_at_s: at_s };
+        let beliefs = self.beliefs.entry(pair).or_insert(start);
+        beliefs.seen_at_s = at_s;
+        beliefs
+    }
+
+    fn conclude(&mut self, pair: Pair, is_news: bool, at_s: f64) -> bool {
+        if self.beliefs[&pair].is_settled() {
+            self.doubts.remove(&pair);
+        } else {
+            self.doubts.insert(pair);
         }
-        is_news
+        if !is_news {
+            return false;
+        }
+        self.doubt_around(pair, at_s);
+        self.version += 1;
+        self.current = self.believed();
+        true
+    }
+
+    /// A link's latency as it was measured, seconds.
+    fn latency_s(&self, from: NodeId, to: NodeId) -> Option<f64> {
+        let nodes = self.base.node_count();
+        if from.index() >= nodes || to.index() >= nodes {
+            return None;
+        }
+        Some(self.base.class(self.base.link(from, to)?).latency_s)
     }
 
     /// Every pair in the order in which a monitor should look at it: doubts, slow ones that no plan uses, then
@@ -165,7 +229,8 @@ impl Links {
     pub fn probe_order(&self, is_in_use: impl Fn(Pair) -> bool) -> Vec<Pair> {
         let mut order = self.pairs.clone();
         order.sort_by(|a, b| {
-            let rank = |pair: &Pair| match (self.doubts.contains(pair), self.factor(*pair) != 1.0) {
+            let has_drifted = |pair: &Pair| self.factor(*pair) != 1.0 || self.added_latency_s(*pair) != 0.0;
+            let rank = |pair: &Pair| match (self.doubts.contains(pair), has_drifted(pair)) {
                 (true, _) => 0,
                 (false, true) if !is_in_use(*pair) => 1,
                 _ => 2,
@@ -196,7 +261,7 @@ impl Links {
             let is_fresh = self
                 .beliefs
                 .get(&pair)
-                .is_some_and(|belief| belief.seen_at_s >= now_s && belief.misfit.is_none());
+                .is_some_and(|beliefs| beliefs.seen_at_s >= now_s && beliefs.is_settled());
             if pair != changed && touches && !is_fresh {
                 self.doubts.insert(pair);
             }
@@ -223,7 +288,7 @@ impl Links {
     fn believed(&self) -> Arc<Platform> {
         let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
         let mut around: BTreeMap<(bool, Group), usize> = BTreeMap::new();
-        for (pair, factor) in self.drifts() {
+        for Drift { pair, factor, .. } in self.drifts() {
             if slow(&pair, factor) {
                 *around.entry((false, pair.from)).or_default() += 1;
                 *around.entry((true, pair.to)).or_default() += 1;
@@ -232,7 +297,7 @@ impl Links {
         let mut pipes: Vec<(String, f64)> = Vec::new();
         let mut pipe_of: BTreeMap<(bool, Group), usize> = BTreeMap::new();
         let mut changes = Vec::new();
-        for (pair, factor) in self.drifts() {
+        for Drift { pair, factor, added_latency_s } in self.drifts() {
             let mut pipe = None;
             let rate = self.rate_bytes_per_s(pair).map(|rate| rate * factor);
             if let (true, Some(rate)) = (slow(&pair, factor), rate) {
@@ -246,7 +311,7 @@ impl Links {
                 pipes[index].1 = pipes[index].1.max(rate);
                 pipe = Some(index);
             }
-            changes.push(RateChange { from: pair.from, to: pair.to, factor, pipe });
+            changes.push(LinkChange { from: pair.from, to: pair.to, factor, added_latency_s, pipe });
         }
         if changes.is_empty() {
             return Arc::clone(&self.base);
@@ -353,6 +418,38 @@ mod tests {
         }
         assert_eq!(links.doubts().len(), 0);
         assert_eq!(links.drifts().count(), 1);
+    }
+
+    #[test]
+    fn a_latency_changes_and_comes_back_with_the_second_probe_that_agrees() {
+        let mut links = Links::new(base());
+        let (from, to) = (NodeId(0), NodeId(2));
+        // Measured: 1 s. Less than a fifth more is nothing, and one probe may be a hiccup.
+        assert!(!links.observe_latency(from, to, 1.19, 1.0) && links.doubts().len() == 0);
+        assert!(!links.observe_latency(from, to, 3.0, 2.0) && links.doubts().len() == 1);
+        // A transfer at the usual rate says nothing of it: the link stays in doubt.
+        assert!(!links.observe(&sample(0, 2, 10.0, 2.5)) && links.doubts().len() == 1);
+        assert!(links.observe_latency(from, to, 3.2, 3.0));
+        let pair = links.pair(from, to);
+        assert!((links.added_latency_s(pair) - 2.1).abs() < 1e-12 && links.factor(pair) == 1.0);
+        assert!(links.drifts().all(|drift| drift.is_worse()));
+        let long = links.platform();
+        let class = long.link(NodeId(1), NodeId(3)).unwrap();
+        assert!((long.class(class).latency_s - 3.1).abs() < 1e-12);
+        assert_eq!((long.transfer_s(class, 1000), long.shared().len()), (10.0, 0), "its rate is what it was");
+        // A load comes on top, and goes; then the way is short again.
+        assert!(!links.observe(&sample(0, 2, 50.0, 4.0)) && links.observe(&sample(0, 2, 50.0, 5.0)));
+        assert_eq!(links.drifts().count(), 1);
+        assert!(!links.observe(&sample(0, 2, 10.0, 6.0)) && links.observe(&sample(0, 2, 10.0, 7.0)));
+        assert!(!links.observe_latency(from, to, 1.0, 8.0) && links.observe_latency(from, to, 1.0, 9.0));
+        assert!(Arc::ptr_eq(links.platform(), links.base()));
+        for latency_s in [f64::NAN, -1.0, f64::INFINITY] {
+            assert!(!links.observe_latency(from, to, latency_s, 10.0));
+        }
+        assert!(
+            !links.observe_latency(from, NodeId(99), 5.0, 10.0)
+                && !links.observe_latency(from, from, 5.0, 10.0)
+        );
     }
 
     #[test]

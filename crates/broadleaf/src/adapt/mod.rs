@@ -9,6 +9,7 @@
 //! plan into use at the same call. [`rehearsal`] runs a program with all that in simulated time.
 
 pub mod advisor;
+mod belief;
 pub mod links;
 pub mod predict;
 pub mod record;

@@ -11,14 +11,18 @@ use super::record::{Call, Stream};
 use super::search::{search, Segments};
 use crate::plan::{Plan, PlanError, Programs};
 use crate::planners::{find, plan_with, Instance};
-use crate::platform::{Hop, NodeId, Platform, RateChange};
-use crate::simulate::{run_varying, Rates, Trace};
+use crate::platform::{Group, Hop, LinkChange, NodeId, Platform};
+use crate::simulate::{run_varying, Course, Rates, Trace};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What a probe sends: little for a network, and more than start-ups weigh.
 const PROBE_BYTES: u64 = 1 << 16;
+
+/// Whoever takes a link's rate for another by more than this, or its latency by more seconds, does not know it.
+const UNAWARE: f64 = 1.25;
+const UNAWARE_LATENCY_S: f64 = 2e-3;
 
 /// Passive samples kept of each pair of clusters and broadcast: a misfit and what confirms it.
 const SAMPLES: usize = 2;
@@ -45,6 +49,9 @@ pub struct Program<'a> {
     pub platform: Arc<Platform>,
     /// What it really does.
     pub rates: &'a Rates,
+    /// What becomes of the latencies of the links from one group to another: factors over time. They stay for the time of
+    /// a broadcast.
+    pub latencies: &'a [(Group, Group, Course)],
     pub root: NodeId,
     /// When, seconds, and how much, bytes; rising times.
     pub calls: &'a [(f64, u64)],
@@ -70,7 +77,7 @@ pub struct Broadcast {
     pub seconds: f64,
     pub plan: Arc<Plan>,
     /// The plan was chosen while something else was believed of a link that it uses, or some link was believed to be
-    /// slow that no longer is, or a better plan is on its way.
+    /// slow or far that no longer is, or a better plan is on its way.
     pub is_stale: bool,
     /// Something else than the truth was believed of some link.
     pub is_unaware: bool,
@@ -90,8 +97,40 @@ pub fn rehearse(program: &Program, way: &Way) -> Result<Vec<Broadcast>, PlanErro
 
 impl Program<'_> {
     fn trace(&self, at_s: f64, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
-        let programs = Programs::for_platform(&Arc::new(plan.clone()), &self.platform)?;
-        run_varying(&self.platform, &programs, &self.rates.beginning_at(at_s), record)
+        let platform = self.with_latencies(at_s);
+        let programs = Programs::for_platform(&Arc::new(plan.clone()), &platform)?;
+        run_varying(&platform, &programs, &self.rates.beginning_at(at_s), record)
+    }
+
+    /// The latency of a moment beyond the measured one, seconds.
+    fn added_latency_s(&self, pair: Pair, time_s: f64) -> f64 {
+        let of_pair = |course: &&(Group, Group, Course)| (course.0, course.1) == (pair.from, pair.to);
+        let Some((.., course)) = self.latencies.iter().find(of_pair) else { return 0.0 };
+        let linked = |u: NodeId, v: NodeId| self.platform.link(u, v);
+        let (from, to) = (self.platform.members(pair.from), self.platform.members(pair.to));
+        let class = from.iter().find_map(|&u| to.iter().find_map(|&v| linked(u, v)));
+        class.map_or(0.0, |class| (course.at(time_s) - 1.0) * self.platform.class(class).latency_s)
+    }
+
+    /// The platform with the latencies of a moment.
+    fn with_latencies(&self, time_s: f64) -> Arc<Platform> {
+        let pairs = self.latencies.iter().map(|&(from, to, _)| Pair { from, to });
+        self.with_changes(pairs.map(|pair| (pair, 1.0, self.added_latency_s(pair, time_s))))
+    }
+
+    /// The platform with the links of some pairs at another rate and with other latencies.
+    fn with_changes(&self, changes: impl Iterator<Item = (Pair, f64, f64)>) -> Arc<Platform> {
+        let changes: Vec<LinkChange> = changes
+            .filter(|&(_, factor, added_latency_s)| factor != 1.0 || added_latency_s != 0.0)
+            .map(|(pair, factor, added_latency_s)| {
+                let Pair { from, to } = pair;
+                LinkChange { from, to, factor, added_latency_s, pipe: None }
+            })
+            .collect();
+        if changes.is_empty() {
+            return Arc::clone(&self.platform);
+        }
+        Arc::new(self.platform.changed(&changes, &[]))
     }
 
     fn went(&self, (at_s, bytes): (f64, u64), plan: Plan) -> Result<Broadcast, PlanError> {
@@ -132,20 +171,13 @@ impl Program<'_> {
         })
     }
 
-    /// The platform with the rates of a moment, pair by pair.
+    /// The platform with the rates and latencies of a moment, pair by pair.
     fn seen(&self, time_s: f64) -> Arc<Platform> {
         let links = Links::new(Arc::clone(&self.platform));
-        let factor = |pair: &Pair| self.rates.factor(pair.from, pair.to, time_s);
-        let slowed: Vec<RateChange> = links
-            .pairs()
-            .iter()
-            .filter(|pair| factor(pair) != 1.0)
-            .map(|pair| RateChange { from: pair.from, to: pair.to, factor: factor(pair), pipe: None })
-            .collect();
-        if slowed.is_empty() {
-            return Arc::clone(&self.platform);
-        }
-        Arc::new(self.platform.changed(&slowed, &[]))
+        let truth = |&pair: &Pair| {
+            (pair, self.rates.factor(pair.from, pair.to, time_s), self.added_latency_s(pair, time_s))
+        };
+        self.with_changes(links.pairs().iter().map(truth))
     }
 }
 
@@ -201,18 +233,22 @@ impl<'a> Advised<'a> {
         let trace = self.program.trace(at_s, &plan.resized(bytes), true)?;
         let in_use: BTreeSet<Pair> =
             trace.transfers.iter().map(|transfer| self.pair(transfer.from, transfer.to)).collect();
-        let is_unaware_of = |pair: &Pair| {
-            let truth = self.program.rates.factor(pair.from, pair.to, at_s);
-            let believed = self.advisor.links().factor(*pair);
-            truth.max(believed) > 1.25 * truth.min(believed)
+        let truth = |pair: &Pair| {
+            (self.program.rates.factor(pair.from, pair.to, at_s), self.program.added_latency_s(*pair, at_s))
         };
-        let unknown: Vec<Pair> =
-            self.advisor.links().pairs().iter().copied().filter(|pair| is_unaware_of(pair)).collect();
-        let is_slow_no_more = |pair: &Pair| {
-            self.program.rates.factor(pair.from, pair.to, at_s) > self.advisor.links().factor(*pair)
+        let links = self.advisor.links();
+        let is_unaware_of = |pair: &Pair| {
+            let ((rate, latency_s), believed) = (truth(pair), links.factor(*pair));
+            rate.max(believed) > UNAWARE * rate.min(believed)
+                || (latency_s - links.added_latency_s(*pair)).abs() > UNAWARE_LATENCY_S
+        };
+        let unknown: Vec<Pair> = links.pairs().iter().copied().filter(|pair| is_unaware_of(pair)).collect();
+        let is_better_again = |pair: &Pair| {
+            let (rate, latency_s) = truth(pair);
+            rate > links.factor(*pair) || latency_s < links.added_latency_s(*pair)
         };
         let is_stale = self.next.contains_key(&key)
-            || unknown.iter().any(|pair| in_use.contains(pair) || is_slow_no_more(pair));
+            || unknown.iter().any(|pair| in_use.contains(pair) || is_better_again(pair));
         let is_unaware = !unknown.is_empty();
         // What travelled with this call is current from the next on.
         self.current.append(&mut self.next);
@@ -267,7 +303,7 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// Two transfers, as every probe makes.
+    /// Two transfers, as every probe makes, and two empty ones there and back.
     fn probe(&mut self, pair: Pair, now_s: f64) {
         let Some((from, to)) = self.advisor.links().representatives(pair) else { return };
         let platform = &self.program.platform;
@@ -276,8 +312,11 @@ impl<'a> Advised<'a> {
         let seconds = self.program.rates.beginning_at(now_s).busy_s(platform, hop, PROBE_BYTES, 0.0);
         let origin = Origin::Active;
         let sample = Sample { from, to, bytes: PROBE_BYTES, seconds, expected_s: None, at_s: now_s, origin };
-        self.advisor.sampled(&sample);
-        self.advisor.sampled(&sample);
+        let latency_s = platform.class(class).latency_s + self.program.added_latency_s(pair, now_s);
+        for _ in 0..2 {
+            self.advisor.sampled(&sample);
+            self.advisor.found_latency(from, to, latency_s, now_s);
+        }
     }
 
     /// Does what the advisor says until it has nothing more to say.

@@ -1,4 +1,4 @@
-//! A platform as another one with some links slower or faster: what a network is while others load it.
+//! A platform as another one with some links slower, faster or longer: what a network is while others load it.
 
 use super::*;
 
@@ -9,13 +9,15 @@ pub enum Group {
     Node(NodeId),
 }
 
-/// All links from the nodes of one group to those of another (or the same), at `factor` times their rate.
+/// What has become of all links from the nodes of one group to those of another (or the same).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateChange {
+pub struct LinkChange {
     pub from: Group,
     pub to: Group,
-    /// > 0; below 1 is slower.
+    /// Of their rate; > 0, below 1 is slower.
     pub factor: f64,
+    /// To their latency, seconds; where it would become less than 0, it is 0.
+    pub added_latency_s: f64,
     /// They also use this one of the pipes added.
     pub pipe: Option<usize>,
 }
@@ -62,21 +64,23 @@ impl Platform {
         }
     }
 
-    /// The same nodes with other rates; `pipes` are further shared resources (name, bytes/s) for changed links.
+    /// The same nodes with other rates and latencies; `pipes` are further shared resources (name, bytes/s) for changed links.
     ///
     /// A later change of the same pair of groups replaces an earlier one. The result has a digest of its own.
-    pub fn changed(&self, changes: &[RateChange], pipes: &[(String, f64)]) -> Platform {
-        let by_groups: HashMap<(Group, Group), &RateChange> =
+    pub fn changed(&self, changes: &[LinkChange], pipes: &[(String, f64)]) -> Platform {
+        let by_groups: HashMap<(Group, Group), &LinkChange> =
             changes.iter().map(|change| ((change.from, change.to), change)).collect();
         let mut platform = self.clone();
         let first_pipe = platform.shared.len();
         for (id, rate) in pipes {
             platform.shared.push(Shared { id: id.clone(), bandwidth_bytes_per_s: *rate, spread: None });
         }
-        let mut made: HashMap<(LinkClassId, u64, Option<usize>), LinkClassId> = HashMap::new();
-        let mut class_of = |classes: &mut Vec<LinkClass>, class: LinkClassId, change: &RateChange| {
-            *made.entry((class, change.factor.to_bits(), change.pipe)).or_insert_with(|| {
+        let mut made: HashMap<(LinkClassId, [u64; 2], Option<usize>), LinkClassId> = HashMap::new();
+        let mut class_of = |classes: &mut Vec<LinkClass>, class: LinkClassId, change: &LinkChange| {
+            let numbers = [change.factor, change.added_latency_s].map(f64::to_bits);
+            *made.entry((class, numbers, change.pipe)).or_insert_with(|| {
                 let mut changed = classes[class.index()].at_rate(change.factor);
+                changed.latency_s = (changed.latency_s + change.added_latency_s).max(0.0);
                 changed.uses.extend(change.pipe.map(|pipe| SharedId((first_pipe + pipe) as u32)));
                 classes.push(changed);
                 LinkClassId(classes.len() as u32 - 1)
@@ -196,12 +200,13 @@ mod tests {
         let groups: Vec<Group> = platform.nodes().map(|node| platform.group(node)).collect();
         let mut random = Random::new(5);
         for _ in 0..50 {
-            let mut changes: Vec<RateChange> = Vec::new();
+            let mut changes: Vec<LinkChange> = Vec::new();
             for _ in 0..random.below(4) {
                 let [from, to] = [0; 2].map(|_: i32| groups[random.below(groups.len())]);
                 changes.retain(|change| (change.from, change.to) != (from, to));
                 let pipe = random.chance(0.5).then_some(0);
-                changes.push(RateChange { from, to, factor: random.between(0.1, 2.0), pipe });
+                let (factor, added_latency_s) = (random.between(0.1, 2.0), random.between(-2e-3, 2e-3));
+                changes.push(LinkChange { from, to, factor, added_latency_s, pipe });
             }
             let changed = platform.changed(&changes, &[("loaded".to_string(), 7.0)]);
             for from in platform.nodes() {
@@ -216,6 +221,9 @@ mod tests {
                         (is_s * factor / was_s - 1.0).abs() < 1e-12,
                         "{from} to {to}: {was_s} then {is_s}"
                     );
+                    let added_s = change.map_or(0.0, |change| change.added_latency_s);
+                    let latency_s = (platform.class(was).latency_s + added_s).max(0.0);
+                    assert_eq!(changed.class(is).latency_s, latency_s, "{from} to {to}");
                     let pipes: Vec<SharedId> =
                         change.and_then(|change| change.pipe).map(|_| SharedId(0)).into_iter().collect();
                     assert_eq!(changed.class(is).uses, pipes, "{from} to {to}");

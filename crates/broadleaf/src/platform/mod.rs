@@ -19,7 +19,7 @@ mod route;
 mod write;
 
 pub use build::PlatformBuilder;
-pub use changed::{Group, RateChange};
+pub use changed::{Group, LinkChange};
 pub use error::PlatformError;
 pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
 pub use link::{Affine, Delayed, GapTable, LinkClass, TransferTime};

@@ -3,7 +3,7 @@
 //! `basicSA` anneals one tree: a random node on the way to the host that is reached last becomes the child of another.
 //! `driverSA` calls it from random trees, then from the good ones among what it found. `clusteredSA`, the planner,
 //! calls that in pools of hosts by bandwidth (at least 10, 25, 50, 75 % of the greatest: four sets of pools), then over
-//! the pools' roots. Trees are judged by Mateescu's model ([`Pairs`]).
+//! the pools' roots. Trees are judged by Mateescu's model ([`Pairs`](super::Pairs)).
 //!
 //! Reference: *Adaptive broadcast trees by simulated annealing*, sections 2.2 to 2.4, figures 1, 2 and 4, with their
 //! constants. Departures: temperatures are in per cent of the initial tree's cost, since in seconds everything would be
@@ -40,7 +40,7 @@ pub use driver::{drive, Budget, Progress};
 pub use pools::{pools, Rule};
 pub use tree::cost_s;
 
-use super::pairs::{self, Pairs};
+use super::pairs;
 use super::{mateescu, Card, Instance, Planner, Unsupported};
 use crate::plan::{Plan, PlanError};
 use crate::random::Random;
@@ -101,6 +101,7 @@ impl Planner for Annealing {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::planners::Pairs;
 
     /// Random matrices: gaps of 1 to 10 s, latencies of up to 2 s.
     pub fn drawn(count: usize, random: &mut Random) -> Pairs {
