@@ -11,7 +11,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.advise import State, StateError
-from broadleaf.advise.monitor import Monitor, representatives
+from broadleaf.advise.monitor import Monitor, Probed, representatives
 from broadleaf.advise.samples import Expected, findings
 from broadleaf.advise.service import Service, with_handling
 from broadleaf.mpi import find_mpi
@@ -83,14 +83,14 @@ def test_handling_is_added_once_to_every_kind_of_link() -> None:
     assert handled["bridges"][0]["link"] == {"startup_s": 2.0 + 3e-6}
 
 
-def notes(platform: bl.Platform, folder: Path, *, age_s: float) -> None:
+def notes(platform: bl.Platform, folder: Path, *, age_s: float, process: str = "p") -> None:
     key = platform.digest.removeprefix("sha256:")[:16]
     (folder / "platforms" / f"{key}.json").write_text(json.dumps(platform.to_dict()))
     plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE)
     call = {"age_s": age_s, "platform": key, "communicator": "a7", "call": 0, "root": 0, "bytes": MEBIBYTE}
     call |= {"version": 0, "brought": {"version": 0, "plan": plan.to_dict(), "nodes": [0, 1, 2, 3]}}
-    document = {"format": "broadleaf-notes/1", "process": "p", "calls": [call], "samples": []}
-    (folder / "inbox" / "p-0.json").write_text(json.dumps(document))
+    document = {"format": "broadleaf-notes/1", "process": process, "calls": [call], "samples": []}
+    (folder / "inbox" / f"{process}-0.json").write_text(json.dumps(document))
 
 
 @pytest.mark.parametrize("age_s", [0.1, -5.0, float("inf"), 1e300])
@@ -109,6 +109,48 @@ def test_ages_that_cannot_be_are_none(age_s: float, platform: bl.Platform, tmp_p
     assert said == []
     # It was told once: one call, and a plan that beats the unsegmented one.
     assert service.summary()["calls"] == 1
+
+
+def test_orders_of_two_platforms_wait_for_each_other(platform: bl.Platform, tmp_path: Path) -> None:
+    document = platform.to_dict()
+    for link in document["links"]:
+        link["bandwidth_bytes_per_s"] *= 2
+    platforms = [platform, bl.Platform.from_dict(document)]
+    state = State(tmp_path / "advice")
+    state.lock()
+    said: list[str] = []
+    service = Service(state, None, said.append)
+    for number, one in enumerate(platforms):
+        notes(one, state.folder, age_s=0.1, process=f"p{number}")
+    keys = [one.digest.removeprefix("sha256:")[:16] for one in platforms]
+    # The predicted size, its double and its half, of both.
+    wanted = {f"{key}-00000000000000a7-0-{exponent}" for key in keys for exponent in (19, 20, 21)}
+    deadline = time.monotonic() + 30
+    while not wanted <= {path.stem for path in (state.folder / "plans").iterdir()}:
+        service.turn(time.monotonic())
+        assert time.monotonic() < deadline, said
+        time.sleep(0.01)
+    service.end()
+    assert said == []
+
+
+def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_path: Path) -> None:
+    state = State(tmp_path / "advice")
+    state.lock()
+    path = tmp_path / "net.json"
+    platform.save(path)
+
+    # Not started: it finds what we say.
+    monitor = Monitor(find_mpi("mpich"), [Host("n0", 1), Host("n1", 1)], print)
+    service = Service(state, monitor, print)
+    service.prepare(path)
+    for now_s, believed in ((0.0, []), (1.0, [{"from": "n0", "to": "n1", "rate": 1.0}])):
+        monitor._found.put(Probed("n0", "n1", (), 0.02))
+        service.turn(now_s)
+        found = service.summary()["believed"]
+        assert [drift.pop("added_latency_s") for drift in found] == [pytest.approx(0.02)] * len(found)
+        assert found == believed
+    service.end()
 
 
 @pytest.mark.parametrize("most_s", [1.0, 3.0])

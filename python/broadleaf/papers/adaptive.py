@@ -93,6 +93,7 @@ def run(quick: bool, start: Start) -> Results:
     return Results(
         sheets=[
             improvement_sheet(samples, kinds),
+            seed_sheet(samples, kinds),
             stale_sheet(samples, kinds),
             Sheet(
                 "samples", "every broadcast",
@@ -182,6 +183,27 @@ def improvement_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
         "unloaded, whole time, %",
     )  # fmt: skip
     return Sheet("improvement", "times and improvement", columns, rows)
+
+
+def seed_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
+    """Ours, adaptive, draw by draw; settled: on a plan that is not from before a change."""
+    rows: list[tuple[Cell, ...]] = []
+    for kind in kinds:
+        for seed in sorted({s.seed for s in samples}):
+            these = [s for s in samples if (s.kind, s.seed) == (kind, seed)]
+            unloaded = improvements(these, ADAPTIVE, STATIC, 0.0, 0.0)
+            stale = {s.call for s in these if s.line == ADAPTIVE and s.is_stale}
+            settled = improvements([s for s in these if s.call not in stale], ADAPTIVE, STATIC, 0.0, 0.0)
+            rows.append((
+                kind, seed, round(fmean(improvements(these, ADAPTIVE, MPICH_G2, 0.01)), 2),
+                round(fmean(improvements(these, ADAPTIVE, STATIC, 0.01)), 2), round(fmean(unloaded), 2),
+                round(fmean(settled), 2), round(min(settled), 2), len(stale),
+            ))  # fmt: skip
+    columns = (
+        "loads on", "seed", "better than mpich-g2 loaded, %", "better than static loaded, %", "unloaded, %",
+        "unloaded and settled, %", "least", "stale broadcasts",
+    )  # fmt: skip
+    return Sheet("seeds", "ours, adaptive: draw by draw", columns, rows)
 
 
 def stale_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
