@@ -207,6 +207,11 @@ def test_corrupt_records_are_set_aside(hosts_of: Bench, tmp_path: Path, platform
     with advised(state) as advisor:
 
         def corrupt() -> None:
+            # Not before the program has its plan, however busy the machine is.
+            deadline = time.monotonic() + 30
+            while not list((state / "plans").glob("*.json")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(1.0)
             for number, text in enumerate(CORRUPT):
                 (state / "inbox" / f"torn-{number}.json").write_bytes(text.encode("latin-1"))
             for number, fields in enumerate(WRONG):
@@ -216,7 +221,7 @@ def test_corrupt_records_are_set_aside(hosts_of: Bench, tmp_path: Path, platform
             for path in (state / "plans").glob("*.json"):
                 path.write_text("{")
 
-        timer = threading.Timer(1.5, corrupt)
+        timer = threading.Thread(target=corrupt)
         timer.start()
         run = steady(hosts_of, state, platform, 3)
         timer.join()

@@ -91,8 +91,7 @@ pub fn rehearse(
             return Err(PlanError::new_err(fact));
         }
     };
-    let program =
-        Program { platform: core, rates: &rates, latencies: &longer, root: root_id, calls: &calls };
+    let program = Program { platform: core, rates: &rates, latencies: &longer, root: root_id, calls: &calls };
     let work = || run(&program, &way);
     let went = py.detach(work).map_err(plan_error)?;
     Ok(went
