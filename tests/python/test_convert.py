@@ -178,6 +178,13 @@ def test_matrix_refusals(latency: Any, bandwidth: Any, message: str) -> None:
         bl.Platform.from_matrices(latency, bandwidth)
 
 
+def test_a_mask_of_another_shape_is_refused() -> None:
+    square = np.full((2, 2), 1e-3)
+    for links in ([[True]], [[True, True]], [[True, True, True]] * 2):
+        with pytest.raises(bl.PlatformError, match=r"links is \d by \d for 2 nodes; give 2 by 2"):
+            bl.Platform.from_matrices(square, square, links=links)
+
+
 def test_unknown_output_name(command: Command, chain: dict[str, Any]) -> None:
     write("net.json", chain)
     refused(command("convert", "net.json", "-o", "net.xyz"), "net.xyz", "--to")

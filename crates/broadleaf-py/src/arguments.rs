@@ -50,7 +50,7 @@ pub fn limit(name: &str, seconds: Option<f64>) -> PyResult<Option<Duration>> {
 pub fn port_model(name: &str) -> PyResult<PortModel> {
     PortModel::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| {
         let known = PortModel::ALL.map(PortModel::name).join(", ");
-        PlatformError::new_err(format!("unknown port model \"{name}\"; use one of {known}"))
+        PlatformError::new_err(format!("unknown port model {name:?}; use one of {known}"))
     })
 }
 

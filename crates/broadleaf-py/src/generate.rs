@@ -12,9 +12,7 @@ pub(crate) fn local_start(name: &str) -> PyResult<LocalStart> {
         .into_iter()
         .find(|start| start.name() == name)
         .ok_or_else(|| {
-            PlatformError::new_err(format!(
-                "unknown local start \"{name}\"; use after-last-send or on-arrival"
-            ))
+            PlatformError::new_err(format!("unknown local start {name:?}; use after-last-send or on-arrival"))
         })
 }
 

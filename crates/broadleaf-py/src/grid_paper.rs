@@ -92,7 +92,7 @@ fn heuristic(name: &str) -> Option<&'static Heuristic> {
 fn unknown(strategy: &str) -> PyErr {
     let known = HEURISTICS.map(Heuristic::name).join(", ");
     PyValueError::new_err(format!(
-        "unknown strategy \"{strategy}\"; use flat, {known}, {}, makespan or exact",
+        "unknown strategy {strategy:?}; use flat, {known}, {}, makespan or exact",
         BOTTOM_UP_AS_PRINTED.name()
     ))
 }

@@ -97,7 +97,7 @@ impl Comparison {
 pub fn collective_of(name: &str) -> PyResult<Collective> {
     Collective::from_name(name).ok_or_else(|| {
         let known = Collective::ALL.map(Collective::name).join(", ");
-        PlanError::new_err(format!("unknown collective \"{name}\"; use one of {known}"))
+        PlanError::new_err(format!("unknown collective {name:?}; use one of {known}"))
     })
 }
 

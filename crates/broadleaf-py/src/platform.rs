@@ -89,6 +89,15 @@ impl Platform {
         let latency_s: Vec<Vec<f64>> = matrix("latency_s", latency_s, "float")?;
         let bandwidth: Vec<Vec<f64>> = matrix("bandwidth_bytes_per_s", bandwidth_bytes_per_s, "float")?;
         let links: Option<Vec<Vec<bool>>> = links.map(|links| matrix("links", links, "bool")).transpose()?;
+        let count = latency_s.len();
+        if let Some(links) =
+            links.as_ref().filter(|links| links.len() != count || links.iter().any(|row| row.len() != count))
+        {
+            let shape = format!("{} by {}", links.len(), links.first().map_or(0, Vec::len));
+            return Err(PlatformError::new_err(format!(
+                "links is {shape} for {count} nodes; give {count} by {count}"
+            )));
+        }
         let has_link = |row: usize, column: usize| {
             links.as_ref().is_none_or(|links| links.get(row).and_then(|row| row.get(column)) == Some(&true))
         };

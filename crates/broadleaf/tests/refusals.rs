@@ -134,6 +134,35 @@ fn platforms() {
     assert_refused("[]", "$", "a list where an object");
 }
 
+/// Finite numbers whose sums are not, which planners would panic on or take for links that are not there.
+#[test]
+fn times_that_cannot_be_added_up() {
+    let mesh = |link: Value| with(good_platform(), &["meshes"], json!([{"nodes": ["a", "b"], "link": link}]));
+    for (document, place, fact) in [
+        (with(good_platform(), &["links", "0", "latency_s"], json!(1e308)), "$.links[0]", "latency is 1e308"),
+        (with(good_platform(), &["links", "0", "gap"], json!([[1, 1e200]])), "$.links[0]", "takes 1e200 s"),
+        (mesh(json!({"bandwidth_bytes_per_s": 5e-324})), "$.meshes[0].link", "2^64 bytes takes inf s"),
+        (mesh(json!({"startup_s": 1e101})), "$.meshes[0].link", "takes 1e101 s"),
+        (mesh(json!({"send_s_per_byte": 1e90})), "$.meshes[0].link", "2^64 bytes takes"),
+        (
+            with(good_platform(), &["shared", "0", "bandwidth_bytes_per_s"], json!(1e-300)),
+            "$.shared[0]",
+            "2^64",
+        ),
+        (with(good_platform(), &["nodes", "1", "local_broadcast_s"], json!(1e150)), "$.nodes[1]", "1e150 s"),
+        (
+            with(good_platform(), &["nodes", "0", "in_bytes_per_s"], json!(1e-99)),
+            "$.nodes[0]",
+            "2^64 bytes take",
+        ),
+    ] {
+        assert_refused(&document.to_string(), place, fact);
+    }
+    // Slow beyond everything that exists, and still planned.
+    let slow = mesh(json!({"latency_s": 1e90, "bandwidth_bytes_per_s": 1e-60}));
+    Platform::from_json(&without(slow, "links").to_string()).unwrap();
+}
+
 #[test]
 fn roots_and_sizes() {
     let platform = Platform::from_json(&good_platform().to_string()).unwrap();

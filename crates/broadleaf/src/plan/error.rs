@@ -23,7 +23,7 @@ pub enum PlanError {
     Deadlock { node: String, waiting: usize },
     #[error("planner {planner} cannot plan this: {reason}")]
     Unsupported { planner: String, reason: String },
-    #[error("unknown planner \"{name}\"; use one of {known}")]
+    #[error("unknown planner {name:?}; use one of {known}")]
     UnknownPlanner { name: String, known: String },
     #[error(transparent)]
     Platform(#[from] crate::platform::PlatformError),

@@ -16,7 +16,7 @@ mod tree;
 mod write;
 
 pub use error::PlanError;
-pub use pattern::{Expanded, Pattern, Regular};
+pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
 pub use program::{InChannel, NodeProgram, OutChannel, Programs, SlotReceive, SlotSend, Source};
 pub use segments::Segments;
 pub use throughput::throughput;

@@ -36,7 +36,7 @@
 //! ```
 
 use super::{Card, Instance, Planner, Unsupported};
-use crate::plan::{Collective, Plan, PlanError, Regular, TreeBuilder};
+use crate::plan::{Collective, Plan, PlanError, Regular, TreeBuilder, MOST_AHEAD};
 use crate::platform::{NodeId, Platform, PortModel};
 
 /// n − 1 trees of n − 1 edges: beyond this the plan would take more than 32 MiB.
@@ -153,9 +153,12 @@ fn rounds_s(instance: &Instance, hosts: u64, segments: u64) -> f64 {
     tournaments * rounds_a_tournament as f64 * busy_s + latency_s
 }
 
-/// How many tournaments ahead the root scatters: 1 as in the paper, or 2, where that saves more than the tournament
-/// that it costs; 0, what was given last, where only partners exchange. In each one, who was served last waits for a latency; with the virtual player, idle rounds of
-/// about half a message are left, since what could be exchanged then is not there yet.
+/// How many tournaments ahead the root scatters: 1 as in the paper, or more where that saves more than the tournaments
+/// that it costs; 0, what was given last, where only partners exchange.
+///
+/// With 1, who was served last waits for a latency in each tournament; with the virtual player, idle rounds of about
+/// half a message are left besides, since what could be exchanged then is not there yet. With a, a tournament and a
+/// latency have to fit into a tournaments.
 fn lookahead(instance: &Instance, receivers: u64) -> u32 {
     if instance.platform.port_model() == PortModel::OnePortSamePartner {
         // Only waiting for the same message brings partners together: with all in stock each would begin when it can,
@@ -170,7 +173,16 @@ fn lookahead(instance: &Instance, receivers: u64) -> u32 {
     let is_used = receivers.is_multiple_of(2) && is_full_duplex(instance.platform);
     let idle_s = if is_used { busy_s / 2.0 } else { 0.0 };
     let tournaments = instance.message_bytes.div_ceil(instance.segment_bytes) as f64 / receivers as f64;
-    1 + u32::from(tournaments * (latency_s + idle_s) > receivers as f64 * busy_s)
+    let scatter_s = receivers as f64 * busy_s;
+    let rounds_s = (receivers + u64::from(receivers.is_multiple_of(2))) as f64 * busy_s;
+    let whole_s = |ahead: u32| {
+        let tournament_s = match ahead {
+            1 => scatter_s + latency_s + idle_s,
+            _ => scatter_s.max((rounds_s + latency_s) / f64::from(ahead)),
+        };
+        tournaments * tournament_s + f64::from(ahead) * scatter_s
+    };
+    (1..=MOST_AHEAD).min_by(|&one, &other| whole_s(one).total_cmp(&whole_s(other))).unwrap_or(1)
 }
 
 /// Whether a node can send to one and receive from another at once.
@@ -215,6 +227,24 @@ mod tests {
             let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
             let relative = trace.makespan_s / messages as f64;
             assert!(relative >= 1.0 && relative <= 1.01 * paper, "{nodes} nodes, {latency_s}: {relative} t");
+        }
+    }
+
+    /// Messages that are on their way for longer than a whole tournament: the root scatters several ahead.
+    #[test]
+    fn long_latencies_stop_nobody() {
+        for nodes in 2..=9usize {
+            for latency_s in [3.0, 6.25, 12.0] {
+                let platform = homogeneous_with(nodes, latency_s);
+                let messages = 1000 * (nodes as u64 - 1);
+                let instance = Instance::new(&platform, NodeId(0), messages).unwrap().segmented(1);
+                let plan = RoundRobin.plan(&instance).unwrap();
+                assert_eq!(crate::plan::check::faults(&platform, &plan), [""; 0]);
+                let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+                let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
+                let relative = (makespan_s - 2.0 * latency_s) / messages as f64;
+                assert!(relative <= 1.02 * paper, "{nodes} nodes, {latency_s} s: {relative} t");
+            }
         }
     }
 

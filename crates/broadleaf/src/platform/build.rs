@@ -219,6 +219,7 @@ impl PlatformBuilder {
             meshes_of: Vec::new(),
             digest: String::new(),
         };
+        extremes::refuse(&platform)?;
         Ok(platform.indexed())
     }
 }

@@ -15,6 +15,6 @@ pub enum PlatformError {
     Unreachable { root: String, node: String },
     #[error("the root \"{0}\" is a switch; name a host")]
     RootIsSwitch(String),
-    #[error("no node is called \"{0}\" in platform \"{1}\"; see the ids of its \"nodes\"")]
+    #[error("no node is called {0:?} in platform {1:?}; see the ids of its \"nodes\"")]
     UnknownNode(String, String),
 }

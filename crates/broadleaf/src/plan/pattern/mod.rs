@@ -52,7 +52,7 @@ pub struct Pattern {
 }
 
 /// More tournaments between a gift and its exchange serve nobody.
-const MOST_AHEAD: u32 = 16;
+pub const MOST_AHEAD: u32 = 16;
 
 /// A regular plan's trees and its period.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The problem of paper 2: one message, clusters with gaps and latencies between them, and the time each
 //! needs for its own broadcast.
 
-use crate::platform::LocalStart;
+use crate::platform::{LocalStart, MOST_S};
 
 /// Clusters i with g_ij(m), L_ij and T_i (paper 2, section 3), and who holds the message at first.
 ///
@@ -42,9 +42,9 @@ pub enum GridError {
     Empty,
     #[error("{name} has {found} values for {clusters} clusters; give {wanted}, row by row")]
     Shape { name: &'static str, clusters: usize, found: usize, wanted: usize },
-    #[error("{name} from cluster {from} to cluster {to} is {value}; give a finite number of seconds ≥ 0")]
+    #[error("{name} from cluster {from} to cluster {to} is {value:?}; give seconds, at least 0 and at most {most:e}", most = MOST_S)]
     Pair { name: &'static str, from: usize, to: usize, value: f64 },
-    #[error("the local broadcast of cluster {cluster} takes {value}; give a finite number of seconds ≥ 0")]
+    #[error("the local broadcast of cluster {cluster} takes {value:?}; give seconds, at least 0 and at most {most:e}", most = MOST_S)]
     Local { cluster: usize, value: f64 },
     #[error("the root is cluster {root} of {clusters}; give one of 0 … {}", clusters - 1)]
     Root { root: usize, clusters: usize },
@@ -72,13 +72,13 @@ impl Grid {
                 return Err(GridError::Shape { name, clusters, found: matrix.len(), wanted });
             }
             let wrong = |&(at, &value): &(usize, &f64)| {
-                at / clusters != at % clusters && !(value.is_finite() && value >= 0.0)
+                at / clusters != at % clusters && !(0.0..=MOST_S).contains(&value)
             };
             if let Some((at, &value)) = matrix.iter().enumerate().find(wrong) {
                 return Err(GridError::Pair { name, from: at / clusters, to: at % clusters, value });
             }
         }
-        let wrong = |&(_, &value): &(usize, &f64)| !(value.is_finite() && value >= 0.0);
+        let wrong = |&(_, &value): &(usize, &f64)| !(0.0..=MOST_S).contains(&value);
         if let Some((cluster, &value)) = local_s.iter().enumerate().find(wrong) {
             return Err(GridError::Local { cluster, value });
         }

@@ -46,7 +46,7 @@ impl GapDraw {
     pub fn find(name: &str) -> Result<GapDraw, Fault> {
         GapDraw::ALL.into_iter().find(|gaps| gaps.name() == name).ok_or_else(|| {
             let known = GapDraw::ALL.map(GapDraw::name).join(", ");
-            Fault::new("gaps", format!("unknown way \"{name}\" to draw gaps"), format!("use one of {known}"))
+            Fault::new("gaps", format!("unknown way {name:?} to draw gaps"), format!("use one of {known}"))
         })
     }
 
@@ -102,7 +102,7 @@ impl Grid {
             ("local_broadcast_s", self.local_broadcast_s),
         ] {
             if !(0.0 <= low && low <= high && high.is_finite()) {
-                let fact = format!("[{low}, {high}] is not a range of seconds");
+                let fact = format!("[{low:?}, {high:?}] is not a range of seconds");
                 return Err(Fault::new(place, fact, "give two numbers of at least 0, the smaller first"));
             }
         }
