@@ -62,6 +62,8 @@ const LATENCY_COUNTS: f64 = 0.1;
 /// and where round trips are short and differ: of 20 messages of 1 KiB, the median was on credit or not by chance.
 const CREDIT_BYTES: u64 = 256 << 10;
 const ON_CREDIT: f64 = 0.75;
+/// That is left out where the time is up by this factor: on a busy machine many short messages take long.
+const MOST_OVERTIME: f64 = 2.0;
 /// Doubling may take this share of the slice, so that something is left for the bends.
 const DOUBLING_SHARE: f64 = 0.6;
 /// It goes on to this size even when its time is up, unless a single message takes too long.
@@ -164,6 +166,7 @@ impl Growth {
     fn on_credit(&self) -> Option<u64> {
         let (&largest, _) = self.points.last_key_value()?;
         let byte_s = |bytes: u64| self.gap(bytes).median_s / bytes as f64;
+        let has_time = self.spent_s < MOST_OVERTIME * self.slice_s;
         let found = |&(&bytes, point): &(&u64, &Point)| {
             let few = bytes * (point.round_trip.count as u64) < CREDIT_BYTES;
             let mixed = point
@@ -173,7 +176,7 @@ impl Growth {
             bytes >= FIRST_BYTES
                 && point.visits <= 2
                 && few
-                && (mixed || byte_s(bytes) < ON_CREDIT * byte_s(largest))
+                && (mixed && has_time || byte_s(bytes) < ON_CREDIT * byte_s(largest))
         };
         self.points.iter().find(found).map(|(&bytes, _)| bytes)
     }

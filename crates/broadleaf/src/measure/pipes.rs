@@ -34,6 +34,9 @@ const MOST_BYTES: u64 = 1 << 20;
 /// A burst lasts that many round trips, so that waiting for its answer hardly counts, within these limits.
 const ROUND_TRIPS: f64 = 12.0;
 const LEAST_WINDOW: u32 = 8;
+/// Where a window has no room for that, on a way of high rate and latency, pairs that have begun together wait for
+/// their answers together, as long as a burst takes no more than so many round trips.
+const IN_STEP: f64 = 6.0;
 const MOST_WINDOW_BYTES: u64 = 32 << 20;
 /// A test lasts about this long, in so many bursts.
 const TEST_S: f64 = 0.1;
@@ -306,9 +309,12 @@ impl Stage for Pipes {
                 bursts.seconds.pop();
                 bursts.waited_s.pop();
             }
-            // While a pair waits for its answer, the others may or may not use the pipe: half of that counts.
             let burst = usual(&bursts.settled().undisturbed().seconds);
-            let busy_s = burst.median - known.round_trip_s((task.from, task.to)) / 2.0;
+            let round_trip_s = known.round_trip_s((task.from, task.to));
+            // While a pair waits for its answer, the others may or may not use the pipe: half of that counts, unless
+            // all wait at the same time.
+            let is_in_step = burst.median < IN_STEP * round_trip_s;
+            let busy_s = burst.median - if is_in_step { round_trip_s } else { round_trip_s / 2.0 };
             (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())
         };
         let (rates, spreads): (Vec<f64>, Vec<f64>) = round.iter().zip(samples).map(rate).unzip();

@@ -166,6 +166,19 @@ fn a_pipe_that_takes_many_pairs_to_fill_is_found() {
     assert_close(found.shared()[0].bandwidth_bytes_per_s, 5.5e8, "pipe");
 }
 
+/// A hundred times what a burst moves is on its way: the pairs' waiting for answers is most of the time.
+#[test]
+fn a_long_and_wide_pipe_is_found_with_its_total() {
+    let wan = r#""shared": [{"id": "wan", "bandwidth_bytes_per_s": 2e9}],
+        "bridges": [{"from_cluster": "A", "to_cluster": "B", "link":
+                     {"latency_s": 0.1, "bandwidth_bytes_per_s": 1e9, "uses": ["wan"]}},
+                    {"from_cluster": "B", "to_cluster": "A", "link":
+                     {"latency_s": 0.1, "bandwidth_bytes_per_s": 1e9}}]"#;
+    let found = measured(&mut FakeNetwork::new(two_clusters(4, 4, wan, "")));
+    assert_eq!(found.shared().len(), 1, "{:?}", found.shared());
+    assert_close(found.shared()[0].bandwidth_bytes_per_s, 2e9, "pipe");
+}
+
 #[test]
 fn a_pipe_that_one_pair_fills_is_found_and_the_directions_are_two() {
     let mut network = FakeNetwork::new(two_clusters(4, 4, &piped_wan(4e7, 6e7), ""));
