@@ -17,15 +17,17 @@ import broadleaf as bl
 from beds import ROOT, can_make_namespaces, prefix, script, triangle
 
 BED = ROOT / "testbeds/namespaces"
-FAST = 1.25e7
+# Slow enough that the processor hardly matters.
+FAST = 5e6
 SLOW = FAST / 10
-PERIOD_S = 8.0
+PERIOD_S = 15.0
 SHARE = 0.4
 # Two periods, and starting and ending three ranks as often, on a machine that may be busy.
-PATIENCE_S = 120.0
+PATIENCE_S = 180.0
 # What starting ranks sends, for each sweep, and headers.
 START_BYTES = 1 << 20
 HEADERS = 1.1
+REACH = "the monitor cannot reach b;"
 
 pytestmark = [
     pytest.mark.skipif(not can_make_namespaces(), reason="network namespaces need root and iproute2"),
@@ -93,17 +95,20 @@ def test_it_sees_loads_and_their_ends_and_hosts_that_are_gone(flavour: str, tmp_
                 (drift,) = [link for link in advice()["believed"] if link["from"] == "r"]
                 assert drift["to"] == first
                 assert drift["rate"] == pytest.approx(SLOW / FAST, rel=0.3)
+                # No plan uses that link now, and with the load on the other one it is the only way out.
+                (other,) = used()
                 bed.set_pair_rate("r", first, FAST)
-                wait_for("plan after the load", lambda: not advice()["believed"], advisor)
+                bed.set_pair_rate("r", other, SLOW)
+                wait_for("plan back", lambda: used() == [first], advisor)
                 elapsed_s = time.monotonic() - began_s
                 sweeps = 1 + elapsed_s / PERIOD_S
                 most = HEADERS * FAST * SHARE * (elapsed_s + PERIOD_S) + sweeps * START_BYTES
                 for host in "rab":
                     assert sent_bytes(bed.namespace(host)) <= most, host
-                assert said.read_text() == ""
+                # A busy machine may take too long over one measurement, which is said; nobody was missed.
+                assert "cannot reach" not in said.read_text()
                 subprocess.run(["ip", "-n", bed.namespace("b"), "link", "set", "e0", "down"], check=True)
-                line = wait_for("line of a host that is gone", said.read_text, advisor)
-                assert "the monitor cannot reach b;" in line
+                wait_for("line of the host that is gone", lambda: REACH in said.read_text(), advisor)
             finally:
                 advisor.terminate()
                 advisor.wait(timeout=60)

@@ -32,7 +32,7 @@ SIZES = (512 << 10, 1 << 20)
 # A probe between two hosts is given this long, a sweep what the share of the period allows, seconds.
 PROBE_S = 1.0
 # Besides the probing: starting the ranks on the other hosts.
-START_S = 20.0
+START_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,11 @@ class Monitor:
                     if measured is None or not {source, target} <= set(there):
                         self._found.put(Probed(source, target, ()))
                 return
+            if not self._stop.is_set():
+                self._say(
+                    f"the monitor's measurement between {', '.join(hosts)} failed or took too long; "
+                    "their links are believed to be as they were"
+                )
             for source, target in permutations(names, 2):
                 self._found.put(Probed(source, target, ()))
             return
