@@ -146,7 +146,10 @@ def results(document: dict[str, Any]) -> list[str]:
 def cell(value: str | float | None) -> str:
     if value is None:
         return ""
-    return f"{value:.4g}" if isinstance(value, float) else str(value).replace("|", r"\|")
+    if not isinstance(value, float):
+        return str(value).replace("|", r"\|")
+    # Four digits, but no power of ten among numbers without: 12390 and not 1.239e+04.
+    return f"{value:.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
 def planners_table() -> str:

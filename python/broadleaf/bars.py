@@ -71,7 +71,10 @@ def bars_of(trace: Trace, most_bars: int) -> Bars:
         (pair, "over one link, of all trees"),
         (source, "of one sender"),
     )
-    keys, by = next(((keys, by) for keys, by in levels if len(np.unique(keys)) <= most_bars // 2), levels[-1])
+    # Trees are given up for shorter runs; receivers, without which nothing can be followed, only in need.
+    rooms = (most_bars // 2, most_bars, 0)
+    fits = (len(np.unique(keys)) <= room for (keys, _), room in zip(levels, rooms, strict=True))
+    keys, by = next((level for level, fit in zip(levels, fits, strict=True) if fit), levels[-1])
     order = np.lexsort((table["start_s"], keys))
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))

@@ -248,6 +248,7 @@ function drawSegments() {
   const colour = treeColours(plan);
   const order = new Map(plan.trees.map((each, at) => [each.number, at]));
   const rim = css("--card");
+  const flowing = new Set();
   let under = 0;
   for (let at = 0; at < plan.columns.length; at++) {
     if (begin[at] > state.time) break;
@@ -256,6 +257,11 @@ function drawSegments() {
     under += 1;
     if (from === to || isAside(source[at], target[at])) continue;
     const key = `${tree[at]}:${keyOf(source[at])}:${keyOf(target[at])}`;
+    // Between closed clusters one flow of dots stands for all.
+    if (count[at] > 1 && !isOpen(platform.cluster_of[source[at]]) && !isOpen(platform.cluster_of[target[at]])) {
+      if (flowing.has(key)) continue;
+      flowing.add(key);
+    }
     const path = ways.get(key) ?? way(from, to, bendOf(order.get(tree[at]) ?? 0, plan.trees.length));
     // One transfer goes along once; a run of many is a flow of dots, as many as there is room for.
     const once = (arrive[at] - release[at]) + held[at] / count[at];

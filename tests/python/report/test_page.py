@@ -302,3 +302,16 @@ def test_sizes_that_are_refused(
     write("net.json", chain)
     write("plan.json", chain_plan)
     refused(command("report", "net.json", "plan.json", "-o", "r.html", "--sizes", sizes), "--sizes")
+
+
+def test_receivers_are_kept_while_there_is_a_bar_for_each_link(two_sites: dict[str, Any]) -> None:
+    trace = bl.simulate(
+        bl.Platform.from_dict(two_sites),
+        bl.plan(bl.Platform.from_dict(two_sites), "a0", 1 << 20, "chain", segment_bytes=1 << 14),
+    )
+    links = len({(row["from"], row["to"]) for row in trace.transfers})
+    assert links > 1
+    kept = bars_of(trace, links)
+    assert len(kept) == links
+    assert not (kept.columns["target"] == SEVERAL).any()
+    assert kept.merged_by == "over one link, of all trees"
