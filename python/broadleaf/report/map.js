@@ -229,7 +229,7 @@ function drawTime() {
     const [inner, outer] = places.clusters.length > 24 ? [0.3, 0.8] : [0.86, 0.94];
     const ring = d3.arc().innerRadius(place.r * inner).outerRadius(place.r * outer).startAngle(0).endAngle(2 * Math.PI * part);
     return ring();
-  }).attr("transform", ({ place }) => `translate(${place.x},${place.y})`).attr("fill", css("--full"));
+  }).attr("transform", ({ place }) => `translate(${place.x},${place.y})`);
   drawSegments();
 }
 
@@ -265,7 +265,7 @@ function drawSegments() {
     const path = ways.get(key) ?? way(from, to, bendOf(order.get(tree[at]) ?? 0, plan.trees.length));
     // One transfer goes along once; a run of many is a flow of dots, as many as there is room for.
     const once = (arrive[at] - release[at]) + held[at] / count[at];
-    const dots = count[at] === 1 ? 1 : Math.min(3, count[at]);
+    const dots = count[at] === 1 || ways.size > CLEAR_EDGES ? 1 : Math.min(3, count[at]);
     const size = Math.max(1.7, Math.min(4.2, 0.42 * Math.min(from.r, to.r) * view.k));
     for (let dot = 0; dot < dots; dot++) {
       const part = count[at] === 1
