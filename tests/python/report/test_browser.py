@@ -212,6 +212,9 @@ def test_4096_nodes_and_a_million_transfers(large: Path, open_page: Open, screen
     assert page.locator("#map .node").count() == 0
     assert page.locator("#timeline").get_attribute("data-rows") == "64"
     scrub(page, 0.4)
+    # A closed cluster fills up as its nodes do, in the colour of a full node.
+    ring = page.locator("#map .progress").first
+    assert ring.evaluate("ring => getComputedStyle(ring).fill") == "rgb(31, 122, 77)"
     page.screenshot(path=screenshots / "large.png", full_page=True)
     page.get_by_role("button", name="Cluster C9, 64 nodes: enlarge").focus()
     page.keyboard.press("Enter")
