@@ -1,8 +1,9 @@
 //! `BROADLEAF_STATS`: what was intercepted, per communicator, root and size.
 //!
-//! Rank 0 of a communicator counts its calls; how long the latest took is kept by all (`latest.rs`). In `MPI_Finalize` the rows of all processes come together on rank
-//! 0 of the world, which writes the file. Communicators of equal name and size share their rows, so that a
-//! program that makes thousands of them does not fill the memory.
+//! Rank 0 of a communicator counts its calls; how long the latest took is kept by all (`latest.rs`). In
+//! `MPI_Finalize` the rows of all processes come together on rank 0 of the world, which writes the file.
+//! Communicators of equal name and size share their rows, so that a program that makes thousands of them does not
+//! fill the memory.
 
 use crate::latest::{merged, Latest};
 use crate::memory::{Announcement, Way};
