@@ -190,6 +190,11 @@ class Network:
         line = destination_rate("change", "e0", self.rates.hosts.index(other), bytes_per_s)
         tool("ip", "netns", "exec", self.namespace(one), "tc", "-batch", "-", lines=[line])
 
+    def set_port_rate(self, host: str, bytes_per_s: float) -> None:
+        """Changes the rate at which a host sends to all others together, while programs run."""
+        line = port_rate("change", "e0", bytes_per_s)
+        tool("ip", "netns", "exec", self.namespace(host), "tc", "-batch", "-", lines=[line])
+
 
 def address(index: int) -> str:
     return f"10.77.0.{index + 1}"
@@ -207,10 +212,15 @@ def root_class(device: str, bytes_per_s: float) -> list[str]:
     nic = rate(bytes_per_s)
     return [
         f"qdisc add dev {device} root handle 1: htb default {OTHERS.split(':')[1]}",
-        f"class add dev {device} parent 1: classid {NIC} {limits(nic, nic)}",
+        port_rate("add", device, bytes_per_s),
         f"class add dev {device} parent {NIC} classid {OTHERS} {limits('1mbit', nic)}",
         f"qdisc add dev {device} parent {OTHERS} pfifo limit {QUEUE_PACKETS}",
     ]
+
+
+def port_rate(verb: str, device: str, bytes_per_s: float) -> str:
+    nic = rate(bytes_per_s)
+    return f"class {verb} dev {device} parent 1: classid {NIC} {limits(nic, nic)}"
 
 
 def destination_rate(verb: str, device: str, other: int, bytes_per_s: float) -> str:
