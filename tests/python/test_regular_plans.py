@@ -40,6 +40,8 @@ def test_an_allgather_from_plan_to_simulation(
     # (n - 1) / n of the time of all contributions together.
     limit_s = 7 * (8 << 20) / 1.25e8
     assert limit_s <= simulated["makespan_s"] <= 1.05 * limit_s
+    # No plan ends before one node has received all that it lacks.
+    assert limit_s * (1 - 1e-6) <= made["predicted"]["bound_s"] <= simulated["makespan_s"]
 
 
 def test_an_allgather_in_python() -> None:

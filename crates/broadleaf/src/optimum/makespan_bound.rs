@@ -46,6 +46,22 @@ pub fn makespan_bound_s(platform: &Platform, root: NodeId, message_bytes: u64) -
     Bound::new(platform, root, message_bytes).makespan_s() * (1.0 - ROUNDING)
 }
 
+/// A time below which no plan gathers the `message_bytes` of every host on every host, seconds; 0 where there is
+/// nothing to do.
+///
+/// Argument 2 for each host by itself: what all others contribute crosses to it, and is there from the start.
+pub fn allgather_bound_s(platform: &Platform, message_bytes: u64) -> f64 {
+    let others = platform.hosts().count() as u64 - 1;
+    // Beyond 2^64 bytes the bound is that of fewer.
+    let received_bytes = message_bytes.saturating_mul(others);
+    if received_bytes == 0 {
+        return 0.0;
+    }
+    let from_the_start = vec![0.0; platform.node_count()];
+    let crossings = Crossings::new(platform, &from_the_start, received_bytes);
+    platform.hosts().map(|host| crossings.alone_s(host)).fold(0.0, f64::max) * (1.0 - ROUNDING)
+}
+
 struct Bound<'a> {
     platform: &'a Platform,
     root: NodeId,

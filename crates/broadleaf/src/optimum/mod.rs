@@ -41,7 +41,7 @@ mod table;
 
 pub use error::OptimumError;
 pub use few::{equal_trees, rates_by_trees};
-pub use makespan_bound::makespan_bound_s;
+pub use makespan_bound::{allgather_bound_s, makespan_bound_s};
 pub use table::{link_count, MOST_LINKS};
 
 use crate::model::Resource;

@@ -2,7 +2,7 @@
 
 use super::segment_search::{search, Tuned};
 use super::{best, find, plan_with, supports, Instance, Planner};
-use crate::optimum::makespan_bound_s;
+use crate::optimum::{allgather_bound_s, makespan_bound_s};
 use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
 use crate::platform::Quartiles;
 use crate::simulate::interval;
@@ -170,10 +170,11 @@ pub(super) fn finish(
 
 /// Fills in what no plan can beat.
 pub(super) fn with_bounds(instance: &Instance, mut plan: Plan) -> Plan {
-    // The bounds are those of a broadcast.
-    if instance.collective == Collective::Bcast {
-        let bound_s = makespan_bound_s(instance.platform, instance.root, instance.message_bytes);
-        plan.predicted.bound_s = Some(bound_s);
-    }
+    plan.predicted.bound_s = match instance.collective {
+        Collective::Bcast => Some(makespan_bound_s(instance.platform, instance.root, instance.message_bytes)),
+        Collective::Allgather => Some(allgather_bound_s(instance.platform, instance.message_bytes)),
+        // Nobody has argued one.
+        Collective::Scatter => None,
+    };
     plan
 }

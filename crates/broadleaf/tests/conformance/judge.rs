@@ -1,7 +1,7 @@
 //! What every plan must keep, judged by parts of the crate that share no code with planners.
 
 use broadleaf::execute::threads;
-use broadleaf::optimum::makespan_bound_s;
+use broadleaf::optimum::{allgather_bound_s, makespan_bound_s};
 use broadleaf::plan::{check, throughput, Collective, Plan, PlanError, Programs};
 use broadleaf::planners::{find, make, supports, Effort, Instance, Planner, SegmentChoice};
 use broadleaf::platform::{NodeId, Platform};
@@ -75,15 +75,17 @@ pub fn judge_plan(instance: &Instance, plan: &Plan) {
     let reread = simulate(platform, &read, false).unwrap();
     assert_eq!(trace.makespan_s, reread.makespan_s, "{}: another time when read back", place());
     assert!(trace.makespan_s.is_finite(), "{}", place());
-    if plan.collective == Collective::Bcast {
-        let bound_s = makespan_bound_s(platform, instance.root, instance.message_bytes);
-        assert!(
-            bound_s <= trace.makespan_s,
-            "{}: {} s is under the bound {bound_s} s",
-            place(),
-            trace.makespan_s
-        );
-    }
+    let bound_s = match plan.collective {
+        Collective::Bcast => makespan_bound_s(platform, instance.root, instance.message_bytes),
+        Collective::Allgather => allgather_bound_s(platform, instance.message_bytes),
+        Collective::Scatter => 0.0,
+    };
+    assert!(
+        bound_s <= trace.makespan_s,
+        "{}: {} s is under the bound {bound_s} s",
+        place(),
+        trace.makespan_s
+    );
     assert!(throughput(platform, plan).unwrap() > 0.0, "{}", place());
     deliver(platform, plan, &place);
 }
