@@ -190,11 +190,23 @@ impl Contest<'_> {
         self.instance.platform.node_count() > LARGE_NODES
     }
 
+    /// The plan that the planner by itself would make.
     fn tune(&self, planner: &dyn Planner) -> Result<Tuned, PlanError> {
-        if self.is_searched(planner) {
-            return search(self.instance, planner, Effort::Thorough, self.deadline);
+        let tuned = if self.is_searched(planner) {
+            search(self.instance, planner, Effort::Thorough, self.deadline)?
+        } else {
+            Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?)?)?
+        };
+        if self.effort == Effort::Quick {
+            return Ok(tuned);
         }
-        Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?)?)
+        let finished = planner.finished(self.instance, tuned.plan.clone());
+        let finished = Plan { protocol: self.instance.protocol, ..finished };
+        // What a planner adds at the end may hold for just that many segments: no estimate from fewer.
+        if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
+            return Ok(tuned);
+        }
+        Tuned::simulated(self.instance.platform, finished)
     }
 
     /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
