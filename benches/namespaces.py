@@ -22,7 +22,7 @@ from typing import Any
 
 import broadleaf as bl
 from broadleaf.bench import OURS
-from broadleaf.bench.namespaces import DEFAULT_PLATFORM, bench_namespaces
+from broadleaf.bench.namespaces import DEFAULT_PLATFORM, LUMP, bench_namespaces
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 
@@ -50,7 +50,7 @@ def halved(flavour: Flavour) -> dict[str, Any]:
     prefix = mpi.mpiexec.parent.parent
     with (
         tempfile.TemporaryDirectory(prefix="broadleaf-bench-", ignore_cleanup_errors=True) as made,
-        Network(f"blbench{os.getpid()}", rates_of(platform)) as bed,
+        Network(f"blbench{os.getpid()}", rates_of(platform), LUMP) as bed,
     ):
         stats = Path(made) / "stats.json"
         variables = {

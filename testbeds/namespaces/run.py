@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         program = list(arguments.program)
         if program[0].endswith(".c"):
             program[0] = str(build(Path(program[0]), prefix, Path(folder)))
-        with Network(name, rates) as network:
+        with Network(name, rates, arguments.lump) as network:
             agent = write_agent(network, Path(folder))
             command, environment = command_of(prefix, network, agent, ranks, arguments.option, program)
             # What a killed MPI leaves in its session folder goes with ours.
@@ -92,6 +92,7 @@ def main() -> int:
             )
             sub.add_argument("-n", "--ranks", type=int, help="default: one a host")
             sub.add_argument("--option", action="append", default=[], help="one more word for mpiexec")
+            sub.add_argument("--lump", type=int, default=1, help="packets that may pass a shaper as one")
             sub.add_argument("--timeout", type=float, default=TIMEOUT_S, help="seconds")
             sub.add_argument(
                 "program", nargs="+", help="after --: a C source or a program, and its arguments"
