@@ -50,9 +50,14 @@ def of_one_zone(topology: str, parameters: str, count: int, folder: Path) -> Net
 
 
 def random_grid(seed: int, folder: Path) -> Network:
-    """Four to eight clusters of 3 to 16 hosts of 1 Gb/s; a pipe of 0.1 to 1 Gb/s for each two, each way."""
+    """Four to eight clusters of 3 to 16 hosts."""
     draw = random.Random(seed)
     sizes = [draw.randint(3, 16) for _ in range(draw.randint(4, 8))]
+    return grid(f"random-grid-{seed}", sizes, draw, folder)
+
+
+def grid(name: str, sizes: list[int], draw: random.Random, folder: Path) -> Network:
+    """Clusters of so many hosts of 1 Gb/s; between each two pipes of 0.1 to 1 Gb/s and 0.5 to 15 ms."""
     names = [[f"c{cluster}-{at}" for at in range(size)] for cluster, size in enumerate(sizes)]
     meshes = [
         {"nodes": members, "link": {"latency_s": draw.uniform(20e-6, 80e-6), "bandwidth_bytes_per_s": 125e6}}
@@ -69,12 +74,12 @@ def random_grid(seed: int, folder: Path) -> Network:
             bridges.append({"from_cluster": f"C{one}", "to_cluster": f"C{other}", "link": link})
     document = {
         "format": "broadleaf-platform/1",
-        "name": f"random-grid-{seed}",
+        "name": name,
         "port_model": "one-port",
         "nodes": [
-            {"id": name, "cluster": f"C{cluster}"}
+            {"id": host, "cluster": f"C{cluster}"}
             for cluster, members in enumerate(names)
-            for name in members
+            for host in members
         ],
         "shared": shared,
         "meshes": meshes,

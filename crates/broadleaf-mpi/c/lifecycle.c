@@ -46,22 +46,52 @@ static uint64_t hash(const char *text)
     return value;
 }
 
+/* A rank's host, by the hash of its name. */
+typedef struct {
+    uint64_t host;
+    uint64_t rank;
+} place;
+
+static int by_host_and_rank(const void *one, const void *other)
+{
+    const place *a = one, *b = other;
+    if (a->host != b->host) return a->host < b->host ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* The place of every rank on its host, from all ranks' places. */
+static void number_by_host(place *places, uint32_t *indices, int size)
+{
+    qsort(places, (size_t)size, sizeof *places, by_host_and_rank);
+    for (int at = 0, first = 0; at < size; at++) {
+        if (places[at].host != places[first].host) first = at;
+        indices[places[at].rank] = (uint32_t)(at - first);
+    }
+}
+
 /* A process keeps its node of the platform in every communicator, so its place on its host is counted in
- * MPI_COMM_WORLD, once. */
+ * MPI_COMM_WORLD, once; by rank 0, since a list of all ranks at every rank takes memory, and under SMPI messages,
+ * that grow with their square. */
 static int find_host_index(int rank, int size)
 {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
     int length;
     int error = PMPI_Get_processor_name(name, &length);
     if (error != MPI_SUCCESS) return error;
-    uint64_t mine = hash(name);
-    uint64_t *all = malloc((size_t)size * sizeof *all);
-    if (all == NULL) return MPI_ERR_NO_MEM;
-    error = PMPI_Allgather(&mine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, MPI_COMM_WORLD);
-    host_index = 0;
+    const place mine = {hash(name), (uint64_t)rank};
+    place *places = NULL;
+    uint32_t *indices = NULL;
+    if (rank == 0) {
+        places = malloc((size_t)size * sizeof *places);
+        indices = malloc((size_t)size * sizeof *indices);
+        if (places == NULL || indices == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+    }
+    error = PMPI_Gather(&mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    if (error == MPI_SUCCESS && rank == 0) number_by_host(places, indices, size);
     if (error == MPI_SUCCESS)
-        for (int other = 0; other < rank; other++) host_index += all[other] == mine;
-    free(all);
+        error = PMPI_Scatter(indices, 1, MPI_UINT32_T, &host_index, 1, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+    free(places);
+    free(indices);
     return error;
 }
 

@@ -5,6 +5,7 @@
 //! kind need no word between ranks.
 
 use crate::abi::{guarded, Mpi, Ops, Verdict};
+use crate::alike::Encoded;
 use crate::inner::inner_tree;
 use crate::outcome::Outcome;
 use crate::placement::{memory_link, Placement};
@@ -34,7 +35,7 @@ pub struct Collectives {
     rank: u32,
     size: u32,
     /// None: rank 0 found the settings unusable, or some rank its platform; all ranks know.
-    planning: Option<(Seats, Placement)>,
+    planning: Option<(Arc<Encoded<Seats>>, Placement)>,
     plans: HashMap<(Collective, u32, u32), Option<RankPlan>>,
 }
 

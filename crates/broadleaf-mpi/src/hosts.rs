@@ -5,83 +5,110 @@ use crate::memory::Group;
 use crate::seats::Seats;
 use crate::transport::CallError;
 use std::collections::HashMap;
+use std::sync::Arc;
 
-/// Alike on all ranks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hosts {
+/// Who runs where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
     of_rank: Vec<u32>,
-    /// The ranks of every host, ascending.
-    members: Vec<Vec<u32>>,
-    /// Whether a host's ranks share memory.
-    shares: Vec<bool>,
+    /// The ranks of all hosts, one host behind the other, each one's ascending; a host's begin at `first[host]`.
+    members: Vec<u32>,
+    first: Vec<u32>,
 }
 
-impl Hosts {
-    /// Hosts numbered from 0, none without a rank; nothing is shared yet.
-    pub fn new(of_rank: Vec<u32>) -> Hosts {
+impl Layout {
+    /// Hosts numbered from 0, none without a rank.
+    pub fn new(of_rank: Vec<u32>) -> Layout {
         let count = of_rank.iter().max().map_or(0, |&host| host as usize + 1);
-        let mut members = vec![Vec::new(); count];
-        for (rank, &host) in of_rank.iter().enumerate() {
-            members[host as usize].push(rank as u32);
-        }
-        Hosts { of_rank, members, shares: vec![false; count] }
-    }
-
-    pub fn count(&self) -> usize {
-        self.members.len()
+        let mut first = vec![0; count + 1];
+        of_rank.iter().for_each(|&host| first[host as usize + 1] += 1);
+        (0..count).for_each(|host| first[host + 1] += first[host]);
+        let mut members: Vec<u32> = (0..of_rank.len() as u32).collect();
+        members.sort_by_key(|&rank| of_rank[rank as usize]);
+        Layout { of_rank, members, first }
     }
 
     pub fn of_rank(&self) -> &[u32] {
         &self.of_rank
     }
 
+    /// At least one.
+    fn members(&self, host: usize) -> &[u32] {
+        &self.members[self.first[host] as usize..self.first[host + 1] as usize]
+    }
+
+    fn count(&self) -> usize {
+        self.first.len().saturating_sub(1)
+    }
+}
+
+/// Alike on all ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hosts {
+    layout: Arc<Layout>,
+    /// Whether a host's ranks share memory; empty where no host's do.
+    shares: Vec<bool>,
+}
+
+impl Hosts {
+    /// Nothing is shared yet.
+    pub fn new(layout: Arc<Layout>) -> Hosts {
+        Hosts { layout, shares: Vec::new() }
+    }
+
+    pub fn count(&self) -> usize {
+        self.layout.count()
+    }
+
+    pub fn of_rank(&self) -> &[u32] {
+        self.layout.of_rank()
+    }
+
     pub fn members(&self, host: usize) -> &[u32] {
-        &self.members[host]
+        self.layout.members(host)
     }
 
     pub fn shares(&self, host: usize) -> bool {
-        self.shares[host]
+        self.shares.get(host).is_some_and(|&shares| shares)
     }
 
     /// Speaks for a host in broadcasts from `root`: the root itself, elsewhere the lowest rank.
     pub fn leader(&self, host: usize, root: u32) -> u32 {
-        if self.of_rank[root as usize] as usize == host {
+        if self.of_rank()[root as usize] as usize == host {
             root
         } else {
-            self.members[host][0]
+            self.members(host)[0]
         }
     }
 
     /// Whether another rank of its host passes the message on to this one.
     pub fn is_served(&self, rank: u32, root: u32) -> bool {
-        let host = self.of_rank[rank as usize] as usize;
-        self.shares[host] && self.leader(host, root) != rank
+        let host = self.of_rank()[rank as usize] as usize;
+        self.shares(host) && self.leader(host, root) != rank
     }
 
     /// The ranks that hear of a call by message, the root first.
     pub fn hearers(&self, root: u32) -> Vec<u32> {
-        let ranks = self.of_rank.len() as u32;
+        let ranks = self.of_rank().len() as u32;
         (0..ranks).map(|step| (root + step) % ranks).filter(|&rank| !self.is_served(rank, root)).collect()
     }
 
     /// Collective: joins the ranks of every host that has several, where `wanted`.
     pub fn join(&mut self, mpi: &Mpi, rank: u32, wanted: bool) -> Result<Option<Group>, CallError> {
-        if !wanted || !mpi.shares_memory() || self.members.iter().all(|members| members.len() < 2) {
+        if !wanted || self.layout.members.len() == self.count() {
             return Ok(None);
         }
-        let own = self.of_rank[rank as usize] as usize;
-        let members = &self.members[own];
-        let group = if members.len() > 1 { Group::open(mpi, rank, members.clone())? } else { None };
+        let (own, ranks) = (self.of_rank()[rank as usize] as usize, self.of_rank().len());
+        let members = self.members(own);
+        let group = if members.len() > 1 { Group::open(mpi, rank, members.to_vec())? } else { None };
         if self.count() == 1 {
-            self.shares[0] = group.is_some();
+            self.shares = vec![group.is_some()];
             return Ok(group);
         }
-        let mut joined = mpi.gather(&[group.is_some().into()], self.of_rank.len(), rank as usize)?;
-        joined.resize(self.of_rank.len(), 0);
+        let mut joined = mpi.gather(&[group.is_some().into()], ranks, rank as usize)?;
+        joined.resize(ranks, 0);
         mpi.share(&mut joined)?;
-        for (host, shares) in self.shares.iter_mut().enumerate() {
-            *shares = joined[self.members[host][0] as usize] != 0;
-        }
+        self.shares = (0..self.count()).map(|host| joined[self.members(host)[0] as usize] != 0).collect();
         Ok(group)
     }
 }
@@ -89,16 +116,16 @@ impl Hosts {
 /// Whether shared memory can serve plans over these seats' nodes as they are: not where a host's ranks sit on
 /// several nodes, between which a plan that was asked for by name moves the data itself.
 pub fn one_node_a_host(seats: &Seats, hosts: &Hosts) -> bool {
-    let alike = |members: &Vec<u32>| {
+    let alike = |members: &[u32]| {
         members.iter().all(|&rank| seats.of_rank[rank as usize] == seats.of_rank[members[0] as usize])
     };
-    hosts.count() > 1 && hosts.members.iter().all(alike) && one_host_a_node(seats)
+    hosts.count() > 1 && (0..hosts.count()).all(|host| alike(hosts.members(host))) && one_host_a_node(seats)
 }
 
 /// Not so where machines of one short name in several domains meet one node of the platform.
 pub fn one_host_a_node(seats: &Seats) -> bool {
     let mut host_of: HashMap<u32, u32> = HashMap::new();
-    seats.of_rank.iter().zip(&seats.hosts).all(|(&node, &host)| *host_of.entry(node).or_insert(host) == host)
+    seats.of_rank.iter().zip(seats.hosts.of_rank()).all(|(&node, &host)| *host_of.entry(node).or_insert(host) == host)
 }
 
 #[cfg(test)]
@@ -106,9 +133,16 @@ mod tests {
     use super::*;
 
     fn two_hosts() -> Hosts {
-        let mut hosts = Hosts::new(vec![0, 1, 0, 1, 1]);
+        let mut hosts = Hosts::new(Arc::new(Layout::new(vec![0, 1, 0, 1, 1])));
         hosts.shares = vec![true, false];
         hosts
+    }
+
+    #[test]
+    fn every_host_has_its_ranks_in_order() {
+        let layout = Layout::new(vec![2, 0, 1, 0, 2]);
+        assert_eq!([layout.members(0), layout.members(1), layout.members(2)], [&[1, 3][..], &[2], &[0, 4]]);
+        assert_eq!((layout.count(), Layout::new(Vec::new()).count()), (3, 0));
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub mod abi;
 mod adjust;
 mod advice;
 mod ahead;
+mod alike;
+mod asides;
 mod book;
 pub mod collectives;
 mod framed;

@@ -4,6 +4,7 @@
 use crate::adjust::{coarsened, without_period, without_turns};
 use crate::advice::{self, Desk, Given, Watch};
 use crate::ahead::channels;
+use crate::alike::Encoded;
 use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
@@ -58,7 +59,7 @@ impl Made {
 
 /// One communicator's planning, at a rank that broadcasts as root.
 pub struct Planning {
-    seats: Seats,
+    seats: Arc<Encoded<Seats>>,
     hosts: Arc<Hosts>,
     /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
     placements: [Option<Arc<Placement>>; 2],
@@ -66,7 +67,7 @@ pub struct Planning {
 }
 
 impl Planning {
-    pub fn new(seats: Seats, hosts: Arc<Hosts>) -> Planning {
+    pub fn new(seats: Arc<Encoded<Seats>>, hosts: Arc<Hosts>) -> Planning {
         let desk = seats.settings.advice.as_deref().and_then(Desk::at);
         Planning { seats, hosts, placements: [None, None], desk }
     }

@@ -1,6 +1,8 @@
 //! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and tells all.
 
 use crate::abi::Mpi;
+use crate::alike::{Alike, Encoded};
+use crate::hosts::Layout;
 use crate::placement::nodes_by_host;
 use crate::report;
 use crate::settings::{environment, PlanSettings};
@@ -25,17 +27,17 @@ pub struct Seats {
     pub of_rank: Vec<u32>,
     /// Tells this communicator from every other, in this job and others.
     pub communicator: u64,
-    /// The number of every rank's host, counted in the order of their first ranks.
-    pub hosts: Vec<u32>,
+    /// Hosts are counted in the order of their first ranks.
+    pub hosts: Arc<Layout>,
 }
 
 impl Seats {
     /// Reads the settings and gives every rank its seat. `places`: host name and place on that host of every
     /// rank. The error is one line for the user.
     pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<Seats, String> {
-        let hosts = host_numbers(places);
+        let hosts = Arc::new(Layout::new(host_numbers(places)));
         let Some(path) = &settings.platform else {
-            let (of_rank, communicator) = (hosts.clone(), new_communicator());
+            let (of_rank, communicator) = (hosts.of_rank().to_vec(), new_communicator());
             return Ok(Seats { settings, digest: String::new(), of_rank, communicator, hosts });
         };
         let own_used = "the MPI's own broadcast is used";
@@ -78,6 +80,8 @@ pub fn load(path: &Path) -> Result<Arc<Platform>, String> {
     Ok(platform)
 }
 
+static DECODED: Alike<Seats> = Alike::new();
+
 /// Rank 0 reads the settings and gives every rank its seat; all learn the result. `None`: the settings are
 /// unusable, and rank 0 has said why.
 pub fn agree_on_seats(
@@ -85,7 +89,7 @@ pub fn agree_on_seats(
     rank: u32,
     size: u32,
     place: (String, u32),
-) -> Result<Option<Seats>, CallError> {
+) -> Result<Option<Arc<Encoded<Seats>>>, CallError> {
     let mut record = place.0.into_bytes();
     record.resize(HOST_BYTES, 0);
     put_u32(&mut record, place.1);
@@ -108,7 +112,7 @@ pub fn agree_on_seats(
         return Ok(None);
     }
     mpi.share(&mut document)?;
-    Ok(Some(decode_seats(&document)?))
+    Ok(Some(DECODED.decoded(document, decode_seats)?))
 }
 
 fn read_place(record: &[u8]) -> (String, u32) {
@@ -133,7 +137,7 @@ fn encode_seats(seats: &Seats) -> Vec<u8> {
     put_u64(&mut out, settings.first_budget.as_millis() as u64);
     put_u32(&mut out, settings.shared_memory.into());
     put_u64(&mut out, seats.communicator);
-    seats.of_rank.iter().chain(&seats.hosts).for_each(|&node| put_u32(&mut out, node));
+    seats.of_rank.iter().chain(seats.hosts.of_rank()).for_each(|&node| put_u32(&mut out, node));
     out
 }
 
@@ -161,6 +165,6 @@ fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
     while !from.bytes.is_empty() {
         of_rank.push(from.u32()?);
     }
-    let hosts = of_rank.split_off(of_rank.len() / 2);
+    let hosts = Arc::new(Layout::new(of_rank.split_off(of_rank.len() / 2)));
     Ok(Seats { settings, digest, of_rank, communicator, hosts })
 }

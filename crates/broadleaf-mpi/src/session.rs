@@ -9,7 +9,8 @@ use crate::abi::Mpi;
 use crate::advice::passive::{Teller, Timed, Timing};
 use crate::advice::{CallNote, Given, InUse};
 use crate::ahead::Forecast;
-use crate::book::{executor, Book, Current};
+use crate::asides::Forward;
+use crate::book::{executor, Book, Carried, Current};
 use crate::hosts::{one_node_a_host, Hosts};
 use crate::memory::{Announcement, Group, Inside, Way};
 use crate::outcome::Outcome;
@@ -20,8 +21,8 @@ use crate::seats::agree_on_seats;
 use crate::settings::BEST;
 use crate::stats;
 use crate::trace::{self, Tracer};
-use crate::transport::{call_tag, CallError, Forward, MpiTransport, PLAN_TAG};
-use crate::wire::{decode_header, decode_plan, encode_header, encode_plan, HEADER_BYTES};
+use crate::transport::{call_tag, CallError, MpiTransport, PLAN_TAG};
+use crate::wire::{decode_header, encode_header, HEADER_BYTES};
 use broadleaf::adapt::switch::{kind, Header, Kind, Listening, Order};
 use broadleaf::execute::{drive, NodeExecutor};
 use std::collections::HashMap;
@@ -71,12 +72,13 @@ impl Session {
         keeps: Keeps,
     ) -> Result<Session, CallError> {
         let seats = agree_on_seats(&mpi, rank, size, place)?;
-        let mut hosts = Hosts::new(seats.as_ref().map_or_else(Vec::new, |seats| seats.hosts.clone()));
+        let mut hosts = Hosts::new(seats.as_ref().map_or_else(Arc::default, |seats| Arc::clone(&seats.hosts)));
         let mut group = None;
         if let Some(seats) = &seats {
             // A plan that was asked for by name moves the data itself where it can.
-            let serves = seats.settings.planner == BEST || one_node_a_host(seats, &hosts);
-            group = hosts.join(&mpi, rank, serves && seats.settings.shared_memory)?;
+            let may = seats.settings.shared_memory && mpi.shares_memory();
+            let serves = may && (seats.settings.planner == BEST || one_node_a_host(seats, &hosts));
+            group = hosts.join(&mpi, rank, serves)?;
         }
         let hosts = Arc::new(hosts);
         let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
@@ -148,7 +150,7 @@ impl Session {
         let first = || match self.planning.as_mut()?.first(rank, bytes) {
             Ok(made) => {
                 found = Some((made.search, made.advised));
-                Some(made.ranked)
+                Some(Carried::made(made.ranked))
             }
             Err(line) => {
                 report::once(&format!("{line}; the MPI's own broadcast is used"));
@@ -160,7 +162,7 @@ impl Session {
             let Given { plan, ranked } =
                 advised.or_else(|| self.searches.get_mut(&kind).and_then(Search::better))?;
             brought = Some(plan);
-            Some(ranked)
+            Some(Carried::made(ranked))
         };
         let (order, entry) = self.book.lead(call, rank, bytes, first, better);
         if let Some((search, advised)) = found {
@@ -187,18 +189,17 @@ impl Session {
             });
         }
         let travels = match order {
-            Order::RunNew => entry.current.as_ref().map(|current| &current.carried),
-            Order::RunThenSwitch => entry.next(),
+            Order::RunNew => entry.current.as_ref().map(|current| current.carried.clone()),
+            Order::RunThenSwitch => entry.next().cloned(),
             Order::Run | Order::Own => None,
         };
-        let plan = travels.map_or_else(Vec::new, encode_plan);
         let header = Header {
             call,
             root: rank,
             message_bytes: bytes,
             order,
             version: entry.version,
-            plan_bytes: plan.len() as u64,
+            plan_bytes: travels.as_ref().map_or(0, |plan| plan.bytes().len() as u64),
             sends_plan: false,
         };
         let Some(current) = entry.current.as_mut().filter(|_| order != Order::Own) else {
@@ -227,7 +228,7 @@ impl Session {
         let mut transport =
             MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
         transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
-        send_headers(&mut transport, current, header, &plan)?;
+        send_headers(&mut transport, current, header, travels.as_ref())?;
         run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
         drop(transport);
         if let Some(group) = &mut self.group {
@@ -259,15 +260,14 @@ impl Session {
                 }
             }
         };
-        let mut plan = Vec::new();
         let mut arrived = None;
         if header.order == Order::RunNew {
-            plan = vec![0; header.plan_bytes as usize];
+            let mut plan = vec![0; header.plan_bytes as usize];
             self.mpi.receive(&mut plan, Some(sender), PLAN_TAG)?;
-            arrived = Some(decode_plan(&plan)?);
+            arrived = Some(Carried::received(plan)?);
         }
         let unknown = || CallError::Internal(format!("call {call} runs a plan that never came"));
-        let Some(entry) = self.book.follow(rank, &header, arrived)? else {
+        let Some(entry) = self.book.follow(rank, &header, arrived.clone())? else {
             return self.pass_by(header);
         };
         let version = entry.version;
@@ -298,12 +298,12 @@ impl Session {
                 let mut transport = MpiTransport::new(&mpi, base, plan, program);
                 transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
                 for other in listening.missing(current) {
-                    transport.receive_aside(other, call_tag(call), HEADER_BYTES)?;
+                    transport.drop_header(other, call)?;
                 }
                 (transport, executor(current))
             }
         };
-        send_headers(&mut transport, current, header, &plan)?;
+        send_headers(&mut transport, current, header, arrived.as_ref())?;
         if header.order == Order::RunThenSwitch {
             let from = current.plan_parent.ok_or_else(unknown)?;
             let to = current.plan_children.clone();
@@ -325,7 +325,7 @@ impl Session {
             group.finish(call, true);
         }
         if let Some(plan) = next {
-            self.book.keep(&header, decode_plan(&plan)?);
+            self.book.keep(&header, plan);
         }
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
     }
@@ -462,12 +462,12 @@ fn send_headers(
     transport: &mut MpiTransport,
     current: &Current,
     header: Header,
-    plan: &[u8],
+    plan: Option<&Carried>,
 ) -> Result<(), CallError> {
     for (rank, header) in current.headers(header) {
-        transport.send_aside(rank, call_tag(header.call), encode_header(&header).to_vec())?;
-        if header.sends_plan && !plan.is_empty() {
-            transport.send_aside(rank, PLAN_TAG, plan.to_vec())?;
+        transport.send_header(rank, &header)?;
+        if let Some(plan) = plan.filter(|_| header.sends_plan) {
+            transport.send_plan(rank, plan.clone())?;
         }
     }
     Ok(())
@@ -480,7 +480,7 @@ fn run<'a>(
     executor: &mut NodeExecutor,
     current: &Current,
     group: Option<&'a mut Group>,
-) -> Result<Option<Vec<u8>>, CallError> {
+) -> Result<Option<Carried>, CallError> {
     if let Some(group) = group.filter(|_| current.carried.led) {
         transport.feed(group);
     }

@@ -9,6 +9,8 @@
 use crate::abi::{Done, Mpi, MpiError};
 use crate::advice::passive::Timing;
 use crate::ahead::salt;
+use crate::asides::Forward;
+use crate::book::Carried;
 use crate::framed::Expected;
 use crate::in_turn::InTurn;
 use crate::memory::Group;
@@ -107,9 +109,14 @@ pub(crate) enum Request {
         message: u32,
         _bytes: Vec<u8>,
     },
-    /// Headers and plans beside the data.
+    /// A header beside the data.
     Aside {
-        arrival: Option<u32>,
+        _bytes: Vec<u8>,
+    },
+    PlanOut {
+        _plan: Carried,
+    },
+    PlanIn {
         bytes: Vec<u8>,
     },
     /// A header for which data receives are posted already ([`crate::ahead`]).
@@ -124,14 +131,6 @@ pub(crate) const FRAMED: u32 = u32::MAX;
 
 /// A segment that is only passed on: tree, end of the edge, segment.
 pub(crate) type Relayed = (u32, NodeId, u64);
-
-/// A plan that arrives beside the data and goes on to these ranks.
-#[derive(Debug)]
-pub struct Forward {
-    pub from: u32,
-    pub bytes: u64,
-    pub to: Vec<u32>,
-}
 
 /// What this rank passes on to the others of its host, in the order in which it comes in.
 struct Feed<'a> {
@@ -162,9 +161,9 @@ pub struct MpiTransport<'a> {
     /// By sender and channel.
     pub(crate) in_turn: HashMap<(NodeId, u32), InTurn>,
     feed: Option<Feed<'a>>,
-    forward: Option<Forward>,
+    pub(crate) forward: Option<Forward>,
     /// The plan that arrived beside the data.
-    arrived_plan: Option<Vec<u8>>,
+    pub(crate) arrived_plan: Option<Carried>,
     pub(crate) asides: u32,
     events: Vec<Done>,
     /// Where links are timed.
@@ -277,43 +276,8 @@ impl<'a> MpiTransport<'a> {
         Ok(())
     }
 
-    /// Sends bytes beside the data.
-    pub fn send_aside(&mut self, to: u32, tag: i32, bytes: Vec<u8>) -> Result<(), CallError> {
-        let (pointer, length) = (bytes.as_ptr(), bytes.len() as u64);
-        let number = self.number(Request::Aside { arrival: None, bytes });
-        self.asides += 1;
-        Ok(self.mpi.isend(pointer, length, to, tag, number)?)
-    }
-
-    /// Receives a message of that many bytes beside the data, and drops it.
-    pub fn receive_aside(&mut self, from: u32, tag: i32, bytes: usize) -> Result<(), CallError> {
-        self.asides += 1;
-        self.post_aside(from, tag, bytes, None)
-    }
-
-    /// Receives the next call's plan beside the data and passes it on.
-    pub fn receive_plan(&mut self, forward: Forward) -> Result<(), CallError> {
-        let (from, bytes) = (forward.from, forward.bytes);
-        self.forward = Some(forward);
-        self.asides += 1;
-        self.post_aside(from, PLAN_TAG, bytes as usize, Some(from))
-    }
-
-    fn post_aside(
-        &mut self,
-        from: u32,
-        tag: i32,
-        length: usize,
-        arrival: Option<u32>,
-    ) -> Result<(), CallError> {
-        let mut bytes = vec![0; length];
-        let pointer = bytes.as_mut_ptr();
-        let number = self.number(Request::Aside { arrival, bytes });
-        Ok(self.mpi.irecv(pointer, length as u64, Some(from), tag, number)?)
-    }
-
     /// After the executor is done: passes the rest on, and waits for what travels beside the data. Gives the plan that came.
-    pub fn finish(&mut self) -> Result<Option<Vec<u8>>, CallError> {
+    pub fn finish(&mut self) -> Result<Option<Carried>, CallError> {
         self.pass_on_rest()?;
         let mut done = Vec::new();
         while self.asides > 0 || self.expected.values().any(|expected| expected.readies > 0) {
@@ -393,7 +357,8 @@ impl<'a> MpiTransport<'a> {
                         done.push(Completion::Sent { to });
                     }
                 }
-                Request::Aside { arrival, bytes } => self.take_aside(arrival, bytes)?,
+                Request::Aside { .. } | Request::PlanOut { .. } => self.asides -= 1,
+                Request::PlanIn { bytes } => self.take_plan(bytes)?,
                 Request::HeaderIn { from, bytes } => {
                     self.asides -= 1;
                     self.headers.push_back((from, bytes));
@@ -409,18 +374,6 @@ impl<'a> MpiTransport<'a> {
             return Ok(());
         }
         Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
-    }
-
-    fn take_aside(&mut self, arrival: Option<u32>, bytes: Vec<u8>) -> Result<(), CallError> {
-        self.asides -= 1;
-        if arrival.is_some() {
-            let to = self.forward.take().map_or_else(Vec::new, |forward| forward.to);
-            for rank in to {
-                self.send_aside(rank, PLAN_TAG, bytes.clone())?;
-            }
-            self.arrived_plan = Some(bytes);
-        }
-        Ok(())
     }
 
     pub(crate) fn take_relayed(&mut self, key: Relayed) -> Result<Vec<u8>, CallError> {

@@ -63,6 +63,11 @@ pub enum Stray {
 /// Something that holds a plan whose nodes are ranks.
 pub trait Carries {
     fn plan(&self) -> &Arc<Plan>;
+
+    /// All ranks' programs for messages of `bytes`. Whoever holds one plan for several ranks may give them the same.
+    fn programs(&self, bytes: u64) -> Arc<Programs> {
+        Arc::new(Programs::for_ranks(Arc::new(self.plan().resized(bytes))))
+    }
 }
 
 impl Carries for Arc<Plan> {
@@ -76,7 +81,7 @@ impl Carries for Arc<Plan> {
 pub struct Current<P> {
     pub carried: P,
     /// For messages of one length; most programs broadcast the same length again and again.
-    pub programs: Programs,
+    pub programs: Arc<Programs>,
     pub program: NodeProgram,
     /// The first tree carries plans.
     pub plan_parent: Option<u32>,
@@ -88,11 +93,10 @@ pub struct Current<P> {
 
 impl<P: Carries> Current<P> {
     pub fn new(carried: P, rank: u32, bytes: u64) -> Current<P> {
-        let plan = Arc::new(carried.plan().resized(bytes));
-        let first = &plan.trees[0];
+        let programs = carried.programs(bytes);
+        let first = &carried.plan().trees[0];
         let plan_parent = first.parents()[rank as usize].map(|parent| parent.0);
         let plan_children: Vec<u32> = first.children(NodeId(rank)).iter().map(|child| child.0).collect();
-        let programs = Programs::for_ranks(plan);
         let program = programs.node(NodeId(rank));
         let before = program.inputs.iter().map(|input| input.from.0).chain(plan_parent).collect();
         let sent_to = program.outputs.iter().map(|output| output.to.0);
@@ -103,7 +107,7 @@ impl<P: Carries> Current<P> {
     /// Gets ready for messages of another length.
     pub fn resize(&mut self, bytes: u64) {
         if self.programs.plan().message_bytes != bytes {
-            self.programs = Programs::for_ranks(Arc::new(self.carried.plan().resized(bytes)));
+            self.programs = self.carried.programs(bytes);
             self.program = self.programs.node(self.program.node);
         }
     }
