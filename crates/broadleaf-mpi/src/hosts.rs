@@ -125,7 +125,11 @@ pub fn one_node_a_host(seats: &Seats, hosts: &Hosts) -> bool {
 /// Not so where machines of one short name in several domains meet one node of the platform.
 pub fn one_host_a_node(seats: &Seats) -> bool {
     let mut host_of: HashMap<u32, u32> = HashMap::new();
-    seats.of_rank.iter().zip(seats.hosts.of_rank()).all(|(&node, &host)| *host_of.entry(node).or_insert(host) == host)
+    seats
+        .of_rank
+        .iter()
+        .zip(seats.hosts.of_rank())
+        .all(|(&node, &host)| *host_of.entry(node).or_insert(host) == host)
 }
 
 #[cfg(test)]

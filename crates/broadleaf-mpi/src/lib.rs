@@ -37,6 +37,7 @@ pub mod search;
 pub mod seats;
 pub mod session;
 pub mod settings;
+mod short;
 mod stagger;
 pub mod stats;
 pub mod trace;

@@ -12,13 +12,14 @@ use crate::ranks::{expand, RankPlan};
 use crate::search::{on_threads, Search, Threads};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
+use crate::short::shortened;
 use crate::transport::CHANNEL_TAGS;
 use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
 use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
 use broadleaf::platform::{NodeId, Platform};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Smaller segments are mostly headers on the wire, which no platform tells: about 150 bytes each with TCP, IP,
 /// Ethernet and the MPI's own.
@@ -233,6 +234,7 @@ impl Job {
         threads: Threads,
     ) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
+        let deadline = Instant::now() + budget;
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
             on_threads(threads, || {
@@ -243,7 +245,9 @@ impl Job {
                     let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
                     plan = make(&instance, &plan.planner, larger, effort)?.plan;
                 }
-                coarsened(instance.platform, without_period(instance.platform, plan)?)
+                let plan = coarsened(instance.platform, without_period(instance.platform, plan)?)?;
+                let is_thorough = name == BEST && effort == Effort::Thorough;
+                Ok(if is_thorough { shortened(&instance, plan, deadline) } else { plan })
             })
         });
         made.map_err(|error| error.to_string())

@@ -119,6 +119,12 @@ fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
 /// More links than a port has.
 const ANY_LINKS: u16 = 1000;
 
+/// Which part of its port a rank counts a whole message over a link with.
+pub fn port_part(platform: &Platform, from: NodeId, class: &LinkClass, bytes: u64) -> f64 {
+    let feeds = links_of_a_port(platform, from, class, bytes);
+    1.0 / (f64::from(on_the_wire(class, bytes)) * f64::from(feeds))
+}
+
 /// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
 /// what such a link carries.
 fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {

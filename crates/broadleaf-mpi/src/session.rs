@@ -72,7 +72,8 @@ impl Session {
         keeps: Keeps,
     ) -> Result<Session, CallError> {
         let seats = agree_on_seats(&mpi, rank, size, place)?;
-        let mut hosts = Hosts::new(seats.as_ref().map_or_else(Arc::default, |seats| Arc::clone(&seats.hosts)));
+        let mut hosts =
+            Hosts::new(seats.as_ref().map_or_else(Arc::default, |seats| Arc::clone(&seats.hosts)));
         let mut group = None;
         if let Some(seats) = &seats {
             // A plan that was asked for by name moves the data itself where it can.

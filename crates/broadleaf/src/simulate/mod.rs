@@ -10,6 +10,7 @@ mod estimate;
 mod hops;
 mod interval;
 mod network;
+mod sharing;
 mod static_order;
 mod talks;
 mod trace;
@@ -17,6 +18,7 @@ mod varying;
 
 pub use estimate::{estimate, estimate_from, makespan};
 pub use interval::interval;
+pub use sharing::Sharing;
 pub use trace::{Trace, Transfer};
 pub use varying::{Course, Rates};
 
