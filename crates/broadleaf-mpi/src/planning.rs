@@ -238,8 +238,14 @@ impl Job {
         let made = instance.and_then(|instance| {
             let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
             on_threads(threads, || {
+                // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
+                let is_short = name == BEST && self.bytes < 2 * LEAST_SEGMENT_BYTES;
+                let (segment, first_effort) = match is_short {
+                    true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
+                    false => (SegmentChoice::Auto, effort),
+                };
                 let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-                let best = make(&instance, name, SegmentChoice::Auto, effort)?;
+                let best = make(&instance, name, segment, first_effort)?;
                 let mut plan = without_turns(&instance, &in_turn, best, effort)?;
                 if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
                     let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);

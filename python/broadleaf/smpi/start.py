@@ -23,7 +23,14 @@ CLEAN = {
 }
 
 # The collectives with which programs start: trees, since SMPI's defaults for them are linear.
-START_UP = {"smpi/reduce": "binomial", "smpi/allreduce": "rdb", "smpi/barrier": "ompi_tree"}
+START_UP = {
+    "smpi/reduce": "binomial",
+    "smpi/allreduce": "rdb",
+    "smpi/barrier": "ompi_tree",
+    # Taking thousands of messages at once, SMPI looks through all of them for each that is done.
+    "smpi/gather": "ompi_binomial",
+    "smpi/scatter": "ompi_binomial",
+}
 
 TIMEOUT_S = 600.0
 

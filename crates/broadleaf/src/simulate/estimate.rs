@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 /// Segments of the longer of the two simulations, at least.
 const FULL_SEGMENTS: u64 = 128;
+/// Above so many nodes fewer of them, so that both take about as long, but no fewer than that.
+const LARGE_NODES: u64 = 1000;
+const LEAST_SEGMENTS: u64 = 16;
 
 /// The simulated makespan of a valid plan, seconds; for a message of many segments, simulated at two
 /// lengths and extended along the steady state between them.
@@ -16,7 +19,8 @@ const FULL_SEGMENTS: u64 = 128;
 /// extended at its own pace: one that is close but fed slowly may finish before one far away in both short
 /// simulations, and long after it in the end.
 pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    estimate_from(platform, plan, FULL_SEGMENTS)
+    let nodes = (platform.node_count() as u64).max(LARGE_NODES);
+    estimate_from(platform, plan, (FULL_SEGMENTS * LARGE_NODES / nodes).max(LEAST_SEGMENTS))
 }
 
 /// [`estimate`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker

@@ -1,0 +1,40 @@
+"""Many ranks under SMPI in one process: what they learn alike is kept once, and each gets its own data."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import broadleaf as bl
+from broadleaf import smpi
+
+ROOT = Path(__file__).resolve().parents[2]
+PLATFORM = ROOT / "platforms/grid5000-88.json"
+SIZES = (65536, 100000)
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("smpicc") is None, reason="no SimGrid: install libsimgrid-dev (Debian)"
+)
+
+
+def test_ranks_of_one_process_share_a_plan_and_get_their_own_data(tmp_path: Path) -> None:
+    """Two lengths of one size class share a plan but not the programs for it; both come twice."""
+    program = smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path / "bcast")
+    xml, hosts = smpi.write_simgrid(bl.Platform.load(PLATFORM), tmp_path)
+    stats = tmp_path / "stats.json"
+    variables = {
+        "BROADLEAF_PLATFORM": str(PLATFORM),
+        "BROADLEAF_PLANNER": "mpich-g2",
+        "BROADLEAF_MIN_BYTES": "1",
+        "BROADLEAF_STATS": str(stats),
+    }
+    lengths = ",".join(map(str, SIZES))
+    text = smpi.simulate(xml, hosts, [str(program), lengths, "2"], variables=variables)
+    seconds = re.findall(r"ranks=88 .* seconds=([0-9.]+) wrong_bytes=0$", text, re.MULTILINE)
+    assert len(seconds) == 4, text
+    planned = sorted((row["bytes"], row["planner"]) for row in json.loads(stats.read_text())["broadcasts"])
+    assert planned == [(size, "mpich-g2") for size in SIZES]
