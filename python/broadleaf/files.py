@@ -12,6 +12,10 @@ from pathlib import Path
 NO_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
+# Where a process finds its own open files: links, which may lead to regular ones.
+SELVES = (Path("/dev"), Path("/dev/fd"))
+
+
 def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
     """Raises OSError, naming the file, where a result could not be written: before the work, not after.
 
@@ -25,28 +29,32 @@ def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
             raise FileNotFoundError(errno.ENOENT, "its folder does not exist; make it first", str(target))
         if target.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(target))
-        if not os.access(target.parent, os.W_OK):
-            raise PermissionError(errno.EACCES, "its folder cannot be written; name another", str(target))
-        refuse_device(target)
+        if not os.access(target if is_stream(target) else target.parent, os.W_OK):
+            what = "it" if is_stream(target) else "its folder"
+            raise PermissionError(errno.EACCES, f"{what} cannot be written; name another", str(target))
 
 
-def refuse_device(target: Path) -> None:
-    """Renaming onto /dev/null would take it away from everybody.
+def is_stream(target: Path) -> bool:
+    """Whether it takes what is written and passes it on, as a device or a pipe does.
 
-    And onto /dev/stdout, which is a link that may lead to a regular file.
+    Renaming onto /dev/null would take it away from everybody.
     """
-    if target.parent == Path("/dev") or (target.exists() and not target.is_file()):
-        raise OSError(errno.EINVAL, "it is no regular file; name one, or a new one", str(target))
+    return target.exists() and (target.parent in SELVES or not (target.is_file() or target.is_dir()))
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
-    """Makes `path` appear with all of `content`, by rename, or leaves what was there.
+    """Makes `path` appear with all of `content`, by rename, or leaves what was there; a device or a pipe is
+    written to.
 
-    Raises OSError, naming `path`, where the folder is missing or cannot be written, or a device is there.
+    Raises OSError, naming `path`, where the folder is missing or cannot be written.
     """
     target = Path(path)
-    refuse_device(target)
     data = content.encode() if isinstance(content, str) else content
+    if is_stream(target):
+        # What a shell sent to that file before is not cut off.
+        with target.open("ab") as stream:
+            stream.write(data)
+        return
     try:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

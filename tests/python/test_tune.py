@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -198,18 +197,6 @@ def test_bad_arguments_are_refused_and_nothing_is_written(case: str, command: Co
     before = sorted(Path().iterdir())
     refused(command("tune", "net.json", *arguments), *fragments)
     assert sorted(Path().iterdir()) == before
-
-
-def test_rules_do_not_take_the_place_of_a_device(command: Command) -> None:
-    # As /dev/null would be one.
-    os.mkfifo("rules.conf")
-    refused(
-        command("tune", "net.json", "--for", "openmpi", "-o", "rules.conf"), "rules.conf", "no regular file"
-    )
-    assert Path("rules.conf").is_fifo()
-    with pytest.raises(OSError, match="no regular file"):
-        bl.Platform.from_dict(CLUSTER).save("rules.conf")
-    assert Path("rules.conf").is_fifo()
 
 
 def test_python_refuses_in_the_same_words() -> None:

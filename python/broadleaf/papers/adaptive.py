@@ -109,10 +109,15 @@ def run(quick: bool, start: Start) -> Results:
         figures={
             "figure-8": draw_broadcasts(shown.samples, shown.loads, scene.calls()),
             "figure-3": draw_progress(progress),
-            **{name: draw_trees(network, plan) for name, plan in trees.items()},
+            **{name: draw_trees(network, on(network, plan)) for name, plan in trees.items()},
         },
         remarks=remarks(samples, kinds[0]),
     )  # fmt: skip
+
+
+def on(network: bl.Platform, plan: bl.Plan) -> bl.Plan:
+    """The plan as one for the unloaded network: it was made for what its planner believed of it then."""
+    return bl.Plan.from_dict(plan.to_dict() | {"platform_digest": network.digest})
 
 
 def rehearsed(network: bl.Platform, first: list[bl.Plan], kind: str, seed: int, advance: object) -> Run:
