@@ -34,7 +34,7 @@ def linked(bench: Bench, standard: str = "-std=c11") -> str:
 def run(bench: Bench, ranks: int, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     variables = {f"BROADLEAF_{name.upper()}": value for name, value in settings.items()}
     argv, environment = launch_command(bench.mpi, ranks, [linked(bench), *arguments], variables=variables)
-    return subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=240)
+    return bench.launched(argv, environment)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 7])
