@@ -18,6 +18,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.mpi import Mpi, find_mpi
+from documents import one_mesh
 from pages import DOCS, ROOT, blocks, run_script
 
 PAGES = sorted(f"howto/{path.name}" for path in (DOCS / "howto").glob("*.md"))
@@ -102,13 +103,7 @@ def test_simgrid(folder: Path) -> None:
 
 def test_gpus(folder: Path) -> None:
     names = [f"g{gpu}" for gpu in range(4)]
-    document = {
-        "format": "broadleaf-platform/1",
-        "name": "dgx1",
-        "port_model": "link-capacity",
-        "nodes": [{"id": name} for name in names],
-        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 2.5e10}}],
-    }
+    document = one_mesh("dgx1", "link-capacity", names, 2.5e10)
     (folder / "dgx1.json").write_text(json.dumps(document))
     follow("howto/gpus.md", folder, {})
     assert "<algo" in (folder / "bcast.xml").read_text()

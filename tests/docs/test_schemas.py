@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 
 import broadleaf as bl
 from broadleaf.perfetto import trace_events
-from documents import CHAIN, TWO_SITES
+from documents import CHAIN, TWO_SITES, one_mesh
 from pages import DOCS, ROOT
 
 EXAMPLES = {path.stem: path for path in [*(ROOT / "platforms").glob("*.json"), DOCS / "small.json"]}
@@ -55,15 +55,8 @@ def test_plans_of_every_planner() -> None:
 
 
 def test_a_plan_that_is_stored_by_its_pattern(tmp_path: Path) -> None:
-    link = {"bandwidth_bytes_per_s": 1e8}
     names = [f"n{at}" for at in range(256)]
-    document = {
-        "format": "broadleaf-platform/1",
-        "name": "even",
-        "port_model": "one-port",
-        "nodes": [{"id": name} for name in names],
-        "meshes": [{"nodes": names, "link": link}],
-    }
+    document = one_mesh("even", "one-port", names, 1e8)
     platform = bl.Platform.from_dict(document)
     bl.plan(platform, "n0", 1 << 20, planner="round-robin").save(tmp_path / "plan.json")
     stored = json.loads((tmp_path / "plan.json").read_text())

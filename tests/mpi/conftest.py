@@ -88,6 +88,7 @@ class Bench:
             done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
             if NOT_STARTED not in done.stderr:
                 break
+            print("the launcher could not start itself:", done.stderr, file=sys.stderr)
         return done
 
     def check(self, ranks: int, name: str, *arguments: str, **settings: str | Path) -> Run:

@@ -51,6 +51,17 @@ CHAIN: dict[str, Any] = {
 }
 
 
+def one_mesh(name: str, port_model: str, names: list[str], bandwidth_bytes_per_s: float) -> dict[str, Any]:
+    """Hosts that all reach each other at one rate, without latency."""
+    return {
+        "format": "broadleaf-platform/1",
+        "name": name,
+        "port_model": port_model,
+        "nodes": [{"id": name} for name in names],
+        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": bandwidth_bytes_per_s}}],
+    }
+
+
 def write(path: Path | str, document: Any) -> None:
     """Writes a document as a test's input; NaN too, which the commands must refuse."""
     Path(path).write_text(json.dumps(document))

@@ -12,7 +12,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.msccl import MOST_CHUNKS, msccl_xml, runs_of, runs_of_plan
-from documents import write
+from documents import one_mesh, write
 from msccl_interpreter import Machine, judge, links_used, read
 from outcome import Command, refused
 
@@ -155,13 +155,7 @@ def test_switches_are_no_relays() -> None:
 
 def test_more_children_than_a_channel_takes() -> None:
     names = [f"g{at}" for at in range(34)]
-    document = {
-        "format": "broadleaf-platform/1",
-        "name": "wide",
-        "port_model": "link-capacity",
-        "nodes": [{"id": name} for name in names],
-        "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 1e10}}],
-    }
+    document = one_mesh("wide", "link-capacity", names, 1e10)
     platform = bl.Platform.from_dict(document)
     plan = bl.plan(platform, "g0", 1 << 20, planner="flat")
     with pytest.raises(bl.PlanError, match='"g0" needs 33 children in one tree and MSCCL takes at most 32'):
