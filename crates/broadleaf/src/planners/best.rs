@@ -79,6 +79,13 @@ pub(super) fn plan(
     quick.sort_by_key(|&at| !PLANNERS[at].goes_first(instance));
     let mut contest =
         Contest { instance, segment, effort, deadline, entrants: Vec::new(), passed_over: Vec::new() };
+    if contest.is_large() {
+        // All others together would take many times as long: what is likely to win is known to the end before.
+        let others = quick.partition_point(|&at| PLANNERS[at].goes_first(instance));
+        let first: Vec<usize> = quick.drain(..others).collect();
+        contest.enter(&first)?;
+        contest.settle()?;
+    }
     contest.enter(&quick)?;
     contest.settle()?;
     if let Some(reason) = contest.reason_against_slow() {

@@ -31,7 +31,7 @@ use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeB
 use crate::platform::{NodeId, Platform, PlatformError};
 use std::time::Duration;
 
-pub(crate) use segment_search::{HANDLING_S, MOST_SEGMENTS};
+pub(crate) use segment_search::{HANDLING_S, LARGE_NODES, MOST_SEGMENTS};
 
 pub use make::{make, Effort, Outcome, PassedOver, SegmentChoice, Tried};
 pub use mateescu::tree as mateescu_tree;
@@ -270,6 +270,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &grid::MIXED,
     &mateescu::Mateescu,
     &annealing::Annealing,
+    &grid::EcefPipelined,
     &grid::Makespan,
     &grid::Exact,
 ];

@@ -254,7 +254,7 @@ pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort)
 }
 
 /// Platforms with more nodes are sketched at fewer sizes, by the steady rate.
-pub(super) const LARGE_NODES: usize = 1000;
+pub(crate) const LARGE_NODES: usize = 1000;
 /// Segments of the longer of the two simulations of a sketch, but for the depth of its trees.
 const SKETCH_SEGMENTS: u64 = 4;
 

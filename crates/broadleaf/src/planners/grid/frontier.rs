@@ -116,6 +116,8 @@ pub(super) struct Frontier<'g> {
     sends: Vec<Send>,
     /// How long a sender with several receivers may be busy in all, seconds.
     budget_s: f64,
+    /// Whether a sender with one receiver may be busy no longer either.
+    is_strict: bool,
     /// By cluster, how long it has been busy; followed under a budget only.
     busy_s: Vec<f64>,
     /// By shared resource, the same.
@@ -132,6 +134,11 @@ impl<'g> Frontier<'g> {
         Frontier::anew_or_not(grid, budget_s, grid.kinds() <= FEW_KINDS && budget_s.is_infinite())
     }
 
+    /// No sender and no shared resource is busy for longer than `budget_s`, not even with an only send.
+    pub fn within_budget(grid: &'g Grid, budget_s: f64) -> Self {
+        Frontier { is_strict: true, ..Frontier::with_budget(grid, budget_s) }
+    }
+
     fn anew_or_not(grid: &'g Grid, budget_s: f64, is_small: bool) -> Self {
         let mut frontier = Frontier {
             grid,
@@ -146,6 +153,7 @@ impl<'g> Frontier<'g> {
             anew_s: vec![f64::INFINITY; if is_small { grid.kinds() } else { 0 }],
             sends: Vec::with_capacity(grid.len() - 1),
             budget_s,
+            is_strict: false,
             busy_s: if budget_s.is_finite() { vec![0.0; grid.len()] } else { Vec::new() },
             pipe_busy_s: vec![0.0; grid.pipe_count()],
         };
@@ -186,7 +194,8 @@ impl<'g> Frontier<'g> {
         if self.busy_s.is_empty() {
             return true;
         }
-        let has_room = |busy_s: f64, more_s: f64| busy_s == 0.0 || busy_s + more_s <= self.budget_s;
+        let is_free = |busy_s: f64| busy_s == 0.0 && !self.is_strict;
+        let has_room = |busy_s: f64, more_s: f64| is_free(busy_s) || busy_s + more_s <= self.budget_s;
         let mut pipes = self.grid.pipes(from, kind).iter();
         has_room(self.busy_s[sender as usize], self.grid.kind_gap_s(from, kind))
             && pipes.all(|&(pipe, held_s)| has_room(self.pipe_busy_s[pipe as usize], held_s))
@@ -403,6 +412,16 @@ impl<'g> Frontier<'g> {
 
     pub fn into_sends(self) -> Vec<Send> {
         self.sends
+    }
+
+    /// Everybody's sender, the root its own; `None` where somebody still waits.
+    pub fn into_parents(self) -> Option<Vec<u32>> {
+        let grid = self.grid;
+        (self.sends.len() + 1 == grid.len()).then(|| {
+            let mut parents = vec![grid.root() as u32; grid.len()];
+            self.sends.iter().for_each(|send| parents[send.to as usize] = send.from);
+            parents
+        })
     }
 }
 

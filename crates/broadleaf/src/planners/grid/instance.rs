@@ -159,6 +159,20 @@ impl Grid {
         self.local_s[kind] = local_s;
     }
 
+    /// The grid of one of so many equal segments.
+    pub(super) fn divided(&self, segments: f64) -> Grid {
+        let gap_s: Vec<f64> = self.gap_s.iter().map(|gap_s| gap_s / segments).collect();
+        let part =
+            |held: &Vec<(u32, f64)>| held.iter().map(|&(pipe, held_s)| (pipe, held_s / segments)).collect();
+        let held = self.pipes.held.iter().map(part).collect();
+        Grid {
+            edge_s: gap_s.iter().zip(&self.latency_s).map(|(gap, latency)| gap + latency).collect(),
+            gap_s,
+            pipes: Pipes { held, ..self.pipes.clone() },
+            ..self.clone()
+        }
+    }
+
     pub(super) fn set_pipes(&mut self, pipes: Pipes) {
         self.pipes = pipes;
     }

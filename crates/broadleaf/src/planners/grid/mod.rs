@@ -35,6 +35,7 @@ mod makespan;
 mod mixed;
 mod nearest;
 mod pipeline;
+mod pipelined;
 mod search;
 mod segmented;
 mod sends;
@@ -59,6 +60,7 @@ pub use heuristic::Heuristic;
 pub use instance::{Grid, GridError};
 pub use makespan::Makespan;
 pub use mixed::MIXED;
+pub use pipelined::EcefPipelined;
 pub use search::{search, Effort};
 pub use sends::{makespan_s, times, Send, Times};
 

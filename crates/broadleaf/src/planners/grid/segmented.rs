@@ -71,7 +71,8 @@ fn chain(grid: &Grid) -> Option<Vec<u32>> {
     Some(parents)
 }
 
-fn budgets(grid: &Grid) -> Vec<f64> {
+/// What a sender may be busy for in all, from the least gap on: seconds, as the grid's gaps.
+pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
     let kinds = grid.kinds();
     let gaps = (0..kinds * kinds).map(|pair| grid.kind_gap_s(pair / kinds, pair % kinds));
     let gaps = gaps.filter(|gap| gap.is_finite() && *gap > 0.0);
@@ -113,12 +114,7 @@ fn budgeted(grid: &Grid, budget_s: f64, into_clusters_first: bool) -> Option<Vec
         .send_to_least(|arrival_s, kind| if waits(kind) { last * arrival_s } else { arrival_s })
         .is_some()
     {}
-    let sends = frontier.into_sends();
-    (sends.len() + 1 == grid.len()).then(|| {
-        let mut parents = vec![grid.root() as u32; grid.len()];
-        sends.iter().for_each(|send| parents[send.to as usize] = send.from);
-        parents
-    })
+    frontier.into_parents()
 }
 
 /// Whether everyone may send to a kind.

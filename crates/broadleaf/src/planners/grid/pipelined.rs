@@ -1,0 +1,127 @@
+//! ECEF for pipelines: whoever can have the first segment earliest is next, and nobody is busier than a budget.
+//!
+//! In a pipeline every segment follows the first at the pace P of the busiest sender or pipe, so the message is
+//! over (k − 1)·P after the last first segment. ECEF of a single segment makes the first arrivals early; without a
+//! limit it would let a few senders serve everybody, at a slow pace. So a sender takes no receiver, and a pipe no
+//! send, that makes it busy for longer than a budget per segment. Small budgets give a quick pace and deep trees,
+//! large ones the reverse; of all budgets and numbers of segments the quickest by the pipeline's formula is taken.
+//! No tree is searched on from there, so thousands of hosts take a fraction of a second, where `makespan` has no time
+//! to anneal.
+//!
+//! Reference: own; after ECEF of Barchet-Steffenel and Mounié, section 3.3.
+//! Cost: a + (k − 1)·P, a = the latest first arrival. Complexity: O(budgets · n · kinds), kinds = hosts that differ.
+//! Guarantee: none.
+//!
+//! ```
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("four", PortModel::OnePort);
+//! let hosts: Vec<NodeId> = ["r", "x", "y", "z"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! let class = builder.add_class(LinkClass::affine(0.0, 1.0));
+//! builder.add_mesh(Mesh { nodes: hosts.clone(), class }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let depth = |segments: u64| {
+//!     let instance = Instance::new(&platform, hosts[0], 100).unwrap().segmented(100 / segments);
+//!     find("ecef-pipelined").unwrap().plan(&instance).unwrap().trees[0].depth(hosts[0])
+//! };
+//! // Whole, ECEF's binomial tree: everybody who has it sends. In many segments, a chain: everybody sends once.
+//! assert_eq!((depth(1), depth(100)), (2, 3));
+//! ```
+
+use super::frontier::Frontier;
+use super::heuristic::supports;
+use super::pipeline::Pipeline;
+use super::segmented::budgets;
+use super::units::Units;
+use crate::plan::{Plan, PlanError, Predicted};
+use crate::planners::{Card, Instance, Planner, Unsupported, LARGE_NODES};
+use std::collections::BTreeMap;
+
+pub struct EcefPipelined;
+
+static CARD: Card = Card {
+    name: "ecef-pipelined",
+    summary: "ECEF of one segment at a time, where no sender and no pipe is busier than a budget",
+    reference: "own; after ECEF in Barchet-Steffenel and Mounié, section 3.3",
+    objective: "makespan of one message in segments, over thousands of hosts in clusters",
+    guarantee: "none",
+    complexity: "O(budgets · n · kinds of hosts)",
+};
+
+impl Planner for EcefPipelined {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        supports(instance)
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        let hosts = Units::of_hosts(instance);
+        let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+        let (makespan_s, parents) = tree(&hosts, segments);
+        let mut pipeline = Pipeline::new(&hosts.grid, segments);
+        pipeline.makespan_s(&parents);
+        let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &pipeline.sends()));
+        let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
+        Ok(Plan { predicted, ..plan })
+    }
+
+    /// Where other planners take far longer.
+    fn is_quick(&self, instance: &Instance) -> bool {
+        instance.platform.node_count() > LARGE_NODES
+    }
+
+    fn goes_first(&self, instance: &Instance) -> bool {
+        self.is_quick(instance)
+    }
+
+    /// The model is as good as a simulation, and quicker.
+    fn modelled_count(&self, instance: &Instance, most: u64) -> Option<u64> {
+        let mut known: BTreeMap<u64, f64> = BTreeMap::new();
+        let mut makespan_s = |count: u64| {
+            *known.entry(count).or_insert_with(|| {
+                let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+                tree(&Units::of_hosts(&sized), count).0
+            })
+        };
+        let mut best = START_SEGMENTS.min(most);
+        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / WORTH_TWICE {
+            best *= 2;
+        }
+        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * WORTH_TWICE {
+            best /= 2;
+        }
+        Some(best)
+    }
+}
+
+/// The makespan has one minimum over the number of segments, nearly: it is looked for from here on, by doubling and
+/// halving.
+const START_SEGMENTS: u64 = 64;
+/// Twice as many messages must be quicker by this factor: thousands of hosts have to handle them.
+const WORTH_TWICE: f64 = 1.03;
+
+/// The makespan by the formula, seconds, and everybody's parent, the root's its own.
+fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
+    let grid = &hosts.grid;
+    let of_segment = grid.divided(segments as f64);
+    let mut pipeline = Pipeline::new(grid, segments);
+    let mut best: Option<(f64, Vec<u32>)> = None;
+    for budget_s in budgets(&of_segment) {
+        let Some(parents) = parents(Frontier::within_budget(&of_segment, budget_s)) else { continue };
+        let makespan_s = pipeline.makespan_s(&parents);
+        if best.as_ref().is_none_or(|best| makespan_s < best.0) {
+            best = Some((makespan_s, parents));
+        }
+    }
+    best.expect("without a budget everyone is reached")
+}
+
+/// The tree that a frontier grows; `None` where somebody is out of reach.
+fn parents(mut frontier: Frontier) -> Option<Vec<u32>> {
+    while frontier.send_to_least(|arrival_s, _| arrival_s).is_some() {}
+    frontier.into_parents()
+}
