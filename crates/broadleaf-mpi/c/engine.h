@@ -25,7 +25,7 @@ typedef struct {
     int (*gather)(void *comm, const void *mine, uint64_t bytes, void *all);
     /* The root's bytes to all ranks, by the MPI's own broadcast. */
     int (*share)(void *comm, void *data, uint64_t bytes, int root);
-    int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request, int in_turn);
+    int (*isend)(void *comm, const void *data, uint64_t bytes, int peer, int tag, uint32_t request);
     /* `peer` may be BL_ANY_RANK. */
     int (*irecv)(void *comm, void *data, uint64_t bytes, int peer, int tag, uint32_t request);
     /* Blocks until at least one request is done, or only looks, if `patient` is 0; there must be one under way.
@@ -36,6 +36,9 @@ typedef struct {
     /* Lets the MPI move on, for a rank that waits for something else. Null: ranks of one host cannot share memory
      * under this MPI. */
     int (*progress)(void *comm);
+    /* Lets time pass until MPI_Wtime is that, and gives the time. Null: messages through a port follow each other by
+     * themselves. */
+    double (*wait_until)(double seconds);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);
 } bl_ops;

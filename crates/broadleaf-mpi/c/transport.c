@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Fruitless polls before the core is offered to others: ranks may outnumber cores, and MPICH's own waits then
  * burn the time slices of the ranks they wait for. */
@@ -16,12 +17,11 @@
 #define PROGRESS_TAG 0x3fff
 
 /* Under SMPI a small send is done before it has begun, which tells nothing of when the NIC is free again. There a
- * synchronous send takes no longer, and is done when the data is there; who sends in turns must not wait for that,
- * or the NIC is idle for a latency every turn. */
+ * synchronous send takes no longer, and is done when the data is there. */
 #ifdef SMPI_H
-#define BL_ISEND(in_turn) ((in_turn) ? PMPI_Isend : PMPI_Issend)
+#define BL_ISEND PMPI_Issend
 #else
-#define BL_ISEND(in_turn) ((void)(in_turn), PMPI_Isend)
+#define BL_ISEND PMPI_Isend
 #endif
 
 /* Bytes of one element of the types that stand for more bytes than a count can. */
@@ -84,7 +84,7 @@ static void keep(bl_comm *comm, MPI_Request request, uint32_t number, int is_rec
     comm->tickets[comm->count++] = (bl_ticket){number, is_receive};
 }
 
-static int isend(void *context, const void *data, uint64_t bytes, int peer, int tag, uint32_t number, int in_turn)
+static int isend(void *context, const void *data, uint64_t bytes, int peer, int tag, uint32_t number)
 {
     bl_comm *comm = context;
     MPI_Request request;
@@ -93,7 +93,7 @@ static int isend(void *context, const void *data, uint64_t bytes, int peer, int 
     int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = BL_ISEND(in_turn)(data, count, type, peer, tag, comm->private_comm, &request);
+    error = BL_ISEND(data, count, type, peer, tag, comm->private_comm, &request);
     if (error == MPI_SUCCESS) keep(comm, request, number, 0);
     if (made) PMPI_Type_free(&type);
     return error;
@@ -252,6 +252,18 @@ static int share(void *context, void *data, uint64_t bytes, int root)
     return error;
 }
 
+#ifdef SMPI_H
+static double wait_until(double seconds)
+{
+    double now = PMPI_Wtime();
+    double left = seconds - now;
+    if (left <= 0) return now;
+    struct timespec span = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+    (void)nanosleep(&span, NULL);
+    return seconds;
+}
+#endif
+
 const bl_ops bl_mpi_ops = {
     .gather = gather,
     .share = share,
@@ -261,6 +273,8 @@ const bl_ops bl_mpi_ops = {
     .withdraw = withdraw,
 #ifndef SMPI_H
     .progress = progress,
+#else
+    .wait_until = wait_until,
 #endif
     .abandon = abandon,
 };

@@ -26,11 +26,12 @@ pub struct Done {
 pub struct Ops {
     gather: extern "C" fn(*mut c_void, *const c_void, u64, *mut c_void) -> c_int,
     share: extern "C" fn(*mut c_void, *mut c_void, u64, c_int) -> c_int,
-    isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32, c_int) -> c_int,
+    isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
     withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
     progress: Option<extern "C" fn(*mut c_void) -> c_int>,
+    wait_until: Option<extern "C" fn(f64) -> f64>,
     abandon: extern "C" fn(*mut c_void),
 }
 
@@ -122,19 +123,7 @@ impl Mpi {
         tag: i32,
         request: u32,
     ) -> Result<(), MpiError> {
-        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request, 0))
-    }
-
-    /// [`Self::isend`] by a rank that sends to one after another in turns.
-    pub fn isend_in_turn(
-        &self,
-        from: *const u8,
-        bytes: u64,
-        to: u32,
-        tag: i32,
-        request: u32,
-    ) -> Result<(), MpiError> {
-        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request, 1))
+        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request))
     }
 
     /// From one rank or any. The memory must stay untouched until the request is done.
@@ -177,6 +166,16 @@ impl Mpi {
     /// Lets the MPI move on, for a rank that waits for something else.
     pub fn progress(&self) -> Result<(), MpiError> {
         self.ops.progress.map_or(Ok(()), |progress| checked(progress(self.comm)))
+    }
+
+    /// Whether all messages under way share a port from their first byte on, instead of following each other.
+    pub fn shares_port(&self) -> bool {
+        self.ops.wait_until.is_some()
+    }
+
+    /// Waits until that time of the MPI's clock, s, where [`Self::shares_port`]; gives the time.
+    pub fn wait_until(&self, seconds: f64) -> f64 {
+        self.ops.wait_until.map_or(0.0, |wait_until| wait_until(seconds))
     }
 
     /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.

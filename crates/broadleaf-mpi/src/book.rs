@@ -75,23 +75,23 @@ impl Carries for Carried {
 
 /// The widest window of any edge between this rank and a peer.
 fn window(current: &Current, peer: NodeId) -> Window {
-    let widest = |numbers: &[Vec<u16>]| {
-        let out = current.program.outputs.iter().filter(|output| output.to == peer);
-        u32::from(out.map(|output| numbers[output.tree as usize][output.target.index()]).max().unwrap_or(1))
-    };
-    let RankPlan { windows, feeds, .. } = &*current.carried;
-    let messages = widest(windows);
+    let out = current.program.outputs.iter().filter(|output| output.to == peer);
+    let edges = out.map(|output| current.carried.edges[output.tree as usize][output.target.index()]);
+    let (messages, feeds, paced) = edges.fold((1, 1, false), |(messages, feeds, paced), edge| {
+        (messages.max(edge.window), feeds.max(edge.feeds), paced || edge.turn_s > 0.0)
+    });
     // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
-    let last_alone = !current.program.is_root && messages == 2;
-    Window { messages, shares_port: true, feeds: widest(feeds), last_alone }
+    let last_alone = !current.program.is_root && messages == 2 && !paced;
+    Window { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
 }
 
 /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes
 /// one ready meanwhile ([`crate::ranks::window`]).
 fn ahead(current: &Current) -> u32 {
-    let windows = &current.carried.windows;
+    let edges = &current.carried.edges;
     let inputs = current.program.inputs.iter();
-    let widest = inputs.map(|input| windows[input.tree as usize][input.target.index()]).max().unwrap_or(1);
+    let widest =
+        inputs.map(|input| edges[input.tree as usize][input.target.index()].window).max().unwrap_or(1);
     u32::from(widest) + u32::from(current.carried.plan.period.is_none())
 }
 

@@ -10,7 +10,7 @@ use crate::inner::inner_tree;
 use crate::outcome::Outcome;
 use crate::placement::{memory_link, Placement};
 use crate::rank_collectives::{allgather_over_ranks, ring_by_node};
-use crate::ranks::{expand, window, RankPlan};
+use crate::ranks::{expand, window, Inside, RankPlan};
 use crate::report;
 use crate::seats::{agree_on_seats, load, Seats};
 use crate::settings::BEST;
@@ -88,7 +88,7 @@ impl Collectives {
             if self.plans.len() >= MAX_PLANS {
                 self.plans.clear();
             }
-            let job = Job { placement, collective, root, bytes };
+            let job = Job { placement, collective, root, bytes, paced: self.mpi.shares_port() };
             let choice = self.mpi_choice(&job, &seats.settings.planner)?;
             let plan = choice.map(|choice| job.over_ranks(&choice)).transpose();
             self.plans.insert(key, plan.map_err(CallError::Internal)?);
@@ -98,7 +98,8 @@ impl Collectives {
         let programs = Programs::for_ranks(Arc::clone(&plan));
         let node = NodeId(self.rank);
         let program = programs.node(node);
-        let windows = |tree: u32, target: NodeId| u32::from(ranked.windows[tree as usize][target.index()]);
+        let windows =
+            |tree: u32, target: NodeId| u32::from(ranked.edges[tree as usize][target.index()].window);
         let towards = |peer: NodeId| {
             let out = program.outputs.iter().filter(|output| output.to == peer);
             let messages = out.map(|output| windows(output.tree, output.target)).max().unwrap_or(1);
@@ -113,6 +114,7 @@ impl Collectives {
         } else {
             transport.expect_frames(programs.segments())?;
         }
+        transport.pace(&ranked.edges);
         drive(&mut executor, &mut transport)?;
         transport.finish()?;
         Ok(Outcome::Done)
@@ -161,6 +163,7 @@ struct Job<'a> {
     collective: Collective,
     root: u32,
     bytes: u64,
+    paced: bool,
 }
 
 impl Job<'_> {
@@ -202,7 +205,8 @@ impl Job<'_> {
         let plan =
             planner.plan(&instance.segmented(choice.segment_bytes)).map_err(|error| error.to_string())?;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
-        let ranked = expand(&plan, handled, ranks, self.root, &inner, &memory_link(), &|_| false);
+        let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
+        let ranked = expand(&plan, handled, ranks, self.root, &inside, self.paced);
         let ranked = ranked.map_err(|error| error.to_string())?;
         match self.collective {
             Collective::Allgather => Ok(allgather_over_ranks(&plan, ranked, handled, ranks)),

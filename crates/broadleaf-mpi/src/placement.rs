@@ -130,6 +130,12 @@ fn with_handling(platform: &Platform, class: &LinkClass) -> LinkClass {
     LinkClass { time, ..class.clone() }
 }
 
+/// What of a message's time on a link of [`Placement::handled`] the network takes, s.
+pub fn wire_s(class: &LinkClass, bytes: u64) -> f64 {
+    let own_s = if matches!(class.time, TransferTime::Affine { .. }) { HANDLING_S } else { 0.0 };
+    class.time.seconds(bytes) - own_s
+}
+
 /// Longer latencies are filled with several messages, s.
 const SHORT_S: f64 = 200e-6;
 

@@ -8,7 +8,7 @@ use crate::alike::Encoded;
 use crate::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::inner::inner_tree;
 use crate::placement::{memory_link, Placement};
-use crate::ranks::{expand, RankPlan};
+use crate::ranks::{expand, Edge, Inside, RankPlan};
 use crate::search::{on_threads, Search, Threads};
 use crate::seats::{load, Seats};
 use crate::settings::BEST;
@@ -65,12 +65,14 @@ pub struct Planning {
     /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
     placements: [Option<Arc<Placement>>; 2],
     desk: Option<Arc<Desk>>,
+    /// Ranks have to see to it that messages do not share their port.
+    paced: bool,
 }
 
 impl Planning {
-    pub fn new(seats: Arc<Encoded<Seats>>, hosts: Arc<Hosts>) -> Planning {
+    pub fn new(seats: Arc<Encoded<Seats>>, hosts: Arc<Hosts>, paced: bool) -> Planning {
         let desk = seats.settings.advice.as_deref().and_then(Desk::at);
-        Planning { seats, hosts, placements: [None, None], desk }
+        Planning { seats, hosts, placements: [None, None], desk, paced }
     }
 
     pub fn desk(&self) -> Option<&Arc<Desk>> {
@@ -138,7 +140,7 @@ impl Planning {
             None => Arc::clone(self.placements[usize::from(merged)].insert(Arc::new(self.place(merged)?))),
         };
         let led = merged || one_node_a_host(&self.seats, &self.hosts);
-        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes })
+        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes, paced: self.paced })
     }
 
     fn place(&self, merged: bool) -> Result<Placement, String> {
@@ -214,6 +216,7 @@ pub struct Job {
     led: bool,
     root: u32,
     bytes: u64,
+    paced: bool,
 }
 
 impl Job {
@@ -253,7 +256,7 @@ impl Job {
                 }
                 let plan = coarsened(instance.platform, without_period(instance.platform, plan)?)?;
                 let is_thorough = name == BEST && effort == Effort::Thorough;
-                Ok(if is_thorough { shortened(&instance, plan, deadline) } else { plan })
+                Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
             })
         });
         made.map_err(|error| error.to_string())
@@ -284,7 +287,8 @@ impl Job {
         let Placement { handled, ranks, .. } = &*self.placement;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
         let served = |rank: u32| self.led && self.hosts.shares(self.hosts.of_rank()[rank as usize] as usize);
-        let mut ranked = expand(plan, handled, ranks, self.root, &inner, &memory_link(), &served)
+        let inside = Inside { tree: &inner, link: &memory_link(), served: &served };
+        let mut ranked = expand(plan, handled, ranks, self.root, &inside, self.paced)
             .map_err(|error| error.to_string())?;
         ranked.led = self.led;
         if channels(&ranked.plan) > u64::from(CHANNEL_TAGS) {
@@ -314,5 +318,5 @@ fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
         protocol: Protocol::Eager,
         predicted: Predicted::default(),
     };
-    RankPlan { plan: Arc::new(plan), windows: vec![vec![1; ranks]], feeds: vec![vec![1; ranks]], led: true }
+    RankPlan { plan: Arc::new(plan), edges: Arc::new(vec![vec![Edge::ONE_BY_ONE; ranks]]), led: true }
 }

@@ -1,6 +1,6 @@
 //! All-gathers from a plan over nodes to a plan over ranks: a tree for every rank, and blocks in rank order.
 
-use crate::ranks::RankPlan;
+use crate::ranks::{Edge, RankPlan};
 use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
 use broadleaf::platform::{NodeId, Platform};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn allgather_over_ranks(
         Period { segments: period.segments, slots: period.slots.iter().map(moved).collect() }
     });
     let plan = Plan { trees, period, ..(*ranked.plan).clone() };
-    RankPlan { plan: Arc::new(plan), windows: ranked.windows, feeds: ranked.feeds, led: false }
+    RankPlan { plan: Arc::new(plan), led: false, ..ranked }
 }
 
 /// Every rank passes on to the next what it last got from the one before, around the nodes one by one: so each
@@ -66,8 +66,8 @@ pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64, window: u16) -> R
         protocol: Protocol::Eager,
         predicted: Predicted::default(),
     };
-    let (windows, feeds) = (vec![vec![window; count]; count], vec![vec![1; count]; count]);
-    RankPlan { plan: Arc::new(plan), windows, feeds, led: false }
+    let edges = vec![vec![Edge { window, ..Edge::ONE_BY_ONE }; count]; count];
+    RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: false }
 }
 
 #[cfg(test)]

@@ -4,20 +4,44 @@
 //! place in every tree, and the others hang below it in an inner tree. The root's own rank leads its node,
 //! elsewhere the lowest rank does. Leaders serve other nodes first, since those links are the slower ones.
 
+use crate::placement::wire_s;
 use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
+use broadleaf::simulate::Sending;
 use std::sync::Arc;
 
 /// A plan whose nodes are MPI ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankPlan {
     pub plan: Arc<Plan>,
-    /// `windows[tree][rank]`: messages that may be in flight on the edge into `rank`.
-    pub windows: Vec<Vec<u16>>,
-    /// `feeds[tree][rank]`: how many links like the one into `rank` its sender's port can feed at once.
-    pub feeds: Vec<Vec<u16>>,
+    /// `edges[tree][rank]`: the one into `rank`.
+    pub edges: Arc<Vec<Vec<Edge>>>,
     /// Only one rank of each host that shares memory takes part; it passes the message on inside.
     pub led: bool,
+}
+
+/// How a sender treats one of its links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// Messages that may be in flight.
+    pub window: u16,
+    /// How many links like this one the sender's port can feed at once.
+    pub feeds: u16,
+    /// How long the port takes for a segment, s; 0 where the network serves messages one after the other by itself.
+    pub turn_s: f32,
+}
+
+impl Edge {
+    pub const ONE_BY_ONE: Edge = Edge { window: 1, feeds: 1, turn_s: 0.0 };
+}
+
+/// What a node with several ranks is like inside.
+pub struct Inside<'a> {
+    pub tree: InnerTree<'a>,
+    /// Between two of its ranks.
+    pub link: &'a LinkClass,
+    /// Whether the ranks of that rank's node get the message by other means than the plan's.
+    pub served: &'a dyn Fn(u32) -> bool,
 }
 
 /// The inner tree of a node with that many ranks: (parent, child) positions, breadth first, 0 = leader.
@@ -56,56 +80,73 @@ fn behind(class: &LinkClass, bytes: u64) -> f64 {
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
-/// ascending; `local` is the link between ranks of one node; the ranks of the nodes that have `served` ranks get
-/// the message inside by other means than the plan's.
+/// ascending; `paced` where ranks have to see to it that messages do not share their port.
 pub fn expand(
     plan: &Plan,
     platform: &Platform,
     ranks: &[Vec<u32>],
     root: u32,
-    inner: InnerTree,
-    local: &LinkClass,
-    served: &dyn Fn(u32) -> bool,
+    inside: &Inside,
+    paced: bool,
 ) -> Result<RankPlan, PlanError> {
     let plan = plan.bind(platform)?.routed(platform)?;
     let sites: Vec<Vec<NodeId>> = ranks.iter().map(|ranks| led_by(ranks, root)).collect();
     let inner_edges: Vec<(NodeId, NodeId)> = sites
         .iter()
-        .filter(|site| site.len() > 1 && !served(site[0].0))
-        .flat_map(|site| inner(site.len()).into_iter().map(|(parent, child)| (site[parent], site[child])))
+        .filter(|site| site.len() > 1 && !(inside.served)(site[0].0))
+        .flat_map(|site| {
+            (inside.tree)(site.len()).into_iter().map(|(parent, child)| (site[parent], site[child]))
+        })
         .collect();
     let count = ranks.iter().map(Vec::len).sum();
     let leader = |node: NodeId| sites[node.index()][0];
-    let mut trees = Vec::new();
-    let mut windows = Vec::new();
-    let mut feeds = Vec::new();
-    let takes_turns = plan.period.is_some() || plan.segment_bytes >= plan.message_bytes;
-    let window = if takes_turns { on_the_wire } else { window };
     let shares_freely = goes_apart(&plan, platform);
-    let local_window = window(local, plan.segment_bytes);
+    let local = Edge { window: window(inside.link, plan.segment_bytes), ..Edge::ONE_BY_ONE };
+    let (mut trees, mut edges) = (Vec::new(), Vec::new());
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
-        let mut into = vec![local_window; count];
-        let mut fed = vec![1; count];
+        let mut into = vec![local; count];
         for (from, to) in tree.edges() {
-            let class = platform.link(from, to).map(|class| platform.class(class));
-            let relayed =
-                || relayed_window(platform, tree, from, to, &|class| window(class, plan.segment_bytes));
-            into[leader(to).index()] = class.map_or_else(relayed, |class| window(class, plan.segment_bytes));
-            fed[leader(to).index()] = match class {
-                Some(_) if shares_freely => ANY_LINKS,
-                Some(class) => links_of_a_port(platform, from, class, plan.segment_bytes),
-                None => 1,
-            };
+            let edge = edge(&plan, platform, &hops(tree, from, to), paced);
+            let is_direct = platform.link(from, to).is_some();
+            let feeds = if shares_freely && is_direct { ANY_LINKS } else { edge.feeds };
+            into[leader(to).index()] = Edge { feeds, ..edge };
         }
-        windows.push(into);
-        feeds.push(fed);
+        edges.push(into);
     }
     let period =
         plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
     let nodes = Arc::new(vec![String::new(); count]);
     let expanded = Plan { nodes, root: NodeId(root), trees, period, pattern: None, ..plan };
-    Ok(RankPlan { plan: Arc::new(expanded), windows, feeds, led: false })
+    Ok(RankPlan { plan: Arc::new(expanded), edges: Arc::new(edges), led: false })
+}
+
+/// From a node to one of its children, by way of those that pass the transfer on.
+fn hops(tree: &Tree, from: NodeId, to: NodeId) -> Vec<NodeId> {
+    let mut path = vec![from];
+    path.extend(tree.via.get(&to).into_iter().flatten());
+    path.push(to);
+    path
+}
+
+/// Each hop of a relayed transfer moves whole segments, so what the most demanding hop needs holds for all.
+fn edge(plan: &Plan, platform: &Platform, path: &[NodeId], paced: bool) -> Edge {
+    let bytes = plan.segment_bytes;
+    // A port that is not paced shares the wire between the messages for all who are to get the whole in one.
+    let shares_wire = bytes >= plan.message_bytes && !paced;
+    let mut edge = Edge::ONE_BY_ONE;
+    for hop in path.windows(2) {
+        let Some(link) = platform.link(hop[0], hop[1]) else { continue };
+        let class = platform.class(link);
+        let in_flight = if plan.period.is_some() || shares_wire { on_the_wire } else { window };
+        edge.window = edge.window.max(in_flight(class, bytes));
+        let feeds = links_of_a_port(platform, hop[0], class, bytes);
+        edge.feeds = if path.len() == 2 { feeds } else { 1 };
+        if paced {
+            edge.turn_s = edge.turn_s.max((wire_s(class, bytes) / f64::from(feeds)) as f32);
+        }
+    }
+    edge
 }
 
 /// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that waits
@@ -119,10 +160,14 @@ fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
 /// More links than a port has.
 const ANY_LINKS: u16 = 1000;
 
-/// Which part of its port a rank counts a whole message over a link with.
-pub fn port_part(platform: &Platform, from: NodeId, class: &LinkClass, bytes: u64) -> f64 {
-    let feeds = links_of_a_port(platform, from, class, bytes);
-    1.0 / (f64::from(on_the_wire(class, bytes)) * f64::from(feeds))
+/// How a rank sends a whole message over a link.
+pub fn sending(platform: &Platform, from: NodeId, class: &LinkClass, bytes: u64, paced: bool) -> Sending {
+    let feeds = f64::from(links_of_a_port(platform, from, class, bytes));
+    let (in_flight, turn_s) = match paced {
+        true => (window(class, bytes), wire_s(class, bytes) / feeds),
+        false => (on_the_wire(class, bytes), 0.0),
+    };
+    Sending { part: 1.0 / (f64::from(in_flight) * feeds), turn_s }
 }
 
 /// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
@@ -160,21 +205,6 @@ fn expand_tree(
         builder.add(parent, child);
     }
     builder.build()
-}
-
-/// Of the hops of a relayed transfer, the widest window: each hop moves whole segments.
-fn relayed_window(
-    platform: &Platform,
-    tree: &Tree,
-    from: NodeId,
-    to: NodeId,
-    window: &dyn Fn(&LinkClass) -> u16,
-) -> u16 {
-    let mut path = vec![from];
-    path.extend(tree.via.get(&to).into_iter().flatten());
-    path.push(to);
-    let hops = path.windows(2).filter_map(|hop| platform.link(hop[0], hop[1]));
-    hops.map(|class| window(platform.class(class))).max().unwrap_or(1)
 }
 
 /// Every node passes a segment on inside in the same period in which it got it, after all other transfers of
@@ -240,8 +270,9 @@ mod tests {
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1 << 20, 1 << 14, trees.collect());
         let ranks = [vec![0], vec![1], vec![2]];
         let local = LinkClass::default();
-        let ranked = expand(&plan, &platform, &ranks, 0, &|_| Vec::new(), &local, &|_| false).unwrap();
-        ranked.feeds[0].clone()
+        let inside = Inside { tree: &|_| Vec::new(), link: &local, served: &|_| false };
+        let ranked = expand(&plan, &platform, &ranks, 0, &inside, false).unwrap();
+        ranked.edges[0].iter().map(|edge| edge.feeds).collect()
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Session {
             rank,
             size,
             calls: 0,
-            planning: seats.map(|seats| Planning::new(seats, Arc::clone(&hosts))),
+            planning: seats.map(|seats| Planning::new(seats, Arc::clone(&hosts), mpi.shares_port())),
             hosts,
             group,
             book: Book::default(),
@@ -488,6 +488,7 @@ fn run<'a>(
     if !executor.is_announced() {
         transport.expect_frames(current.programs.segments())?;
     }
+    transport.pace(&current.carried.edges);
     drive(executor, transport)?;
     transport.finish()
 }

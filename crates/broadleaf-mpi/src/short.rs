@@ -5,7 +5,7 @@
 //! them together, late. The planner's tree is then not the quickest, and sometimes slower than a plain k-nomial tree.
 //! So both are timed as they are sent, and annealed: subtrees move, ranks change places.
 
-use crate::ranks::port_part;
+use crate::ranks::sending;
 use broadleaf::plan::{Plan, TreeBuilder};
 use broadleaf::planners::Instance;
 use broadleaf::platform::NodeId;
@@ -31,7 +31,8 @@ const WORTH: f64 = 0.01;
 type Children = Vec<Vec<NodeId>>;
 
 /// The plan, or one with a quicker tree where ranks send a message as a whole.
-pub fn shortened(instance: &Instance, plan: Plan, deadline: Instant) -> Plan {
+/// `paced`: as for [`crate::ranks::expand`].
+pub fn shortened(instance: &Instance, plan: Plan, paced: bool, deadline: Instant) -> Plan {
     let hosts = instance.hosts_from_root();
     let is_one_message = plan.segment_bytes >= plan.message_bytes && plan.trees.len() == 1;
     let is_plain = plan.period.is_none() && plan.pattern.is_none() && plan.trees[0].via.is_empty();
@@ -40,8 +41,8 @@ pub fn shortened(instance: &Instance, plan: Plan, deadline: Instant) -> Plan {
     }
     let platform = instance.platform;
     let bytes = instance.message_bytes;
-    let port = |from, class| port_part(platform, from, platform.class(class), bytes);
-    let mut sharing = Sharing::new(platform, bytes, &port);
+    let sending = |from, class| sending(platform, from, platform.class(class), bytes, paced);
+    let mut sharing = Sharing::new(platform, bytes, &sending);
     let own: Children = platform.nodes().map(|node| plan.trees[0].children(node).to_vec()).collect();
     let own_s = sharing.makespan_s(plan.root, &own);
     let starts = RADICES.iter().map(|&radix| k_nomial(&hosts, radix, platform.node_count()));
@@ -257,7 +258,7 @@ mod tests {
         let platform = cluster(9);
         let instance = Instance::new(&platform, NodeId(0), 1024).unwrap();
         let chain = make(&instance, "chain", SegmentChoice::Bytes(1024), Effort::Quick).unwrap().plan;
-        let found = shortened(&instance, chain, Instant::now() + Duration::from_millis(200));
+        let found = shortened(&instance, chain, false, Instant::now() + Duration::from_millis(200));
         assert_eq!(found.trees[0].children(NodeId(0)).len(), 8);
         assert!(check::faults(&platform, &found).is_empty());
     }
@@ -267,6 +268,9 @@ mod tests {
         let platform = cluster(9);
         let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap();
         let chain = make(&instance, "chain", SegmentChoice::Bytes(8192), Effort::Quick).unwrap().plan;
-        assert_eq!(shortened(&instance, chain.clone(), Instant::now() + Duration::from_millis(200)), chain);
+        assert_eq!(
+            shortened(&instance, chain.clone(), false, Instant::now() + Duration::from_millis(200)),
+            chain
+        );
     }
 }

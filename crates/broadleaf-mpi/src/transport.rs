@@ -14,6 +14,7 @@ use crate::book::Carried;
 use crate::framed::Expected;
 use crate::in_turn::InTurn;
 use crate::memory::Group;
+use crate::pace::Pace;
 use crate::trace::{Side, Watch};
 use crate::wire::Malformed;
 use broadleaf::adapt::switch::Stray;
@@ -83,13 +84,6 @@ pub(crate) enum Request {
         /// Its place among the receives of its channel.
         turn: u64,
         relay: Option<(Relayed, Vec<u8>)>,
-    },
-    /// The first part of the message that comes in two ([`crate::stagger`]).
-    HalfIn {
-        from: NodeId,
-        tag: u32,
-        bytes: u64,
-        turn: u64,
     },
     FrameIn {
         from: NodeId,
@@ -175,6 +169,7 @@ pub struct MpiTransport<'a> {
     /// What came in while a header was waited for.
     pub(crate) early: Vec<Completion>,
     pub(crate) watch: Option<Watch>,
+    pub(crate) pace: Option<Pace>,
 }
 
 impl<'a> MpiTransport<'a> {
@@ -218,6 +213,7 @@ impl<'a> MpiTransport<'a> {
             headers: VecDeque::new(),
             early: Vec::new(),
             watch: None,
+            pace: None,
         }
     }
 
@@ -332,10 +328,6 @@ impl<'a> MpiTransport<'a> {
                     let channel = self.in_turn.entry((from, tag)).or_default();
                     channel.arrive(turn, std::iter::once(arrived), done);
                 }
-                Request::HalfIn { from, tag, bytes, turn } => {
-                    self.check_length(from, bytes, event.bytes)?;
-                    self.in_turn.entry((from, tag)).or_default().arrive(turn, std::iter::empty(), done);
-                }
                 Request::FrameIn { from, frame } => {
                     let length = (event.bytes as usize).min(frame.len());
                     self.take_frame(from, &frame[..length], done)?;
@@ -397,32 +389,18 @@ impl Transport for MpiTransport<'_> {
             pointer = bytes.as_mut_ptr();
             relayed = Some(bytes);
         }
-        if let Some(half) = self.first_half(self.program.node, message.to, &item) {
-            let noted = (item.tree, item.segment);
-            return self.send_halves(message.to, item.tag + self.salt, (pointer, length), half, noted);
-        }
+        self.wait_for_port(&item, length);
         let number = self.number(Request::SegmentOut { to: message.to, _relayed: relayed });
         if let Some(watch) = &mut self.watch {
             watch.begin(Side::Send, number, message.to.0, (item.tree, item.segment), 1, length);
         }
         let tag = (item.tag + self.salt) as i32;
-        match self.plan.period {
-            Some(_) => self.mpi.isend_in_turn(pointer, length, message.to.0, tag, number)?,
-            None => self.mpi.isend(pointer, length, message.to.0, tag, number)?,
-        }
-        Ok(())
+        Ok(self.mpi.isend(pointer, length, message.to.0, tag, number)?)
     }
 
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
         let item = receive.item;
-        let (mut pointer, mut bytes) = self.place(item.segment);
-        let whole = bytes;
-        if let Some(half) = self.first_half(receive.from, self.program.node, &item) {
-            self.receive_half(receive.from, item.tag, pointer, half)?;
-            // SAFETY: half of a segment lies inside it.
-            pointer = unsafe { pointer.add(half as usize) };
-            bytes -= half;
-        }
+        let (mut pointer, bytes) = self.place(item.segment);
         let relay = item.relayed.then(|| {
             let mut data = vec![0u8; bytes as usize];
             pointer = data.as_mut_ptr();
@@ -432,7 +410,7 @@ impl Transport for MpiTransport<'_> {
         let turn = self.in_turn.entry((from, tag)).or_default().next();
         let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, turn, relay });
         if let Some(watch) = &mut self.watch {
-            watch.begin(Side::Receive, number, from.0, (item.tree, item.segment), 1, whole);
+            watch.begin(Side::Receive, number, from.0, (item.tree, item.segment), 1, bytes);
         }
         Ok(self.mpi.irecv(pointer, bytes, Some(from.0), (tag + self.salt) as i32, number)?)
     }

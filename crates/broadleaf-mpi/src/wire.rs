@@ -3,7 +3,7 @@
 //! Little-endian throughout. Sender and receiver are processes of one job with one library, so a document
 //! that does not decode is our own fault and reported as such.
 
-use crate::ranks::RankPlan;
+use crate::ranks::{Edge, RankPlan};
 use broadleaf::adapt::switch::{Header, Order};
 use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
 use broadleaf::platform::NodeId;
@@ -79,7 +79,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     put_u32(&mut out, plan.planner.len() as u32);
     out.extend_from_slice(plan.planner.as_bytes());
     put_u32(&mut out, plan.trees.len() as u32);
-    for ((tree, windows), feeds) in plan.trees.iter().zip(&ranked.windows).zip(&ranked.feeds) {
+    for (tree, edges) in plan.trees.iter().zip(&*ranked.edges) {
         put_u64(&mut out, tree.share.to_bits());
         for rank in 0..ranks as u32 {
             put_u32(&mut out, tree.children(NodeId(rank)).len() as u32);
@@ -87,7 +87,10 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         for (_, child) in tree.edges() {
             put_u32(&mut out, child.0);
         }
-        windows.iter().chain(feeds).for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+        for edge in edges {
+            put_u32(&mut out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
+            put_u32(&mut out, edge.turn_s.to_bits());
+        }
         put_u32(&mut out, tree.via.len() as u32);
         for (target, relays) in &tree.via {
             put_u32(&mut out, target.0);
@@ -119,7 +122,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
     let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
     let tree_count = from.u32()?;
     let mut trees = Vec::new();
-    let (mut windows, mut feeds) = (Vec::new(), Vec::new());
+    let mut edges = Vec::new();
     for _ in 0..tree_count {
         let share = f64::from_bits(from.u64()?);
         let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
@@ -129,10 +132,16 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
                 builder.add(NodeId(rank as u32), NodeId(from.u32()?));
             }
         }
-        for numbers in [&mut windows, &mut feeds] {
-            let pairs = from.take(2 * ranks)?.chunks_exact(2);
-            numbers.push(pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect());
+        let mut into = Vec::new();
+        for _ in 0..ranks {
+            let (counts, turn) = (from.u32()?, from.u32()?);
+            into.push(Edge {
+                window: (counts >> 16) as u16,
+                feeds: counts as u16,
+                turn_s: f32::from_bits(turn),
+            });
         }
+        edges.push(into);
         for _ in 0..from.u32()? {
             let target = NodeId(from.u32()?);
             let relays = from.u32()?;
@@ -172,7 +181,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         protocol,
         predicted: Predicted::default(),
     };
-    Ok(RankPlan { plan: Arc::new(plan), windows, feeds, led: flags & LED != 0 })
+    Ok(RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: flags & LED != 0 })
 }
 
 pub fn put_u32(out: &mut Vec<u8>, value: u32) {

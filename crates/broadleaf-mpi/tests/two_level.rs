@@ -6,7 +6,7 @@ use broadleaf::planners::{supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, PortModel};
 use broadleaf_mpi::inner::inner_tree;
 use broadleaf_mpi::placement::{memory_link, Placement};
-use broadleaf_mpi::ranks::expand;
+use broadleaf_mpi::ranks::{expand, Inside};
 use std::collections::HashSet;
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
@@ -30,7 +30,8 @@ fn every_plan_enters_each_node_once_a_tree() {
             // A search may give up.
             let Ok(plan) = planner.plan(&instance) else { continue };
             let inner = |count: usize| inner_tree(count, bytes, plan.segment_bytes);
-            let ranked = expand(&plan, &handled, &ranks, root, &inner, &memory_link(), &|_| false).unwrap();
+            let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
+            let ranked = expand(&plan, &handled, &ranks, root, &inside, false).unwrap();
             let name = planner.card().name;
             for tree in &ranked.plan.trees {
                 let node = |rank: NodeId| node_of_rank[rank.index()];

@@ -18,7 +18,7 @@ mod varying;
 
 pub use estimate::{estimate, estimate_from, makespan};
 pub use interval::interval;
-pub use sharing::Sharing;
+pub use sharing::{Sending, Sharing};
 pub use trace::{Trace, Transfer};
 pub use varying::{Course, Rates};
 

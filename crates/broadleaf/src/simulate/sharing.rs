@@ -26,8 +26,17 @@ struct Way {
     weight: f64,
     /// Resources, and which part of each it takes at full speed.
     takes: Vec<(u32, f64)>,
-    /// The part of its sender's port that the executor counts it with ([`crate::execute::Window`]).
-    port: f64,
+    sending: Sending,
+}
+
+/// How a message is sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Sending {
+    /// Of its sender's port, until it has arrived ([`crate::execute::Window`]); a node sends on until the whole port
+    /// is given out.
+    pub part: f64,
+    /// How long the sender waits before it sends the next one, s.
+    pub turn_s: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +57,7 @@ struct Flow {
 pub struct Sharing<'a> {
     platform: &'a Platform,
     bytes: u64,
-    port: &'a dyn Fn(NodeId, LinkClassId) -> f64,
+    sending: &'a dyn Fn(NodeId, LinkClassId) -> Sending,
     /// By ordered pair; made on first use. `None` inside: no link.
     ways: Vec<Option<Option<Way>>>,
     resources: HashMap<Resource, u32>,
@@ -60,18 +69,17 @@ pub struct Sharing<'a> {
 }
 
 impl<'a> Sharing<'a> {
-    /// `port` says which part of its port a sender counts a message over a link with; it sends on until the whole
-    /// port is given out.
+    /// `sending` says how a node sends a message over a link.
     pub fn new(
         platform: &'a Platform,
         bytes: u64,
-        port: &'a dyn Fn(NodeId, LinkClassId) -> f64,
+        sending: &'a dyn Fn(NodeId, LinkClassId) -> Sending,
     ) -> Sharing<'a> {
         let nodes = platform.node_count();
         Sharing {
             platform,
             bytes,
-            port,
+            sending,
             ways: vec![None; nodes * nodes],
             resources: HashMap::new(),
             flows: Vec::new(),
@@ -88,6 +96,9 @@ impl<'a> Sharing<'a> {
         let mut next = vec![0usize; nodes];
         let mut given_out = vec![0.0f64; nodes];
         let mut open = vec![root];
+        // Nodes that have had their turn, and until when.
+        let mut resting: Vec<(f64, NodeId)> = Vec::new();
+        let mut rests_until_s = vec![0.0f64; nodes];
         let (mut now_s, mut last_s) = (0.0f64, 0.0f64);
         self.flows.clear();
         self.arrival_s.fill(f64::INFINITY);
@@ -95,12 +106,16 @@ impl<'a> Sharing<'a> {
         loop {
             for node in open.drain(..) {
                 let at = node.index();
-                while given_out[at] < 1.0 && next[at] < children[at].len() {
+                while given_out[at] < 1.0 && next[at] < children[at].len() && rests_until_s[at] <= now_s {
                     let to = children[at][next[at]];
                     next[at] += 1;
                     let Some(index) = self.way(node, to) else { return f64::INFINITY };
                     let Some(Some(way)) = &self.ways[index] else { return f64::INFINITY };
-                    given_out[at] += way.port;
+                    given_out[at] += way.sending.part;
+                    if way.sending.turn_s > 0.0 {
+                        rests_until_s[at] = now_s + way.sending.turn_s;
+                        resting.push((rests_until_s[at], node));
+                    }
                     let begins_s = now_s + way.latency_s;
                     let left_s = way.alone_s;
                     self.flows.push(Flow {
@@ -118,8 +133,19 @@ impl<'a> Sharing<'a> {
                 true => flow.begins_s,
                 false => now_s + flow.left_s / flow.speed,
             };
-            let Some(then_s) = self.flows.iter().map(ends_s).reduce(f64::min) else { return last_s };
+            let rested_s = resting.iter().map(|&(until_s, _)| until_s);
+            let Some(then_s) = self.flows.iter().map(ends_s).chain(rested_s).reduce(f64::min) else {
+                return last_s;
+            };
             let until_s = then_s * (1.0 + SAME);
+            resting.retain(|&(rested_s, node)| {
+                let goes_on = rested_s <= until_s;
+                if goes_on {
+                    rests_until_s[node.index()] = 0.0;
+                    open.push(node);
+                }
+                !goes_on
+            });
             let mut at = 0;
             while at < self.flows.len() {
                 let flow = &mut self.flows[at];
@@ -130,7 +156,7 @@ impl<'a> Sharing<'a> {
                 if now_s + flow.left_s / flow.speed <= until_s {
                     let Flow { from, to, way, .. } = self.flows.swap_remove(at);
                     let Some(Some(way)) = &self.ways[way] else { continue };
-                    given_out[from as usize] -= way.port;
+                    given_out[from as usize] -= way.sending.part;
                     // What rounding leaves of a port is not free for one more.
                     if given_out[from as usize] < SAME {
                         given_out[from as usize] = 0.0;
@@ -177,7 +203,7 @@ impl<'a> Sharing<'a> {
         self.unused.resize(self.resources.len(), 0.0);
         self.asked.resize(self.resources.len(), 0.0);
         let weight = alone_s / latency_s.max(LEAST_LATENCY_S);
-        Way { latency_s, alone_s, weight, takes, port: (self.port)(from, class) }
+        Way { latency_s, alone_s, weight, takes, sending: (self.sending)(from, class) }
     }
 
     /// The speed of every flow whose latency is over: all grow in proportion to their weights until something that
@@ -239,6 +265,10 @@ mod tests {
         Platform::from_json(&text).unwrap()
     }
 
+    fn part(part: f64) -> Sending {
+        Sending { part, turn_s: 0.0 }
+    }
+
     fn tree(edges: &[(u32, u32)]) -> Vec<Vec<NodeId>> {
         let mut children = vec![Vec::new(); 4];
         edges.iter().for_each(|&(from, to)| children[from as usize].push(NodeId(to)));
@@ -250,7 +280,7 @@ mod tests {
     #[test]
     fn messages_through_one_port_come_together() {
         let platform = platform("one-port", FAR);
-        let mut all_at_once = Sharing::new(&platform, 10, &|_, _| 0.0);
+        let mut all_at_once = Sharing::new(&platform, 10, &|_, _| part(0.0));
         // Both share the port after their latency.
         assert!((all_at_once.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 2)])) - 3.0).abs() < 1e-6);
         assert_eq!(all_at_once.arrivals_s()[1], all_at_once.arrivals_s()[2]);
@@ -258,23 +288,40 @@ mod tests {
         let with_far = tree(&[(0, 3), (0, 1), (0, 2)]);
         assert!((all_at_once.makespan_s(NodeId(0), &with_far) - 4.0).abs() < 1e-6);
         // One behind the other, each with its latency.
-        let mut one_by_one = Sharing::new(&platform, 10, &|_, _| 1.0);
+        let mut one_by_one = Sharing::new(&platform, 10, &|_, _| part(1.0));
         assert!((one_by_one.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 2)])) - 4.0).abs() < 1e-6);
         assert!((one_by_one.makespan_s(NodeId(0), &tree(&[(0, 1), (1, 2)])) - 4.0).abs() < 1e-6);
         assert_eq!(one_by_one.makespan_s(NodeId(0), &tree(&[(0, 1), (1, 3)])), f64::INFINITY);
     }
 
     #[test]
+    fn who_rests_between_messages_shares_less() {
+        let platform = platform("one-port", FAR);
+        // Sent 1 s apart they follow each other; half a second apart they share the port for half of their time.
+        for (turn_s, expected) in [(1.0, [2.0, 3.0]), (0.5, [2.5, 3.0]), (4.0, [2.0, 6.0])] {
+            let sending = |_, _| Sending { part: 0.25, turn_s };
+            let mut sharing = Sharing::new(&platform, 10, &sending);
+            let makespan_s = sharing.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 2)]));
+            let arrivals = [sharing.arrivals_s()[1], sharing.arrivals_s()[2]];
+            for (arrival, expected) in arrivals.iter().zip(expected) {
+                assert!((arrival - expected).abs() < 1e-6, "{turn_s}: {arrivals:?}");
+            }
+            assert_eq!(makespan_s, arrivals[1]);
+        }
+    }
+
+    #[test]
     fn who_is_near_takes_the_larger_part() {
         // From 3 s on both share the port; d is three times as far as b, whose message was sent at 2 s.
         let platform = platform("one-port", FAR);
-        let mut sharing = Sharing::new(&platform, 10, &|from, _| f64::from(u32::from(from == NodeId(0))));
+        let mut sharing =
+            Sharing::new(&platform, 10, &|from, _| part(f64::from(u32::from(from == NodeId(0)))));
         // c from a first: b's message begins at 3 s beside nothing. All one behind the other.
         assert!((sharing.makespan_s(NodeId(0), &tree(&[(0, 2), (0, 1)])) - 4.0).abs() < 1e-6);
-        let mut together = Sharing::new(&platform, 20, &|_, _| 0.0);
+        let mut together = Sharing::new(&platform, 20, &|_, _| part(0.0));
         // b alone from 1 to 3 s is done when d begins.
         assert!((together.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 3)])) - 5.0).abs() < 1e-6);
-        let mut longer = Sharing::new(&platform, 40, &|_, _| 0.0);
+        let mut longer = Sharing::new(&platform, 40, &|_, _| part(0.0));
         // b has 2 of its 4 s left at 3 s and gets 3/4 of the port: until 3 + 8/3; d got 2/3 s by then.
         longer.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 3)]));
         let arrivals = [longer.arrivals_s()[1], longer.arrivals_s()[3]];
@@ -290,7 +337,7 @@ mod tests {
             "links": [{"from": "b", "to": "d", "latency_s": 1, "bandwidth_bytes_per_s": 10, "uses": ["pipe"]},
                       {"from": "a", "to": "c", "latency_s": 2, "bandwidth_bytes_per_s": 10, "uses": ["pipe"]}],"#,
         );
-        let mut sharing = Sharing::new(&platform, 10, &|_, _| 0.0);
+        let mut sharing = Sharing::new(&platform, 10, &|_, _| part(0.0));
         // b at 2 s. c alone in the pipe from 2 to 3 s: half; then d's comes twice as fast as c's. d is done after
         // 3 s and has taken 2 of the 3; c's second half is over when the pipe is done with both.
         let makespan_s = sharing.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 2), (1, 3)]));

@@ -1,0 +1,48 @@
+"""Messages under way share an SMPI port; paced, they follow each other, and a chain loses nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import broadleaf as bl
+from broadleaf import smpi
+
+ROOT = Path(__file__).parents[2]
+SMP_16 = ROOT / "platforms/smp-16.json"
+MEBIBYTE = 1 << 20
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("smpirun") is None,
+    reason="SimGrid is not installed (Debian: apt-get install libsimgrid-dev)",
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """testbeds/bcast.c with our runtime in it."""
+    return smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned") / "bcast")
+
+
+# A segment takes 0.33, 0.66, 1.3 and 2.6 times as long as its way; unpaced, the shorter ones come in bunches.
+@pytest.mark.parametrize("segment", [2048, 4096, 8192, 16384])
+def test_a_chain_keeps_its_wires_busy(program: Path, segment: int, tmp_path: Path) -> None:
+    platform = bl.Platform.load(SMP_16)
+    xml, hosts = smpi.write_simgrid(platform, tmp_path)
+    plan = bl.plan(platform, platform.hosts[0], MEBIBYTE, planner="chain", segment_bytes=segment)
+    plan.save(tmp_path / "plan.json")
+    printed = smpi.simulate(
+        xml,
+        hosts,
+        [str(program), str(MEBIBYTE), "2"],
+        variables={"BROADLEAF_PLATFORM": str(SMP_16), "BROADLEAF_PLAN_DIR": str(tmp_path)},
+        timeout_s=120,
+    )
+    found = re.findall(r"seconds=([0-9.]+) wrong_bytes=0$", printed, re.MULTILINE)
+    assert len(found) == 2, printed
+    # The last of the segments leaves when all others have, and passes 14 more ports and 15 wires.
+    ideal_s = (MEBIBYTE // segment + 14) * segment / 125e6 + 15 * 50e-6
+    assert ideal_s < float(found[1]) <= 1.05 * ideal_s
