@@ -87,11 +87,14 @@ impl Planner for EcefPipelined {
                 tree(&Units::of_hosts(&sized), count).0
             })
         };
+        let hosts = instance.platform.hosts().count() as u64;
+        // What twice as many segments must win, as a factor.
+        let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
         let mut best = START_SEGMENTS.min(most);
-        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / WORTH_TWICE {
+        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
             best *= 2;
         }
-        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * WORTH_TWICE {
+        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
             best /= 2;
         }
         Some(best)
@@ -101,8 +104,11 @@ impl Planner for EcefPipelined {
 /// The makespan has one minimum over the number of segments, nearly: it is looked for from here on, by doubling and
 /// halving.
 const START_SEGMENTS: u64 = 64;
-/// Twice as many messages must be quicker by this factor: thousands of hosts have to handle them.
+/// Twice as many messages must be quicker by this factor: hosts have to handle them.
 const WORTH_TWICE: f64 = 1.03;
+/// Beyond so many messages in all by this one: in simulated time each costs some 50 µs of a real processor.
+const MANY_MESSAGES: u64 = 150_000;
+const WORTH_MANY: f64 = 1.15;
 
 /// The makespan by the formula, seconds, and everybody's parent, the root's its own.
 fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
