@@ -106,7 +106,8 @@ impl Planner for EcefPipelined {
 const START_SEGMENTS: u64 = 64;
 /// Twice as many messages must be quicker by this factor: hosts have to handle them.
 const WORTH_TWICE: f64 = 1.03;
-/// Beyond so many messages in all by this one: in simulated time each costs some 50 µs of a real processor.
+/// Beyond so many messages in all by this one: where ranks share processors, or one simulates them all, each message
+/// takes some of their time, which no platform tells.
 const MANY_MESSAGES: u64 = 150_000;
 const WORTH_MANY: f64 = 1.15;
 
