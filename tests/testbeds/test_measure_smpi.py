@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,10 @@ def measured(
 ) -> bl.Platform:
     """The platform that the probe finds between some hosts of one that is known."""
     xml, _ = smpi.write_simgrid(platform, folder)
+    return measured_xml(probe, xml, hosts, folder, budget_s)
+
+
+def measured_xml(probe: Path, xml: Path, hosts: list[str], folder: Path, budget_s: float) -> bl.Platform:
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
     # Without spaces: smpirun is a shell script that cuts arguments at them.
     settings = json.dumps({"name": "measured", "budget_s": budget_s}, separators=(",", ":"))
@@ -69,3 +74,99 @@ def test_three_clusters_of_grid5000(probe: Path, tmp_path: Path) -> None:
     assert pipes == {
         f"c{a}-to-c{b}": pytest.approx(125e6, rel=0.05) for a in range(3) for b in range(3) if a != b
     }
+
+
+def written(body: str, folder: Path) -> Path:
+    """A platform in SimGrid's own words."""
+    path = folder / "platform.xml"
+    doctype = '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">'
+    path.write_text(f'<?xml version="1.0"?>\n{doctype}\n<platform version="4.1">{body}</platform>\n')
+    return path
+
+
+# Sends from every rank to every other, one at a time, and says how long each message was under way.
+WAYS = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+    MPI_Init(&count, &words);
+    int rank, ranks, sizes[] = {1, 30000, 3000000};
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    char *buffer = malloc(3000000);
+    for (int from = 0; from < ranks; from++)
+        for (int to = 0; to < ranks; to++)
+            for (int s = 0; from != to && s < 3; s++) {
+                double began, now;
+                MPI_Barrier(MPI_COMM_WORLD);
+                if (rank == from) {
+                    began = MPI_Wtime();
+                    MPI_Send(buffer, sizes[s], MPI_BYTE, to, 1, MPI_COMM_WORLD);
+                    MPI_Send(&began, 1, MPI_DOUBLE, to, 2, MPI_COMM_WORLD);
+                } else if (rank == to) {
+                    MPI_Recv(buffer, sizes[s], MPI_BYTE, from, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                    now = MPI_Wtime();
+                    MPI_Recv(&began, 1, MPI_DOUBLE, from, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                    printf("way %d %d %d %.12f\\n", from, to, sizes[s], now - began);
+                }
+            }
+    MPI_Finalize();
+}
+"""
+
+DRAGONFLY = (
+    '<cluster id="d" topology="DRAGONFLY" topo_parameters="2,1;2,1;2,1;1" prefix="n" suffix="" '
+    'radical="0-7" speed="1Gf" bw="125MBps" lat="10us"/>'
+)
+TORUS = (
+    '<cluster id="t" topology="TORUS" topo_parameters="3,2" prefix="n" suffix="" '
+    'radical="0-5" speed="1Gf" bw="125MBps" lat="10us"/>'
+)
+
+
+@pytest.mark.parametrize(("body", "count"), [(DRAGONFLY, 8), (TORUS, 6)], ids=["dragonfly", "torus"])
+def test_every_pair_has_its_own_way(probe: Path, tmp_path: Path, body: str, count: int) -> None:
+    """Where routes differ from pair to pair, or there and back, or meet: each pair as a message takes it."""
+    xml = written(body, tmp_path)
+    hosts = [f"n{index}" for index in range(count)]
+    found = measured_xml(probe, xml, hosts, tmp_path, budget_s=20)
+    (tmp_path / "ways.c").write_text(WAYS)
+    program = smpi.plain_program(tmp_path / "ways.c", tmp_path / "ways")
+    lines = smpi.simulate(xml, tmp_path / "hosts", [str(program)]).splitlines()
+    ways = [line.split()[1:] for line in lines if line.startswith("way")]
+    assert len(ways) == 3 * count * (count - 1)
+    one_byte_s = {float(seconds) for _, _, size, seconds in ways if size == "1"}
+    assert max(one_byte_s) > 1.4 * min(one_byte_s), "a bed in which all routes are alike shows nothing"
+    for source, target, size, seconds in ways:
+        link = found.link(hosts[int(source)], hosts[int(target)])
+        assert link is not None
+        ours_s = link["latency_s"] + found.transfer_s(hosts[int(source)], hosts[int(target)], int(size))
+        assert ours_s == pytest.approx(float(seconds), rel=0.02), (source, target, size)
+
+
+def test_unlike_cards_and_a_half_duplex_pipe(probe: Path, tmp_path: Path) -> None:
+    """Eight hosts on two sites, one of each slower by a little or a lot, one pipe of 150 MB/s."""
+    rates = {"a0": 100, "a1": 100, "a2": 90, "a3": 100, "b0": 100, "b1": 100, "b2": 100, "b3": 40}
+    # Cards send and receive at once: each direction has a link of its own.
+    card = '<link id="l{0}" bandwidth="{1}MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>'
+    cards = "".join(f'<host id="{host}" speed="1Gf"/>' + card.format(host, rates[host]) for host in rates)
+    wan = '<link id="wan" bandwidth="150MBps" latency="2ms" sharing_policy="SHARED"/>'
+    routes = []
+    for source, target in permutations(rates, 2):
+        way = '<link_ctn id="wan"/>' if source[0] != target[0] else ""
+        ends = f'<link_ctn id="l{source}" direction="UP"/>{way}<link_ctn id="l{target}" direction="DOWN"/>'
+        routes.append(f'<route src="{source}" dst="{target}" symmetrical="NO">{ends}</route>')
+    body = f'<zone id="w" routing="Full">{cards}{wan}{"".join(routes)}</zone>'
+    found = measured_xml(probe, written(body, tmp_path), list(rates), tmp_path, budget_s=30)
+    pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in found.to_dict()["shared"]}
+    assert pipes == {"c0-c1": pytest.approx(150e6, rel=0.05)}
+    for source, target in permutations(rates, 2):
+        link = found.link(source, target)
+        assert link is not None
+        latency_s = 40e-6 + (2e-3 if source[0] != target[0] else 0.0)
+        assert link["latency_s"] == pytest.approx(latency_s, rel=0.02), (source, target)
+        for size in (1000, 1 << 20):
+            gap_s = (size + HEADER_BYTES) / (min(rates[source], rates[target]) * 1e6)
+            assert found.transfer_s(source, target, size) == pytest.approx(gap_s, rel=0.02), (source, target)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 MPI_Comm bl_orders, bl_data;
+int bl_one_clock;
 
 int main(int argc, char **argv)
 {
@@ -18,6 +19,9 @@ int main(int argc, char **argv)
     PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     PMPI_Comm_dup(MPI_COMM_WORLD, &bl_orders);
     PMPI_Comm_dup(MPI_COMM_WORLD, &bl_data);
+    int *is_global, is_known;
+    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &is_global, &is_known);
+    bl_one_clock = is_known && *is_global;
 
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
     PMPI_Get_processor_name(name, &length);

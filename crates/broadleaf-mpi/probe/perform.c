@@ -6,7 +6,7 @@
 
 static size_t samples_of(const bl_trial *trial)
 {
-    return (trial->kind == BL_PING_PONG ? 3 : 2) * (size_t)trial->repeats;
+    return (trial->kind == BL_PING_PONG ? 4 : 2) * (size_t)trial->repeats;
 }
 
 size_t bl_sample_count(const bl_task *task)
@@ -58,24 +58,27 @@ static double sender_waited_since(bl_account *before)
     return waited + bl_waited_since(before);
 }
 
-/* The receiver's own waiting, at the end of a trial. */
-static void add_waited(const bl_trial *trial, int receiver, double *waited)
+/* The receiver's own waiting, at the end of a trial, and when the messages came where `came` has room for that. */
+static void add_waited(const bl_trial *trial, int receiver, double *waited, double *came)
 {
-    double *others = bl_memory(trial->repeats * sizeof *others);
-    PMPI_Recv(others, (int)trial->repeats, MPI_DOUBLE, receiver, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    size_t count = (came == NULL ? 1 : 2) * (size_t)trial->repeats;
+    double *others = bl_memory(count * sizeof *others);
+    PMPI_Recv(others, (int)count, MPI_DOUBLE, receiver, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
     for (uint32_t r = 0; r < trial->repeats; r++) waited[r] += others[r];
+    for (uint32_t r = 0; came != NULL && r < trial->repeats; r++) came[r] = others[trial->repeats + r];
     free(others);
 }
 
-static void tell_waited(const bl_trial *trial, int sender, double *waited)
+static void tell_waited(double *waited, size_t count, int sender)
 {
-    PMPI_Send(waited, (int)trial->repeats, MPI_DOUBLE, sender, BL_TAG_ANSWER, bl_data);
+    PMPI_Send(waited, (int)count, MPI_DOUBLE, sender, BL_TAG_ANSWER, bl_data);
     free(waited);
 }
 
 static void ping_pong_from(const bl_trial *trial, int to, double *samples)
 {
-    double *sent_s = samples + trial->repeats, *waited = sent_s + trial->repeats;
+    double *sent_s = samples + trial->repeats, *way_s = sent_s + trial->repeats;
+    double *waited = way_s + trial->repeats, *started = bl_memory(trial->repeats * sizeof *started);
     bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         double start = PMPI_Wtime();
@@ -84,21 +87,26 @@ static void ping_pong_from(const bl_trial *trial, int to, double *samples)
         receive_answer(to);
         samples[r] = PMPI_Wtime() - start;
         sent_s[r] = sent - start;
+        started[r] = start;
         waited[r] = sender_waited_since(&before);
     }
-    add_waited(trial, to, waited);
+    add_waited(trial, to, waited, way_s);
+    /* Without a common clock nobody knows. */
+    for (uint32_t r = 0; r < trial->repeats; r++) way_s[r] = bl_one_clock ? way_s[r] - started[r] : -1.0;
+    free(started);
 }
 
 static void ping_pong_to(const bl_trial *trial, int from)
 {
-    double *waited = bl_memory(trial->repeats * sizeof *waited);
+    double *waited = bl_memory(2 * trial->repeats * sizeof *waited), *came = waited + trial->repeats;
     bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         receive_data(trial->bytes, from);
+        came[r] = PMPI_Wtime();
         send_answer(from);
         waited[r] = bl_waited_since(&before);
     }
-    tell_waited(trial, from, waited);
+    tell_waited(waited, 2 * (size_t)trial->repeats, from);
 }
 
 static void burst_from(const bl_trial *trial, int to, double *samples)
@@ -117,7 +125,7 @@ static void burst_from(const bl_trial *trial, int to, double *samples)
         waited[r] = sender_waited_since(&before);
     }
     free(requests);
-    add_waited(trial, to, waited);
+    add_waited(trial, to, waited, NULL);
 }
 
 static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
@@ -141,7 +149,7 @@ static void burst_to(const bl_trial *trial, int from)
         waited[r] = bl_waited_since(&before);
     }
     free(requests);
-    tell_waited(trial, from, waited);
+    tell_waited(waited, trial->repeats, from);
 }
 
 static void late_receive_from(const bl_trial *trial, int to, double *samples)

@@ -12,6 +12,8 @@ enum { BL_TAG_ORDER = 1, BL_TAG_READY, BL_TAG_GO, BL_TAG_SAMPLES };
 enum { BL_TAG_DATA = 1, BL_TAG_ANSWER, BL_TAG_MEET };
 
 extern MPI_Comm bl_orders, bl_data;
+/* Whether all ranks read the same clock, as MPI_WTIME_IS_GLOBAL says. */
+extern int bl_one_clock;
 
 /* lead.c: rank 0 */
 int bl_lead(int ranks, const char *settings, const bl_seat *seats);

@@ -43,9 +43,9 @@ bl_survey *bl_survey_open(const char *settings, const bl_seat *seats, uint32_t c
  * measurement is finished, negative when it failed, which has then been reported. */
 int bl_survey_next(bl_survey *survey, double now_s, bl_task *tasks);
 
-/* `samples[i]` are the samples of task i, of its trials one after the other: the round trips and then the send
- * calls of a ping-pong, the bursts, the receive calls, and at the end of each trial how long the two sides waited
- * for a processor in each repeat; seconds. */
+/* `samples[i]` are the samples of task i, of its trials one after the other: the round trips, then the send calls
+ * and then the ways there of a ping-pong (negative without a common clock), the bursts, the receive calls, and at the
+ * end of each trial how long the two sides waited for a processor in each repeat; seconds. */
 int bl_survey_take(bl_survey *survey, double now_s, const double *const *samples);
 
 /* Reports the measured platform on standard output and frees the survey; 0 if that went well. */

@@ -139,11 +139,15 @@ impl Survey {
                     .map(|trial| {
                         let repeats = trial.repeats();
                         let seconds = next(repeats);
-                        let send_s = match trial {
-                            Trial::PingPong { .. } => next(repeats),
-                            _ => Vec::new(),
+                        let (send_s, way_s) = match trial {
+                            Trial::PingPong { .. } => (next(repeats), next(repeats)),
+                            _ => Default::default(),
                         };
-                        Samples { seconds, send_s, waited_s: next(repeats) }
+                        // Clocks that are said to be one and are not show it here, or in nothing.
+                        let is_one_clock =
+                            way_s.iter().zip(&seconds).all(|(way, trip)| 0.0 < *way && way < trip);
+                        let way_s = if is_one_clock { way_s } else { Vec::new() };
+                        Samples { seconds, send_s, way_s, waited_s: next(repeats) }
                     })
                     .collect()
             })
@@ -175,7 +179,7 @@ fn read_settings(text: &str) -> Result<(Settings, bool), Fault> {
 
 fn raw_round(round: &Round, samples: &[Vec<Samples>], now_s: f64) -> Value {
     let trial = |(trial, samples): (&Trial, &Samples)| {
-        let Samples { seconds, send_s, waited_s } = samples;
+        let Samples { seconds, send_s, way_s, waited_s } = samples;
         let mut entry = match *trial {
             Trial::PingPong { bytes, .. } => {
                 json!({"ping_pong_bytes": bytes, "round_trip_s": seconds, "send_s": send_s})
@@ -187,6 +191,9 @@ fn raw_round(round: &Round, samples: &[Vec<Samples>], now_s: f64) -> Value {
                 json!({"late_receive_bytes": bytes, "pause_s": pause_s, "receive_s": seconds})
             }
         };
+        if !way_s.is_empty() {
+            entry["way_s"] = json!(way_s);
+        }
         entry["waited_s"] = json!(waited_s);
         entry
     };
@@ -325,7 +332,8 @@ mod tests {
                     .flat_map(|trial| {
                         let count = trial.repeats as usize;
                         let mut samples = match trial.kind {
-                            0 => [vec![trip_s(trial.bytes); count], vec![3e-6; count]].concat(),
+                            0 => [vec![trip_s(trial.bytes); count], vec![3e-6; count], vec![-1.0; count]]
+                                .concat(),
                             1 => vec![trip_s(trial.bytes * u64::from(trial.window)); count],
                             _ => vec![7e-6; count],
                         };

@@ -57,7 +57,7 @@ MOST_LINKS = 12
     type=float,
     metavar="SECONDS",
     help="Time to stay within, if the network lets.  "
-    "[default: 4 and 1.5 a rank, at most 40; three times that between machines]",
+    "[default: 4 and 1.5 a rank, at most 40; between machines three times that, at most 40 up to 16 ranks]",
 )
 @click.option("--largest", type=Size(), metavar="SIZE", help="Where gap tables end.  [default: 4MiB]")
 @click.option("--samples", metavar="FILE", help="Also keep every raw sample, a JSON object a line.")

@@ -1,8 +1,11 @@
 //! From the findings to a platform: what is alike stands once, what is not stands by itself.
 
-use super::findings::{Findings, PipePlace, Unlike};
+use super::alike::{SortedPairs, Unlike};
+use super::findings::{Findings, PipePlace, Stretch};
 use super::fit::{six_digits, PairTable};
 use super::hosts::Pair;
+use super::statistic::median;
+use super::ways::Ways;
 use crate::json::Fault;
 use crate::platform::{
     Bridge, ClusterId, ExplicitLink, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
@@ -26,35 +29,70 @@ pub fn platform(known: &Findings) -> Result<Platform, Fault> {
         builder.shared_spread(id, six_digits(pipe.spread));
         shared.insert(pipe.place.clone(), id);
     }
-    for cluster in 0..known.clusters.len() {
-        add_cluster(known, cluster, &shared, &mut builder)?;
-    }
-    for from in 0..known.clusters.len() {
-        for to in (0..known.clusters.len()).filter(|&to| to != from) {
-            let pair = known.representative(from, to);
-            let Some(table) = known.tables.get(&pair) else { continue };
-            let class = builder.add_class(table.link_class(uses(known, pair, &shared)));
-            let (from, to) = (cluster_id(&builder, from)?, cluster_id(&builder, to)?);
-            builder.add_bridge(Bridge { from, to, both_ways: false, class })?;
-        }
+    for stretch in known.stretches() {
+        add_stretch(known, stretch, &shared, &mut builder)?;
     }
     builder.build()
 }
 
-/// The links inside a cluster: a mesh of the pairs that are alike, and links for the others.
-fn add_cluster(
+/// The links of a stretch: a mesh or a bridge of the pairs that are alike, and links for the others.
+fn add_stretch(
+    known: &Findings,
+    stretch @ (from, to): Stretch,
+    shared: &HashMap<PipePlace, SharedId>,
+    builder: &mut PlatformBuilder,
+) -> Result<(), Fault> {
+    if known.pairs_of(stretch).next().is_none() {
+        return Ok(());
+    }
+    let sorted = known.sorted_pairs(stretch);
+    let ways = Ways::of(known, stretch);
+    let usual = if from == to {
+        let measured: Vec<(Pair, &PairTable)> =
+            sorted.alike.iter().filter_map(|&pair| Some((pair, known.tables.get(&pair)?))).collect();
+        if measured.is_empty() {
+            return Ok(());
+        }
+        let tables: Vec<&PairTable> = measured.iter().map(|&(_, table)| table).collect();
+        // Each as if its pair's way were the usual one.
+        let at_usual = |&(pair, table): &(Pair, &PairTable)| table.latency_s - excess_s(known, &ways, pair);
+        let latencies: Vec<f64> = measured.iter().map(at_usual).collect();
+        PairTable { latency_s: median(&latencies).max(0.0), ..PairTable::median_of(&tables) }
+    } else {
+        let pair = known.representative(stretch);
+        let Some(table) = known.tables.get(&pair) else { return Ok(()) };
+        let latency_s = (table.latency_s - excess_s(known, &ways, pair)).max(0.0);
+        PairTable { latency_s, ..table.clone() }
+    };
+    if from == to {
+        add_meshes(known, from, &usual, shared, builder)?;
+    } else {
+        let class = builder.add_class(usual.link_class(uses(known, known.representative(stretch), shared)));
+        let (from, to) = (cluster_id(builder, from)?, cluster_id(builder, to)?);
+        builder.add_bridge(Bridge { from, to, both_ways: false, class })?;
+    }
+    let own = own_links(known, stretch, &sorted, &ways, &usual);
+    add_links(known, own, shared, builder)
+}
+
+/// By how much a pair's way is longer than the usual one, seconds; 0 where that is no more than noise.
+fn excess_s(known: &Findings, ways: &Ways, pair: Pair) -> f64 {
+    if ways.differs(known, pair) {
+        known.way_s(pair) - ways.usual_s
+    } else {
+        0.0
+    }
+}
+
+/// The mesh of a cluster, and one for each of its machines that has a pipe of its own.
+fn add_meshes(
     known: &Findings,
     cluster: usize,
+    table: &PairTable,
     shared: &HashMap<PipePlace, SharedId>,
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     let members = &known.clusters[cluster];
-    let sorted = known.sorted_pairs(cluster);
-    let alike: Vec<&PairTable> = sorted.alike.iter().filter_map(|pair| known.tables.get(pair)).collect();
-    if alike.is_empty() {
-        return Ok(());
-    }
-    let table = PairTable::median_of(&alike);
     let mut add_mesh = |nodes: &[NodeId]| {
         let class = builder.add_class(table.link_class(uses(known, (nodes[0], nodes[1]), shared)));
         builder.add_mesh(Mesh { nodes: nodes.to_vec(), class })
@@ -76,31 +114,70 @@ fn add_cluster(
             }
         }
     }
-    let limit = 1.0 + known.settings.tolerance;
-    let large_s = |table: &PairTable| table.at(known.large_bytes[cluster]).gap_s;
-    let mut classes = BTreeMap::new();
-    for &Unlike { pair, slowness, detours } in &sorted.unlike {
+    Ok(())
+}
+
+/// What a pair's link is made of where it is not the usual one: whose table (`None`: the usual one), times what,
+/// and its latency.
+#[derive(Clone, Copy, PartialEq)]
+struct Own {
+    table_of: Option<Pair>,
+    factor: f64,
+    latency_s: f64,
+}
+
+fn own_links(
+    known: &Findings,
+    stretch: Stretch,
+    sorted: &SortedPairs,
+    ways: &Ways,
+    usual: &PairTable,
+) -> BTreeMap<Pair, (Own, PairTable)> {
+    let large_bytes = known.large_bytes.get(&stretch).copied().unwrap_or(known.settings.largest_bytes);
+    let large_s = |table: &PairTable| table.at(large_bytes).gap_s;
+    let mut links = BTreeMap::new();
+    let mut add = |pair: Pair, own: Own| {
+        let table = own.table_of.and_then(|pair| known.tables.get(&pair)).unwrap_or(usual);
+        links.insert(pair, (own, PairTable { latency_s: own.latency_s, ..table.scaled(own.factor) }));
+    };
+    let shifted_s = |pair: Pair| (usual.latency_s + excess_s(known, ways, pair)).max(0.0);
+    for &pair in sorted.alike.iter().filter(|&&pair| ways.differs(known, pair)) {
+        add(pair, Own { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
+    }
+    for &Unlike { pair, slowness } in &sorted.unlike {
         let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness);
-        let slower = match known.tables.get(&pair) {
-            // The pair's own table is the closer look, and has the last word.
-            Some(own) => large_s(own) / large_s(&table),
-            None => slowness,
-        };
-        if slower <= limit && slower * limit >= 1.0 && !detours {
+        let own = known.tables.get(&pair);
+        // The pair's own table is the closer look, and has the last word.
+        let slower = own.map_or(slowness, |own| large_s(own) / large_s(usual));
+        if slower <= sorted.limit && slower * sorted.limit >= 1.0 {
+            if ways.differs(known, pair) {
+                add(pair, Own { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
+            }
             continue;
         }
-        let uses = uses(known, pair, shared);
-        // Links with the same table and factor are of one class.
-        let class = match classes.get(&(table_of, factor.to_bits(), uses.clone())) {
-            Some(&class) => class,
-            None => {
-                let table = table_of.and_then(|pair| known.tables.get(&pair)).unwrap_or(&table);
-                let class = builder.add_class(table.scaled(factor).link_class(uses.clone()));
-                classes.insert((table_of, factor.to_bits(), uses), class);
-                class
-            }
-        };
-        builder.add_link(ExplicitLink { from: pair.0, to: pair.1, both_ways: false, class })?;
+        let latency_s = own.map_or_else(|| shifted_s(pair), |own| own.latency_s);
+        add(pair, Own { table_of, factor, latency_s });
+    }
+    links
+}
+
+/// Links made of the same are of one class, and of one entry where they lead to and fro.
+fn add_links(
+    known: &Findings,
+    links: BTreeMap<Pair, (Own, PairTable)>,
+    shared: &HashMap<PipePlace, SharedId>,
+    builder: &mut PlatformBuilder,
+) -> Result<(), Fault> {
+    let mut classes = HashMap::new();
+    for (&(from, to), (own, table)) in &links {
+        let back = links.get(&(to, from)).is_some_and(|(back, _)| back == own);
+        if back && to < from {
+            continue;
+        }
+        let uses = uses(known, (from, to), shared);
+        let made_of = (own.table_of, own.factor.to_bits(), own.latency_s.to_bits(), uses.clone());
+        let class = *classes.entry(made_of).or_insert_with(|| builder.add_class(table.link_class(uses)));
+        builder.add_link(ExplicitLink { from, to, both_ways: back, class })?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::platform::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trial {
     /// A message there, an empty one back, `repeats` times. Timed at the sender: the round trip and the
-    /// send call in it.
+    /// send call in it; where both ends read one clock, the way there as well.
     PingPong { bytes: u64, repeats: u32 },
     /// `window` messages there with nothing in between, one empty message back, `repeats` times. Timed at
     /// the sender, until the answer is in.
@@ -62,6 +62,8 @@ pub struct Samples {
     pub seconds: Vec<f64>,
     /// The send calls of a [`Trial::PingPong`]; empty otherwise.
     pub send_s: Vec<f64>,
+    /// The ways there of a [`Trial::PingPong`], until the message was received; empty without a common clock.
+    pub way_s: Vec<f64>,
     /// How long the two sides stood ready to run in each repeat while other programs had the processors; empty
     /// where that is not known.
     pub waited_s: Vec<f64>,
@@ -81,7 +83,7 @@ impl Samples {
     /// Without the first, which pays for buffers and page faults, where there are more than two.
     pub fn settled(mut self) -> Samples {
         if self.seconds.len() > 2 {
-            [&mut self.seconds, &mut self.send_s, &mut self.waited_s]
+            [&mut self.seconds, &mut self.send_s, &mut self.way_s, &mut self.waited_s]
                 .into_iter()
                 .filter(|list| !list.is_empty())
                 .for_each(|list| {
@@ -95,7 +97,14 @@ impl Samples {
     pub fn extend(&mut self, more: Samples) {
         self.seconds.extend(more.seconds);
         self.send_s.extend(more.send_s);
+        self.way_s.extend(more.way_s);
         self.waited_s.extend(more.waited_s);
+    }
+
+    /// The ways there as samples of their own; none where they are not known.
+    pub fn ways(&self) -> Samples {
+        let waited_s = if self.way_s.is_empty() { Vec::new() } else { self.waited_s.clone() };
+        Samples { seconds: self.way_s.clone(), waited_s, ..Samples::default() }
     }
 
     /// How many were disturbed by other programs, as far as it is worth telling.
@@ -131,7 +140,12 @@ impl Samples {
             order.sort_unstable();
         }
         let kept = |list: &[f64]| order.iter().filter_map(|&at| list.get(at).copied()).collect();
-        Samples { seconds: kept(&self.seconds), send_s: kept(&self.send_s), waited_s: kept(&self.waited_s) }
+        Samples {
+            seconds: kept(&self.seconds),
+            send_s: kept(&self.send_s),
+            way_s: kept(&self.way_s),
+            waited_s: kept(&self.waited_s),
+        }
     }
 }
 
@@ -140,7 +154,8 @@ mod tests {
     use super::*;
 
     fn samples(seconds: &[f64], waited_s: &[f64]) -> Samples {
-        Samples { seconds: seconds.to_vec(), send_s: seconds.to_vec(), waited_s: waited_s.to_vec() }
+        let [seconds, send_s] = [seconds, seconds].map(<[f64]>::to_vec);
+        Samples { seconds, send_s, way_s: vec![], waited_s: waited_s.to_vec() }
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct FakeNetwork {
     pub rendezvous_bytes: u64,
     /// Acknowledgements that are held back, one entry a timer.
     pub stalls: Vec<Stall>,
+    /// Whether all ranks read the same clock.
+    pub one_clock: bool,
     /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
     pub busy: f64,
     /// A shaper between machines: after a pause so many bytes pass at once.
@@ -49,6 +51,7 @@ impl FakeNetwork {
             noise: 0.0,
             rendezvous_bytes: u64::MAX,
             stalls: Vec::new(),
+            one_clock: false,
             busy: 0.0,
             credit_bytes: 0,
             lumps: [0.1, 2.8, 0.1],
@@ -117,7 +120,10 @@ impl FakeNetwork {
         // The messages of a burst but the first may each take less.
         let next_s = |bytes| class.bulk.as_ref().map_or_else(|| gap_s(bytes), |bulk| bulk.seconds(bytes));
         let waiting_s = |bytes| if bytes >= self.rendezvous_bytes { 2.0 * class.latency_s } else { 0.0 };
-        let answer_s = 2.0 * class.latency_s + gap_s(0);
+        let back = Task { from: task.to, to: task.from, trials: Vec::new() };
+        // What comes back takes what it does; all else is in the way there.
+        let back_s = self.class(&back).latency_s + self.class(&back).time.seconds(0);
+        let answer_s = class.latency_s + back_s;
         let overhead_s =
             |table: &Option<GapTable>, bytes| table.as_ref().map_or(1e-7, |table| table.seconds(bytes));
         let (seconds, send_s) = match *trial {
@@ -156,7 +162,10 @@ impl FakeNetwork {
         }
         let waited_s: Vec<f64> = seconds.iter().map(|_| self.wait_s()).collect();
         seconds.iter_mut().zip(&waited_s).for_each(|(seconds, waited_s)| *seconds += waited_s);
-        Samples { seconds, send_s, waited_s }
+        let is_timed = self.one_clock && matches!(trial, Trial::PingPong { .. });
+        let way_s =
+            if is_timed { seconds.iter().map(|trip_s| trip_s - back_s).collect() } else { Vec::new() };
+        Samples { seconds, send_s, way_s, waited_s }
     }
 
     fn wait_s(&mut self) -> f64 {

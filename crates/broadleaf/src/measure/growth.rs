@@ -15,6 +15,7 @@ use super::modes::{timers, Step};
 use super::point::{Empty, Gap, Point, Series};
 use super::statistic::median;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// First size of the doubling; below it only 1 byte is measured.
 pub const FIRST_BYTES: u64 = 1024;
@@ -83,6 +84,8 @@ pub struct Growth {
     /// RTT(0), seconds: what was known before, then the median of all samples.
     round_trip_s: f64,
     empty_round_trip: Series,
+    /// The ways there in them, where both ends read one clock.
+    empty_way: Series,
     /// Of `MOST_WINDOW` messages.
     empty_burst: Series,
     /// How often g(0) was measured.
@@ -104,6 +107,7 @@ impl Growth {
             spent_s: 0.0,
             round_trip_s,
             empty_round_trip: Series::default(),
+            empty_way: Series::default(),
             empty_burst: Series::default(),
             empty_visits: 0,
             points: BTreeMap::new(),
@@ -275,6 +279,7 @@ impl Growth {
             let samples = samples.settled();
             match *trial {
                 Trial::PingPong { bytes: 0, .. } => {
+                    self.empty_way.extend(samples.ways());
                     self.empty_round_trip.extend(samples);
                     self.round_trip_s = self.empty_round_trip.median().unwrap_or(self.round_trip_s);
                 }
@@ -318,8 +323,10 @@ impl Growth {
         }
     }
 
+    /// L = (RTT(0) − 2 g(0)) / 2; of the way there alone where that is known.
     fn latency_s(&self) -> f64 {
-        self.empty().latency_s()
+        let empty = self.empty();
+        self.empty_way.median().map_or(empty.latency_s(), |way_s| (way_s - empty.gap_s).max(0.0))
     }
 
     fn gap(&self, bytes: u64) -> Gap {
@@ -370,10 +377,14 @@ impl Growth {
         let timers = timers(self.points.values().flat_map(|point| point.round_trip.delays.clone()).collect());
         let step = |(&bytes, point): (&u64, &Point)| {
             let Series { count, delays, .. } = &point.round_trip;
-            let of_timers = |delay: &&f64| timers.iter().any(|timer| timer.contains(delay));
-            let agreeing: Vec<f64> = delays.iter().filter(of_timers).copied().collect();
-            let (delayed, samples) = (agreeing.len(), *count);
-            (delayed > 0).then(|| (bytes, Step { delayed, samples, delay_s: median(&agreeing) }))
+            let of_timer = |timer: &RangeInclusive<f64>| -> Vec<f64> {
+                delays.iter().filter(|delay| timer.contains(delay)).copied().collect()
+            };
+            let agreeing: Vec<Vec<f64>> = timers.iter().map(of_timer).collect();
+            let (delayed, samples) = (agreeing.iter().map(Vec::len).sum(), *count);
+            // A median over two timers would be between them.
+            let most = agreeing.iter().max_by_key(|delays| delays.len())?;
+            (delayed > 0).then(|| (bytes, Step { delayed, samples, delay_s: median(most) }))
         };
         self.points.iter().filter_map(step).collect()
     }

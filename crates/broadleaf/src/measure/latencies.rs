@@ -10,8 +10,10 @@ use super::tournament;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 
-/// Round trips of each pair's first visit, and of the visits of pairs whose samples disagree.
+/// Round trips of each visit of every pair, and of the visits of pairs whose samples disagree.
 const REPEATS: u32 = 12;
+/// All pairs are visited that often: what differs between visits is not the pair's own.
+const VISITS: u32 = 2;
 const MORE_REPEATS: u32 = 24;
 /// A pair whose samples spread more is visited again, that often.
 const LARGE_SPREAD: f64 = 0.25;
@@ -27,12 +29,16 @@ pub struct Latencies {
 impl Latencies {
     pub fn new(known: &Findings) -> Latencies {
         let mut stage = Latencies { rounds: VecDeque::new(), visit: 0, done: 0, total: 0 };
+        stage.push_all(known);
+        stage
+    }
+
+    fn push_all(&mut self, known: &Findings) {
         for round in tournament::rounds(known.hosts.node_count()) {
             let pairs: Vec<Pair> =
                 round.into_iter().map(|(a, b)| (NodeId(a as u32), NodeId(b as u32))).collect();
-            stage.push(known, &pairs);
+            self.push(known, &pairs);
         }
-        stage
     }
 
     /// Empty messages disturb nobody on other machines, so all of a round's pairs run together there.
@@ -70,7 +76,6 @@ impl Latencies {
             cluster.iter().for_each(|node| known.cluster_of[node.index()] = index);
         }
         known.quiet = vec![false; known.clusters.len()];
-        known.large_bytes = vec![0; known.clusters.len()];
     }
 }
 
@@ -86,14 +91,18 @@ impl Stage for Latencies {
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         while self.rounds.is_empty() {
             // A quarter of the time is for the latencies at most.
-            if self.visit == MORE_VISITS || clock.left(0.25) <= 0.0 {
+            if self.visit + 1 == VISITS + MORE_VISITS || clock.left(0.25) <= 0.0 {
                 Latencies::conclude(known);
                 return None;
             }
             self.visit += 1;
-            self.push_unsettled(known);
+            if self.visit < VISITS {
+                self.push_all(known);
+            } else {
+                self.push_unsettled(known);
+            }
         }
-        let repeats = if self.visit == 0 { REPEATS } else { MORE_REPEATS };
+        let repeats = if self.visit < VISITS { REPEATS } else { MORE_REPEATS };
         let trials = vec![Trial::PingPong { bytes: 0, repeats }];
         let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
         self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())
@@ -102,8 +111,12 @@ impl Stage for Latencies {
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
         self.done += round.len();
         for (task, trials) in round.iter().zip(samples) {
-            let trips = known.round_trips.entry((task.from, task.to)).or_default();
-            trips.extend(trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds));
+            for samples in trials {
+                let Samples { seconds, way_s, .. } = samples.settled().undisturbed();
+                let shares = way_s.iter().zip(&seconds).map(|(way_s, trip_s)| way_s / trip_s);
+                known.way_shares.entry((task.from, task.to)).or_default().extend(shares);
+                known.round_trips.entry((task.from, task.to)).or_default().extend(seconds);
+            }
         }
     }
 }

@@ -6,11 +6,12 @@
 //!
 //! The order of things, one file each:
 //!
-//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it.
-//! 2. `screening`: one large message per pair of a cluster finds the pairs that are not like the others,
-//!    and whether pairs of the cluster disturb each other.
-//! 3. `tables`: pLogP's L, g(m), os(m), or(m), at sizes that `growth` picks where g bends. Between
-//!    clusters only representatives are measured.
+//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `ways` tells which pairs
+//!    of a group differ, and the two directions of a pair where both ends read one clock.
+//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters, finds the pairs
+//!    that are not like the others (`alike`), and whether pairs of the cluster disturb each other.
+//! 3. `tables`: pLogP's L, g(m), os(m), or(m), at sizes that `growth` picks where g bends. Of pairs that are alike
+//!    between two clusters only one is measured.
 //! 4. `pipes`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
 //!    falls, they share a pipe.
 //! 5. `assemble`: nodes, meshes, bridges, links and shared resources.
@@ -33,6 +34,7 @@
 //! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`modes`);
 //! medians whose confidence decides how long to go on (`statistic`).
 
+mod alike;
 mod assemble;
 mod experiment;
 mod findings;
@@ -49,6 +51,7 @@ mod screening;
 mod statistic;
 mod tables;
 mod tournament;
+mod ways;
 
 #[cfg(test)]
 mod fake_network;

@@ -24,11 +24,15 @@ const PAIRS: [usize; 2] = [2, 4];
 const MOST_PAIRS: usize = 64;
 /// Pairs share a pipe when together they lose more than this share of what they carry apart.
 const FALL: f64 = 0.15;
-/// Two directions share a pipe when together they lose more than this; the fairness of two directions that
-/// do not share is worse than that of pairs in one direction, since answers travel against the data.
-const FALL_OF_DIRECTIONS: f64 = 0.25;
-/// One message takes about this long, within these sizes.
+/// Two directions share a pipe when together they carry what nearer is to one of them than to both, and lose more
+/// than this.
+const FALL_OF_DIRECTIONS: f64 = 0.05;
+/// One message takes about this long, within these sizes; where there are so many places that time would not do
+/// for them all, less, but no less than this.
 const MESSAGE_S: f64 = 0.005;
+const LEAST_MESSAGE_S: f64 = 0.001;
+/// Tests in a search, usually.
+const TESTS: f64 = 4.0;
 const LEAST_BYTES: u64 = 32 << 10;
 const MOST_BYTES: u64 = 1 << 20;
 /// A burst lasts that many round trips, so that waiting for its answer hardly counts, within these limits.
@@ -46,7 +50,7 @@ const SHORT_BURST_S: f64 = 0.2;
 const FEWEST_SHORT_BURSTS: u32 = 6;
 const MOST_BURSTS: u32 = 30;
 /// Past this share of the time budget, pipes are no longer looked for.
-const SHARE: f64 = 1.5;
+const SHARE: f64 = 1.3;
 
 /// What a test adds to the search for a pipe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,21 +84,35 @@ impl Search {
                 tests.push_back((Purpose::Together, pairs[..count].to_vec()));
             }
         }
-        let trial = trial(known, first);
+        let trial = trial(known, first, MESSAGE_S);
         Search { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
     }
 
     /// Both directions at once, half of the pairs each; `carried` is what the pairs carry with one direction
-    /// at a time, bytes/s.
-    fn of_directions(there: &Search, back: &[Pair], carried: f64, known: &Findings) -> Option<Search> {
+    /// at a time, and `pipe` what the fuller direction carries, bytes/s.
+    fn of_directions(
+        there: &Search,
+        back: &[Pair],
+        (carried, pipe): (f64, f64),
+        known: &Findings,
+    ) -> Option<Search> {
         let PipePlace::OneWay(a, b) = there.place else { return None };
         let half = there.pairs.len() / 2;
         // The second half of the nodes sends back, so that no node does both.
         let pairs: Vec<Pair> = there.pairs[..half].iter().chain(&back[half..2 * half]).copied().collect();
         let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
         let place = PipePlace::BothWays(a.min(b), a.max(b));
-        let trial = trial(known, pairs[0]);
-        Some(Search { place, pairs, tests, trial, alone: vec![carried], together: Vec::new(), spread: 0.0 })
+        let trial = trial(known, pairs[0], MESSAGE_S);
+        let alone = vec![carried, pipe];
+        Some(Search { place, pairs, tests, trial, alone, together: Vec::new(), spread: 0.0 })
+    }
+
+    /// The total of the pipe that two directions share, bytes/s: what they carry together, or one of them alone if that
+    /// is more, since half of the pairs each may not fill it.
+    fn conclude_directions(&self) -> Option<f64> {
+        let (total, carried, pipe) = (self.together[0].1, self.alone[0], self.alone[1]);
+        let is_shared = total < (carried * pipe).sqrt() && total < (1.0 - FALL_OF_DIRECTIONS) * carried;
+        is_shared.then_some(total.max(pipe))
     }
 
     /// What the first pairs carry one at a time, in all, bytes/s; those not timed alone count as the first.
@@ -133,20 +151,19 @@ impl Search {
     }
 }
 
-/// A burst long enough for its place in the network.
-fn trial(known: &Findings, pair: Pair) -> Trial {
+/// A burst long enough for its place in the network, of messages that take about so long.
+fn trial(known: &Findings, pair: Pair, message_s: f64) -> Trial {
     let (from, to) = pair;
     // Between clusters the pair's own table is there; inside one, any table of the cluster will do.
     let inside = known
         .tables
         .iter()
         .find(|(other, _)| known.cluster_of[other.0.index()] == known.cluster_of[from.index()]);
-    let across =
-        known.tables.get(&known.representative(known.cluster_of[from.index()], known.cluster_of[to.index()]));
+    let across = known.tables.get(&known.representative(known.stretch_of((from, to))));
     let table = across.or(inside.map(|(_, table)| table));
     let gap_s = |bytes: u64| table.map_or(0.0, |table| table.at(bytes).gap_s);
     let mut bytes = MOST_BYTES;
-    while bytes > LEAST_BYTES && gap_s(bytes) > 2.0 * MESSAGE_S {
+    while bytes > LEAST_BYTES && gap_s(bytes) > 2.0 * message_s {
         bytes /= 2;
     }
     let one_s = gap_s(bytes).max(1e-6);
@@ -211,7 +228,8 @@ impl Pipes {
             let sum = carried(there, *total) + carried(back, *back_total);
             // `across` pairs the same nodes in both directions.
             let back: Vec<Pair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
-            self.searches.extend(Search::of_directions(there, &back, sum, known));
+            let pipe = total.max(*back_total);
+            self.searches.extend(Search::of_directions(there, &back, (sum, pipe), known));
         }
         self.total += self.searches.len();
     }
@@ -267,6 +285,7 @@ impl Stage for Pipes {
                 self.searches.clear();
                 self.directions_tried = true;
             }
+            let slice_s = clock.left(SHARE) / self.searches.len().max(1) as f64;
             let Some(search) = self.searches.front_mut() else {
                 if !self.directions_tried {
                     self.try_directions(known);
@@ -277,15 +296,17 @@ impl Stage for Pipes {
             };
             if let Some((purpose, pairs)) = search.tests.pop_front() {
                 self.purpose = purpose;
+                if purpose == Purpose::FirstAlone || matches!(search.place, PipePlace::BothWays(..)) {
+                    let messages = TESTS * f64::from(FEWEST_SHORT_BURSTS * LEAST_WINDOW);
+                    let message_s = (slice_s / messages).clamp(LEAST_MESSAGE_S, MESSAGE_S);
+                    search.trial = trial(known, pairs[0], message_s);
+                }
                 let trials = vec![search.trial];
                 let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
                 return Some(pairs.into_iter().map(task).collect());
             }
             let total = match search.place {
-                PipePlace::BothWays(..) => {
-                    let total = search.together[0].1;
-                    (total < (1.0 - FALL_OF_DIRECTIONS) * search.alone[0]).then_some(total)
-                }
+                PipePlace::BothWays(..) => search.conclude_directions(),
                 _ => search.conclude(),
             };
             if search.tests.is_empty() {

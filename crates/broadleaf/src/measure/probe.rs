@@ -18,8 +18,8 @@ pub struct Settings {
     pub name: String,
     /// ρ of Lowekamp's clustering, and how far pairs of a cluster may differ and still count as alike.
     pub tolerance: f64,
-    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s,
-    /// and three times that between several machines.
+    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s;
+    /// between several machines three times that, of which up to 16 nodes have 40 s and each further one 2.5 s more.
     pub budget_s: Option<f64>,
     /// Gap tables end here, bytes; beyond it the last slope holds.
     pub largest_bytes: u64,
@@ -93,9 +93,13 @@ pub trait Stage {
 }
 
 fn usual_budget_s(ranks: &[RankHost]) -> f64 {
-    let one_machine_s = (4.0 + 1.5 * ranks.len() as f64).min(40.0);
-    let several = ranks.iter().any(|rank| rank.host != ranks[0].host);
-    one_machine_s * if several { 3.0 } else { 1.0 }
+    let count = ranks.len() as f64;
+    let one_machine_s = (4.0 + 1.5 * count).min(40.0);
+    if ranks.iter().all(|rank| rank.host == ranks[0].host) {
+        return one_machine_s;
+    }
+    // The search for pipes goes on past it, and 16 ranks are to be done within a minute.
+    (3.0 * one_machine_s).min(40.0 + 2.5 * (count - 16.0).max(0.0))
 }
 
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;

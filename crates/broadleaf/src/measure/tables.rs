@@ -2,14 +2,15 @@
 //!
 //! Which pairs get one is a matter of time. First every ordered pair of clusters by its representatives,
 //! one at a time, and a first group of each cluster's alike pairs; then the pairs that are not like the
-//! others; then all other pairs, as far as the time goes.
+//! others, one of each slowness first; then all other pairs of a cluster, as far as the time goes.
 
+use super::alike::Unlike;
 use super::experiment::{Round, Samples};
-use super::findings::Findings;
+use super::findings::{Findings, Stretch};
 use super::growth::{Growth, UNCERTAIN};
 use super::hosts::Pair;
 use super::probe::{Clock, Stage};
-use super::screening::{groups, passes};
+use super::screening::{groups, pass};
 use std::collections::{HashSet, VecDeque};
 
 /// Share of the time budget after which no pair is begun that could be left out: of one cluster, and of
@@ -38,30 +39,37 @@ pub struct Tables {
 
 impl Tables {
     pub fn new(known: &Findings) -> Tables {
-        let count = known.clusters.len();
-        let (mut needed, mut unlike, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for from in 0..count {
-            for to in (0..count).filter(|&to| to != from) {
-                needed.push(Group { pairs: vec![known.representative(from, to)], needed: true, alike: 1 });
-            }
+        let (mut needed, mut kinds, mut unlike, mut others) = (vec![], vec![], vec![], vec![]);
+        let (inside, across): (Vec<Stretch>, Vec<Stretch>) =
+            known.stretches().partition(|(from, to)| from == to);
+        for stretch in across {
+            needed.push(Group { pairs: vec![known.representative(stretch)], needed: true, alike: 1 });
+            let sorted = known.sorted_pairs(stretch);
+            let one = |pair: Pair| Group { pairs: vec![pair], needed: false, alike: 1 };
+            let first = first_of_kinds(&sorted.unlike, sorted.limit);
+            let later = sorted.unlike.iter().map(|unlike| unlike.pair).filter(|pair| !first.contains(pair));
+            unlike.extend(later.map(one));
+            kinds.extend(first.into_iter().map(one));
         }
-        for cluster in (0..count).filter(|&cluster| known.clusters[cluster].len() > 1) {
-            let sorted = known.sorted_pairs(cluster);
+        for stretch in inside {
+            let sorted = known.sorted_pairs(stretch);
             let alike: HashSet<Pair> = sorted.alike.into_iter().collect();
-            let rounds = passes(&known.clusters[cluster]);
+            let first = first_of_kinds(&sorted.unlike, sorted.limit);
+            let rounds = pass(known, stretch);
             let of_rounds = |wanted: &dyn Fn(&Pair) -> bool, alike: usize| -> Vec<Group> {
                 let chosen = |round: &Vec<Pair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
-                let groups = rounds.iter().flat_map(|round| groups(known, cluster, &chosen(round)));
+                let groups = rounds.iter().flat_map(|round| groups(known, stretch, &chosen(round)));
                 groups.map(|pairs| Group { pairs, needed: false, alike }).collect()
             };
             let mut ordinary = of_rounds(&|pair| alike.contains(pair), alike.len());
-            unlike.extend(of_rounds(&|pair| !alike.contains(pair), 1));
+            kinds.extend(of_rounds(&|pair| first.contains(pair), 1));
+            unlike.extend(of_rounds(&|pair| !alike.contains(pair) && !first.contains(pair), 1));
             if !ordinary.is_empty() {
                 needed.push(Group { needed: true, ..ordinary.remove(0) });
             }
             others.extend(ordinary);
         }
-        let groups: VecDeque<Group> = needed.into_iter().chain(unlike).chain(others).collect();
+        let groups: VecDeque<Group> = needed.into_iter().chain(kinds).chain(unlike).chain(others).collect();
         let total = groups.iter().map(|group| group.pairs.len()).sum();
         Tables { groups, growing: Vec::new(), done: 0, total }
     }
@@ -75,6 +83,20 @@ impl Tables {
             |&pair: &Pair| Growth::new(pair, known.round_trip_s(pair), largest_bytes, slice_s, uncertain);
         self.growing = group.pairs.iter().map(growth).collect();
     }
+}
+
+/// Of the pairs that are unlike the others, the first of each slowness: the others of that can do with its table.
+fn first_of_kinds(unlike: &[Unlike], limit: f64) -> Vec<Pair> {
+    let mut sorted = unlike.to_vec();
+    sorted.sort_by(|x, y| x.slowness.total_cmp(&y.slowness));
+    let (mut slowest, mut first) = (0.0, Vec::new());
+    for Unlike { pair, slowness } in sorted {
+        if slowness > slowest * limit {
+            slowest = slowness;
+            first.push(pair);
+        }
+    }
+    first
 }
 
 impl Stage for Tables {

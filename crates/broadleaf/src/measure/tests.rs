@@ -5,6 +5,7 @@ use super::{MeasureError, Probe, RankHost, Settings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
 mod artefacts;
+mod pairs;
 mod unfinished;
 
 /// What a measurement may be off, relatively (issue's own figure for pipes; the noise is 1 %).
@@ -209,8 +210,8 @@ fn a_half_duplex_pipe_is_one_resource() {
 #[test]
 fn slower_pairs_of_equal_latency_get_links_of_their_own() {
     let slow = r#", "links": [
-        {"from": "A0", "to": "A3", "latency_s": 4e-5, "bandwidth_bytes_per_s": 2e7, "startup_s": 1e-5},
-        {"from": "A2", "to": "A1", "latency_s": 4e-5, "bandwidth_bytes_per_s": 5e6, "startup_s": 1e-5}]"#;
+        {"from": "A0", "to": "A3", "latency_s": 4e-5, "bandwidth_bytes_per_s": 2e7, "startup_s": 8e-6},
+        {"from": "A2", "to": "A1", "latency_s": 4e-5, "bandwidth_bytes_per_s": 5e6, "startup_s": 8e-6}]"#;
     let mut network = FakeNetwork::new(two_clusters(5, 1, FREE_WAN, slow));
     network.noise = 0.005;
     let found = measured(&mut network);
