@@ -149,7 +149,9 @@ fn own_links(
         let own = known.tables.get(&pair);
         // The pair's own table is the closer look, and has the last word.
         let slower = own.map_or(slowness, |own| large_s(own) / large_s(usual));
-        if slower <= sorted.limit && slower * sorted.limit >= 1.0 {
+        let is_local = known.hosts.together(pair.0, pair.1);
+        let limit = if is_local { 1.0 + known.settings.tolerance } else { sorted.limit };
+        if slower <= limit && slower * limit >= 1.0 {
             if ways.differs(known, pair) {
                 add(pair, Own { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
             }
