@@ -3,7 +3,9 @@
 //! With w messages in flight over such a port, all of them begin together, arrive together and are followed
 //! together: for a latency nothing is on the wire, in every round, and it stays like that. Fewer in flight leave a
 //! long link idle. So a rank gives every message the time that its port takes for it before it begins the next, as
-//! a port does that serves one at a time; a few more than fit on the wire may be in flight, and share nothing.
+//! a port does that serves one at a time; a few more than fit on the wire may be in flight, and share nothing. A whole
+//! message comes to the port when its latency is over: to someone far away it is sent so much earlier, or what is
+//! sent to near ones after it would overtake it and take the port from it.
 
 use crate::ranks::Edge;
 use crate::transport::MpiTransport;
@@ -26,8 +28,9 @@ impl MpiTransport<'_> {
     /// `bytes` of it are about to be sent.
     pub(crate) fn wait_for_port(&mut self, item: &Item, bytes: u64) {
         let Some(pace) = &mut self.pace else { return };
-        let turn_s = f64::from(pace.edges[item.tree as usize][item.target.index()].turn_s);
+        let Edge { turn_s, ahead_s, .. } = pace.edges[item.tree as usize][item.target.index()];
         let part = bytes as f64 / self.plan.segment_bytes as f64;
-        pace.free_at_s = self.mpi.wait_until(pace.free_at_s) + part * turn_s;
+        let sent_s = self.mpi.wait_until(pace.free_at_s - f64::from(ahead_s));
+        pace.free_at_s = sent_s + f64::from(ahead_s) + part * f64::from(turn_s);
     }
 }

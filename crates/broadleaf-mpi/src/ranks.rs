@@ -29,10 +29,13 @@ pub struct Edge {
     pub feeds: u16,
     /// How long the port takes for a segment, s; 0 where the network serves messages one after the other by itself.
     pub turn_s: f32,
+    /// How long a whole message to it leaves the port alone at first, s: its latency. 0 in segments, of which others are
+    /// under way meanwhile.
+    pub ahead_s: f32,
 }
 
 impl Edge {
-    pub const ONE_BY_ONE: Edge = Edge { window: 1, feeds: 1, turn_s: 0.0 };
+    pub const ONE_BY_ONE: Edge = Edge { window: 1, feeds: 1, turn_s: 0.0, ahead_s: 0.0 };
 }
 
 /// What a node with several ranks is like inside.
@@ -133,17 +136,18 @@ fn hops(tree: &Tree, from: NodeId, to: NodeId) -> Vec<NodeId> {
 fn edge(plan: &Plan, platform: &Platform, path: &[NodeId], paced: bool) -> Edge {
     let bytes = plan.segment_bytes;
     // A port that is not paced shares the wire between the messages for all who are to get the whole in one.
-    let shares_wire = bytes >= plan.message_bytes && !paced;
+    let is_whole = bytes >= plan.message_bytes;
     let mut edge = Edge::ONE_BY_ONE;
     for hop in path.windows(2) {
         let Some(link) = platform.link(hop[0], hop[1]) else { continue };
         let class = platform.class(link);
-        let in_flight = if plan.period.is_some() || shares_wire { on_the_wire } else { window };
+        let in_flight = if plan.period.is_some() || (is_whole && !paced) { on_the_wire } else { window };
         edge.window = edge.window.max(in_flight(class, bytes));
         let feeds = links_of_a_port(platform, hop[0], class, bytes);
         edge.feeds = if path.len() == 2 { feeds } else { 1 };
         if paced {
             edge.turn_s = edge.turn_s.max((wire_s(class, bytes) / f64::from(feeds)) as f32);
+            edge.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
         }
     }
     edge
@@ -163,11 +167,11 @@ const ANY_LINKS: u16 = 1000;
 /// How a rank sends a whole message over a link.
 pub fn sending(platform: &Platform, from: NodeId, class: &LinkClass, bytes: u64, paced: bool) -> Sending {
     let feeds = f64::from(links_of_a_port(platform, from, class, bytes));
-    let (in_flight, turn_s) = match paced {
-        true => (window(class, bytes), wire_s(class, bytes) / feeds),
-        false => (on_the_wire(class, bytes), 0.0),
+    let (in_flight, turn_s, ahead_s) = match paced {
+        true => (window(class, bytes), wire_s(class, bytes) / feeds, class.latency_s),
+        false => (on_the_wire(class, bytes), 0.0, 0.0),
     };
-    Sending { part: 1.0 / (f64::from(in_flight) * feeds), turn_s }
+    Sending { part: 1.0 / (f64::from(in_flight) * feeds), turn_s, ahead_s }
 }
 
 /// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over

@@ -90,6 +90,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         for edge in edges {
             put_u32(&mut out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
             put_u32(&mut out, edge.turn_s.to_bits());
+            put_u32(&mut out, edge.ahead_s.to_bits());
         }
         put_u32(&mut out, tree.via.len() as u32);
         for (target, relays) in &tree.via {
@@ -134,11 +135,12 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         }
         let mut into = Vec::new();
         for _ in 0..ranks {
-            let (counts, turn) = (from.u32()?, from.u32()?);
+            let (counts, turn, ahead) = (from.u32()?, from.u32()?, from.u32()?);
             into.push(Edge {
                 window: (counts >> 16) as u16,
                 feeds: counts as u16,
                 turn_s: f32::from_bits(turn),
+                ahead_s: f32::from_bits(ahead),
             });
         }
         edges.push(into);

@@ -35,8 +35,10 @@ pub struct Sending {
     /// Of its sender's port, until it has arrived ([`crate::execute::Window`]); a node sends on until the whole port
     /// is given out.
     pub part: f64,
-    /// How long the sender waits before it sends the next one, s.
+    /// How long it takes the sender's port, s, where that serves one at a time; the next one waits for it.
     pub turn_s: f64,
+    /// From the sending on until it comes to the port, s; so much earlier it may be sent.
+    pub ahead_s: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,9 +98,9 @@ impl<'a> Sharing<'a> {
         let mut next = vec![0usize; nodes];
         let mut given_out = vec![0.0f64; nodes];
         let mut open = vec![root];
-        // Nodes that have had their turn, and until when.
-        let mut resting: Vec<(f64, NodeId)> = Vec::new();
-        let mut rests_until_s = vec![0.0f64; nodes];
+        // Nodes that wait for their port, and until when.
+        let mut waiting: Vec<(f64, NodeId)> = Vec::new();
+        let mut port_free_s = vec![0.0f64; nodes];
         let (mut now_s, mut last_s) = (0.0f64, 0.0f64);
         self.flows.clear();
         self.arrival_s.fill(f64::INFINITY);
@@ -106,15 +108,20 @@ impl<'a> Sharing<'a> {
         loop {
             for node in open.drain(..) {
                 let at = node.index();
-                while given_out[at] < 1.0 && next[at] < children[at].len() && rests_until_s[at] <= now_s {
+                while given_out[at] < 1.0 && next[at] < children[at].len() {
                     let to = children[at][next[at]];
-                    next[at] += 1;
                     let Some(index) = self.way(node, to) else { return f64::INFINITY };
                     let Some(Some(way)) = &self.ways[index] else { return f64::INFINITY };
-                    given_out[at] += way.sending.part;
-                    if way.sending.turn_s > 0.0 {
-                        rests_until_s[at] = now_s + way.sending.turn_s;
-                        resting.push((rests_until_s[at], node));
+                    let Sending { part, turn_s, ahead_s } = way.sending;
+                    let may_go_s = port_free_s[at] - ahead_s;
+                    if may_go_s > now_s * (1.0 + SAME) {
+                        waiting.push((may_go_s, node));
+                        break;
+                    }
+                    next[at] += 1;
+                    given_out[at] += part;
+                    if turn_s > 0.0 {
+                        port_free_s[at] = now_s + ahead_s + turn_s;
                     }
                     let begins_s = now_s + way.latency_s;
                     let left_s = way.alone_s;
@@ -133,15 +140,14 @@ impl<'a> Sharing<'a> {
                 true => flow.begins_s,
                 false => now_s + flow.left_s / flow.speed,
             };
-            let rested_s = resting.iter().map(|&(until_s, _)| until_s);
-            let Some(then_s) = self.flows.iter().map(ends_s).chain(rested_s).reduce(f64::min) else {
+            let waits_s = waiting.iter().map(|&(until_s, _)| until_s);
+            let Some(then_s) = self.flows.iter().map(ends_s).chain(waits_s).reduce(f64::min) else {
                 return last_s;
             };
             let until_s = then_s * (1.0 + SAME);
-            resting.retain(|&(rested_s, node)| {
-                let goes_on = rested_s <= until_s;
+            waiting.retain(|&(until, node)| {
+                let goes_on = until <= until_s;
                 if goes_on {
-                    rests_until_s[node.index()] = 0.0;
                     open.push(node);
                 }
                 !goes_on
@@ -266,7 +272,7 @@ mod tests {
     }
 
     fn part(part: f64) -> Sending {
-        Sending { part, turn_s: 0.0 }
+        Sending { part, turn_s: 0.0, ahead_s: 0.0 }
     }
 
     fn tree(edges: &[(u32, u32)]) -> Vec<Vec<NodeId>> {
@@ -299,7 +305,7 @@ mod tests {
         let platform = platform("one-port", FAR);
         // Sent 1 s apart they follow each other; half a second apart they share the port for half of their time.
         for (turn_s, expected) in [(1.0, [2.0, 3.0]), (0.5, [2.5, 3.0]), (4.0, [2.0, 6.0])] {
-            let sending = |_, _| Sending { part: 0.25, turn_s };
+            let sending = |_, _| Sending { part: 0.25, turn_s, ahead_s: 0.0 };
             let mut sharing = Sharing::new(&platform, 10, &sending);
             let makespan_s = sharing.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 2)]));
             let arrivals = [sharing.arrivals_s()[1], sharing.arrivals_s()[2]];
@@ -308,6 +314,21 @@ mod tests {
             }
             assert_eq!(makespan_s, arrivals[1]);
         }
+    }
+
+    #[test]
+    fn what_is_far_is_sent_earlier_and_is_not_overtaken() {
+        let platform = platform("one-port", FAR);
+        let class = |to: u32| platform.link(NodeId(0), NodeId(to)).unwrap();
+        let far = class(3);
+        let sending =
+            |_, class| Sending { part: 0.25, turn_s: 1.0, ahead_s: if class == far { 3.0 } else { 1.0 } };
+        let mut sharing = Sharing::new(&platform, 10, &sending);
+        // d's message has the port from 3 to 4 s, so b's is sent at 3 s and has it from 4 to 5 s.
+        assert!((sharing.makespan_s(NodeId(0), &tree(&[(0, 3), (0, 1)])) - 5.0).abs() < 1e-6);
+        assert!((sharing.arrivals_s()[3] - 4.0).abs() < 1e-6);
+        // b's has it from 1 to 2 s; d's is sent at once.
+        assert!((sharing.makespan_s(NodeId(0), &tree(&[(0, 1), (0, 3)])) - 4.0).abs() < 1e-6);
     }
 
     #[test]
