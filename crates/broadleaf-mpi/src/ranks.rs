@@ -135,13 +135,14 @@ fn hops(tree: &Tree, from: NodeId, to: NodeId) -> Vec<NodeId> {
 /// Each hop of a relayed transfer moves whole segments, so what the most demanding hop needs holds for all.
 fn edge(plan: &Plan, platform: &Platform, path: &[NodeId], paced: bool) -> Edge {
     let bytes = plan.segment_bytes;
-    // A port that is not paced shares the wire between the messages for all who are to get the whole in one.
     let is_whole = bytes >= plan.message_bytes;
+    // A port that is not paced shares the wire between the messages for all who are to get the whole in one.
+    let goes_alone = plan.period.is_some() || (is_whole && !paced);
+    let in_flight = if goes_alone { on_the_wire } else { window };
     let mut edge = Edge::ONE_BY_ONE;
     for hop in path.windows(2) {
         let Some(link) = platform.link(hop[0], hop[1]) else { continue };
         let class = platform.class(link);
-        let in_flight = if plan.period.is_some() || (is_whole && !paced) { on_the_wire } else { window };
         edge.window = edge.window.max(in_flight(class, bytes));
         let feeds = links_of_a_port(platform, hop[0], class, bytes);
         edge.feeds = if path.len() == 2 { feeds } else { 1 };
