@@ -21,12 +21,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """testbeds/bcast.c with our runtime in it."""
-    return smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned") / "bcast")
-
-
 # A segment takes 0.33, 0.66, 1.3 and 2.6 times as long as its way; unpaced, the shorter ones come in bunches.
 @pytest.mark.parametrize("segment", [2048, 4096, 8192, 16384])
 def test_a_chain_keeps_its_wires_busy(program: Path, segment: int, tmp_path: Path) -> None:

@@ -21,12 +21,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """testbeds/bcast.c with our runtime in it."""
-    return smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned") / "bcast")
-
-
 def seconds(
     program: Path,
     platform: Path,
