@@ -76,7 +76,7 @@ fn no_other_tree_is_as_fast_on_a_large_grid() {
     }
 }
 
-/// Nobody passes on more of each segment than the slowest of them: by the occupation table, not the planner's sums.
+/// The simulation, which grants every window itself, is never later than the promise nor ahead of the bound.
 #[test]
 fn a_budget_keeps_the_pace_that_the_plan_promises() {
     let mut random = Random::new(5);
