@@ -25,6 +25,21 @@ def test_large_messages_go_round_the_ring(bench: Bench) -> None:
     assert run.stats["planned"] > 5
 
 
+@pytest.mark.parametrize("way", ["ring", "ring-streamed", "direct", "together", "own"])
+def test_a_way_can_be_asked_for_by_name(bench: Bench, way: str) -> None:
+    run = bench.check(2, "many", "100", "16000000", "5", shared_memory=way)
+    large = [row["ways"] for row in run.rows() if row["planned"] and row["bytes"] >= 1 << 20]
+    assert large
+    assert {name for ways in large for name in ways} == {way}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 7])
+def test_a_wrong_length_is_found_where_calls_are_not_announced(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "errors", shared_memory="own")
+    assert sum(row["failed"] for row in run.rows()) > 0
+    assert run.reports == []
+
+
 def test_it_can_be_switched_off(bench: Bench) -> None:
     run = bench.check(4, "many", "60", "500000", "3", shared_memory="0")
     planners = {row["planner"] for row in run.rows() if row["planned"]}

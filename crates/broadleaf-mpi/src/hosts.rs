@@ -1,7 +1,7 @@
 //! The hosts that a communicator's ranks run on, and who speaks for each.
 
 use crate::abi::Mpi;
-use crate::memory::Group;
+use crate::memory::{Group, Way};
 use crate::seats::Seats;
 use crate::transport::CallError;
 use std::collections::HashMap;
@@ -93,14 +93,20 @@ impl Hosts {
         (0..ranks).map(|step| (root + step) % ranks).filter(|&rank| !self.is_served(rank, root)).collect()
     }
 
-    /// Collective: joins the ranks of every host that has several, where `wanted`.
-    pub fn join(&mut self, mpi: &Mpi, rank: u32, wanted: bool) -> Result<Option<Group>, CallError> {
+    /// Collective: joins the ranks of every host that has several, where `wanted`; `always`: the only way to go there.
+    pub fn join(
+        &mut self,
+        mpi: &Mpi,
+        rank: u32,
+        wanted: bool,
+        always: Option<Way>,
+    ) -> Result<Option<Group>, CallError> {
         if !wanted || self.layout.members.len() == self.count() {
             return Ok(None);
         }
         let (own, ranks) = (self.of_rank()[rank as usize] as usize, self.of_rank().len());
         let members = self.members(own);
-        let group = if members.len() > 1 { Group::open(mpi, rank, members.to_vec())? } else { None };
+        let group = if members.len() > 1 { Group::open(mpi, rank, members.to_vec(), always)? } else { None };
         if self.count() == 1 {
             self.shares = vec![group.is_some()];
             return Ok(group);

@@ -5,7 +5,7 @@ use crate::alike::{Alike, Encoded};
 use crate::hosts::Layout;
 use crate::placement::nodes_by_host;
 use crate::report;
-use crate::settings::{environment, PlanSettings};
+use crate::settings::{environment, PlanSettings, SharedMemory};
 use crate::transport::CallError;
 use crate::wire::{put_u32, put_u64, Malformed, Reader};
 use broadleaf::platform::Platform;
@@ -135,7 +135,7 @@ fn encode_seats(seats: &Seats) -> Vec<u8> {
         out.extend_from_slice(text.as_bytes());
     }
     put_u64(&mut out, settings.first_budget.as_millis() as u64);
-    put_u32(&mut out, settings.shared_memory.into());
+    put_u32(&mut out, settings.shared_memory.code());
     put_u64(&mut out, seats.communicator);
     seats.of_rank.iter().chain(seats.hosts.of_rank()).for_each(|&node| put_u32(&mut out, node));
     out
@@ -150,7 +150,7 @@ fn decode_seats(bytes: &[u8]) -> Result<Seats, Malformed> {
     let (platform, plan_dir, advice) = (text()?, text()?, text()?);
     let (planner, digest) = (text()?, text()?);
     let first_budget = Duration::from_millis(from.u64()?);
-    let shared_memory = from.u32()? != 0;
+    let shared_memory = SharedMemory::of_code(from.u32()?).ok_or(Malformed("seats"))?;
     let communicator = from.u64()?;
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
     let settings = PlanSettings {

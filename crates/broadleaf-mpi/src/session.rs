@@ -12,13 +12,13 @@ use crate::ahead::Forecast;
 use crate::asides::Forward;
 use crate::book::{executor, Book, Carried, Current};
 use crate::hosts::{one_node_a_host, Hosts};
-use crate::memory::{Announcement, Group, Inside, Way};
+use crate::memory::{Announcement, Group, Inside, Lease, Way};
 use crate::outcome::Outcome;
 use crate::planning::{Advised, Planning};
 use crate::report;
 use crate::search::Search;
 use crate::seats::agree_on_seats;
-use crate::settings::BEST;
+use crate::settings::{SharedMemory, BEST};
 use crate::stats;
 use crate::trace::{self, Tracer};
 use crate::transport::{call_tag, CallError, MpiTransport, PLAN_TAG};
@@ -28,6 +28,8 @@ use broadleaf::execute::{drive, NodeExecutor};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
+
+mod served;
 
 /// What is kept of a communicator's calls.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +61,8 @@ pub struct Session {
     tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
+    /// What the call ran that let the next ones go ahead unannounced.
+    ran_before: stats::Ran,
 }
 
 impl Session {
@@ -77,9 +81,10 @@ impl Session {
         let mut group = None;
         if let Some(seats) = &seats {
             // A plan that was asked for by name moves the data itself where it can.
-            let may = seats.settings.shared_memory && mpi.shares_memory();
+            let wish = seats.settings.shared_memory;
+            let may = wish != SharedMemory::Off && mpi.shares_memory();
             let serves = may && (seats.settings.planner == BEST || one_node_a_host(seats, &hosts));
-            group = hosts.join(&mpi, rank, serves)?;
+            group = hosts.join(&mpi, rank, serves, wish.way())?;
         }
         let hosts = Arc::new(hosts);
         let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
@@ -99,6 +104,7 @@ impl Session {
             keeps_stats: keeps.stats,
             tracer,
             ran: stats::Ran::default(),
+            ran_before: stats::Ran::default(),
         })
     }
 
@@ -112,10 +118,10 @@ impl Session {
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
-            if let Some(group) = &mut self.group {
-                group.arrive();
-            }
-            let done = if self.rank == root {
+            let leads = self.rank == root;
+            let done = if self.group.as_mut().is_some_and(|group| group.goes_ahead(call, bytes, leads)) {
+                self.go_ahead(packed, bytes, root)
+            } else if leads {
                 self.lead(packed, bytes)
             } else if self.hosts.is_served(self.rank, root) {
                 self.attend(packed, bytes, root)
@@ -141,6 +147,9 @@ impl Session {
     /// The root's part.
     unsafe fn lead(&mut self, packed: *mut u8, bytes: u64) -> Result<Outcome, CallError> {
         let (call, rank) = (self.calls, self.rank);
+        if let Some(group) = &mut self.group {
+            group.arrive();
+        }
         let kind = kind(rank, bytes);
         if !self.book.knows(kind) {
             // What the book has forgotten meanwhile needs no search.
@@ -211,11 +220,17 @@ impl Session {
         if let Some(group) = &mut self.group {
             // All other ranks are on this host.
             let all_here = current.is_idle() && current.carried.led;
-            let way = if all_here { group.choose_way(bytes) } else { Way::untried(bytes) };
+            let (way, is_proved) =
+                if all_here { group.choose_way(bytes) } else { (Way::untried(bytes), false) };
             self.ran.way = all_here.then_some(way);
+            let leases = is_proved && way == Way::Own && Lease::may_cover(bytes) && self.advised.is_empty();
+            if leases {
+                self.ran_before.clone_from(&self.ran);
+            }
             let announcement = Announcement {
                 way: way as u32,
                 timed: all_here.into(),
+                leases: leases.into(),
                 address: packed as u64,
                 ..announced(header, &self.ran)
             };
@@ -329,44 +344,6 @@ impl Session {
             self.book.keep(&header, plan);
         }
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
-    }
-
-    /// The part of a rank that another one of its host leads.
-    unsafe fn attend(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
-        let call = self.calls;
-        let Some(group) = &mut self.group else {
-            return Err(CallError::Internal("a rank without shared memory is served by it".to_string()));
-        };
-        let announced = group.hear(&self.mpi, call)?;
-        if announced.call != call || announced.root != root {
-            return Err(CallError::Internal(format!(
-                "this host is in broadcast {} from root {}, rank {} in broadcast {call} from root {root}",
-                announced.call, announced.root, self.rank
-            )));
-        }
-        let inside = Group::inside(&announced)?;
-        let outcome = match inside {
-            Inside::Messages => {
-                group.finish(call, false);
-                return self.follow(packed, bytes, root);
-            }
-            Inside::Own => Outcome::Own,
-            Inside::Memory => {
-                let fits = bytes == announced.bytes;
-                group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
-                if self.keeps_stats || self.tracer.is_some() {
-                    self.ran = stats::Ran::heard(&announced);
-                }
-                if fits {
-                    Outcome::Done
-                } else {
-                    Outcome::WrongLength
-                }
-            }
-        };
-        group.finish(call, false);
-        self.book.entry(kind(root, announced.bytes), call);
-        Ok(outcome)
     }
 
     /// The header to act on, and who sent it; some have been heard before.

@@ -1,6 +1,7 @@
 //! The environment of the runtime, read where it decides: by rank 0 of the world for what all ranks must see
 //! alike before their first broadcast, and by rank 0 of a communicator for how its broadcasts are planned.
 
+use crate::memory::Way;
 use broadleaf::planners;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -57,6 +58,7 @@ impl WorldSettings {
         let disabled = switch(lookup, "BROADLEAF_DISABLE", false)?;
         // The name is looked up when it can still be told to everybody before the first broadcast.
         PlanSettings::planner(lookup)?;
+        SharedMemory::read(lookup)?;
         Ok(WorldSettings {
             min_bytes,
             disabled,
@@ -64,6 +66,61 @@ impl WorldSettings {
             trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
         })
+    }
+}
+
+/// Whether and how ranks of one host pass messages on through shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedMemory {
+    Off,
+    /// By the way that proves quickest.
+    On,
+    /// By one way, where all ranks are on the host and the message can take it.
+    Always(Way),
+}
+
+impl SharedMemory {
+    fn read(lookup: Lookup) -> Result<SharedMemory, BadValue> {
+        const VARIABLE: &str = "BROADLEAF_SHARED_MEMORY";
+        let value = match lookup(VARIABLE) {
+            None => return Ok(SharedMemory::On),
+            Some(value) => value,
+        };
+        let of_name = |name: &str| Way::ALL.into_iter().find(|way| way.name() == name);
+        match value.as_str() {
+            "0" => Ok(SharedMemory::Off),
+            "1" => Ok(SharedMemory::On),
+            name => of_name(name).map(SharedMemory::Always).ok_or(BadValue {
+                variable: VARIABLE,
+                value,
+                fact: "neither 0 nor 1 nor a way".to_string(),
+                remedy: "write one of 0, 1, ring, ring-streamed, direct, together, own, or leave it out",
+            }),
+        }
+    }
+
+    pub fn code(self) -> u32 {
+        match self {
+            SharedMemory::Off => 0,
+            SharedMemory::On => 1,
+            SharedMemory::Always(way) => 2 + way as u32,
+        }
+    }
+
+    /// What has that code; another is none of ours.
+    pub fn of_code(code: u32) -> Option<SharedMemory> {
+        match code {
+            0 => Some(SharedMemory::Off),
+            1 => Some(SharedMemory::On),
+            other => Way::ALL.get(other as usize - 2).copied().map(SharedMemory::Always),
+        }
+    }
+
+    pub fn way(self) -> Option<Way> {
+        match self {
+            SharedMemory::Always(way) => Some(way),
+            SharedMemory::Off | SharedMemory::On => None,
+        }
     }
 }
 
@@ -76,8 +133,7 @@ pub struct PlanSettings {
     pub planner: String,
     /// How long the first broadcast of its kind may wait for its plan; a better one is searched meanwhile.
     pub first_budget: Duration,
-    /// Whether ranks of one host may pass messages on through shared memory.
-    pub shared_memory: bool,
+    pub shared_memory: SharedMemory,
     /// The state directory of the broadcast advisor that the program follows.
     pub advice: Option<PathBuf>,
 }
@@ -103,13 +159,12 @@ impl PlanSettings {
                 remedy: "write e.g. 100",
             })?,
         };
-        let shared_memory = switch(lookup, "BROADLEAF_SHARED_MEMORY", true)?;
         Ok(PlanSettings {
             platform,
             plan_dir,
             planner: PlanSettings::planner(lookup)?,
             first_budget,
-            shared_memory,
+            shared_memory: SharedMemory::read(lookup)?,
             advice: lookup("BROADLEAF_ADVICE").map(PathBuf::from),
         })
     }
@@ -181,6 +236,21 @@ mod tests {
     }
 
     #[test]
+    fn shared_memory_is_told_by_a_number() {
+        let read = |value: &str| SharedMemory::read(&|_| Some(value.to_string())).unwrap();
+        for (value, expected) in [
+            ("0", SharedMemory::Off),
+            ("1", SharedMemory::On),
+            ("own", SharedMemory::Always(Way::Own)),
+            ("ring", SharedMemory::Always(Way::Ring)),
+        ] {
+            assert_eq!(read(value), expected);
+            assert_eq!(SharedMemory::of_code(expected.code()), Some(expected));
+        }
+        assert_eq!(SharedMemory::of_code(99), None);
+    }
+
+    #[test]
     fn a_bad_value_names_itself_and_its_remedy() {
         for (variable, value) in [
             ("BROADLEAF_MIN_BYTES", "many"),
@@ -188,6 +258,7 @@ mod tests {
             ("BROADLEAF_MIN_BYTES", "99999999999999999999"),
             ("BROADLEAF_DISABLE", "yes"),
             ("BROADLEAF_PLANNER", "guess"),
+            ("BROADLEAF_SHARED_MEMORY", "post"),
         ] {
             let line = read(&[(variable, value)]).unwrap_err().to_string();
             assert!(line.contains(&format!("{variable}={value}")), "{line}");

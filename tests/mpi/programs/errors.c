@@ -25,19 +25,19 @@ static int class_of(int error)
     return kind;
 }
 
-/* All ranks but those in `wrong` pass the root's length, these pass `length`. */
-static void mismatch(MPI_Comm comm, int root, int length, int only, uint64_t message)
+/* All ranks but those in `wrong` pass the root's length, which is `right`; these pass `length`. */
+static void mismatch(MPI_Comm comm, int root, int right, int length, int only, uint64_t message)
 {
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     int wrong = rank != root && (only < 0 || rank == only);
     if (rank == root)
-        fill(bytes, BYTES, message);
+        fill(bytes, right, message);
     else
         memset(bytes, 0, sizeof bytes);
     handled = 0;
-    int error = MPI_Bcast(bytes, wrong ? length : BYTES, MPI_BYTE, root, comm);
+    int error = MPI_Bcast(bytes, wrong ? length : right, MPI_BYTE, root, comm);
     if (wrong) {
         REQUIRE(class_of(error) == MPI_ERR_TRUNCATE, "error class %d for length %d", class_of(error), length);
         REQUIRE(handled == 1 && handled_class == MPI_ERR_TRUNCATE, "handled %d times, class %d", handled,
@@ -47,7 +47,7 @@ static void mismatch(MPI_Comm comm, int root, int length, int only, uint64_t mes
             REQUIRE(bytes[at] == 0, "byte %d lies behind the message and was written", at);
     } else {
         REQUIRE(error == MPI_SUCCESS && handled == 0, "error class %d without a reason", class_of(error));
-        compare(bytes, BYTES, message);
+        compare(bytes, right, message);
     }
     /* And on it goes. */
     handled = 0;
@@ -73,8 +73,10 @@ int main(int argc, char **argv)
     const int lengths[] = {BYTES - 1, BYTES + 1, BYTES / 2, 2 * BYTES, 70000};
     for (int at = 0; at < 5; at++)
         for (int root = 0; root < size; root += size > 2 ? size - 1 : 1) {
-            mismatch(comm, root, lengths[at], -1, message += 2);
-            mismatch(comm, root, lengths[at], (root + 1) % size, message += 2);
+            mismatch(comm, root, BYTES, lengths[at], -1, message += 2);
+            mismatch(comm, root, BYTES, lengths[at], (root + 1) % size, message += 2);
+            /* It is the root's that is new. */
+            mismatch(comm, root, lengths[at], BYTES, (root + 1) % size, message += 2);
         }
 
     /* Arguments that are wrong everywhere: the MPI's own answer, which is an error at every rank. */

@@ -4,6 +4,7 @@
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
 //! of them, however they end.
 
+use super::lease::{LastCall, Shown};
 use super::signal::Signal;
 use super::way::Trials;
 use std::cell::UnsafeCell;
@@ -35,6 +36,10 @@ pub struct Announcement {
     pub way: u32,
     /// Whether the time of this call is to be noted for that way.
     pub timed: u32,
+    /// Whether the next calls of this length go the same way unannounced.
+    pub leases: u32,
+    /// The length with which some rank has gone ahead; 0: none has.
+    pub gone_ahead: u64,
     /// Where in the ring this call's data begins.
     pub base: u32,
     /// Of the message, in the leader's memory.
@@ -83,6 +88,8 @@ pub struct Member {
     pub helped: Signal,
     /// The last one in which the leader could not.
     pub help_failed: AtomicU64,
+    /// The last call that it made unannounced.
+    pub ahead: LastCall,
     /// 1 when the two below are there.
     pub introduced: Signal,
     pub pid: AtomicI32,
@@ -106,6 +113,7 @@ pub struct Common {
     pub announced: Signal,
     /// Slots of the ring that hold data.
     pub written: Signal,
+    pub shown: Shown,
     pub trials: Trials,
     pub announcements: [UnsafeCell<Announcement>; CALLS as usize],
     pub contents: [UnsafeCell<Content>; SLOTS as usize],

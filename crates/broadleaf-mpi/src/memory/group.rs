@@ -1,13 +1,16 @@
 //! The ranks of one host in one communicator.
 
-use super::area::{Announcement, Area, Content, Stamp, CALLS, SLOTS, SLOT_BYTES};
+use super::area::{Announcement, Area, Content, CALLS, SLOTS, SLOT_BYTES};
 use super::copy::{copy, copy_from_process, Writes};
+use super::lease::Lease;
+use super::meeting;
 use super::signal::{has_reached, Patience};
+use super::times::{self, now_ns};
 use super::together;
 use super::way::{Allowed, Way};
 use crate::abi::Mpi;
-use crate::transport::{CallError, GROUP_TAG};
-use crate::wire::{put_u32, put_u64, Malformed, Reader};
+use crate::transport::CallError;
+use crate::wire::Malformed;
 use std::sync::atomic::Ordering;
 
 /// What goes on inside a host in one call.
@@ -23,6 +26,15 @@ pub enum Inside {
 
 impl Inside {
     const ALL: [Inside; 3] = [Inside::Memory, Inside::Messages, Inside::Own];
+}
+
+/// What a rank hears of a call that another one leads.
+pub enum Heard {
+    Announced(Announcement),
+    /// Its leader has gone ahead with so many bytes, which this rank has not.
+    Ahead {
+        bytes: u64,
+    },
 }
 
 /// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
@@ -51,13 +63,24 @@ pub struct Group {
     readers: Vec<usize>,
     patience: Patience,
     arrived_ns: u64,
+    lease: Lease,
+    /// In the current call.
+    went_ahead: bool,
+    /// The way of all messages that it can take.
+    always: Option<Way>,
 }
 
 impl Group {
     /// Collective over `ranks`, ascending, of one host. `None` on all of them: they cannot share memory.
-    pub fn open(mpi: &Mpi, rank: u32, ranks: Vec<u32>) -> Result<Option<Group>, CallError> {
+    pub fn open(
+        mpi: &Mpi,
+        rank: u32,
+        ranks: Vec<u32>,
+        always: Option<Way>,
+    ) -> Result<Option<Group>, CallError> {
         let me = ranks.iter().position(|&other| other == rank).unwrap_or(0);
-        let area = if me == 0 { create(mpi, &ranks)? } else { join(mpi, ranks[0], ranks.len())? };
+        let area =
+            if me == 0 { meeting::create(mpi, &ranks)? } else { meeting::join(mpi, ranks[0], ranks.len())? };
         let Some(area) = area else { return Ok(None) };
         let patience = Patience::of(ranks.len());
         let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
@@ -72,6 +95,9 @@ impl Group {
             readers: Vec::new(),
             patience,
             arrived_ns: 0,
+            lease: Lease::default(),
+            went_ahead: false,
+            always,
         };
         group.introduce(mpi)?;
         Ok(Some(group))
@@ -108,18 +134,50 @@ impl Group {
             && common.direct_failed.load(Ordering::Relaxed) == 0
     }
 
+    /// Whether this rank makes a call by the MPI's own broadcast at once, because an earlier one was announced so.
+    pub fn goes_ahead(&mut self, call: u64, bytes: u64, leads: bool) -> bool {
+        let (shown, own) = (&self.area.common().shown, self.area.member(self.me));
+        self.went_ahead = if leads {
+            self.lease.lead(call, bytes, shown)
+        } else {
+            self.lease.take(call, bytes, shown, &own.ahead)
+        };
+        self.went_ahead
+    }
+
+    /// After that broadcast: whether it was the call. If not, the leader has announced the call.
+    pub fn was_right_to(&mut self, call: u64, leads: bool) -> bool {
+        let was_right = leads || !Lease::was_wrong(call, &self.area.common().shown);
+        if was_right {
+            self.area.member(self.me).done.set_in_passing((call as u32).wrapping_add(1));
+        }
+        was_right
+    }
+
+    /// The broadcast that others have gone ahead with, for nothing.
+    fn go_after(mpi: &Mpi, announced: &Announcement) -> Result<(), CallError> {
+        let mut nothing = vec![0; announced.gone_ahead as usize];
+        // SAFETY: memory of our own, of that length.
+        unsafe { mpi.broadcast(nothing.as_mut_ptr(), announced.gone_ahead, announced.root)? };
+        Ok(())
+    }
+
     /// This rank has come to a call.
     pub fn arrive(&mut self) {
         self.arrived_ns = now_ns();
     }
 
-    /// The quickest known way for the whole message to the others of the host, who are all there are.
-    pub fn choose_way(&self, bytes: u64) -> Way {
+    /// The quickest known way for the whole message to the others of the host, who are all there are, and whether it
+    /// has proved so.
+    pub fn choose_way(&self, bytes: u64) -> (Way, bool) {
         let together = self.patience.looks() > 0;
         // Without that right, MPICH's own broadcast fails.
         let direct = self.can_read_directly();
         let allowed = Allowed { direct, together, own: direct };
-        self.area.common().trials.choose(bytes, allowed)
+        match self.always.filter(|&way| allowed.permits(way, bytes)) {
+            Some(way) => (way, true),
+            None => self.area.common().trials.choose(bytes, allowed),
+        }
     }
 
     /// The leader of a call tells the others. The call's number, root, bytes and the plan's part are given.
@@ -130,12 +188,18 @@ impl Group {
         self.slowest = self.written.wrapping_sub(SLOTS);
         self.readers.clear();
         self.readers.extend((0..self.ranks.len()).filter(|&other| other != self.me));
-        let announcement =
-            Announcement { leader: self.me as u32, inside: inside as u32, base: self.written, ..given };
+        let others = self.others().map(|other| &self.area.member(other).ahead);
+        let gone_ahead = self.lease.gone_ahead(given.call, &common.shown, others).unwrap_or(0);
+        let (leader, inside, base) = (self.me as u32, inside as u32, self.written);
+        let announcement = Announcement { leader, inside, base, gone_ahead, ..given };
         let place = common.announcements[given.call as usize % CALLS as usize].get();
         // SAFETY: every rank has done with what stood here CALLS calls ago, and none looks until it is announced.
         unsafe { place.write(announcement) };
         common.announced.set((given.call as u32).wrapping_add(1));
+        self.note_lease(&announcement);
+        if gone_ahead > 0 {
+            Group::go_after(mpi, &announcement)?;
+        }
         Ok(())
     }
 
@@ -155,11 +219,24 @@ impl Group {
         Ok(())
     }
 
+    fn note_lease(&mut self, announced: &Announcement) {
+        if announced.leases != 0 {
+            self.lease = Lease::after(announced.call, announced.bytes);
+        }
+    }
+
     /// Waits for the announcement of a call that another rank leads.
-    pub fn hear(&mut self, mpi: &Mpi, call: u64) -> Result<Announcement, CallError> {
+    pub fn hear(&mut self, mpi: &Mpi, call: u64) -> Result<Heard, CallError> {
         let next = (call as u32).wrapping_add(1);
         let common = self.area.common();
-        common.announced.wait(next, self.patience, || mpi.progress())?;
+        let waited =
+            common.announced.wait(next, self.patience, || match self.lease.led_ahead(call, &common.shown) {
+                Some(bytes) => Err(Ok(Heard::Ahead { bytes })),
+                None => mpi.progress().map_err(|error| Err(error.into())),
+            });
+        if let Err(ended) = waited {
+            return ended;
+        }
         // SAFETY: it was written before it was announced, and stays until this rank has done with it.
         let announcement = unsafe { common.announcements[call as usize % CALLS as usize].get().read() };
         // Whatever went through the ring before, this rank has it or needs it no longer.
@@ -167,7 +244,11 @@ impl Group {
         if own.read.value() != announcement.base {
             own.read.set_for_one(announcement.base);
         }
-        Ok(announcement)
+        self.note_lease(&announcement);
+        if announcement.gone_ahead > 0 && !self.went_ahead {
+            Group::go_after(mpi, &announcement)?;
+        }
+        Ok(Heard::Announced(announcement))
     }
 
     pub fn inside(announcement: &Announcement) -> Result<Inside, CallError> {
@@ -268,7 +349,7 @@ impl Group {
                 }
             }
         }
-        self.judge_times(call);
+        times::judge(&self.area, self.ranks.len(), call, self.patience.looks() == 0);
         if !way.is_direct() {
             return Ok(());
         }
@@ -374,90 +455,4 @@ impl Group {
         stamp.call.store(call + 1, Ordering::Release);
         own.done.set_in_passing((call as u32).wrapping_add(1));
     }
-
-    /// Looks at the times of earlier calls, as far as all ranks have done with them: to the last one's end, from the
-    /// last one's arrival; or, where ranks outnumber cores, from the leader's, since what makes the others arrive
-    /// late there is often this very call, for whose sake they were not given a core.
-    fn judge_times(&self, call: u64) {
-        let common = self.area.common();
-        let first = common.unjudged.load(Ordering::Relaxed).max(call.saturating_sub(u64::from(CALLS) - 1));
-        let mut judged = first;
-        for earlier in first..call {
-            let place = earlier as usize % CALLS as usize;
-            // SAFETY: only leaders write there, and this rank is the only one that leads now.
-            let announced = unsafe { common.announcements[place].get().read() };
-            if announced.timed != 0 && announced.call == earlier {
-                let stamps = (0..self.ranks.len()).map(|other| &self.area.member(other).stamps[place]);
-                let Some((arrived, finished)) = last_ns(stamps, earlier) else { break };
-                let leader = &self.area.member(announced.leader as usize).stamps[place];
-                let is_crowded = self.patience.looks() == 0;
-                let start = if is_crowded { leader.arrived_ns.load(Ordering::Relaxed) } else { arrived };
-                let ns = finished.saturating_sub(start);
-                if let Some(&way) = Way::ALL.get(announced.way as usize) {
-                    common.trials.note(announced.bytes, way, ns);
-                }
-            }
-            judged = earlier + 1;
-        }
-        common.unjudged.store(judged, Ordering::Relaxed);
-    }
-}
-
-/// When the last rank came and when the last one was done; `None`: some rank has not done with the call.
-fn last_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option<(u64, u64)> {
-    let (mut arrived, mut finished) = (0, 0);
-    for stamp in stamps {
-        if stamp.call.load(Ordering::Acquire) != call + 1 {
-            return None;
-        }
-        arrived = stamp.arrived_ns.load(Ordering::Relaxed).max(arrived);
-        finished = stamp.finished_ns.load(Ordering::Relaxed).max(finished);
-    }
-    Some((arrived, finished))
-}
-
-fn now_ns() -> u64 {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: memory for one result. All processes of a host share this clock.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// The lowest rank makes the memory and invites the others.
-fn create(mpi: &Mpi, ranks: &[u32]) -> Result<Option<Area>, CallError> {
-    let made = Area::create(ranks.len()).ok();
-    let mark = now_ns() ^ (u64::from(std::process::id()) << 40) | 1;
-    let mut invitation = Vec::new();
-    put_u64(&mut invitation, mark);
-    put_u32(&mut invitation, std::process::id());
-    put_u32(&mut invitation, made.as_ref().map_or(-1, |(_, file)| file.number()) as u32);
-    if let Some((area, _)) = &made {
-        area.common().mark.store(mark, Ordering::Relaxed);
-    }
-    for &other in &ranks[1..] {
-        mpi.send(&invitation, other, GROUP_TAG)?;
-    }
-    let mut all_in = made.is_some();
-    for &other in &ranks[1..] {
-        let mut answer = [0];
-        mpi.receive(&mut answer, Some(other), GROUP_TAG)?;
-        all_in &= answer[0] == 1;
-    }
-    for &other in &ranks[1..] {
-        mpi.send(&[all_in.into()], other, GROUP_TAG)?;
-    }
-    Ok(made.map(|(area, _)| area).filter(|_| all_in))
-}
-
-fn join(mpi: &Mpi, first: u32, ranks: usize) -> Result<Option<Area>, CallError> {
-    let mut invitation = [0; 16];
-    mpi.receive(&mut invitation, Some(first), GROUP_TAG)?;
-    let mut from = Reader { bytes: &invitation, what: "invitation" };
-    let (mark, pid, file) = (from.u64()?, from.u32()? as i32, from.u32()? as i32);
-    let opened = if file < 0 { None } else { Area::open(pid, file, ranks).ok() };
-    let area = opened.filter(|area| area.common().mark.load(Ordering::Relaxed) == mark);
-    mpi.send(&[area.is_some().into()], first, GROUP_TAG)?;
-    let mut all_in = [0];
-    mpi.receive(&mut all_in, Some(first), GROUP_TAG)?;
-    Ok(area.filter(|_| all_in[0] == 1))
 }

@@ -8,10 +8,14 @@
 mod area;
 mod copy;
 mod group;
+mod lease;
+mod meeting;
 mod signal;
+mod times;
 mod together;
 mod way;
 
 pub use area::Announcement;
-pub use group::{Group, Inside};
+pub use group::{Group, Heard, Inside};
+pub use lease::Lease;
 pub use way::Way;

@@ -109,22 +109,29 @@ pub struct Allowed {
     pub own: bool,
 }
 
+impl Allowed {
+    /// Whether a message of that length may go that way.
+    pub fn permits(self, way: Way, bytes: u64) -> bool {
+        match way {
+            Way::Ring => true,
+            Way::StreamedRing => bytes >= LEAST_STREAMED,
+            Way::Direct => self.direct,
+            Way::Together => self.direct && self.together,
+            Way::Own => self.own && bytes <= MOST_OWN,
+        }
+    }
+}
+
 impl Trials {
-    /// The way for the next message.
-    pub fn choose(&self, bytes: u64, allowed: Allowed) -> Way {
+    /// The way for the next message, and whether it is the one that proved quickest, with nothing to be tried.
+    pub fn choose(&self, bytes: u64, allowed: Allowed) -> (Way, bool) {
         let class = &self.classes[bytes.ilog2() as usize];
         let call = class.calls.load(Ordering::Relaxed);
         class.calls.store(call.wrapping_add(1), Ordering::Relaxed);
-        let is_allowed = |way: Way| match way {
-            Way::Ring => true,
-            Way::StreamedRing => bytes >= LEAST_STREAMED,
-            Way::Direct => allowed.direct,
-            Way::Together => allowed.direct && allowed.together,
-            Way::Own => allowed.own && bytes <= MOST_OWN,
-        };
         let first = Way::untried(bytes);
-        let order =
-            [first].into_iter().chain(Way::ALL.into_iter().filter(|&way| way != first && is_allowed(way)));
+        let order = [first]
+            .into_iter()
+            .chain(Way::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
         let time = |way: Way| class.ways[way as usize].shortest();
         let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
         for way in order {
@@ -142,10 +149,10 @@ impl Trials {
                 tried.begun.store(begun + 1, Ordering::Relaxed);
                 let pause = (FIRST_PAUSE << (begun + 1).min(16)).min(LONGEST_PAUSE);
                 tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
-                return way;
+                return (way, false);
             }
         }
-        quickest
+        (quickest, true)
     }
 
     /// A message took that long.
@@ -179,7 +186,7 @@ mod tests {
     fn chosen(trials: &Trials, bytes: u64, calls: u64, time: impl Fn(Way, u64) -> u64) -> [u64; 5] {
         let mut counts = [0; 5];
         for call in 0..calls {
-            let way = trials.choose(bytes, EVERY);
+            let (way, _) = trials.choose(bytes, EVERY);
             trials.note(bytes, way, time(way, call));
             counts[way as usize] += 1;
         }
@@ -195,7 +202,7 @@ mod tests {
             assert!(counts.iter().all(|&count| count > 1), "{best:?}: {counts:?}");
         }
         // Another size class knows nothing of it.
-        assert_eq!(fresh().choose(70_000, EVERY), Way::Ring);
+        assert_eq!(fresh().choose(70_000, EVERY), (Way::Ring, false));
     }
 
     #[test]
@@ -226,18 +233,18 @@ mod tests {
     fn what_is_not_allowed_is_never_tried() {
         let trials = fresh();
         for _ in 0..100 {
-            let way = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
+            let (way, _) = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
             assert_eq!(way, Way::Ring);
             trials.note(100_000, way, 5);
         }
-        let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true });
+        let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true }).0;
         assert!((0..100).map(far).all(|way| way != Way::Own));
     }
 
     #[test]
     fn tries_whose_times_are_lost_come_to_an_end() {
         let trials = fresh();
-        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY)).collect();
+        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY).0).collect();
         assert!(ways.iter().filter(|&&way| way == Way::StreamedRing).count() > 900);
         assert!(Way::ALL.iter().all(|way| ways.contains(way)));
     }
