@@ -108,18 +108,27 @@ impl Session {
         })
     }
 
+    /// What says which calls need not be made here, where nothing is kept of them.
+    pub fn lease(&self) -> *const Lease {
+        let group = self.group.as_ref().filter(|_| !self.keeps_stats && self.tracer.is_none());
+        group.map_or(std::ptr::null(), |group| group.lease())
+    }
+
     /// Broadcasts the packed bytes at `packed`; collective.
     ///
     /// # Safety
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let start = self.keeps_stats.then(Instant::now);
+        if let Some(group) = &self.group {
+            self.calls = group.lease().next();
+        }
         let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
             let leads = self.rank == root;
-            let done = if self.group.as_mut().is_some_and(|group| group.goes_ahead(call, bytes, leads)) {
+            let done = if self.group.as_ref().is_some_and(|group| group.lease().goes_ahead(bytes, leads)) {
                 self.go_ahead(packed, bytes, root)
             } else if leads {
                 self.lead(packed, bytes)
@@ -129,6 +138,9 @@ impl Session {
                 self.follow(packed, bytes, root)
             };
             self.calls += 1;
+            if let Some(group) = &self.group {
+                group.set_next(self.calls);
+            }
             done.unwrap_or_else(|error| {
                 self.mpi.abandon();
                 Outcome::from_error(&error)
@@ -220,24 +232,24 @@ impl Session {
         if let Some(group) = &mut self.group {
             // All other ranks are on this host.
             let all_here = current.is_idle() && current.carried.led;
-            let (way, is_proved) =
-                if all_here { group.choose_way(bytes) } else { (Way::untried(bytes), false) };
+            let (way, proved) = if all_here { group.choose_way(bytes) } else { (Way::untried(bytes), 0) };
             self.ran.way = all_here.then_some(way);
-            let leases = is_proved && way == Way::Own && Lease::may_cover(bytes) && self.advised.is_empty();
-            if leases {
+            let may_lease = way == Way::Own && self.advised.is_empty();
+            let leased = if may_lease { Lease::length(bytes, proved) } else { 0 };
+            if leased > 0 {
                 self.ran_before.clone_from(&self.ran);
             }
             let announcement = Announcement {
                 way: way as u32,
                 timed: all_here.into(),
-                leases: leases.into(),
+                leased,
                 address: packed as u64,
                 ..announced(header, &self.ran)
             };
             group.announce(&self.mpi, inside(current), announcement)?;
             if all_here {
-                group.give(&self.mpi, call, way, packed, bytes)?;
-                group.finish(call, true);
+                group.give(&self.mpi, way, packed, bytes)?;
+                group.finish(true);
                 return Ok(Outcome::Done);
             }
         }
@@ -248,7 +260,7 @@ impl Session {
         run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
         drop(transport);
         if let Some(group) = &mut self.group {
-            group.finish(call, true);
+            group.finish(true);
         }
         Ok(Outcome::Done)
     }
@@ -338,7 +350,7 @@ impl Session {
         }
         drop(transport);
         if let Some(group) = leads {
-            group.finish(call, true);
+            group.finish(true);
         }
         if let Some(plan) = next {
             self.book.keep(&header, plan);
@@ -377,7 +389,7 @@ impl Session {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
         if let Some(group) = &mut self.group {
             group.announce(&self.mpi, Inside::Own, announced(header, &stats::Ran::default()))?;
-            group.finish(header.call, true);
+            group.finish(true);
         }
         let hearers = self.hosts.hearers(header.root);
         let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);

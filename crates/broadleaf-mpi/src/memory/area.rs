@@ -18,14 +18,17 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 pub const SLOT_BYTES: usize = 64 << 10;
 pub const SLOTS: u32 = 8;
 
-/// Calls whose announcements and times are kept. A leader is never further ahead of its slowest rank.
-pub const CALLS: u32 = 16;
+/// Announced calls, which are counted as turns, whose announcements and times are kept. A leader is never further
+/// ahead of its slowest rank.
+pub const TURNS: u32 = 16;
 
 /// What the leader of a call tells the others of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Announcement {
     pub call: u64,
+    /// The announcements before this one.
+    pub turn: u64,
     pub root: u32,
     /// The leader's place in the group.
     pub leader: u32,
@@ -36,8 +39,8 @@ pub struct Announcement {
     pub way: u32,
     /// Whether the time of this call is to be noted for that way.
     pub timed: u32,
-    /// Whether the next calls of this length go the same way unannounced.
-    pub leases: u32,
+    /// So many next calls of this length go the same way unannounced.
+    pub leased: u64,
     /// The length with which some rank has gone ahead; 0: none has.
     pub gone_ahead: u64,
     /// Where in the ring this call's data begins.
@@ -59,32 +62,32 @@ pub struct Content {
     pub bytes: u64,
 }
 
-/// When a rank came to a call and when it was done, by the host's clock.
+/// When a rank came to an announced call and when it was done, by the host's clock.
 #[repr(C)]
 pub struct Stamp {
     pub arrived_ns: AtomicU64,
     pub finished_ns: AtomicU64,
-    /// The call, counted from 1.
-    pub call: AtomicU64,
+    /// The turn, counted from 1.
+    pub turn: AtomicU64,
 }
 
 /// What one rank says of itself.
 #[repr(C, align(64))]
 pub struct Member {
-    /// Calls whose announcements it needs no longer.
+    /// Announcements that it needs no longer.
     pub done: Signal,
     /// Slots of the ring that it needs no longer.
     pub read: Signal,
-    /// The last call whose data it has copied from the leader's memory, counted from 1.
+    /// The last turn whose data it has copied from the leader's memory, counted from 1.
     pub copied: Signal,
-    /// The last call, counted from 1, in which that failed.
-    pub failed_call: AtomicU64,
-    /// Of a message that the leader copies to this rank as well: the call, counted from 1,
+    /// The last turn, counted from 1, in which that failed.
+    pub failed_turn: AtomicU64,
+    /// Of a message that the leader copies to this rank as well: the turn, counted from 1,
     /// and the next part that nobody copies yet.
     pub claims: AtomicU64,
     /// Where it goes in this rank's memory.
     pub to: AtomicU64,
-    /// The last call, counted from 1, in which the leader copies nothing more to this rank.
+    /// The last turn, counted from 1, in which the leader copies nothing more to this rank.
     pub helped: Signal,
     /// The last one in which the leader could not.
     pub help_failed: AtomicU64,
@@ -95,7 +98,7 @@ pub struct Member {
     pub pid: AtomicI32,
     /// The address of this group's mark in its own memory.
     pub mark: AtomicU64,
-    pub stamps: [Stamp; CALLS as usize],
+    pub stamps: [Stamp; TURNS as usize],
 }
 
 /// What all have in common.
@@ -107,16 +110,16 @@ pub struct Common {
     pub can_read: AtomicU32,
     /// A copy from another rank's memory has failed.
     pub direct_failed: AtomicU32,
-    /// The first call whose time has not been looked at.
+    /// The first turn whose time has not been looked at.
     pub unjudged: AtomicU64,
-    /// Calls announced.
+    /// Turns announced.
     pub announced: Signal,
     /// Slots of the ring that hold data.
     pub written: Signal,
-    pub shown: Shown,
     pub trials: Trials,
-    pub announcements: [UnsafeCell<Announcement>; CALLS as usize],
+    pub announcements: [UnsafeCell<Announcement>; TURNS as usize],
     pub contents: [UnsafeCell<Content>; SLOTS as usize],
+    pub shown: Shown,
 }
 
 /// The mapped memory.

@@ -1,6 +1,6 @@
 //! The ranks of one host in one communicator.
 
-use super::area::{Announcement, Area, Content, CALLS, SLOTS, SLOT_BYTES};
+use super::area::{Announcement, Area, Content, SLOTS, SLOT_BYTES, TURNS};
 use super::copy::{copy, copy_from_process, Writes};
 use super::lease::Lease;
 use super::meeting;
@@ -57,15 +57,16 @@ pub struct Group {
     written: u32,
     /// The slowest reader's count when it was last looked at.
     slowest: u32,
-    /// Calls that every other rank had done with when this rank last looked.
+    /// Turns that every other rank had done with when this rank last looked.
     all_done: u32,
     /// Whom the leader of the current call waits for.
     readers: Vec<usize>,
     patience: Patience,
     arrived_ns: u64,
-    lease: Lease,
-    /// In the current call.
-    went_ahead: bool,
+    /// Announced calls so far.
+    turn: u64,
+    /// Points into the area.
+    lease: Box<Lease>,
     /// The way of all messages that it can take.
     always: Option<Way>,
 }
@@ -84,6 +85,8 @@ impl Group {
         let Some(area) = area else { return Ok(None) };
         let patience = Patience::of(ranks.len());
         let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
+        // SAFETY: the area lives as long as the group.
+        let lease = Box::new(unsafe { Lease::new(area.common(), &area.member(me).ahead) });
         let mut group = Group {
             area,
             me,
@@ -95,8 +98,8 @@ impl Group {
             readers: Vec::new(),
             patience,
             arrived_ns: 0,
-            lease: Lease::default(),
-            went_ahead: false,
+            turn: 0,
+            lease,
             always,
         };
         group.introduce(mpi)?;
@@ -134,24 +137,13 @@ impl Group {
             && common.direct_failed.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether this rank makes a call by the MPI's own broadcast at once, because an earlier one was announced so.
-    pub fn goes_ahead(&mut self, call: u64, bytes: u64, leads: bool) -> bool {
-        let (shown, own) = (&self.area.common().shown, self.area.member(self.me));
-        self.went_ahead = if leads {
-            self.lease.lead(call, bytes, shown)
-        } else {
-            self.lease.take(call, bytes, shown, &own.ahead)
-        };
-        self.went_ahead
+    pub fn lease(&self) -> &Lease {
+        &self.lease
     }
 
-    /// After that broadcast: whether it was the call. If not, the leader has announced the call.
-    pub fn was_right_to(&mut self, call: u64, leads: bool) -> bool {
-        let was_right = leads || !Lease::was_wrong(call, &self.area.common().shown);
-        if was_right {
-            self.area.member(self.me).done.set_in_passing((call as u32).wrapping_add(1));
-        }
-        was_right
+    /// The next call is this one.
+    pub fn set_next(&self, call: u64) {
+        self.lease.set_next(call, self.turn);
     }
 
     /// The broadcast that others have gone ahead with, for nothing.
@@ -167,35 +159,36 @@ impl Group {
         self.arrived_ns = now_ns();
     }
 
-    /// The quickest known way for the whole message to the others of the host, who are all there are, and whether it
-    /// has proved so.
-    pub fn choose_way(&self, bytes: u64) -> (Way, bool) {
+    /// The quickest known way for the whole message to the others of the host, who are all there are, and in
+    /// how many calls it has proved so.
+    pub fn choose_way(&self, bytes: u64) -> (Way, u32) {
         let together = self.patience.looks() > 0;
         // Without that right, MPICH's own broadcast fails.
         let direct = self.can_read_directly();
         let allowed = Allowed { direct, together, own: direct };
         match self.always.filter(|&way| allowed.permits(way, bytes)) {
-            Some(way) => (way, true),
+            Some(way) => (way, u32::MAX),
             None => self.area.common().trials.choose(bytes, allowed),
         }
     }
 
     /// The leader of a call tells the others. The call's number, root, bytes and the plan's part are given.
     pub fn announce(&mut self, mpi: &Mpi, inside: Inside, given: Announcement) -> Result<(), CallError> {
-        self.make_place(mpi, given.call)?;
+        let turn = self.turn;
+        self.make_place(mpi, turn)?;
         let common = self.area.common();
         self.written = common.written.value();
         self.slowest = self.written.wrapping_sub(SLOTS);
         self.readers.clear();
         self.readers.extend((0..self.ranks.len()).filter(|&other| other != self.me));
         let others = self.others().map(|other| &self.area.member(other).ahead);
-        let gone_ahead = self.lease.gone_ahead(given.call, &common.shown, others).unwrap_or(0);
+        let gone_ahead = self.lease.gone_ahead(given.call, others).unwrap_or(0);
         let (leader, inside, base) = (self.me as u32, inside as u32, self.written);
-        let announcement = Announcement { leader, inside, base, gone_ahead, ..given };
-        let place = common.announcements[given.call as usize % CALLS as usize].get();
-        // SAFETY: every rank has done with what stood here CALLS calls ago, and none looks until it is announced.
+        let announcement = Announcement { turn, leader, inside, base, gone_ahead, ..given };
+        let place = common.announcements[turn as usize % TURNS as usize].get();
+        // SAFETY: every rank has done with what stood here TURNS turns ago, and none looks until it is announced.
         unsafe { place.write(announcement) };
-        common.announced.set((given.call as u32).wrapping_add(1));
+        common.announced.set((turn as u32).wrapping_add(1));
         self.note_lease(&announcement);
         if gone_ahead > 0 {
             Group::go_after(mpi, &announcement)?;
@@ -203,49 +196,54 @@ impl Group {
         Ok(())
     }
 
-    /// Waits until every rank has done with the announcement whose place a call's will take. What others write
+    /// Waits until every rank has done with the announcement whose place a turn's will take. What others write
     /// is slow to look at, so it is looked at as seldom as can be.
-    fn make_place(&mut self, mpi: &Mpi, call: u64) -> Result<(), CallError> {
-        let needed = (call as u32).wrapping_sub(CALLS - 1);
+    fn make_place(&mut self, mpi: &Mpi, turn: u64) -> Result<(), CallError> {
+        let needed = (turn as u32).wrapping_sub(TURNS - 1);
         if !has_reached(self.all_done, needed) {
             let mut furthest_behind = 0;
             for other in self.others() {
                 let done = &self.area.member(other).done;
                 done.wait(needed, self.patience, || mpi.progress())?;
-                furthest_behind = furthest_behind.max((call as u32).wrapping_sub(done.value()));
+                furthest_behind = furthest_behind.max((turn as u32).wrapping_sub(done.value()));
             }
-            self.all_done = (call as u32).wrapping_sub(furthest_behind);
+            self.all_done = (turn as u32).wrapping_sub(furthest_behind);
         }
         Ok(())
     }
 
-    fn note_lease(&mut self, announced: &Announcement) {
-        if announced.leases != 0 {
-            self.lease = Lease::after(announced.call, announced.bytes);
+    fn note_lease(&self, announced: &Announcement) {
+        if announced.leased > 0 {
+            self.lease.begin(announced.call, announced.bytes, announced.leased);
         }
     }
 
     /// Waits for the announcement of a call that another rank leads.
     pub fn hear(&mut self, mpi: &Mpi, call: u64) -> Result<Heard, CallError> {
-        let next = (call as u32).wrapping_add(1);
+        let next = (self.turn as u32).wrapping_add(1);
         let common = self.area.common();
-        let waited =
-            common.announced.wait(next, self.patience, || match self.lease.led_ahead(call, &common.shown) {
-                Some(bytes) => Err(Ok(Heard::Ahead { bytes })),
-                None => mpi.progress().map_err(|error| Err(error.into())),
-            });
-        if let Err(ended) = waited {
-            return ended;
+        let waited = common.announced.wait(next, self.patience, || match self.lease.led_ahead(call) {
+            Some(bytes) => Err(Ok(bytes)),
+            None => mpi.progress().map_err(Err),
+        });
+        match waited {
+            Ok(()) => {}
+            Err(Ok(bytes)) => return Ok(Heard::Ahead { bytes }),
+            Err(Err(error)) => return Err(error.into()),
+        }
+        if let Some(bytes) = self.lease.led_ahead(call) {
+            return Ok(Heard::Ahead { bytes });
         }
         // SAFETY: it was written before it was announced, and stays until this rank has done with it.
-        let announcement = unsafe { common.announcements[call as usize % CALLS as usize].get().read() };
+        let announcement = unsafe { common.announcements[self.turn as usize % TURNS as usize].get().read() };
         // Whatever went through the ring before, this rank has it or needs it no longer.
         let own = self.area.member(self.me);
         if own.read.value() != announcement.base {
             own.read.set_for_one(announcement.base);
         }
         self.note_lease(&announcement);
-        if announcement.gone_ahead > 0 && !self.went_ahead {
+        let went_wrong = self.lease.went_wrong();
+        if announcement.gone_ahead > 0 && !went_wrong {
             Group::go_after(mpi, &announcement)?;
         }
         Ok(Heard::Announced(announcement))
@@ -332,11 +330,11 @@ impl Group {
     pub unsafe fn give(
         &mut self,
         mpi: &Mpi,
-        call: u64,
         way: Way,
         message: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
+        let turn = self.turn;
         // The others are busy with the data when this rank looks at what they have written.
         match way {
             Way::Ring | Way::StreamedRing => self.put(mpi, 0, message, bytes)?,
@@ -344,12 +342,12 @@ impl Group {
             Way::Direct => {}
             Way::Together => {
                 let looks = self.patience.looks();
-                if !together::help(&self.area, &self.readers, call, message, bytes, looks) {
+                if !together::help(&self.area, &self.readers, turn, message, bytes, looks) {
                     self.area.common().direct_failed.store(1, Ordering::Relaxed);
                 }
             }
         }
-        times::judge(&self.area, self.ranks.len(), call, self.patience.looks() == 0);
+        times::judge(&self.area, self.ranks.len(), turn, self.patience.looks() == 0);
         if !way.is_direct() {
             return Ok(());
         }
@@ -357,10 +355,10 @@ impl Group {
             self.area
                 .member(other)
                 .copied
-                .wait((call as u32).wrapping_add(1), self.patience, || mpi.progress())?;
+                .wait((turn as u32).wrapping_add(1), self.patience, || mpi.progress())?;
         }
         let area = &self.area;
-        self.readers.retain(|&other| area.member(other).failed_call.load(Ordering::Relaxed) == call + 1);
+        self.readers.retain(|&other| area.member(other).failed_turn.load(Ordering::Relaxed) == turn + 1);
         if self.readers.is_empty() {
             return Ok(());
         }
@@ -399,9 +397,9 @@ impl Group {
                 copy_from_process(pid, announced.address, message, announced.bytes)
             };
             if !is_here {
-                own.failed_call.store(announced.call + 1, Ordering::Relaxed);
+                own.failed_turn.store(announced.turn + 1, Ordering::Relaxed);
             }
-            own.copied.set_for_one((announced.call as u32).wrapping_add(1));
+            own.copied.set_for_one((announced.turn as u32).wrapping_add(1));
             if is_here {
                 return Ok(());
             }
@@ -443,16 +441,18 @@ impl Group {
         Ok(())
     }
 
-    /// This rank has done with a call: after its last use of the announcement.
-    pub fn finish(&mut self, call: u64, led: bool) {
+    /// This rank has done with an announced call: after its last use of the announcement.
+    pub fn finish(&mut self, led: bool) {
+        let turn = self.turn;
+        self.turn += 1;
         let own = self.area.member(self.me);
         if led && own.read.value() != self.written {
             own.read.set_for_one(self.written);
         }
-        let stamp = &own.stamps[call as usize % CALLS as usize];
+        let stamp = &own.stamps[turn as usize % TURNS as usize];
         stamp.arrived_ns.store(self.arrived_ns, Ordering::Relaxed);
         stamp.finished_ns.store(now_ns(), Ordering::Relaxed);
-        stamp.call.store(call + 1, Ordering::Release);
-        own.done.set_in_passing((call as u32).wrapping_add(1));
+        stamp.turn.store(turn + 1, Ordering::Release);
+        own.done.set_in_passing((turn as u32).wrapping_add(1));
     }
 }

@@ -1,21 +1,22 @@
 //! How long earlier calls took, for the choice of a way.
 
-use super::area::{Area, Stamp, CALLS};
+use super::area::{Area, Stamp, TURNS};
 use super::way::Way;
 use std::sync::atomic::Ordering;
 
-/// Looks at the times of earlier calls, as far as all `ranks` have done with them: to the last one's end, from the
+/// Looks at the times of earlier turns, as far as all `ranks` have done with them: to the last one's end, from the
 /// last one's arrival; or, where ranks outnumber cores, from the leader's, since what makes the others arrive
-/// late there is often this very call, for whose sake they were not given a core. Only the leader of `call` may.
-pub fn judge(area: &Area, ranks: usize, call: u64, is_crowded: bool) {
+/// late there is often this very call, for whose sake they were not given a core. Only the leader of this
+/// `turn` may.
+pub fn judge(area: &Area, ranks: usize, turn: u64, is_crowded: bool) {
     let common = area.common();
-    let first = common.unjudged.load(Ordering::Relaxed).max(call.saturating_sub(u64::from(CALLS) - 1));
+    let first = common.unjudged.load(Ordering::Relaxed).max(turn.saturating_sub(u64::from(TURNS) - 1));
     let mut judged = first;
-    for earlier in first..call {
-        let place = earlier as usize % CALLS as usize;
+    for earlier in first..turn {
+        let place = earlier as usize % TURNS as usize;
         // SAFETY: only leaders write there, and this rank is the only one that leads now.
         let announced = unsafe { common.announcements[place].get().read() };
-        if announced.timed != 0 && announced.call == earlier {
+        if announced.timed != 0 && announced.turn == earlier {
             let stamps = (0..ranks).map(|other| &area.member(other).stamps[place]);
             let Some((arrived, finished)) = last_ns(stamps, earlier) else { break };
             let leader = &area.member(announced.leader as usize).stamps[place];
@@ -30,11 +31,11 @@ pub fn judge(area: &Area, ranks: usize, call: u64, is_crowded: bool) {
     common.unjudged.store(judged, Ordering::Relaxed);
 }
 
-/// When the last rank came and when the last one was done; `None`: some rank has not done with the call.
-fn last_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, call: u64) -> Option<(u64, u64)> {
+/// When the last rank came and when the last one was done; `None`: some rank has not done with the turn.
+fn last_ns<'a>(stamps: impl Iterator<Item = &'a Stamp>, turn: u64) -> Option<(u64, u64)> {
     let (mut arrived, mut finished) = (0, 0);
     for stamp in stamps {
-        if stamp.call.load(Ordering::Acquire) != call + 1 {
+        if stamp.turn.load(Ordering::Acquire) != turn + 1 {
             return None;
         }
         arrived = stamp.arrived_ns.load(Ordering::Relaxed).max(arrived);

@@ -40,23 +40,23 @@ impl Parts {
 /// What a look at a reader's parts found.
 #[derive(Debug, PartialEq, Eq)]
 enum Claim {
-    /// The reader has not come to this call, or takes no part.
+    /// The reader has not come to this turn, or takes no part.
     NotThere,
     Part(u64),
     /// All have been claimed.
     Nothing,
 }
 
-/// In `Member::claims`, above the number of the next part: the call, counted from 1.
-fn mark(call: u64) -> u64 {
-    u64::from((call as u32).wrapping_add(1)) << 32
+/// In `Member::claims`, above the number of the next part: the turn, counted from 1.
+fn mark(turn: u64) -> u64 {
+    u64::from((turn as u32).wrapping_add(1)) << 32
 }
 
 /// Takes the next part of a reader's message, if there is one.
-fn claim(reader: &Member, call: u64, parts: Parts) -> Claim {
+fn claim(reader: &Member, turn: u64, parts: Parts) -> Claim {
     let mut found = reader.claims.load(Ordering::Acquire);
     loop {
-        if found >> 32 != mark(call) >> 32 {
+        if found >> 32 != mark(turn) >> 32 {
             return Claim::NotThere;
         }
         let part = found & u64::from(u32::MAX);
@@ -80,7 +80,7 @@ fn claim(reader: &Member, call: u64, parts: Parts) -> Claim {
 pub unsafe fn help(
     area: &Area,
     readers: &[usize],
-    call: u64,
+    turn: u64,
     message: *const u8,
     bytes: u64,
     looks: u32,
@@ -92,7 +92,7 @@ pub unsafe fn help(
         let (mut has_worked, mut all_claimed) = (false, true);
         for &at in readers {
             let reader = area.member(at);
-            match claim(reader, call, parts) {
+            match claim(reader, turn, parts) {
                 Claim::NotThere => all_claimed = false,
                 Claim::Nothing => {}
                 Claim::Part(part) => {
@@ -100,7 +100,7 @@ pub unsafe fn help(
                     let to = reader.to.load(Ordering::Relaxed) + start;
                     let pid = reader.pid.load(Ordering::Relaxed);
                     if !copy_to_process(pid, message.add(start as usize), to, length) {
-                        reader.help_failed.store(call + 1, Ordering::Relaxed);
+                        reader.help_failed.store(turn + 1, Ordering::Relaxed);
                         failed = true;
                     }
                     (has_worked, all_claimed) = (true, false);
@@ -118,7 +118,7 @@ pub unsafe fn help(
         }
     }
     for &at in readers {
-        area.member(at).helped.set_for_one((call as u32).wrapping_add(1));
+        area.member(at).helped.set_for_one((turn as u32).wrapping_add(1));
     }
     !failed
 }
@@ -135,20 +135,20 @@ pub unsafe fn take(
     to: *mut u8,
     patience: Patience,
 ) -> Result<bool, CallError> {
-    let Announcement { call, address: from, bytes, .. } = *announced;
+    let Announcement { turn, address: from, bytes, .. } = *announced;
     let parts = Parts::of(bytes);
     own.to.store(to as u64, Ordering::Relaxed);
-    own.claims.store(mark(call), Ordering::Release);
+    own.claims.store(mark(turn), Ordering::Release);
     let (mut copied, mut is_here) = (0, true);
-    while let Claim::Part(part) = claim(own, call, parts) {
+    while let Claim::Part(part) = claim(own, turn, parts) {
         let (start, length) = parts.range(part);
         is_here &= copy_from_process(pid, from + start, to.add(start as usize), length);
         copied += 1;
     }
     if copied < parts.count() {
         // The leader writes here until it says so.
-        own.helped.wait((call as u32).wrapping_add(1), patience, || mpi.progress())?;
-        if own.help_failed.load(Ordering::Relaxed) == call + 1 {
+        own.helped.wait((turn as u32).wrapping_add(1), patience, || mpi.progress())?;
+        if own.help_failed.load(Ordering::Relaxed) == turn + 1 {
             is_here &= copy_from_process(pid, from, to, bytes);
         }
     }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn two_claim_every_part_once_and_only_of_their_call() {
+    fn two_claim_every_part_once_and_only_of_their_turn() {
         let area = Area::create(2).unwrap().0;
         let (reader, parts) = (area.member(1), Parts::of(16 << 20));
         assert_eq!(claim(reader, 7, parts), Claim::NotThere);

@@ -76,6 +76,9 @@ pub struct Trials {
 #[repr(C)]
 struct Class {
     calls: AtomicU32,
+    /// Calls since the quickest way was another one, which it was then.
+    kept: AtomicU32,
+    quickest: AtomicU32,
     ways: [Tried; Way::ALL.len()],
 }
 
@@ -123,8 +126,8 @@ impl Allowed {
 }
 
 impl Trials {
-    /// The way for the next message, and whether it is the one that proved quickest, with nothing to be tried.
-    pub fn choose(&self, bytes: u64, allowed: Allowed) -> (Way, bool) {
+    /// The way for the next message, and in how many calls it has been the quickest; 0 where it is only tried.
+    pub fn choose(&self, bytes: u64, allowed: Allowed) -> (Way, u32) {
         let class = &self.classes[bytes.ilog2() as usize];
         let call = class.calls.load(Ordering::Relaxed);
         class.calls.store(call.wrapping_add(1), Ordering::Relaxed);
@@ -134,6 +137,11 @@ impl Trials {
             .chain(Way::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
         let time = |way: Way| class.ways[way as usize].shortest();
         let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
+        let kept = match class.quickest.swap(quickest as u32, Ordering::Relaxed) {
+            before if before == quickest as u32 => class.kept.load(Ordering::Relaxed).saturating_add(1),
+            _ => 0,
+        };
+        class.kept.store(kept, Ordering::Relaxed);
         for way in order {
             let tried = &class.ways[way as usize];
             let begun = tried.begun.load(Ordering::Relaxed);
@@ -149,10 +157,10 @@ impl Trials {
                 tried.begun.store(begun + 1, Ordering::Relaxed);
                 let pause = (FIRST_PAUSE << (begun + 1).min(16)).min(LONGEST_PAUSE);
                 tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
-                return (way, false);
+                return (way, 0);
             }
         }
-        (quickest, true)
+        (quickest, kept)
     }
 
     /// A message took that long.
@@ -202,7 +210,7 @@ mod tests {
             assert!(counts.iter().all(|&count| count > 1), "{best:?}: {counts:?}");
         }
         // Another size class knows nothing of it.
-        assert_eq!(fresh().choose(70_000, EVERY), (Way::Ring, false));
+        assert_eq!(fresh().choose(70_000, EVERY), (Way::Ring, 0));
     }
 
     #[test]

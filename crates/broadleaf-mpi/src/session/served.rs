@@ -8,7 +8,7 @@ use crate::transport::CallError;
 use broadleaf::adapt::switch::kind;
 
 impl Session {
-    /// By the MPI's own broadcast, unannounced.
+    /// By the MPI's own broadcast, unannounced. C does the same by itself where nothing is kept of the call.
     pub(super) unsafe fn go_ahead(
         &mut self,
         packed: *mut u8,
@@ -19,8 +19,8 @@ impl Session {
             self.ran.clone_from(&self.ran_before);
         }
         self.mpi.broadcast(packed, bytes, root)?;
-        let (call, leads) = (self.calls, self.rank == root);
-        if self.group.as_mut().is_some_and(|group| group.was_right_to(call, leads)) {
+        let leads = self.rank == root;
+        if self.group.as_ref().is_some_and(|group| group.lease().was_right(leads)) {
             return Ok(Outcome::Done);
         }
         self.attend(packed, bytes, root)
@@ -42,7 +42,6 @@ impl Session {
             Heard::Announced(announced) => announced,
             Heard::Ahead { bytes } => {
                 self.mpi.broadcast(vec![0; bytes as usize].as_mut_ptr(), bytes, root)?;
-                group.finish(call, false);
                 return Ok(Outcome::WrongLength);
             }
         };
@@ -55,7 +54,7 @@ impl Session {
         let inside = Group::inside(&announced)?;
         let outcome = match inside {
             Inside::Messages => {
-                group.finish(call, false);
+                group.finish(false);
                 return self.follow(packed, bytes, root);
             }
             Inside::Own => Outcome::Own,
@@ -64,7 +63,7 @@ impl Session {
                 group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
                 if self.keeps_stats || self.tracer.is_some() {
                     self.ran = stats::Ran::heard(&announced);
-                    if announced.leases != 0 {
+                    if announced.leased > 0 {
                         self.ran_before.clone_from(&self.ran);
                     }
                 }
@@ -75,7 +74,7 @@ impl Session {
                 }
             }
         };
-        group.finish(call, false);
+        group.finish(false);
         self.book.entry(kind(root, announced.bytes), call);
         Ok(outcome)
     }
