@@ -173,7 +173,14 @@ impl Area {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping, which nothing else knows.
         let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), total_bytes(ranks), access, libc::MAP_SHARED, file.0, 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                total_bytes(ranks),
+                access,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file.0,
+                0,
+            )
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());

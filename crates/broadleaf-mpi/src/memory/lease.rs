@@ -18,7 +18,7 @@ use std::sync::atomic::{fence, AtomicU64, Ordering};
 const MOST: u64 = 128;
 
 /// Beside a longer message an announcement takes next to nothing.
-const LONGEST: u64 = 1 << 20;
+pub const LONGEST: u64 = 1 << 20;
 
 /// The last call, counted from 1, in which somebody did something.
 #[repr(C, align(64))]
@@ -102,7 +102,7 @@ impl Lease {
     /// many that were announced.
     pub fn length(bytes: u64, proved: u32) -> u64 {
         if bytes <= LONGEST {
-            MOST.min((1 << (proved / 4).min(63)) - 1)
+            MOST.min((1 << (proved / 2).min(63)) - 1)
         } else {
             0
         }
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn leases_grow_with_what_speaks_for_them() {
-        assert_eq!([0, 3, 4, 8, 20, 99].map(|proved| Lease::length(65_536, proved)), [0, 0, 1, 3, 31, MOST]);
+        assert_eq!([0, 1, 2, 4, 10, 99].map(|proved| Lease::length(65_536, proved)), [0, 0, 1, 3, 31, MOST]);
         assert_eq!(Lease::length(LONGEST + 1, 99), 0);
     }
 

@@ -1,5 +1,6 @@
 //! How a message gets to the other ranks of a host, chosen by trial.
 
+use super::lease;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// One of the ways.
@@ -53,16 +54,24 @@ const LEAST_STREAMED: u64 = 1 << 20;
 /// Larger ones are not given to the MPI's own broadcast, which may count bytes in an int.
 const MOST_OWN: u64 = 1 << 30;
 
-/// A way whose first time is this many times the shortest is not tried a second time at the start: 5/4.
+/// Each way is tried that often at the start, in turn with the others: single times differ by half where ranks
+/// outnumber cores. But not one that takes this many times the quickest one's time: 5/4.
+const TRIES: u32 = 5;
 const HOPELESS: (u64, u64) = (5, 4);
 
 /// After its n-th try, a way is tried again when this times 2^n calls have gone by: what is slow because of whatever
 /// else the machine does must not be so forever, and what is slow in truth must not cost much.
-const FIRST_PAUSE: u32 = 8;
+const FIRST_PAUSE: u32 = 4;
 const LONGEST_PAUSE: u32 = 1 << 14;
 
-/// With each call of a way that took longer, its shortest time is believed less, by this part of itself.
-const DOUBT: u64 = 16;
+/// The last times of a way that are kept. The third shortest of so many counts: delays only add, so most say little,
+/// but the very shortest is luck.
+const KEPT: usize = 8;
+const COUNTS: usize = 3;
+
+/// What a call by the MPI's own broadcast takes that goes unannounced, of one that is announced and so has a time.
+/// Some of it is announcing (4 to 10 % of 64 KiB); where the two are closer than the rest, the MPI's own is as good.
+const UNANNOUNCED: (u64, u64) = (17, 20);
 
 const CLASSES: usize = 64;
 
@@ -85,7 +94,10 @@ struct Class {
 #[repr(C)]
 struct Tried {
     /// ns + 1; 0 before the first time is known.
-    shortest: AtomicU64,
+    usual: AtomicU64,
+    /// The last ones, and how many there have been.
+    times: [AtomicU64; KEPT],
+    noted: AtomicU32,
     /// Started for the sake of trying.
     begun: AtomicU32,
     /// The call of this class from which on it is to be tried again.
@@ -93,11 +105,22 @@ struct Tried {
 }
 
 impl Tried {
-    fn shortest(&self) -> u64 {
-        match self.shortest.load(Ordering::Relaxed) {
+    fn usual(&self) -> u64 {
+        match self.usual.load(Ordering::Relaxed) {
             0 => u64::MAX,
             time => time,
         }
+    }
+
+    fn note(&self, ns: u64) {
+        let noted = self.noted.load(Ordering::Relaxed);
+        self.noted.store(noted.wrapping_add(1), Ordering::Relaxed);
+        self.times[noted as usize % KEPT].store(ns + 1, Ordering::Relaxed);
+        let mut times = [0; KEPT];
+        let known = KEPT.min(noted as usize + 1);
+        times.iter_mut().zip(&self.times).for_each(|(time, kept)| *time = kept.load(Ordering::Relaxed));
+        times[..known].sort_unstable();
+        self.usual.store(times[known / COUNTS], Ordering::Relaxed);
     }
 }
 
@@ -135,42 +158,44 @@ impl Trials {
         let order = [first]
             .into_iter()
             .chain(Way::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
-        let time = |way: Way| class.ways[way as usize].shortest();
+        let time = |way: Way| match (class.ways[way as usize].usual(), way) {
+            (u64::MAX, _) => u64::MAX,
+            (usual, Way::Own) if bytes <= lease::LONGEST => usual * UNANNOUNCED.0 / UNANNOUNCED.1,
+            (usual, _) => usual,
+        };
         let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
         let kept = match class.quickest.swap(quickest as u32, Ordering::Relaxed) {
             before if before == quickest as u32 => class.kept.load(Ordering::Relaxed).saturating_add(1),
             _ => 0,
         };
         class.kept.store(kept, Ordering::Relaxed);
-        for way in order {
+        let begun = |way: Way| class.ways[way as usize].begun.load(Ordering::Relaxed);
+        let is_due = |way: Way| match begun(way) {
+            0 => true,
+            // The first of all calls also makes the plan and touches memory for the first time.
+            1 if way == first => true,
+            tries => tries < TRIES && time(way) / HOPELESS.0 <= time(quickest) / HOPELESS.1,
+        };
+        let is_due_again = |way: Way| {
+            way != quickest
+                && begun(way) > 0
+                && has_passed(call, class.ways[way as usize].again.load(Ordering::Relaxed))
+        };
+        let due = order.clone().filter(|&way| is_due(way)).min_by_key(|&way| begun(way));
+        if let Some(way) = due.or_else(|| order.clone().find(|&way| is_due_again(way))) {
+            let tries = begun(way) + 1;
             let tried = &class.ways[way as usize];
-            let begun = tried.begun.load(Ordering::Relaxed);
-            let is_hopeless = time(way) / HOPELESS.0 > time(quickest) / HOPELESS.1;
-            let is_due = match begun {
-                0 => true,
-                // The first of all calls also makes the plan and touches memory for the first time.
-                1 => way == first || !is_hopeless,
-                _ => false,
-            };
-            let again = has_passed(call, tried.again.load(Ordering::Relaxed)) && way != quickest;
-            if is_due || (begun > 0 && again) {
-                tried.begun.store(begun + 1, Ordering::Relaxed);
-                let pause = (FIRST_PAUSE << (begun + 1).min(16)).min(LONGEST_PAUSE);
-                tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
-                return (way, 0);
-            }
+            tried.begun.store(tries, Ordering::Relaxed);
+            let pause = (FIRST_PAUSE << tries.min(16)).min(LONGEST_PAUSE);
+            tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
+            return (way, 0);
         }
         (quickest, kept)
     }
 
     /// A message took that long.
     pub fn note(&self, bytes: u64, way: Way, ns: u64) {
-        let tried = &self.classes[bytes.ilog2() as usize].ways[way as usize];
-        let believed = match tried.shortest.load(Ordering::Relaxed) {
-            0 => u64::MAX,
-            time => time + time / DOUBT,
-        };
-        tried.shortest.store(believed.min(ns + 1), Ordering::Relaxed);
+        self.classes[bytes.ilog2() as usize].ways[way as usize].note(ns);
     }
 }
 
