@@ -51,6 +51,20 @@ fn assert_same_link(found: &Platform, truth: &Platform, from: usize, to: usize) 
     }
 }
 
+/// The latency of one pair, and what a message of each size takes from one end to the other. A long way's g of short
+/// messages is a hundredth of what it takes, and under noise no better known.
+#[track_caller]
+fn assert_same_transfers(found: &Platform, truth: &Platform, from: usize, to: usize) {
+    let (ours, theirs) = (class(found, from, to), class(truth, from, to));
+    assert_close(ours.latency_s, theirs.latency_s, &format!("latency {from} to {to}"));
+    for power in 0..24 {
+        for bytes in [1 << power, 3 << power] {
+            let takes = |class: &LinkClass| class.latency_s + class.time.seconds(bytes);
+            assert_close(takes(ours), takes(theirs), &format!("{bytes} bytes from {from} to {to}"));
+        }
+    }
+}
+
 fn table(rows: &[(u64, f64)]) -> String {
     let rows: Vec<String> = rows.iter().map(|(bytes, seconds)| format!("[{bytes}, {seconds:e}]")).collect();
     format!("[{}]", rows.join(", "))

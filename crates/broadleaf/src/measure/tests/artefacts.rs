@@ -12,7 +12,8 @@ fn patient(network: &FakeNetwork) -> Probe {
 /// Linux holds back some acknowledgements for 40 ms; the fit must not know, the file and the user must.
 #[test]
 fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
-    for (share, seed) in [(0.1, 5), (0.3, 6), (0.45, 7), (0.3, 8)] {
+    for (share, seed) in [0.1, 0.3, 0.45].into_iter().flat_map(|share| (1..=6).map(move |seed| (share, seed)))
+    {
         let mut network = FakeNetwork::new(two_clusters(4, 3, FREE_WAN, ""));
         (network.noise, network.random) = (0.005, seed);
         network.stalls = vec![Stall { below_bytes: 131_072, share, delay_s: 0.04 }];
@@ -22,7 +23,11 @@ fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
         assert_eq!(sizes, [4, 3]);
         assert!(found.explicit_links().is_empty() && found.shared().is_empty(), "share {share}");
         for (from, to) in [(0, 1), (3, 2), (4, 6), (0, 5), (6, 1)] {
-            assert_same_link(&found, &network.truth, from, to);
+            if from < 4 && to < 4 || from >= 4 && to >= 4 {
+                assert_same_link(&found, &network.truth, from, to);
+            } else {
+                assert_same_transfers(&found, &network.truth, from, to);
+            }
             let delayed = &class(&found, from, to).delayed;
             assert!(delayed.len() >= 5, "{delayed:?}");
             for row in delayed {
@@ -182,18 +187,23 @@ fn two_runs_agree() {
 /// Other programs keep the processors in most samples: what is left says what a quiet machine says.
 #[test]
 fn a_busy_machine_is_seen_through_and_reported() {
-    let mut network = FakeNetwork::new(two_clusters(3, 2, FREE_WAN, ""));
-    (network.noise, network.busy, network.random) = (0.002, 0.7, 3);
-    let mut probe = probe(&network);
-    let found = network.measure(&mut probe);
-    for (from, to) in [(0, 1), (3, 4), (1, 4), (4, 0)] {
-        assert_same_link(&found, &network.truth, from, to);
+    for seed in 1..=12 {
+        let mut network = FakeNetwork::new(two_clusters(3, 2, FREE_WAN, ""));
+        (network.noise, network.busy, network.random) = (0.002, 0.7, seed);
+        let mut probe = probe(&network);
+        let found = network.measure(&mut probe);
+        for (from, to) in [(0, 1), (3, 4)] {
+            assert_same_link(&found, &network.truth, from, to);
+        }
+        for (from, to) in [(1, 4), (4, 0)] {
+            assert_same_transfers(&found, &network.truth, from, to);
+        }
+        let remarks = probe.remarks();
+        assert!(
+            remarks.len() == 1 && remarks[0].starts_with("other programs kept the processors in "),
+            "{remarks:?}"
+        );
     }
-    let remarks = probe.remarks();
-    assert!(
-        remarks.len() == 1 && remarks[0].starts_with("other programs kept the processors in "),
-        "{remarks:?}"
-    );
 }
 
 #[test]
