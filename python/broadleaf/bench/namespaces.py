@@ -35,8 +35,8 @@ OPENMPI_ALGORITHMS = [
     "scatter_allgather_ring",
 ]
 SEGMENT_BYTES = (0, 65536)
-# Beside our first few broadcasts the runtime still looks for a better plan: more of them, and the median is what a
-# program has that goes on. Others take 7 s and more each, all alike.
+# Beside our first few broadcasts the runtime still looks for a better plan: more of them, and the median is
+# what a program has that goes on. Others take 7 s and more each, all alike.
 OUR_BROADCASTS, THEIR_BROADCASTS = 13, 4
 MPICH_ALGORITHMS = [
     "binomial",

@@ -21,6 +21,10 @@ pub(crate) const MOST_SEGMENTS: u64 = 16_384;
 const HALVINGS: u32 = 4;
 /// Counts of the bracket around which the search is refined: more than one, for gap tables with steps.
 const REFINED: usize = 2;
+/// A pipeline through all of n nodes wants more segments than this many times n.
+const DEEP: u64 = 8;
+/// Trees made for so many times fewer segments may be others.
+const OTHERWISE: u64 = 4;
 /// A bracket's second minimum further from the best than this part is not refined.
 const WORTH_REFINING: f64 = 1.1;
 
@@ -134,13 +138,44 @@ impl Search<'_> {
 
     /// Plans for `count` segments and varies that plan from now on: planners that are not quick would
     /// otherwise take the search's time for trees that hardly differ. A time limit is meant for all of the
-    /// search, so each of its two plans gets a third.
+    /// search, so each of its plans gets a third.
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
         let time_limit = self.instance.time_limit.map(|limit| limit / 3);
         let instance = Instance { time_limit, ..*self.instance };
         let plan = plan_with(self.planner, &instance.segmented(instance.message_bytes.div_ceil(count)))?;
         self.varied = Some(plan);
         self.seen.clear();
+        Ok(())
+    }
+
+    /// Trees that are best for few segments branch where a pipeline through many nodes would be done sooner with many:
+    /// whether those for many segments are better was not seen by varying the others.
+    fn go_deep(&mut self) -> Result<(), PlanError> {
+        let Some(best) = &self.best else { return Ok(()) };
+        let (best_s, count) = (best.makespan_s, best.plan.segment_count());
+        let wanted = (DEEP * self.instance.platform.node_count() as u64).max(OTHERWISE * count);
+        let Some(many) = bracket(self.instance, 2).into_iter().find(|&many| many >= wanted) else {
+            return Ok(());
+        };
+        if self.out_of_time() {
+            return Ok(());
+        }
+        self.vary(many)?;
+        let (mut count, mut count_s) = (many, self.try_count(many)?);
+        let further = bracket(self.instance, 2).into_iter().filter(|&further| further > many);
+        for further in further {
+            if self.out_of_time() {
+                return Ok(());
+            }
+            let further_s = self.try_count(further)?;
+            if further_s >= count_s {
+                break;
+            }
+            (count, count_s) = (further, further_s);
+        }
+        if count_s <= best_s * WORTH_REFINING {
+            self.refine(count)?;
+        }
         Ok(())
     }
 
@@ -203,6 +238,9 @@ fn thorough(
     }
     for (count, _) in minima {
         search.refine(count)?;
+    }
+    if !is_quick {
+        search.go_deep()?;
     }
     Ok(search.best.expect("one segment is always tried"))
 }
