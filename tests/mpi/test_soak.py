@@ -24,6 +24,7 @@ PROGRAMS: dict[str, list[str]] = {
     "communicators": ["6"],
     "errors": [],
     "passed": [],
+    "repeats": ["30"],
 }
 
 

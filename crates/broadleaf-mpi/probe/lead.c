@@ -46,27 +46,29 @@ static void perform_round(const bl_task *tasks, int count, double **samples)
     }
 }
 
-int bl_lead(int ranks, const char *settings, const bl_seat *seats)
+void bl_end(int ranks)
+{
+    bl_task end;
+    memset(&end, 0, sizeof end);
+    for (int rank = 1; rank < ranks; rank++) order(&end, (uint32_t)rank);
+}
+
+void bl_lead(int ranks, const char *settings, const bl_seat *seats)
 {
     bl_survey *survey = bl_survey_open(settings, seats, (uint32_t)ranks);
-    if (survey == NULL) return 1;
+    if (survey == NULL) return;
     size_t most = (size_t)ranks / 2 + 1;
     bl_task *tasks = bl_memory(most * sizeof *tasks);
     double **samples = bl_memory(most * sizeof *samples);
     double started = PMPI_Wtime();
-    int count;
-    while ((count = bl_survey_next(survey, PMPI_Wtime() - started, tasks)) > 0) {
+    int count = 0, taken = 0;
+    while (taken == 0 && (count = bl_survey_next(survey, PMPI_Wtime() - started, tasks)) > 0) {
         for (int t = 0; t < count; t++) samples[t] = bl_memory(bl_sample_count(&tasks[t]) * sizeof **samples);
         perform_round(tasks, count, samples);
-        int taken = bl_survey_take(survey, PMPI_Wtime() - started, (const double *const *)samples);
+        taken = bl_survey_take(survey, PMPI_Wtime() - started, (const double *const *)samples);
         for (int t = 0; t < count; t++) free(samples[t]);
-        if (taken != 0) return 1;
     }
     free(samples);
     free(tasks);
-    if (count < 0 || bl_survey_close(survey) != 0) return 1;
-    bl_task end;
-    memset(&end, 0, sizeof end);
-    for (int rank = 1; rank < ranks; rank++) order(&end, (uint32_t)rank);
-    return 0;
+    if (taken == 0 && count == 0) (void)bl_survey_close(survey);
 }

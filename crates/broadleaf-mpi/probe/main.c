@@ -1,5 +1,6 @@
 /* broadleaf-probe: measures the network between its ranks. Started under mpiexec by `broadleaf measure`, with the
- * settings as its one argument; what it finds comes as lines of JSON on rank 0's standard output.
+ * settings as its one argument; what it finds, or what is wrong, comes as lines of JSON on rank 0's standard output.
+ * All ranks end in order then: launchers may lose lines of a job that is aborted.
  *
  * MPI's errors stay fatal here: a probe that has lost a rank has nothing to say, and the launcher ends the rest. */
 #include "probe.h"
@@ -33,15 +34,15 @@ int main(int argc, char **argv)
     bl_seat *seats = rank == 0 ? bl_memory((size_t)ranks * sizeof mine) : NULL;
     PMPI_Gather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
 
-    int failed = 0;
-    if (rank != 0) bl_follow();
-    else if (argc != 2) {
-        fprintf(stderr, "broadleaf-probe: one argument expected, the settings; start it with: broadleaf measure\n");
-        failed = 1;
+    if (rank != 0) {
+        bl_follow();
     } else {
-        failed = bl_lead(ranks, argv[1], seats);
+        if (argc == 2) bl_lead(ranks, argv[1], seats);
+        else
+            fprintf(stderr,
+                    "broadleaf-probe: one argument expected, the settings; start it with: broadleaf measure\n");
+        bl_end(ranks);
     }
-    if (failed) PMPI_Abort(MPI_COMM_WORLD, 2);
     PMPI_Finalize();
-    return 0;
+    return argc == 2 ? 0 : 2;
 }

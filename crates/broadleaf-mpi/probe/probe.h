@@ -16,7 +16,9 @@ extern MPI_Comm bl_orders, bl_data;
 extern int bl_one_clock;
 
 /* lead.c: rank 0 */
-int bl_lead(int ranks, const char *settings, const bl_seat *seats);
+void bl_lead(int ranks, const char *settings, const bl_seat *seats);
+/* Tells all other ranks that there is nothing more to do. */
+void bl_end(int ranks);
 /* follow.c: all others */
 void bl_follow(void);
 
