@@ -1,8 +1,9 @@
 //! What the runtime changes of a plan that the models like, because a real port or processor says otherwise.
 
 use broadleaf::plan::{Plan, PlanError};
-use broadleaf::planners::{make, Effort, Instance, Outcome, SegmentChoice};
+use broadleaf::planners::Instance;
 use broadleaf::platform::{Platform, PortModel};
+use broadleaf::portfolio::{make, Effort, Outcome, SegmentChoice};
 use broadleaf::simulate::estimate;
 
 /// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than

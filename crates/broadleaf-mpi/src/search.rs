@@ -4,7 +4,7 @@ use crate::advice::Given;
 use crate::planning::Job;
 use crate::settings::BEST;
 use broadleaf::plan::Plan;
-use broadleaf::planners::Effort;
+use broadleaf::portfolio::Effort;
 use broadleaf::simulate::estimate;
 use rayon::ThreadPoolBuilder;
 use std::sync::atomic::{AtomicBool, Ordering};

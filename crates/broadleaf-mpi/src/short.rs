@@ -201,8 +201,8 @@ fn exchange(children: &mut Children, one: NodeId, other: NodeId) {
 mod tests {
     use super::*;
     use broadleaf::plan::check;
-    use broadleaf::planners::{make, Effort, SegmentChoice};
     use broadleaf::platform::Platform;
+    use broadleaf::portfolio::{make, Effort, SegmentChoice};
     use std::time::Duration;
 
     /// `count` hosts on one switch: 60 µs of latency, 1 KiB takes 8 µs.

@@ -3,8 +3,8 @@
 use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
-use broadleaf::planners::grid::experiment::{Draws, Strategy};
-use broadleaf::planners::grid::{
+use broadleaf::planners::clustered::experiment::{Draws, Strategy};
+use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Heuristic, Send, BOTTOM_UP_AS_PRINTED,
     HEURISTICS,
 };

@@ -5,14 +5,15 @@ use crate::errors::{plan_error, PlanError};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::plan::{Collective, Protocol};
-use broadleaf::planners::{make, Effort, Instance, SegmentChoice};
+use broadleaf::planners::Instance;
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use pyo3::prelude::*;
 
 /// A planner's plan with the segment size that suits it best.
 #[pyclass(module = "broadleaf", frozen, name = "Tried")]
 #[derive(Clone)]
 pub struct Tried {
-    core: broadleaf::planners::Tried,
+    core: broadleaf::portfolio::Tried,
 }
 
 #[pymethods]
@@ -64,7 +65,7 @@ impl Tried {
 /// A chosen plan and what it was compared with.
 #[pyclass(module = "broadleaf", frozen, name = "Comparison")]
 pub struct Comparison {
-    core: broadleaf::planners::Outcome,
+    core: broadleaf::portfolio::Outcome,
 }
 
 #[pymethods]

@@ -1,6 +1,6 @@
 //! Broadleaf's core: pure and deterministic. No MPI, no clock, no global random state, no Python.
 //!
-//! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`], and a plan is run by the one
+//! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`] → [`portfolio`], and a plan is run by the one
 //! [`execute`]d state machine that the [`simulate`]d network, threads and MPI all drive.
 
 pub mod adapt;
@@ -12,6 +12,7 @@ pub mod optimum;
 pub mod plan;
 pub mod planners;
 pub mod platform;
+pub mod portfolio;
 pub mod random;
 pub mod simulate;
 pub mod tune;

@@ -1,6 +1,6 @@
 //! Paper 2's heuristics against an independent implementation that computes every formula anew in every round.
 
-use broadleaf::planners::grid::{self, makespan_s, times, Grid, GridError, Heuristic, Send};
+use broadleaf::planners::clustered::{self, makespan_s, times, Grid, GridError, Heuristic, Send};
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LocalStart, Platform};
 use broadleaf::random::Random;
@@ -170,7 +170,7 @@ fn draw(random: &mut Random, n: usize) -> Slow {
 }
 
 fn all() -> impl Iterator<Item = &'static Heuristic> {
-    grid::HEURISTICS.into_iter().chain([&grid::BOTTOM_UP_AS_PRINTED])
+    clustered::HEURISTICS.into_iter().chain([&clustered::BOTTOM_UP_AS_PRINTED])
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn plans_of_platforms_take_as_long_as_the_model_says() {
         let platform = platform(&slow);
         let root = platform.find(&format!("c{}", slow.root)).unwrap();
         let instance = Instance::new(&platform, root, 1 << 20).unwrap();
-        for heuristic in grid::HEURISTICS {
+        for heuristic in clustered::HEURISTICS {
             let plan = find(heuristic.name()).unwrap().plan(&instance).unwrap();
             let wanted = slow.makespan(&slow.sends(heuristic.name()));
             let found = simulate(&platform, &plan, false).unwrap().makespan_s;
@@ -274,7 +274,7 @@ fn alike_nodes_are_planned_as_if_each_were_its_own_kind() {
         let slow = spelt_out(&platform, random.below(n));
         let root = platform.nodes().nth(slow.root).unwrap();
         let instance = Instance::new(&platform, root, 100).unwrap();
-        for heuristic in grid::HEURISTICS {
+        for heuristic in clustered::HEURISTICS {
             let plan = find(heuristic.name()).unwrap().plan(&instance).unwrap();
             let mut wanted: Vec<(u32, u32)> =
                 slow.sends(heuristic.name()).iter().map(|send| (send.from, send.to)).collect();
@@ -347,7 +347,7 @@ fn hosts_behind_switches_are_reached_over_the_quickest_path() {
         document(json!({"format": "broadleaf-platform/1", "name": "star", "port_model": "one-port",
         "nodes": nodes, "links": links}));
     let root = platform.find("b").unwrap();
-    for heuristic in grid::HEURISTICS {
+    for heuristic in clustered::HEURISTICS {
         let plan =
             find(heuristic.name()).unwrap().plan(&Instance::new(&platform, root, 100).unwrap()).unwrap();
         assert!(simulate(&platform, &plan, false).is_ok(), "{}", heuristic.name());
@@ -357,7 +357,7 @@ fn hosts_behind_switches_are_reached_over_the_quickest_path() {
         {"from": "d", "to": "a", "bandwidth_bytes_per_s": 100.0}, {"from": "a", "to": "c", "bandwidth_bytes_per_s": 100.0}]);
     let chain = document(json!({"format": "broadleaf-platform/1", "name": "chain", "port_model": "one-port",
         "nodes": hosts.map(|id| json!({"id": id})), "links": links}));
-    for heuristic in grid::HEURISTICS {
+    for heuristic in clustered::HEURISTICS {
         let plan = find(heuristic.name()).unwrap().plan(&Instance::new(&chain, root, 100).unwrap()).unwrap();
         assert_eq!(simulate(&chain, &plan, false).unwrap().makespan_s, 3.0, "{}", heuristic.name());
     }
@@ -372,7 +372,7 @@ fn times_are_the_texts_for_the_flat_tree() {
         root: 0,
         start: LocalStart::AfterLastSend,
     };
-    let flat = grid::flat_sends(&slow.grid());
+    let flat = clustered::flat_sends(&slow.grid());
     let after = times(&slow.grid(), &flat);
     assert_eq!(after.arrival_s, [0.0, 2.5, 5.5]);
     assert_eq!(after.finish_s, [6.0, 12.5, 7.5]);

@@ -1,7 +1,7 @@
 //! The proved shortest makespan, the searched one and the bound, against brute force and each other.
 
-use broadleaf::planners::grid::experiment::{Draws, Strategy};
-use broadleaf::planners::grid::{
+use broadleaf::planners::clustered::experiment::{Draws, Strategy};
+use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Send, HEURISTICS,
 };
 use broadleaf::planners::{find, Instance, Unsupported};

@@ -2,7 +2,7 @@
 //! said.
 
 use broadleaf::plan::{check, Plan};
-use broadleaf::planners::{find, grid, Instance};
+use broadleaf::planners::{clustered, find, Instance};
 use broadleaf::platform::generate;
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::random::Random;
@@ -50,7 +50,7 @@ fn drawn(random: &mut Random, local_start: &str) -> Platform {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    grid::HEURISTICS.into_iter().map(|heuristic| heuristic.name()).chain(["makespan", "exact"])
+    clustered::HEURISTICS.into_iter().map(|heuristic| heuristic.name()).chain(["makespan", "exact"])
 }
 
 /// One ordinary plan: it says of itself nothing else than any other, spans all hosts once, and enters every

@@ -2,8 +2,9 @@
 
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::check;
-use broadleaf::planners::{find, make, Effort, Instance, Outcome, SegmentChoice};
+use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{NodeId, Platform};
+use broadleaf::portfolio::{make, Effort, Outcome, SegmentChoice};
 use broadleaf::random::Random;
 use broadleaf::simulate::simulate;
 use serde_json::{json, Value};

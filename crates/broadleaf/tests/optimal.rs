@@ -1,9 +1,10 @@
 //! The planner `optimal`: its period, simulated under the strict port model, against the bound.
 
-use broadleaf::planners::{find, make, Effort, Instance, SegmentChoice};
+use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{
     ExplicitLink, LinkClass, Mesh, Node, NodeId, NodeKind, Platform, PlatformBuilder, PortModel,
 };
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 
 const SEGMENT: u64 = 1000;

@@ -1,8 +1,9 @@
 //! Regular plans: what their files hold, what is refused, and what they promise on homogeneous networks.
 
 use broadleaf::plan::{check, Collective, Plan};
-use broadleaf::planners::{find, make, supports, Effort, Instance, SegmentChoice};
+use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel, TransferTime};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 
 fn homogeneous(nodes: usize, class: LinkClass) -> Platform {

@@ -1,7 +1,8 @@
 //! The searched segment size against every segment size there is.
 
-use broadleaf::planners::{find, make, Effort, Instance, SegmentChoice};
+use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{NodeId, Platform};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 use serde_json::{json, Value};
 use std::time::Duration;

@@ -5,8 +5,9 @@
 //! do, and a plan of few messages hardly depends on it.
 
 use crate::plan::{Plan, PlanError};
-use crate::planners::{make, Effort, Instance, SegmentChoice};
+use crate::planners::Instance;
 use crate::platform::{NodeId, Platform};
+use crate::portfolio::{make, Effort, SegmentChoice};
 use crate::simulate::estimate;
 use std::time::{Duration, Instant};
 

@@ -16,8 +16,9 @@ pub fn interval(quartiles: &Quartiles, plan: &Plan, makespan_s: f64) -> Result<I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planners::{make, Effort, Instance, SegmentChoice};
+    use crate::planners::Instance;
     use crate::platform::{NodeId, Platform};
+    use crate::portfolio::{make, Effort, SegmentChoice};
     use crate::simulate::simulate;
 
     /// A chain of three nodes, 4 segments of 10 bytes: (4 + 1) gaps of 1 s and two latencies of 0.5 s are 6 s;

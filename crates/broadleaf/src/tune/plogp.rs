@@ -1,8 +1,8 @@
 //! pLogP: what paper 4's models know of a network.
 
 use super::TuneError;
-use crate::planners::HANDLING_S;
 use crate::platform::{GapTable, LinkClass, TransferTime};
+use crate::portfolio::HANDLING_S;
 
 /// The parameters of one link: latency L, gap g(m), overheads os(m) and or(m).
 ///

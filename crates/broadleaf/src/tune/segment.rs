@@ -20,8 +20,8 @@
 //! microseconds.
 
 use super::{Algorithm, PLogP};
-use crate::planners::MOST_SEGMENTS;
 use crate::platform::TransferTime;
+use crate::portfolio::MOST_SEGMENTS;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 

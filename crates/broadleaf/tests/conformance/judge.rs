@@ -3,8 +3,9 @@
 use broadleaf::execute::threads;
 use broadleaf::optimum::{allgather_bound_s, makespan_bound_s};
 use broadleaf::plan::{check, throughput, Collective, Plan, PlanError, Programs};
-use broadleaf::planners::{find, make, supports, Effort, Instance, Planner, SegmentChoice};
+use broadleaf::planners::{find, supports, Instance, Planner};
 use broadleaf::platform::{NodeId, Platform};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 
 /// More data than this is not moved through threads.

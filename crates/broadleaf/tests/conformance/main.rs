@@ -6,8 +6,9 @@ mod random_platforms;
 mod small_platforms;
 
 use broadleaf::plan::Collective;
-use broadleaf::planners::{find, make, supports, Effort, Instance, PassedOver, SegmentChoice, PLANNERS};
+use broadleaf::planners::{find, supports, Instance, PLANNERS};
 use broadleaf::platform::{Platform, PortModel};
+use broadleaf::portfolio::{make, Effort, PassedOver, SegmentChoice};
 use judge::{judge, Verdict};
 use random_platforms::drawn_platforms;
 use rayon::prelude::*;

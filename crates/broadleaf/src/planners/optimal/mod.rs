@@ -37,9 +37,9 @@ mod layout;
 mod tighten;
 mod timetable;
 
-use super::{has_many_links, Card, Instance, Planner, Unsupported};
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
+use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
 use deal::deal;
 use even::{even_trees, must_share};
 use layout::Layout;

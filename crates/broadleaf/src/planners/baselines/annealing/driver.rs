@@ -1,0 +1,139 @@
+//! `driverSA`: annealings from random trees, then from the good ones they found (the paper's figure 2).
+
+use super::basic::{anneal, Found, GoodList};
+use crate::planners::baselines::Pairs;
+use crate::random::Random;
+use std::time::{Duration, Instant};
+
+/// Annealings without a budget, in each phase.
+const RANDOM_RUNS: u64 = 50;
+const REFINING_RUNS: u64 = 25;
+/// Random starts end when the best has not changed for this many times what is left of the budget.
+const PATIENCE: f64 = 1.5;
+
+/// How much searching may cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Budget {
+    /// The paper's numbers of annealings for each driver.
+    Runs,
+    /// So many moves in all.
+    Moves(u64),
+    /// So long in all.
+    Time(Duration),
+}
+
+impl Budget {
+    /// An equal part for each of `drivers`.
+    pub fn divided(self, drivers: usize) -> Budget {
+        let drivers = drivers.max(1);
+        match self {
+            Budget::Runs => Budget::Runs,
+            Budget::Moves(moves) => Budget::Moves(moves / drivers as u64),
+            Budget::Time(time) => Budget::Time(time / drivers as u32),
+        }
+    }
+}
+
+/// The best so far after each annealing: the paper's figure 3.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    pub moves: u64,
+    pub seconds: f64,
+    pub best_s: f64,
+    pub is_refining: bool,
+}
+
+/// How much of a budget is used and left, in its own unit.
+struct Meter {
+    budget: Budget,
+    began: Instant,
+    moves: u64,
+    runs: u64,
+}
+
+impl Meter {
+    fn used(&self) -> f64 {
+        match self.budget {
+            Budget::Runs => self.runs as f64,
+            Budget::Moves(_) => self.moves as f64,
+            Budget::Time(_) => self.began.elapsed().as_secs_f64(),
+        }
+    }
+
+    fn left(&self) -> f64 {
+        let whole = match self.budget {
+            Budget::Runs => (RANDOM_RUNS + REFINING_RUNS) as f64,
+            Budget::Moves(moves) => moves as f64,
+            Budget::Time(time) => time.as_secs_f64(),
+        };
+        whole - self.used()
+    }
+
+    /// Whether random starts are over, the best having been found when `found_at` was used.
+    fn is_time_to_refine(&self, found_at: f64) -> bool {
+        match self.budget {
+            Budget::Runs => self.runs >= RANDOM_RUNS,
+            _ => self.used() - found_at > PATIENCE * self.left(),
+        }
+    }
+}
+
+/// The best tree found; from `root`, or from whichever host is best where there is none.
+pub fn drive(
+    pairs: &Pairs,
+    root: Option<usize>,
+    budget: Budget,
+    random: &mut Random,
+    mut watch: impl FnMut(Progress),
+) -> Found {
+    if pairs.len() == 1 {
+        return Found { cost_s: 0.0, root: 0, edges: Vec::new() };
+    }
+    let mut meter = Meter { budget, began: Instant::now(), moves: 0, runs: 0 };
+    let mut good = GoodList::default();
+    let mut best: Option<Found> = None;
+    let mut found_at = 0.0;
+    let mut report = |meter: &Meter, best_s: f64, is_refining: bool| {
+        let seconds = meter.began.elapsed().as_secs_f64();
+        watch(Progress { moves: meter.moves, seconds, best_s, is_refining });
+    };
+    // At least one, or there would be no tree.
+    loop {
+        let start = root.unwrap_or_else(|| random.below(pairs.len()));
+        let annealed =
+            anneal(pairs, start, &random_tree(pairs.len(), start, random), Some(&mut good), random);
+        meter.moves += annealed.moves.max(1);
+        meter.runs += 1;
+        if best.as_ref().is_none_or(|best| annealed.best.cost_s < best.cost_s) {
+            best = Some(annealed.best);
+            found_at = meter.used();
+        }
+        report(&meter, best.as_ref().expect("one was found").cost_s, false);
+        if meter.is_time_to_refine(found_at) {
+            break;
+        }
+    }
+    let mut best = best.expect("one was found");
+    // The list is cycled through as it is: refining does not extend it.
+    for start in good.trees().iter().cycle() {
+        if meter.left() <= 0.0 {
+            break;
+        }
+        let annealed = anneal(pairs, start.root, &start.edges, None, random);
+        meter.moves += annealed.moves.max(1);
+        meter.runs += 1;
+        if annealed.best.cost_s < best.cost_s {
+            best = annealed.best;
+        }
+        report(&meter, best.cost_s, true);
+    }
+    best
+}
+
+/// Hosts in random order, each below a random one before it.
+fn random_tree(count: usize, root: usize, random: &mut Random) -> Vec<(u32, u32)> {
+    let mut order: Vec<u32> = (0..count as u32).filter(|&node| node != root as u32).collect();
+    random.shuffle(&mut order);
+    order.insert(0, root as u32);
+    (1..count).map(|at| (order[random.below(at)], order[at])).collect()
+}

@@ -1,0 +1,9 @@
+//! Paper 3's planners over matrices of all pairs of hosts, kept to compare with.
+
+pub mod annealing;
+mod mateescu;
+mod pairs;
+
+pub use annealing::Annealing;
+pub use mateescu::{tree as mateescu_tree, Mateescu};
+pub use pairs::Pairs;

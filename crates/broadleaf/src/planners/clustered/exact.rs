@@ -1,0 +1,107 @@
+//! The shortest makespan between clusters, proved by branch and bound.
+//!
+//! Complexity: exponential in theory; on the paper's draws well under a millisecond at 12 clusters and some
+//! milliseconds at 20. Guarantee: optimal in the pLogP model of paper 2 (unsegmented, given the T_i).
+//!
+//! ```
+//! use broadleaf::planners::clustered::{makespan_s, solve, Grid, ECEF};
+//! use broadleaf::platform::LocalStart;
+//!
+//! // ECEF serves the near cluster 1 first; cluster 2, which has a long broadcast of its own, has to wait.
+//! let gap_s = [0.0, 1.0, 2.0, 1.0, 0.0, 2.0, 2.0, 2.0, 0.0];
+//! let grid = Grid::from_matrices(&gap_s, &[0.0; 9], &[0.0, 0.0, 5.0], 0, LocalStart::OnArrival).unwrap();
+//! assert_eq!(makespan_s(&grid, &ECEF.sends(&grid)), 8.0);
+//! let proof = solve(&grid, 0, None).unwrap();
+//! assert!(proof.proved);
+//! assert_eq!(makespan_s(&grid, &proof.sends), 7.0);
+//! ```
+
+use super::branch::{prove, Proof, MOST_CLUSTERS};
+use super::heuristic::supports;
+use super::instance::Grid;
+use super::search::{anneal, best_heuristic};
+use super::units::Units;
+use crate::plan::{Plan, PlanError};
+use crate::planners::{Card, Instance, Planner, Unsupported};
+use std::time::Duration;
+
+pub struct Exact;
+
+static CARD: Card = Card {
+    name: "exact",
+    summary: "the shortest makespan between clusters, proved by branch and bound",
+    reference:
+        "own; the problem is that of Barchet-Steffenel and Mounié, Scheduling heuristics for efficient \
+                broadcast operations on grid environments, section 3",
+    objective: "makespan of one message between clusters, then inside them",
+    guarantee: "optimal in the pLogP model: unsegmented, clusters one after the other as the paper has them",
+    complexity: "exponential; milliseconds at 20 clusters of the paper's draws",
+};
+
+/// Moves per cluster of the annealed start: it should cost no more than the proof.
+const START_MOVES: u64 = 200;
+
+/// Steps without a time limit: well under a second.
+const MOST_STEPS: u64 = 50_000;
+
+/// Platforms of more units are refused at once rather than after a long search.
+const SUPPORTED_CLUSTERS: usize = 16;
+
+/// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).
+pub fn solve(grid: &Grid, seed: u64, time_limit: Option<Duration>) -> Option<Proof> {
+    if grid.len() > MOST_CLUSTERS {
+        return None;
+    }
+    let start = best_heuristic(grid);
+    if grid.len() < 3 {
+        return Some(Proof { sends: start, proved: true, steps: 0 });
+    }
+    let annealed = anneal(grid, &start, START_MOVES * grid.len() as u64, seed, None);
+    // A time limit is a limit of its own; without one the number of steps is, so that results repeat.
+    let steps = if time_limit.is_some() { u64::MAX } else { MOST_STEPS };
+    Some(prove(grid, &annealed, steps, time_limit))
+}
+
+impl Planner for Exact {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        supports(instance)?;
+        let clusters = Units::count(instance);
+        // With a time limit somebody is ready to wait.
+        let most = if instance.time_limit.is_some() { MOST_CLUSTERS } else { SUPPORTED_CLUSTERS };
+        if clusters > most {
+            return Err(Unsupported(format!(
+                "{clusters} clusters are more than the {most} it can prove; use makespan"
+            )));
+        }
+        Ok(())
+    }
+
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+        // Segments would overlap what the model has one after the other, and the proof would be void.
+        let instance = &instance.segmented(instance.message_bytes);
+        let units = Units::new(instance);
+        let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
+        let proof = solve(&units.grid, instance.seed, instance.time_limit)
+            .ok_or_else(|| unsupported(format!("more than {MOST_CLUSTERS} clusters; use makespan")))?;
+        if !proof.proved {
+            return Err(unsupported(format!(
+                "no proof for {} clusters after {} steps; give it more time or use makespan",
+                units.grid.len(),
+                proof.steps
+            )));
+        }
+        Ok(instance.tree_plan(CARD.name, units.graft(instance, &proof.sends)))
+    }
+
+    fn is_segmentable(&self) -> bool {
+        false
+    }
+
+    fn is_quick(&self, _: &Instance) -> bool {
+        false
+    }
+}

@@ -1,0 +1,85 @@
+//! Paper 2: one message between clusters, then inside them.
+//!
+//! Clusters are either in A (they hold the message; cluster i may send from its ready time RT_i on) or in B
+//! (they wait). A heuristic is a rule for the next send i → j, which occupies i for g_ij(m) and makes j ready
+//! at RT_i + g_ij(m) + L_ij. Cluster i then needs T_i for its own broadcast. Ties go to the smallest j, then to
+//! the smallest i. Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics for efficient broadcast
+//! operations on grid environments*.
+//!
+//! [`Grid`] is that problem, [`Send`]s are its solutions, [`makespan_s`] their judge; a [`Heuristic`] is a rule
+//! with its card, in one file each. As planners they work at two levels where a platform has clusters of several
+//! hosts (the inner trees are grafted onto the coordinators), else directly between hosts.
+
+mod bottom_up;
+mod branch;
+mod ecef;
+mod ecef_la;
+mod ecef_la_average;
+mod ecef_la_senders;
+mod ecef_lat_max;
+mod ecef_lat_min;
+mod exact;
+pub mod experiment;
+mod fef;
+mod fef_gap;
+mod flat;
+mod fnf;
+mod frontier;
+mod graft;
+mod groups;
+mod heuristic;
+mod inner;
+mod instance;
+pub(super) mod links;
+mod lookahead;
+mod magpie;
+mod makespan;
+mod mixed;
+mod mpich_g2;
+mod nearest;
+mod pipeline;
+mod pipelined;
+mod search;
+mod segmented;
+mod sends;
+mod serving;
+mod units;
+mod waiting;
+
+pub use bottom_up::{BOTTOM_UP, BOTTOM_UP_AS_PRINTED};
+pub use branch::{bound_s, Proof};
+pub use ecef::ECEF;
+pub use ecef_la::ECEF_LA;
+pub use ecef_la_average::ECEF_LA_AVERAGE;
+pub use ecef_la_senders::ECEF_LA_SENDERS;
+pub use ecef_lat_max::ECEF_LAT_MAX;
+pub use ecef_lat_min::ECEF_LAT_MIN;
+pub use exact::{solve, Exact};
+pub use fef::FEF;
+pub use fef_gap::FEF_GAP;
+pub use flat::flat_sends;
+pub use fnf::FNF;
+pub use heuristic::Heuristic;
+pub use instance::{Grid, GridError};
+pub use magpie::Magpie;
+pub use makespan::Makespan;
+pub use mixed::MIXED;
+pub use mpich_g2::MpichG2;
+pub use pipelined::EcefPipelined;
+pub use search::{search, Effort};
+pub use sends::{makespan_s, times, Send, Times};
+
+/// Every heuristic that is a planner, in the order they are shown.
+pub static HEURISTICS: [&Heuristic; 11] = [
+    &FEF,
+    &FEF_GAP,
+    &FNF,
+    &ECEF,
+    &ECEF_LA,
+    &ECEF_LA_AVERAGE,
+    &ECEF_LA_SENDERS,
+    &ECEF_LAT_MIN,
+    &ECEF_LAT_MAX,
+    &BOTTOM_UP,
+    &MIXED,
+];

@@ -1,0 +1,99 @@
+//! What a planner plans: one collective on one platform.
+
+use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeBuilder};
+use crate::platform::{NodeId, Platform, PlatformError};
+use std::time::Duration;
+
+/// One broadcast to be planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Instance<'a> {
+    pub platform: &'a Platform,
+    pub collective: Collective,
+    pub root: NodeId,
+    /// > 0.
+    pub message_bytes: u64,
+    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
+    pub segment_bytes: u64,
+    /// How the plan's transfers start, whatever the planner ([`plan_with`]).
+    pub protocol: Protocol,
+    pub seed: u64,
+    /// How long a search may take; `None`: the planner's own default.
+    pub time_limit: Option<Duration>,
+}
+
+impl<'a> Instance<'a> {
+    /// An unsegmented broadcast; refuses a root that is a switch, an empty message, and unreachable hosts.
+    pub fn new(platform: &'a Platform, root: NodeId, message_bytes: u64) -> Result<Self, PlanError> {
+        if !platform.node(root).is_host() {
+            return Err(PlatformError::RootIsSwitch(platform.node(root).id.clone()).into());
+        }
+        if message_bytes == 0 {
+            return Err(PlanError::BadRequest(
+                "a message of 0 bytes needs no plan; give a size of at least 1 byte".to_string(),
+            ));
+        }
+        if let Some(&node) = platform.unreachable_from(root).first() {
+            let (root, node) = (platform.node(root).id.clone(), platform.node(node).id.clone());
+            return Err(PlatformError::Unreachable { root, node }.into());
+        }
+        Ok(Instance {
+            platform,
+            collective: Collective::Bcast,
+            root,
+            message_bytes,
+            segment_bytes: message_bytes,
+            protocol: Protocol::Eager,
+            seed: 0,
+            time_limit: None,
+        })
+    }
+
+    /// The same broadcast in segments of that size, at most the whole message.
+    pub fn segmented(self, segment_bytes: u64) -> Self {
+        Instance { segment_bytes: segment_bytes.clamp(1, self.message_bytes), ..self }
+    }
+
+    /// The hosts besides the root, by id.
+    pub fn receivers(&self) -> impl Iterator<Item = NodeId> + Clone + 'a {
+        let root = self.root;
+        self.platform.hosts().filter(move |&host| host != root)
+    }
+
+    /// The root, then the other hosts by id.
+    pub fn root_and_receivers(&self) -> Vec<NodeId> {
+        std::iter::once(self.root).chain(self.receivers()).collect()
+    }
+
+    /// All hosts by index relative to the root, wrapping: place r holds host (r + root) mod n, as in MPI.
+    pub fn hosts_from_root(&self) -> Vec<NodeId> {
+        let mut hosts: Vec<NodeId> = self.platform.hosts().collect();
+        let at = hosts.partition_point(|&host| host < self.root);
+        hosts.rotate_left(at);
+        hosts
+    }
+}
+
+impl Instance<'_> {
+    /// The plan of one tree for this instance.
+    pub fn tree_plan(&self, planner: &str, tree: TreeBuilder) -> Plan {
+        let plan = Plan::bcast(
+            self.platform,
+            planner,
+            self.root,
+            self.message_bytes,
+            self.segment_bytes,
+            vec![tree.build()],
+        );
+        // A scatter's blocks that go the same way travel together; the trees know no other way to save.
+        let combine = self.collective == Collective::Scatter;
+        Plan { seed: self.seed, collective: self.collective, combine, ..plan }
+    }
+
+    /// The regular plan over `hosts` in their order, in segments of this instance's size.
+    pub fn regular_plan(&self, planner: &str, regular: Regular, hosts: Vec<NodeId>) -> Plan {
+        let pattern = Pattern { regular, hosts };
+        let (message_bytes, segment_bytes) = (self.message_bytes, self.segment_bytes);
+        let plan = Plan::regular(self.platform, planner, pattern, message_bytes, segment_bytes);
+        Plan { seed: self.seed, root: self.root, ..plan }
+    }
+}

@@ -1,0 +1,15 @@
+//! Fixed patterns for networks whose links are all alike: segments cross several trees or rings in set rounds.
+
+mod circulant;
+mod recursive_doubling;
+mod ring;
+mod round_robin;
+mod two_tree;
+mod van_de_geijn;
+
+pub use circulant::Circulant;
+pub use recursive_doubling::RecursiveDoubling;
+pub use ring::Ring;
+pub use round_robin::RoundRobin;
+pub use two_tree::TwoTree;
+pub use van_de_geijn::VanDeGeijn;

@@ -1,0 +1,158 @@
+//! The registry: every algorithm is a function from (platform, root, size) to a plan.
+
+use super::{baselines, clustered, optimal, pipelines, shapes, throughput, Instance};
+use crate::optimum::link_count;
+use crate::plan::{Collective, Plan, PlanError};
+
+/// What a planner is, for people. No defaults: an undocumented planner does not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Card {
+    /// As on the command line.
+    pub name: &'static str,
+    /// What it builds, in one sentence.
+    pub summary: &'static str,
+    /// The paper and section it comes from.
+    pub reference: &'static str,
+    /// What it tries to make good: makespan or throughput, of what.
+    pub objective: &'static str,
+    /// What is proved about its plans, or "none".
+    pub guarantee: &'static str,
+    /// Planning time, n = nodes, k = segments.
+    pub complexity: &'static str,
+}
+
+/// Why a planner does not take an instance; not an error of the instance.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub String);
+
+/// An algorithm that plans broadcasts.
+pub trait Planner: Sync {
+    fn card(&self) -> &'static Card;
+
+    /// Whether [`Planner::plan`] takes the instance; never panics.
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
+
+    /// The collectives it plans.
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast]
+    }
+
+    /// A valid plan; the same instance and seed give the same bytes.
+    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError>;
+
+    /// What a plan becomes that was asked for by name, once its segment size is settled.
+    fn finished(&self, _instance: &Instance, plan: Plan) -> Plan {
+        plan
+    }
+
+    /// Whether the segment size is free to be tuned for this planner's plans.
+    fn is_segmentable(&self) -> bool {
+        true
+    }
+
+    /// The nearest number of segments that a plan of this planner has no unfinished cycle with.
+    fn whole_count(&self, _instance: &Instance, count: u64) -> u64 {
+        count
+    }
+
+    /// The number of segments, at most `most`, that a model of the planner's own asks for: where plans are too
+    /// large to be simulated at many sizes.
+    fn modelled_count(&self, _instance: &Instance, _most: u64) -> Option<u64> {
+        None
+    }
+
+    /// Whether a plan takes no more than about a millisecond, so that it may be made inside a program's
+    /// first broadcast; the others wait until there is time.
+    fn is_quick(&self, _instance: &Instance) -> bool {
+        true
+    }
+
+    /// Whether its plans are likely to be the fastest there, so that it must have had its turn when time runs out.
+    fn goes_first(&self, _instance: &Instance) -> bool {
+        false
+    }
+
+    /// Whether a plan takes so long or so much memory that only who asks for it by name should wait for it.
+    fn is_lengthy(&self, _instance: &Instance) -> bool {
+        false
+    }
+}
+
+/// Links beyond which a planner that solves the optimum takes many seconds and gigabytes.
+const MANY_LINKS: usize = 100_000;
+
+/// [`Planner::is_lengthy`] of the planners that solve the optimum.
+pub(super) fn has_many_links(instance: &Instance) -> bool {
+    link_count(instance.platform) > MANY_LINKS
+}
+
+/// Whether `planner` takes the instance, its collective included.
+pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
+    if !planner.collectives().contains(&instance.collective) {
+        let known: Vec<&str> = planner.collectives().iter().map(|collective| collective.name()).collect();
+        return Err(Unsupported(format!(
+            "no plans for {}, only for {}",
+            instance.collective,
+            known.join(", ")
+        )));
+    }
+    planner.supports(instance)
+}
+
+/// The planner's plan for the instance, with the protocol that the instance asks for.
+pub fn plan_with(planner: &dyn Planner, instance: &Instance) -> Result<Plan, PlanError> {
+    Ok(Plan { protocol: instance.protocol, ..planner.plan(instance)? })
+}
+
+/// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.
+pub static PLANNERS: &[&dyn Planner] = &[
+    &shapes::Flat,
+    &shapes::Chain,
+    &shapes::Binary,
+    &shapes::Binomial,
+    &pipelines::VanDeGeijn,
+    &pipelines::RoundRobin,
+    &pipelines::TwoTree,
+    &pipelines::Circulant,
+    &pipelines::Ring,
+    &pipelines::RecursiveDoubling,
+    &clustered::Magpie,
+    &clustered::MpichG2,
+    &throughput::PruneSimple,
+    &throughput::PruneRefined,
+    &throughput::Grow,
+    &throughput::LpPrune,
+    &throughput::LpGrow,
+    &throughput::GrowMultiport,
+    &throughput::PruneRefinedMultiport,
+    &throughput::SingleTree,
+    &optimal::Optimal,
+    &clustered::FEF,
+    &clustered::FEF_GAP,
+    &clustered::FNF,
+    &clustered::ECEF,
+    &clustered::ECEF_LA,
+    &clustered::ECEF_LA_AVERAGE,
+    &clustered::ECEF_LA_SENDERS,
+    &clustered::ECEF_LAT_MIN,
+    &clustered::ECEF_LAT_MAX,
+    &clustered::BOTTOM_UP,
+    &clustered::MIXED,
+    &baselines::Mateescu,
+    &baselines::Annealing,
+    &clustered::EcefPipelined,
+    &clustered::Makespan,
+    &clustered::Exact,
+];
+
+/// The name that stands for all planners together (`portfolio`).
+pub const BEST: &str = "best";
+
+/// The planner of that name.
+pub fn find(name: &str) -> Result<&'static dyn Planner, PlanError> {
+    PLANNERS.iter().copied().find(|planner| planner.card().name == name).ok_or_else(|| {
+        let known: Vec<&str> = PLANNERS.iter().map(|planner| planner.card().name).chain([BEST]).collect();
+        PlanError::UnknownPlanner { name: name.to_string(), known: known.join(", ") }
+    })
+}

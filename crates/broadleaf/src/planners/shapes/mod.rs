@@ -1,0 +1,12 @@
+//! Trees whose shape follows from the number of hosts alone; what the links are like decides nothing.
+
+mod binary;
+mod binomial;
+mod chain;
+mod flat;
+
+pub use binary::Binary;
+pub(super) use binomial::add_binomial;
+pub use binomial::Binomial;
+pub use chain::Chain;
+pub use flat::Flat;

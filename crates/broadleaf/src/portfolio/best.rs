@@ -1,0 +1,355 @@
+//! `best`: not a planner with an opinion. It runs the supported ones, tunes each one's segment size, simulates,
+//! and keeps the fastest.
+//!
+//! Every planner enters with a sketch: one plan and a rough makespan. Then the entrant that may still turn out
+//! fastest is looked at more closely, step by step, until the fastest is one that needs no closer look; the
+//! others keep what is known of them. Planners that take their time enter only where there is something left
+//! to gain over the bound.
+
+use super::make::{finish, quartiles, unsupported, with_bounds};
+use super::segment_search::{rough, search, sketch, Tuned};
+use super::{Effort, Outcome, PassedOver, SegmentChoice, Tried};
+use crate::optimum::makespan_bound_s;
+use crate::plan::{Collective, Plan, PlanError};
+use crate::planners::{plan_with, supports, Instance, Planner, BEST, LARGE_NODES, PLANNERS};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Entrants looked at together: a constant, so that the outcome does not depend on the machine's cores.
+const TOGETHER: usize = 4;
+/// Closer looks at most: about two for each planner, where all are near the top.
+const MOST_LOOKS: usize = 64;
+/// A sketch knows the segment size to a factor of 4 only; tuned, a plan may come out faster by this much.
+const TUNING_GAIN: f64 = 1.25;
+/// No slow planner enters where it could gain no more than this over what the quick ones found.
+const WORTH_SEARCHING: f64 = 1.05;
+/// Transfers of a plan that is simulated in full to settle which is fastest.
+const FULL_TRANSFERS: u64 = 2_000_000;
+
+/// How closely an entrant has been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Look {
+    Sketched,
+    /// Simulated at two lengths.
+    Rough,
+    /// The segment size searched, longer simulations.
+    Tuned,
+    Simulated,
+}
+
+struct Entrant {
+    /// Its place in [`PLANNERS`].
+    at: usize,
+    look: Look,
+    tuned: Tuned,
+}
+
+/// What became of one planner.
+enum Attempt {
+    Entered(Box<Entrant>),
+    PassedOver(String),
+}
+
+struct Contest<'a> {
+    instance: &'a Instance<'a>,
+    segment: SegmentChoice,
+    effort: Effort,
+    deadline: Option<Instant>,
+    entrants: Vec<Entrant>,
+    passed_over: Vec<(usize, String)>,
+}
+
+/// Plans with every planner that supports the instance and keeps the plan of the least makespan; of equal
+/// ones the earlier planner's.
+///
+/// With a `deadline`, planners that have not begun by then are passed over, except the first supported
+/// one; without, the result depends on nothing but the arguments.
+pub(super) fn plan(
+    instance: &Instance,
+    segment: SegmentChoice,
+    effort: Effort,
+    deadline: Option<Instant>,
+) -> Result<Outcome, PlanError> {
+    let (mut quick, slow): (Vec<usize>, Vec<usize>) =
+        (0..PLANNERS.len()).partition(|&at| PLANNERS[at].is_quick(instance));
+    quick.sort_by_key(|&at| !PLANNERS[at].goes_first(instance));
+    let mut contest =
+        Contest { instance, segment, effort, deadline, entrants: Vec::new(), passed_over: Vec::new() };
+    if contest.is_large() {
+        // All others together would take many times as long: what is likely to win is known to the end before.
+        let others = quick.partition_point(|&at| PLANNERS[at].goes_first(instance));
+        let first: Vec<usize> = quick.drain(..others).collect();
+        contest.enter(&first)?;
+        contest.settle()?;
+    }
+    contest.enter(&quick)?;
+    contest.settle()?;
+    if let Some(reason) = contest.reason_against_slow() {
+        for at in slow {
+            let unsupported = supports(PLANNERS[at], instance).err();
+            contest.passed_over.push((at, unsupported.map_or(reason.clone(), |unsupported| unsupported.0)));
+        }
+    } else {
+        contest.enter(&slow)?;
+        contest.settle()?;
+    }
+    contest.outcome()
+}
+
+impl Contest<'_> {
+    fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The fastest as far as is known.
+    fn fastest(&self) -> Option<&Entrant> {
+        self.entrants
+            .iter()
+            .min_by(|a, b| a.tuned.makespan_s.total_cmp(&b.tuned.makespan_s).then(a.at.cmp(&b.at)))
+    }
+
+    fn reason_against_slow(&self) -> Option<String> {
+        let fastest = self.fastest()?;
+        if self.effort == Effort::Quick {
+            return Some("takes longer than a quick search may".to_string());
+        }
+        let Instance { platform, root, message_bytes, collective, .. } = *self.instance;
+        if collective != Collective::Bcast {
+            return None;
+        }
+        let bound_s = makespan_bound_s(platform, root, message_bytes);
+        let gain = WORTH_SEARCHING * 100.0 - 100.0;
+        (fastest.tuned.makespan_s <= bound_s * WORTH_SEARCHING)
+            .then(|| format!("the best of the quick planners is within {gain:.0} % of the bound"))
+    }
+
+    /// Lets planners enter, with sketches of the quick ones and tuned plans of the others.
+    fn enter(&mut self, planners: &[usize]) -> Result<(), PlanError> {
+        let first = match self.entrants.is_empty() {
+            true => planners.iter().copied().find(|&at| supports(PLANNERS[at], self.instance).is_ok()),
+            false => None,
+        };
+        let attempts: Result<Vec<Attempt>, PlanError> =
+            planners.par_iter().map(|&at| self.attempt(at, Some(at) == first)).collect();
+        for (&at, attempt) in planners.iter().zip(attempts?) {
+            match attempt {
+                Attempt::Entered(entrant) => self.entrants.push(*entrant),
+                Attempt::PassedOver(reason) => self.passed_over.push((at, reason)),
+            }
+        }
+        Ok(())
+    }
+
+    fn attempt(&self, at: usize, must: bool) -> Result<Attempt, PlanError> {
+        let planner = PLANNERS[at];
+        if let Err(unsupported) = supports(planner, self.instance) {
+            return Ok(Attempt::PassedOver(unsupported.to_string()));
+        }
+        if planner.is_lengthy(self.instance) {
+            let reason = "takes long there; ask for it by name";
+            return Ok(Attempt::PassedOver(reason.to_string()));
+        }
+        if !must && self.is_over() {
+            return Ok(Attempt::PassedOver("the time limit was reached before its turn".to_string()));
+        }
+        match self.first_look(planner).map_err(|error| unsupported(planner.card().name, error)) {
+            Ok((look, tuned)) => Ok(Attempt::Entered(Box::new(Entrant { at, look, tuned }))),
+            // Some only find out while they plan, e.g. that a proof takes too long.
+            Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the planner's segment size is to be searched.
+    fn is_searched(&self, planner: &dyn Planner) -> bool {
+        self.segment == SegmentChoice::Auto && planner.is_segmentable()
+    }
+
+    fn sized(&self) -> Result<Instance<'_>, PlanError> {
+        self.segment.applied(self.instance)
+    }
+
+    fn first_look(&self, planner: &dyn Planner) -> Result<(Look, Tuned), PlanError> {
+        let platform = self.instance.platform;
+        if !planner.is_quick(self.instance) {
+            return Ok((Look::Tuned, self.tune(planner)?));
+        }
+        if !self.is_searched(planner) {
+            let plan = plan_with(planner, &self.sized()?)?;
+            return match self.effort {
+                Effort::Quick => Ok((Look::Rough, rough(platform, plan)?)),
+                Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan)?)),
+            };
+        }
+        let sketched = sketch(self.instance, planner, self.effort)?;
+        if self.effort == Effort::Quick || self.is_large() {
+            return Ok((Look::Sketched, sketched));
+        }
+        // Whoever compares planners reads the numbers of those that are not looked at again, too.
+        Ok((Look::Rough, Tuned::estimated(platform, sketched.plan)?))
+    }
+
+    fn is_large(&self) -> bool {
+        self.instance.platform.node_count() > LARGE_NODES
+    }
+
+    /// The plan that the planner by itself would make.
+    fn tune(&self, planner: &dyn Planner) -> Result<Tuned, PlanError> {
+        let tuned = if self.is_searched(planner) {
+            search(self.instance, planner, Effort::Thorough, self.deadline)?
+        } else {
+            Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?)?)?
+        };
+        if self.effort == Effort::Quick {
+            return Ok(tuned);
+        }
+        let finished = planner.finished(self.instance, tuned.plan.clone());
+        let finished = Plan { protocol: self.instance.protocol, ..finished };
+        // What a planner adds at the end may hold for just that many segments: no estimate from fewer.
+        if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
+            return Ok(tuned);
+        }
+        Tuned::simulated(self.instance.platform, finished)
+    }
+
+    /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
+    fn settle(&mut self) -> Result<(), PlanError> {
+        for _ in 0..MOST_LOOKS / TOGETHER {
+            let batch = self.unsettled();
+            if batch.is_empty() || self.is_over() {
+                break;
+            }
+            let closer: Result<Vec<(Look, Tuned)>, PlanError> =
+                batch.par_iter().map(|&index| self.look_closer(&self.entrants[index])).collect();
+            for (index, (look, tuned)) in batch.into_iter().zip(closer?) {
+                let entrant = &mut self.entrants[index];
+                (entrant.look, entrant.tuned) = (look, tuned);
+            }
+        }
+        Ok(())
+    }
+
+    /// The entrants, most promising first, that may still beat the fastest settled one; none that are twins.
+    fn unsettled(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.entrants.len()).collect();
+        let hoped_s = |index: usize| self.hoped_s(&self.entrants[index]);
+        order.sort_by(|&a, &b| {
+            hoped_s(a).total_cmp(&hoped_s(b)).then(self.entrants[a].at.cmp(&self.entrants[b].at))
+        });
+        let mut batch: Vec<usize> = Vec::new();
+        for index in order {
+            let entrant = &self.entrants[index];
+            if self.is_settled(entrant) {
+                // Nothing behind it can hope to be faster.
+                break;
+            }
+            let waits_for_twin = batch.iter().any(|&other| is_twin(&self.entrants[other], entrant));
+            if !waits_for_twin {
+                batch.push(index);
+            }
+            if batch.len() == TOGETHER {
+                break;
+            }
+        }
+        batch
+    }
+
+    fn is_settled(&self, entrant: &Entrant) -> bool {
+        match self.effort {
+            Effort::Quick => entrant.look >= Look::Rough || self.is_large(),
+            Effort::Thorough => {
+                entrant.look == Look::Simulated || (entrant.look == Look::Tuned && self.is_long(entrant))
+            }
+        }
+    }
+
+    /// Too long to be simulated in full.
+    fn is_long(&self, entrant: &Entrant) -> bool {
+        transfers(self.instance, &entrant.tuned.plan) > FULL_TRANSFERS
+    }
+
+    /// What an entrant's makespan may still come down to, seconds.
+    fn hoped_s(&self, entrant: &Entrant) -> f64 {
+        let gain = match (self.effort, entrant.look) {
+            (Effort::Thorough, Look::Sketched | Look::Rough) => TUNING_GAIN,
+            _ => 1.0,
+        };
+        entrant.tuned.makespan_s / gain
+    }
+
+    fn look_closer(&self, entrant: &Entrant) -> Result<(Look, Tuned), PlanError> {
+        let platform = self.instance.platform;
+        let plan = || entrant.tuned.plan.clone();
+        if let Some(known) = self.known_from_twin(entrant)? {
+            return Ok(known);
+        }
+        match entrant.look {
+            Look::Sketched => Ok((Look::Rough, rough(platform, plan())?)),
+            Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at])?)),
+            Look::Tuned | Look::Simulated => Ok((Look::Simulated, Tuned::simulated(platform, plan())?)),
+        }
+    }
+
+    /// Several planners often find the same trees: what is known of another one's plan holds for this one's,
+    /// if it makes the same plan for that segment size too.
+    fn known_from_twin(&self, entrant: &Entrant) -> Result<Option<(Look, Tuned)>, PlanError> {
+        let known_better = |other: &&Entrant| other.look >= Look::Tuned && other.look > entrant.look;
+        for other in self.entrants.iter().filter(known_better) {
+            let known = &other.tuned;
+            if !is_same_way(&entrant.tuned.plan, &known.plan) {
+                continue;
+            }
+            let planner = PLANNERS[entrant.at];
+            let plan = match entrant.look {
+                Look::Tuned => entrant.tuned.plan.clone(),
+                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes))?,
+            };
+            if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
+                return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));
+            }
+        }
+        Ok(None)
+    }
+
+    fn outcome(mut self) -> Result<Outcome, PlanError> {
+        self.entrants.sort_by_key(|entrant| entrant.at);
+        self.passed_over.sort_by_key(|&(at, _)| at);
+        let name = |at: usize| PLANNERS[at].card().name;
+        let passed_over: Vec<PassedOver> = self
+            .passed_over
+            .iter()
+            .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
+            .collect();
+        let quartiles = quartiles(self.instance, self.effort);
+        let finished: Result<Vec<(Plan, Tried)>, PlanError> = self
+            .entrants
+            .par_iter()
+            .map(|entrant| {
+                let is_simulated = entrant.look == Look::Simulated;
+                finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, quartiles.as_ref())
+            })
+            .collect();
+        let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished?.into_iter().unzip();
+        // The first of equal ones, as min_by keeps it.
+        let fastest = (0..plans.len()).min_by(|&a, &b| tried[a].makespan_s.total_cmp(&tried[b].makespan_s));
+        let Some(fastest) = fastest else {
+            let reason = passed_over.first().map_or(String::new(), |first| first.reason.clone());
+            return Err(PlanError::Unsupported { planner: BEST.to_string(), reason });
+        };
+        Ok(Outcome { plan: with_bounds(self.instance, plans.swap_remove(fastest)), tried, passed_over })
+    }
+}
+
+fn transfers(instance: &Instance, plan: &Plan) -> u64 {
+    plan.segment_count().saturating_mul(instance.platform.node_count() as u64)
+}
+
+/// Whether one closer look tells about both.
+fn is_twin(a: &Entrant, b: &Entrant) -> bool {
+    a.look >= Look::Rough && a.look == b.look && is_same_way(&a.tuned.plan, &b.tuned.plan)
+}
+
+/// Whether two plans send the same way, segment sizes apart.
+fn is_same_way(a: &Plan, b: &Plan) -> bool {
+    a.combine == b.combine && a.protocol == b.protocol && a.trees == b.trees && a.period == b.period
+}

@@ -1,0 +1,329 @@
+//! The segment size of the least predicted makespan.
+//!
+//! Small segments fill a pipeline early and pay every start-up, large ones the other way round: on a pipeline
+//! of depth d with T(s) = a + b·s the makespan is about (d + m/s)·(a + b·s), whose minimum is flat. So the
+//! search brackets over segment counts 1, 2, 4 … and then halves the step around the best. Counts rather
+//! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
+
+use super::Effort;
+use crate::plan::{throughput, Collective, Plan, PlanError};
+use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
+use crate::platform::{Platform, TransferTime};
+use crate::simulate::{estimate, estimate_from, makespan};
+use std::time::Instant;
+
+/// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
+/// that it moves in less are not tried. (A start-up that is given or measured says it better.)
+pub(crate) const HANDLING_S: f64 = 5e-6;
+/// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
+pub(crate) const MOST_SEGMENTS: u64 = 16_384;
+/// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
+/// pipeline's is missed by less than 0.1 %.
+const HALVINGS: u32 = 4;
+/// Counts of the bracket around which the search is refined: more than one, for gap tables with steps.
+const REFINED: usize = 2;
+/// A pipeline through all of n nodes wants more segments than this many times n.
+const DEEP: u64 = 8;
+/// Trees made for so many times fewer segments may be others.
+const OTHERWISE: u64 = 4;
+/// A bracket's second minimum further from the best than this part is not refined.
+const WORTH_REFINING: f64 = 1.1;
+
+/// A plan and its predicted makespan, seconds.
+#[derive(Clone, Debug)]
+pub(super) struct Tuned {
+    pub plan: Plan,
+    pub makespan_s: f64,
+}
+
+impl Tuned {
+    /// The plan with its makespan from two simulations that reach the steady state.
+    pub fn estimated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+        let makespan_s = estimate(platform, &plan)?;
+        Ok(Tuned { plan, makespan_s })
+    }
+
+    /// The plan with its makespan simulated from end to end.
+    pub fn simulated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+        let makespan_s = makespan(platform, plan.clone())?;
+        Ok(Tuned { plan, makespan_s })
+    }
+}
+
+/// Searches the segment size of a segmentable planner.
+///
+/// Stops early, with the best so far, when `deadline` passes.
+pub(super) fn search(
+    instance: &Instance,
+    planner: &dyn Planner,
+    effort: Effort,
+    deadline: Option<Instant>,
+) -> Result<Tuned, PlanError> {
+    if let Some(count) = known_count(instance, planner) {
+        let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+        return Tuned::estimated(instance.platform, plan_with(planner, &sized)?);
+    }
+    match effort {
+        Effort::Thorough => thorough(instance, planner, deadline),
+        Effort::Quick => rough(instance.platform, sketch(instance, planner, effort)?.plan),
+    }
+}
+
+/// How many segments there must be, where that need not be searched.
+fn known_count(instance: &Instance, planner: &dyn Planner) -> Option<u64> {
+    if instance.collective == Collective::Scatter {
+        // All that is ready for the same receiver travels as one transfer, however it is cut.
+        return Some(1);
+    }
+    planner.modelled_count(instance, most_segments(instance.platform, instance.message_bytes))
+}
+
+/// The segment counts worth trying: 1, 2, 4 … and the most.
+fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
+    let most = most_segments(instance.platform, instance.message_bytes);
+    let mut counts: Vec<u64> = std::iter::successors(Some(1u64), |count| count.checked_mul(factor))
+        .take_while(|&count| count < most)
+        .collect();
+    counts.push(most);
+    counts
+}
+
+fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
+    let silent = |time: &TransferTime| match *time {
+        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
+        _ => None,
+    };
+    let fastest = platform.classes().iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
+    let smallest = (fastest * HANDLING_S).max(1.0);
+    ((message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
+}
+
+struct Search<'a> {
+    instance: &'a Instance<'a>,
+    planner: &'a dyn Planner,
+    deadline: Option<Instant>,
+    /// The plan whose segment size is varied; `None`: each size gets a plan of its own.
+    varied: Option<Plan>,
+    best: Option<Tuned>,
+    /// (count, makespan or a bound that exceeded the best then), by count.
+    seen: Vec<(u64, f64)>,
+}
+
+impl Search<'_> {
+    fn out_of_time(&self) -> bool {
+        self.best.is_some() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// The predicted makespan with `count` segments, seconds.
+    fn try_count(&mut self, count: u64) -> Result<f64, PlanError> {
+        let count = self.planner.whole_count(self.instance, count);
+        let at = match self.seen.binary_search_by_key(&count, |&(seen, _)| seen) {
+            Ok(at) => return Ok(self.seen[at].1),
+            Err(at) => at,
+        };
+        let segment_bytes = self.instance.message_bytes.div_ceil(count);
+        let plan = match &self.varied {
+            Some(plan) => Plan { segment_bytes, ..plan.clone() },
+            None => plan_with(self.planner, &self.instance.segmented(segment_bytes))?,
+        };
+        let least_s = steady_s(self.instance.platform, &plan)?;
+        let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
+        // The busiest resource alone takes longer than the best plan: no need to simulate.
+        let makespan_s = if least_s > best_s { least_s } else { estimate(self.instance.platform, &plan)? };
+        self.seen.insert(at, (count, makespan_s));
+        if makespan_s < best_s {
+            self.best = Some(Tuned { plan, makespan_s });
+        }
+        Ok(makespan_s)
+    }
+
+    /// Plans for `count` segments and varies that plan from now on: planners that are not quick would
+    /// otherwise take the search's time for trees that hardly differ. A time limit is meant for all of the
+    /// search, so each of its plans gets a third.
+    fn vary(&mut self, count: u64) -> Result<(), PlanError> {
+        let time_limit = self.instance.time_limit.map(|limit| limit / 3);
+        let instance = Instance { time_limit, ..*self.instance };
+        let plan = plan_with(self.planner, &instance.segmented(instance.message_bytes.div_ceil(count)))?;
+        self.varied = Some(plan);
+        self.seen.clear();
+        Ok(())
+    }
+
+    /// Trees that are best for few segments branch where a pipeline through many nodes would be done sooner with many:
+    /// whether those for many segments are better was not seen by varying the others.
+    fn go_deep(&mut self) -> Result<(), PlanError> {
+        let Some(best) = &self.best else { return Ok(()) };
+        let (best_s, count) = (best.makespan_s, best.plan.segment_count());
+        let wanted = (DEEP * self.instance.platform.node_count() as u64).max(OTHERWISE * count);
+        let Some(many) = bracket(self.instance, 2).into_iter().find(|&many| many >= wanted) else {
+            return Ok(());
+        };
+        if self.out_of_time() {
+            return Ok(());
+        }
+        self.vary(many)?;
+        let (mut count, mut count_s) = (many, self.try_count(many)?);
+        let further = bracket(self.instance, 2).into_iter().filter(|&further| further > many);
+        for further in further {
+            if self.out_of_time() {
+                return Ok(());
+            }
+            let further_s = self.try_count(further)?;
+            if further_s >= count_s {
+                break;
+            }
+            (count, count_s) = (further, further_s);
+        }
+        if count_s <= best_s * WORTH_REFINING {
+            self.refine(count)?;
+        }
+        Ok(())
+    }
+
+    /// Halves the step around `count` until it is fine.
+    fn refine(&mut self, count: u64) -> Result<(), PlanError> {
+        let most = most_segments(self.instance.platform, self.instance.message_bytes);
+        let mut centre = count;
+        let mut centre_s = self.try_count(centre)?;
+        for halving in 1..=HALVINGS {
+            let step = 2f64.powf(0.5f64.powi(halving as i32));
+            let around = [(centre as f64 / step).round() as u64, (centre as f64 * step).round() as u64];
+            for next in around {
+                if self.out_of_time() {
+                    return Ok(());
+                }
+                let next = next.clamp(1, most);
+                let next_s = self.try_count(next)?;
+                if next_s < centre_s {
+                    (centre, centre_s) = (next, next_s);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is left of the makespan when nothing ever waits: all but the last segment through the busiest
+/// resource, seconds.
+fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
+}
+
+fn thorough(
+    instance: &Instance,
+    planner: &dyn Planner,
+    deadline: Option<Instant>,
+) -> Result<Tuned, PlanError> {
+    let mut search = Search { instance, planner, deadline, varied: None, best: None, seen: Vec::new() };
+    let mut bracket_s = Vec::new();
+    let mut counts = bracket(instance, 2);
+    let middle = counts[counts.len() / 2];
+    let is_quick = planner.is_quick(instance);
+    if !is_quick {
+        search.vary(middle)?;
+    }
+    if deadline.is_some() {
+        // From the middle outwards: whatever the time allows, it is not all spent on the ends, which serve nobody.
+        counts.sort_by_key(|count| (count.ilog2().abs_diff(middle.ilog2()), *count));
+    }
+    for count in counts {
+        if search.out_of_time() {
+            break;
+        }
+        bracket_s.push((count, search.try_count(count)?));
+    }
+    bracket_s.sort_by_key(|&(count, _)| count);
+    let minima = minima(&bracket_s);
+    if !is_quick && !search.out_of_time() {
+        search.vary(minima[0].0)?;
+    }
+    for (count, _) in minima {
+        search.refine(count)?;
+    }
+    if !is_quick {
+        search.go_deep()?;
+    }
+    Ok(search.best.expect("one segment is always tried"))
+}
+
+/// The bracket's local minima that are worth refining, best first.
+fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
+    let at = |index: usize| bracket_s.get(index).map_or(f64::INFINITY, |&(_, makespan_s)| makespan_s);
+    let mut minima: Vec<(u64, f64)> = (0..bracket_s.len())
+        .filter(|&index| at(index) <= at(index.wrapping_sub(1)) && at(index) < at(index + 1))
+        .map(|index| bracket_s[index])
+        .collect();
+    minima.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let best_s = minima.first().map_or(0.0, |&(_, makespan_s)| makespan_s);
+    minima.retain(|&(_, makespan_s)| makespan_s <= best_s * WORTH_REFINING);
+    minima.truncate(REFINED);
+    minima
+}
+
+/// One plan, made for a middling segment size, with the best of few sizes.
+///
+/// A thorough sketch simulates each size roughly. A quick one simulates the first segment of a tree and takes
+/// the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
+/// static order may keep nodes waiting, the steady rate promises too much, and it is simulated too.
+pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort) -> Result<Tuned, PlanError> {
+    let platform = instance.platform;
+    let is_large = platform.node_count() > LARGE_NODES;
+    let counts = match known_count(instance, planner) {
+        Some(count) => vec![count],
+        None => bracket(instance, if is_large { 64 } else { 4 }),
+    };
+    let middle = counts[counts.len() / 2];
+    let plan =
+        plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
+    let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
+    let mut best: Option<Tuned> = None;
+    for count in counts {
+        let count = planner.whole_count(instance, count);
+        let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
+        let makespan_s = if is_simulated {
+            estimate_from(platform, &plan, SKETCH_SEGMENTS)?
+        } else {
+            estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, &plan)?
+        };
+        if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
+            best = Some(Tuned { plan, makespan_s });
+        }
+    }
+    Ok(best.expect("one segment is always tried"))
+}
+
+/// Segments of the longer of the two simulations of a sketch, but for the depth of its trees.
+const SKETCH_SEGMENTS: u64 = 4;
+
+/// Segments of the longer of the two simulations of a rough estimate.
+const ROUGH_SEGMENTS: u64 = 16;
+
+/// The plan with its makespan from two short simulations.
+pub(super) fn rough(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
+    let makespan_s = estimate_from(platform, &plan, ROUGH_SEGMENTS)?;
+    Ok(Tuned { plan, makespan_s })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planners::PLANNERS;
+    use crate::platform::NodeId;
+
+    /// The runtime's first plan has a tenth of a second: one whole message at a time served nobody.
+    #[test]
+    fn a_search_that_is_out_of_time_has_begun_in_the_middle() {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+            "meshes": [{"nodes": ["a", "b", "c"], "link": {"bandwidth_bytes_per_s": 1e8, "startup_s": 1e-5}}]}"#;
+        let platform = Platform::from_json(text).unwrap();
+        let instance = Instance::new(&platform, NodeId(0), 16 << 20).unwrap();
+        for name in ["optimal", "chain"] {
+            let planner = PLANNERS.iter().find(|planner| planner.card().name == name).unwrap();
+            let found = search(&instance, *planner, Effort::Thorough, Some(Instant::now())).unwrap();
+            let thorough = search(&instance, *planner, Effort::Thorough, None).unwrap();
+            assert!(found.plan.segment_bytes < 1 << 20, "{name}: {}", found.plan.segment_bytes);
+            assert!(found.makespan_s < 1.2 * thorough.makespan_s, "{name}");
+        }
+    }
+}
