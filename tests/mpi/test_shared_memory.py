@@ -33,10 +33,9 @@ def test_a_way_can_be_asked_for_by_name(bench: Bench, way: str) -> None:
     assert {name for ways in large for name in ways} == {way}
 
 
-# With statistics every call goes through the engine; without, most do not.
 @pytest.mark.parametrize("stats", ["stats.json", ""])
 @pytest.mark.parametrize("ranks", [2, 3, 7])
-def test_a_wrong_length_is_found_where_calls_are_not_announced(
+def test_a_wrong_length_is_found(
     bench: Bench, ranks: int, stats: str, tmp_path: Path
 ) -> None:
     settings = {"shared_memory": "own", "stats": stats and str(tmp_path / stats)}
@@ -47,7 +46,7 @@ def test_a_wrong_length_is_found_where_calls_are_not_announced(
 
 @pytest.mark.parametrize("stats", ["stats.json", ""])
 @pytest.mark.parametrize("ranks", [2, 5])
-def test_calls_that_are_not_announced_mix_with_others(
+def test_calls_of_all_lengths_and_roots_mix(
     bench: Bench, ranks: int, stats: str, tmp_path: Path
 ) -> None:
     bench.check(ranks, "repeats", "100", "3", shared_memory="own", stats=stats and str(tmp_path / stats))

@@ -5,13 +5,11 @@
  * goes in MPI_Finalize. */
 #include "runtime.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int keyval = MPI_KEYVAL_INVALID;
-static _Atomic unsigned freed;
 
 /* Shared by all communicators that are passed through for these reasons, so that they cost no memory. */
 static bl_comm passed_through[BL_REASON_COUNT];
@@ -21,14 +19,8 @@ static int is_shared(const bl_comm *comm)
     return comm >= passed_through && comm < passed_through + BL_REASON_COUNT;
 }
 
-unsigned bl_comms_freed(void)
-{
-    return atomic_load_explicit(&freed, memory_order_acquire);
-}
-
 static int release(bl_comm *comm)
 {
-    atomic_fetch_add_explicit(&freed, 1, memory_order_release);
     if (is_shared(comm)) return MPI_SUCCESS;
     bl_collectives_close(comm->collectives);
     bl_session_close(comm->session);
@@ -122,10 +114,7 @@ static int open_session(MPI_Comm user, bl_comm *comm)
     bl_outcome outcome;
     comm->session = bl_session_open(&bl_mpi_ops, comm, name, comm->rank, comm->size, host, bl_host_index(),
                                     bl_agreed_config(), &outcome);
-    if (outcome.verdict == BL_DONE) {
-        comm->lease = bl_session_lease(comm->session);
-        return MPI_SUCCESS;
-    }
+    if (outcome.verdict == BL_DONE) return MPI_SUCCESS;
     return outcome.verdict == BL_MPI ? outcome.mpi_error : MPI_ERR_INTERN;
 }
 

@@ -81,14 +81,6 @@ bl_session *bl_session_open(const bl_ops *ops, void *comm, const char *name, int
                             uint32_t host_index, const bl_config *config, bl_outcome *outcome);
 void bl_session_close(bl_session *session);
 
-/* Which calls go to the MPI's own broadcast on the private communicator at once (src/memory/lease.rs). Null: none. */
-typedef struct bl_lease bl_lease;
-const bl_lease *bl_session_lease(const bl_session *session);
-/* Whether the next call does, if it has that many bytes. */
-int bl_lease_goes_ahead(const bl_lease *lease, uint64_t bytes, int leads);
-/* After it: whether it is over; if not, the session has to be asked as if nothing had been. */
-int bl_lease_was_right(const bl_lease *lease, int leads);
-
 /* Broadcasts `bytes` packed bytes from `root`; collective. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 

@@ -153,52 +153,14 @@ static inline int own_call(const bl_call *call, MPI_Comm comm)
     return PMPI_Bcast(call->data, (int)call->count, call->type, call->root, comm);
 }
 
-/* Where the last call was: looking a communicator up takes as long as all the rest of a call that goes ahead. */
-#ifndef SMPI_H
-static _Thread_local struct {
-    MPI_Comm user;
-    bl_comm *private;
-    unsigned freed;
-} last __attribute__((tls_model("initial-exec")));
-
-static inline void remember(MPI_Comm comm)
-{
-    bl_comm *private;
-    if (bl_comm_of(comm, &private) != MPI_SUCCESS || private->lease == NULL) return;
-    last.user = comm;
-    last.private = private;
-    last.freed = bl_comms_freed();
-}
-
-/* A call that the MPI's own broadcast makes quickest, which all ranks know: *handled, unless one of them had another
- * length. */
-static inline int go_ahead(const bl_call *call, uint64_t bytes, MPI_Comm comm, bl_own_call *own, int *handled)
-{
-    if (last.private == NULL || last.user != comm || last.freed != bl_comms_freed()) return MPI_SUCCESS;
-    const bl_lease *lease = last.private->lease;
-    int leads = call->root == last.private->rank;
-    if (!bl_lease_goes_ahead(lease, bytes, leads)) return MPI_SUCCESS;
-    inside = 1;
-    int error = own(call, last.private->private_comm);
-    *handled = bl_lease_was_right(lease, leads) || error != MPI_SUCCESS;
-    return finish(comm, error);
-}
-#else
-#define remember(comm) ((void)(comm))
-#define go_ahead(call, bytes, comm, own, handled) MPI_SUCCESS
-#endif
-
 static inline int catch(const bl_call *call, MPI_Comm comm, bl_own_call *own)
 {
     uint64_t bytes;
     if (passes(call->count, call->type, comm, &bytes)) return own(call, comm);
     int handled = 0;
-    int error = go_ahead(call, bytes, comm, own, &handled);
-    if (handled) return error;
     inside = 1;
-    error = broadcast(call->data, call->count, call->type, bytes, call->root, comm, &handled);
+    int error = broadcast(call->data, call->count, call->type, bytes, call->root, comm, &handled);
     error = finish(comm, error);
-    if (error == MPI_SUCCESS && handled) remember(comm);
     return handled ? error : own(call, comm);
 }
 

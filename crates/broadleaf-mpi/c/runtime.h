@@ -43,7 +43,6 @@ typedef struct bl_comm {
     bl_reason reason;
     int rank, size;
     bl_session *session;
-    const bl_lease *lease;
     /* collectives.c: opened by the first scatter or all-gather that is called by name */
     bl_collectives *collectives;
     /* Requests under way, and what the engine knows of each. */
@@ -79,8 +78,6 @@ int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 int bl_comms_start(void);
 void bl_comms_finish(void);
 int bl_comm_of(MPI_Comm comm, bl_comm **found);
-/* As often as one was freed: what bl_comm_of found before may be gone. */
-unsigned bl_comms_freed(void);
 
 /* transport.c: the MPI operations that the engine asks for */
 extern const bl_ops bl_mpi_ops;

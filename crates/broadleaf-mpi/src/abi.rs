@@ -1,7 +1,6 @@
 //! The border with C, as `c/engine.h` has it. Everything unsafe about the border is here: the functions that C
 //! calls, and [`Mpi`], through which this crate calls MPI.
 
-use crate::memory::Lease;
 use crate::outcome::Outcome;
 use crate::session::{Keeps, Session};
 use crate::settings::{self, WorldSettings};
@@ -298,27 +297,6 @@ pub unsafe extern "C" fn bl_session_close(session: *mut Session) {
     if !session.is_null() {
         guarded((), || drop(Box::from_raw(session)));
     }
-}
-
-/// # Safety
-/// `session` is valid, and the lease no longer than it is.
-#[no_mangle]
-pub unsafe extern "C" fn bl_session_lease(session: *const Session) -> *const Lease {
-    (*session).lease()
-}
-
-/// # Safety
-/// `lease` came from [`bl_session_lease`].
-#[no_mangle]
-pub unsafe extern "C" fn bl_lease_goes_ahead(lease: *const Lease, bytes: u64, leads: c_int) -> c_int {
-    (*lease).goes_ahead(bytes, leads != 0).into()
-}
-
-/// # Safety
-/// As above.
-#[no_mangle]
-pub unsafe extern "C" fn bl_lease_was_right(lease: *const Lease, leads: c_int) -> c_int {
-    (*lease).was_right(leads != 0).into()
 }
 
 /// # Safety

@@ -12,7 +12,7 @@ use crate::ahead::Forecast;
 use crate::asides::Forward;
 use crate::book::{executor, Book, Carried, Current};
 use crate::hosts::{one_node_a_host, Hosts};
-use crate::memory::{Announcement, Group, Inside, Lease, Way};
+use crate::memory::{Announcement, Group, Inside, Way};
 use crate::outcome::Outcome;
 use crate::planning::{Advised, Planning};
 use crate::report;
@@ -61,8 +61,6 @@ pub struct Session {
     tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
-    /// What the call ran that let the next ones go ahead unannounced.
-    ran_before: stats::Ran,
 }
 
 impl Session {
@@ -104,14 +102,7 @@ impl Session {
             keeps_stats: keeps.stats,
             tracer,
             ran: stats::Ran::default(),
-            ran_before: stats::Ran::default(),
         })
-    }
-
-    /// What says which calls need not be made here, where nothing is kept of them.
-    pub fn lease(&self) -> *const Lease {
-        let group = self.group.as_ref().filter(|_| !self.keeps_stats && self.tracer.is_none());
-        group.map_or(std::ptr::null(), |group| group.lease())
     }
 
     /// Broadcasts the packed bytes at `packed`; collective.
@@ -120,17 +111,11 @@ impl Session {
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let start = self.keeps_stats.then(Instant::now);
-        if let Some(group) = &self.group {
-            self.calls = group.lease().next();
-        }
         let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
         let outcome = if self.planning.is_none() {
             Outcome::BadValue
         } else {
-            let leads = self.rank == root;
-            let done = if self.group.as_ref().is_some_and(|group| group.lease().goes_ahead(bytes, leads)) {
-                self.go_ahead(packed, bytes, root)
-            } else if leads {
+            let done = if self.rank == root {
                 self.lead(packed, bytes)
             } else if self.hosts.is_served(self.rank, root) {
                 self.attend(packed, bytes, root)
@@ -138,9 +123,6 @@ impl Session {
                 self.follow(packed, bytes, root)
             };
             self.calls += 1;
-            if let Some(group) = &self.group {
-                group.set_next(self.calls);
-            }
             done.unwrap_or_else(|error| {
                 self.mpi.abandon();
                 Outcome::from_error(&error)
@@ -232,17 +214,11 @@ impl Session {
         if let Some(group) = &mut self.group {
             // All other ranks are on this host.
             let all_here = current.is_idle() && current.carried.led;
-            let (way, proved) = if all_here { group.choose_way(bytes) } else { (Way::untried(bytes), 0) };
+            let way = if all_here { group.choose_way(bytes) } else { Way::untried(bytes) };
             self.ran.way = all_here.then_some(way);
-            let may_lease = way == Way::Own && self.advised.is_empty();
-            let leased = if may_lease { Lease::length(bytes, proved) } else { 0 };
-            if leased > 0 {
-                self.ran_before.clone_from(&self.ran);
-            }
             let announcement = Announcement {
                 way: way as u32,
                 timed: all_here.into(),
-                leased,
                 address: packed as u64,
                 ..announced(header, &self.ran)
             };

@@ -4,7 +4,6 @@
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
 //! of them, however they end.
 
-use super::lease::{LastCall, Shown};
 use super::signal::Signal;
 use super::way::Trials;
 use std::cell::UnsafeCell;
@@ -39,10 +38,6 @@ pub struct Announcement {
     pub way: u32,
     /// Whether the time of this call is to be noted for that way.
     pub timed: u32,
-    /// So many next calls of this length go the same way unannounced.
-    pub leased: u64,
-    /// The length with which some rank has gone ahead; 0: none has.
-    pub gone_ahead: u64,
     /// Where in the ring this call's data begins.
     pub base: u32,
     /// Of the message, in the leader's memory.
@@ -91,8 +86,6 @@ pub struct Member {
     pub helped: Signal,
     /// The last one in which the leader could not.
     pub help_failed: AtomicU64,
-    /// The last call that it made unannounced.
-    pub ahead: LastCall,
     /// 1 when the two below are there.
     pub introduced: Signal,
     pub pid: AtomicI32,
@@ -119,7 +112,6 @@ pub struct Common {
     pub trials: Trials,
     pub announcements: [UnsafeCell<Announcement>; TURNS as usize],
     pub contents: [UnsafeCell<Content>; SLOTS as usize],
-    pub shown: Shown,
 }
 
 /// The mapped memory.

@@ -2,7 +2,6 @@
 
 use super::area::{Announcement, Area, Content, SLOTS, SLOT_BYTES, TURNS};
 use super::copy::{copy, copy_from_process, Writes};
-use super::lease::Lease;
 use super::meeting;
 use super::signal::{has_reached, Patience};
 use super::times::{self, now_ns};
@@ -26,15 +25,6 @@ pub enum Inside {
 
 impl Inside {
     const ALL: [Inside; 3] = [Inside::Memory, Inside::Messages, Inside::Own];
-}
-
-/// What a rank hears of a call that another one leads.
-pub enum Heard {
-    Announced(Announcement),
-    /// Its leader has gone ahead with so many bytes, which this rank has not.
-    Ahead {
-        bytes: u64,
-    },
 }
 
 /// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
@@ -65,8 +55,6 @@ pub struct Group {
     arrived_ns: u64,
     /// Announced calls so far.
     turn: u64,
-    /// Points into the area.
-    lease: Box<Lease>,
     /// The way of all messages that it can take.
     always: Option<Way>,
 }
@@ -85,8 +73,6 @@ impl Group {
         let Some(area) = area else { return Ok(None) };
         let patience = Patience::of(ranks.len());
         let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
-        // SAFETY: the area lives as long as the group.
-        let lease = Box::new(unsafe { Lease::new(area.common(), &area.member(me).ahead) });
         let mut group = Group {
             area,
             me,
@@ -99,7 +85,6 @@ impl Group {
             patience,
             arrived_ns: 0,
             turn: 0,
-            lease,
             always,
         };
         group.introduce(mpi)?;
@@ -137,37 +122,19 @@ impl Group {
             && common.direct_failed.load(Ordering::Relaxed) == 0
     }
 
-    pub fn lease(&self) -> &Lease {
-        &self.lease
-    }
-
-    /// The next call is this one.
-    pub fn set_next(&self, call: u64) {
-        self.lease.set_next(call, self.turn);
-    }
-
-    /// The broadcast that others have gone ahead with, for nothing.
-    fn go_after(mpi: &Mpi, announced: &Announcement) -> Result<(), CallError> {
-        let mut nothing = vec![0; announced.gone_ahead as usize];
-        // SAFETY: memory of our own, of that length.
-        unsafe { mpi.broadcast(nothing.as_mut_ptr(), announced.gone_ahead, announced.root)? };
-        Ok(())
-    }
-
     /// This rank has come to a call.
     pub fn arrive(&mut self) {
         self.arrived_ns = now_ns();
     }
 
-    /// The quickest known way for the whole message to the others of the host, who are all there are, and in
-    /// how many calls it has proved so.
-    pub fn choose_way(&self, bytes: u64) -> (Way, u32) {
+    /// The quickest known way for the whole message to the others of the host, who are all there are.
+    pub fn choose_way(&self, bytes: u64) -> Way {
         let together = self.patience.looks() > 0;
         // Without that right, MPICH's own broadcast fails.
         let direct = self.can_read_directly();
         let allowed = Allowed { direct, together, own: direct };
         match self.always.filter(|&way| allowed.permits(way, bytes)) {
-            Some(way) => (way, u32::MAX),
+            Some(way) => way,
             None => self.area.common().trials.choose(bytes, allowed),
         }
     }
@@ -181,18 +148,12 @@ impl Group {
         self.slowest = self.written.wrapping_sub(SLOTS);
         self.readers.clear();
         self.readers.extend((0..self.ranks.len()).filter(|&other| other != self.me));
-        let others = self.others().map(|other| &self.area.member(other).ahead);
-        let gone_ahead = self.lease.gone_ahead(given.call, others).unwrap_or(0);
         let (leader, inside, base) = (self.me as u32, inside as u32, self.written);
-        let announcement = Announcement { turn, leader, inside, base, gone_ahead, ..given };
+        let announcement = Announcement { turn, leader, inside, base, ..given };
         let place = common.announcements[turn as usize % TURNS as usize].get();
         // SAFETY: every rank has done with what stood here TURNS turns ago, and none looks until it is announced.
         unsafe { place.write(announcement) };
         common.announced.set((turn as u32).wrapping_add(1));
-        self.note_lease(&announcement);
-        if gone_ahead > 0 {
-            Group::go_after(mpi, &announcement)?;
-        }
         Ok(())
     }
 
@@ -212,28 +173,10 @@ impl Group {
         Ok(())
     }
 
-    fn note_lease(&self, announced: &Announcement) {
-        if announced.leased > 0 {
-            self.lease.begin(announced.call, announced.bytes, announced.leased);
-        }
-    }
-
     /// Waits for the announcement of a call that another rank leads.
-    pub fn hear(&mut self, mpi: &Mpi, call: u64) -> Result<Heard, CallError> {
-        let next = (self.turn as u32).wrapping_add(1);
+    pub fn hear(&mut self, mpi: &Mpi) -> Result<Announcement, CallError> {
         let common = self.area.common();
-        let waited = common.announced.wait(next, self.patience, || match self.lease.led_ahead(call) {
-            Some(bytes) => Err(Ok(bytes)),
-            None => mpi.progress().map_err(Err),
-        });
-        match waited {
-            Ok(()) => {}
-            Err(Ok(bytes)) => return Ok(Heard::Ahead { bytes }),
-            Err(Err(error)) => return Err(error.into()),
-        }
-        if let Some(bytes) = self.lease.led_ahead(call) {
-            return Ok(Heard::Ahead { bytes });
-        }
+        common.announced.wait((self.turn as u32).wrapping_add(1), self.patience, || mpi.progress())?;
         // SAFETY: it was written before it was announced, and stays until this rank has done with it.
         let announcement = unsafe { common.announcements[self.turn as usize % TURNS as usize].get().read() };
         // Whatever went through the ring before, this rank has it or needs it no longer.
@@ -241,12 +184,7 @@ impl Group {
         if own.read.value() != announcement.base {
             own.read.set_for_one(announcement.base);
         }
-        self.note_lease(&announcement);
-        let went_wrong = self.lease.went_wrong();
-        if announcement.gone_ahead > 0 && !went_wrong {
-            Group::go_after(mpi, &announcement)?;
-        }
-        Ok(Heard::Announced(announcement))
+        Ok(announcement)
     }
 
     pub fn inside(announcement: &Announcement) -> Result<Inside, CallError> {

@@ -8,7 +8,6 @@
 mod area;
 mod copy;
 mod group;
-mod lease;
 mod meeting;
 mod signal;
 mod times;
@@ -16,6 +15,5 @@ mod together;
 mod way;
 
 pub use area::Announcement;
-pub use group::{Group, Heard, Inside};
-pub use lease::Lease;
+pub use group::{Group, Inside};
 pub use way::Way;

@@ -1,6 +1,5 @@
 //! How a message gets to the other ranks of a host, chosen by trial.
 
-use super::lease;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// One of the ways.
@@ -69,10 +68,6 @@ const LONGEST_PAUSE: u32 = 1 << 14;
 const KEPT: usize = 8;
 const COUNTS: usize = 3;
 
-/// What a call by the MPI's own broadcast takes that goes unannounced, of one that is announced and so has a time.
-/// Some of it is announcing (4 to 10 % of 64 KiB); where the two are closer than the rest, the MPI's own is as good.
-const UNANNOUNCED: (u64, u64) = (17, 20);
-
 const CLASSES: usize = 64;
 
 /// What was found so far for messages of 2^c to 2^(c+1) bytes. It lies in shared memory; the ranks that lead
@@ -85,9 +80,6 @@ pub struct Trials {
 #[repr(C)]
 struct Class {
     calls: AtomicU32,
-    /// Calls since the quickest way was another one, which it was then.
-    kept: AtomicU32,
-    quickest: AtomicU32,
     ways: [Tried; Way::ALL.len()],
 }
 
@@ -149,8 +141,8 @@ impl Allowed {
 }
 
 impl Trials {
-    /// The way for the next message, and in how many calls it has been the quickest; 0 where it is only tried.
-    pub fn choose(&self, bytes: u64, allowed: Allowed) -> (Way, u32) {
+    /// The way for the next message.
+    pub fn choose(&self, bytes: u64, allowed: Allowed) -> Way {
         let class = &self.classes[bytes.ilog2() as usize];
         let call = class.calls.load(Ordering::Relaxed);
         class.calls.store(call.wrapping_add(1), Ordering::Relaxed);
@@ -158,17 +150,8 @@ impl Trials {
         let order = [first]
             .into_iter()
             .chain(Way::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
-        let time = |way: Way| match (class.ways[way as usize].usual(), way) {
-            (u64::MAX, _) => u64::MAX,
-            (usual, Way::Own) if bytes <= lease::LONGEST => usual * UNANNOUNCED.0 / UNANNOUNCED.1,
-            (usual, _) => usual,
-        };
+        let time = |way: Way| class.ways[way as usize].usual();
         let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
-        let kept = match class.quickest.swap(quickest as u32, Ordering::Relaxed) {
-            before if before == quickest as u32 => class.kept.load(Ordering::Relaxed).saturating_add(1),
-            _ => 0,
-        };
-        class.kept.store(kept, Ordering::Relaxed);
         let begun = |way: Way| class.ways[way as usize].begun.load(Ordering::Relaxed);
         let is_due = |way: Way| match begun(way) {
             0 => true,
@@ -188,9 +171,9 @@ impl Trials {
             tried.begun.store(tries, Ordering::Relaxed);
             let pause = (FIRST_PAUSE << tries.min(16)).min(LONGEST_PAUSE);
             tried.again.store(call.wrapping_add(pause), Ordering::Relaxed);
-            return (way, 0);
+            return way;
         }
-        (quickest, kept)
+        quickest
     }
 
     /// A message took that long.
@@ -219,7 +202,7 @@ mod tests {
     fn chosen(trials: &Trials, bytes: u64, calls: u64, time: impl Fn(Way, u64) -> u64) -> [u64; 5] {
         let mut counts = [0; 5];
         for call in 0..calls {
-            let (way, _) = trials.choose(bytes, EVERY);
+            let way = trials.choose(bytes, EVERY);
             trials.note(bytes, way, time(way, call));
             counts[way as usize] += 1;
         }
@@ -235,7 +218,7 @@ mod tests {
             assert!(counts.iter().all(|&count| count > 1), "{best:?}: {counts:?}");
         }
         // Another size class knows nothing of it.
-        assert_eq!(fresh().choose(70_000, EVERY), (Way::Ring, 0));
+        assert_eq!(fresh().choose(70_000, EVERY), Way::Ring);
     }
 
     #[test]
@@ -266,18 +249,18 @@ mod tests {
     fn what_is_not_allowed_is_never_tried() {
         let trials = fresh();
         for _ in 0..100 {
-            let (way, _) = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
+            let way = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
             assert_eq!(way, Way::Ring);
             trials.note(100_000, way, 5);
         }
-        let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true }).0;
+        let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true });
         assert!((0..100).map(far).all(|way| way != Way::Own));
     }
 
     #[test]
     fn tries_whose_times_are_lost_come_to_an_end() {
         let trials = fresh();
-        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY).0).collect();
+        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY)).collect();
         assert!(ways.iter().filter(|&&way| way == Way::StreamedRing).count() > 900);
         assert!(Way::ALL.iter().all(|way| ways.contains(way)));
     }

@@ -1,31 +1,13 @@
-//! Calls inside a host: of a rank that another one leads, and of all where an earlier call has said enough.
+//! A call at a rank whose host another one leads.
 
 use super::Session;
-use crate::memory::{Group, Heard, Inside};
+use crate::memory::{Group, Inside};
 use crate::outcome::Outcome;
 use crate::stats;
 use crate::transport::CallError;
 use broadleaf::adapt::switch::kind;
 
 impl Session {
-    /// By the MPI's own broadcast, unannounced. C does the same by itself where nothing is kept of the call.
-    pub(super) unsafe fn go_ahead(
-        &mut self,
-        packed: *mut u8,
-        bytes: u64,
-        root: u32,
-    ) -> Result<Outcome, CallError> {
-        if self.keeps_stats || self.tracer.is_some() {
-            self.ran.clone_from(&self.ran_before);
-        }
-        self.mpi.broadcast(packed, bytes, root)?;
-        let leads = self.rank == root;
-        if self.group.as_ref().is_some_and(|group| group.lease().was_right(leads)) {
-            return Ok(Outcome::Done);
-        }
-        self.attend(packed, bytes, root)
-    }
-
     /// The part of a rank that another one of its host leads.
     pub(super) unsafe fn attend(
         &mut self,
@@ -38,13 +20,7 @@ impl Session {
             return Err(CallError::Internal("a rank without shared memory is served by it".to_string()));
         };
         group.arrive();
-        let announced = match group.hear(&self.mpi, call)? {
-            Heard::Announced(announced) => announced,
-            Heard::Ahead { bytes } => {
-                self.mpi.broadcast(vec![0; bytes as usize].as_mut_ptr(), bytes, root)?;
-                return Ok(Outcome::WrongLength);
-            }
-        };
+        let announced = group.hear(&self.mpi)?;
         if announced.call != call || announced.root != root {
             return Err(CallError::Internal(format!(
                 "this host is in broadcast {} from root {}, rank {} in broadcast {call} from root {root}",
@@ -63,9 +39,6 @@ impl Session {
                 group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
                 if self.keeps_stats || self.tracer.is_some() {
                     self.ran = stats::Ran::heard(&announced);
-                    if announced.leased > 0 {
-                        self.ran_before.clone_from(&self.ran);
-                    }
                 }
                 if fits {
                     Outcome::Done
