@@ -2,7 +2,7 @@
  * Rust archive serves every MPI, and only these C files are compiled by each MPI's own mpicc.
  *
  * Sizes and offsets are 64-bit bytes of the *packed* message. `int` results of operations are MPI error codes,
- * 0 is success. Mirrored by src/abi.rs. */
+ * 0 is success. Mirrored by src/ffi.rs and src/mpi.rs. */
 #ifndef BROADLEAF_ENGINE_H
 #define BROADLEAF_ENGINE_H
 

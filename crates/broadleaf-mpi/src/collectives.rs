@@ -4,17 +4,20 @@
 //! rank makes the same plan itself, since planners depend on nothing but their arguments. Later calls of the
 //! kind need no word between ranks.
 
-use crate::abi::{guarded, Mpi, Ops, Verdict};
-use crate::alike::Encoded;
-use crate::inner::inner_tree;
+use crate::decode_cache::Encoded;
+use crate::error::CallError;
+use crate::mpi::Mpi;
 use crate::outcome::Outcome;
-use crate::placement::{memory_link, Placement};
-use crate::rank_collectives::{allgather_over_ranks, ring_by_node};
-use crate::ranks::{expand, window, Inside, RankPlan};
+use crate::rank_plan::allgather::{allgather_over_ranks, ring_by_node};
+use crate::rank_plan::inner_tree::inner_tree;
+use crate::rank_plan::{expand, window, Inside, RankPlan};
 use crate::report;
-use crate::seats::{agree_on_seats, load, Seats};
 use crate::settings::BEST;
-use crate::transport::{CallError, MpiTransport, CHANNEL_TAGS};
+use crate::tags::CHANNEL_TAGS;
+use crate::topology::placement::{memory_link, Placement};
+use crate::topology::platform_file::load;
+use crate::topology::rank_map::{agree_on_rank_map, RankMap};
+use crate::transport::MpiTransport;
 use crate::wire::{put_u64, Reader};
 use broadleaf::execute::{drive, NodeExecutor, Window};
 use broadleaf::plan::{Collective, Programs};
@@ -22,7 +25,6 @@ use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::NodeId;
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use std::collections::HashMap;
-use std::ffi::{c_char, c_int, c_void, CStr};
 use std::sync::Arc;
 
 /// The longest planner name that travels, bytes.
@@ -36,7 +38,7 @@ pub struct Collectives {
     rank: u32,
     size: u32,
     /// None: rank 0 found the settings unusable, or some rank its platform; all ranks know.
-    planning: Option<(Arc<Encoded<Seats>>, Placement)>,
+    planning: Option<(Arc<Encoded<RankMap>>, Placement)>,
     plans: HashMap<(Collective, u32, u32), Option<RankPlan>>,
 }
 
@@ -50,8 +52,8 @@ impl Collectives {
     /// Collective. `place`: this rank's host name and its place among the ranks of that host.
     pub fn open(mpi: Mpi, rank: u32, size: u32, place: (String, u32)) -> Result<Collectives, CallError> {
         let mut planning = None;
-        if let Some(seats) = agree_on_seats(&mpi, rank, size, place)? {
-            let placed = placement(&seats);
+        if let Some(rank_map) = agree_on_rank_map(&mpi, rank, size, place)? {
+            let placed = placement(&rank_map);
             if let Err(line) = &placed {
                 report::once(&format!("{line}; the MPI's own collectives are used"));
             }
@@ -59,7 +61,7 @@ impl Collectives {
             let able = mpi.gather(&[placed.is_ok().into()], size as usize, rank as usize)?;
             let mut all_able = [u8::from(able.iter().all(|&able| able == 1))];
             mpi.share(&mut all_able)?;
-            planning = placed.ok().filter(|_| all_able == [1]).map(|placement| (seats, placement));
+            planning = placed.ok().filter(|_| all_able == [1]).map(|placement| (rank_map, placement));
         }
         Ok(Collectives { mpi, rank, size, planning, plans: HashMap::new() })
     }
@@ -83,14 +85,14 @@ impl Collectives {
         bytes: u64,
         root: u32,
     ) -> Result<Outcome, CallError> {
-        let Some((seats, placement)) = &self.planning else { return Ok(Outcome::Own) };
+        let Some((rank_map, placement)) = &self.planning else { return Ok(Outcome::Own) };
         let key = (collective, root, bytes.ilog2());
         if !self.plans.contains_key(&key) {
             if self.plans.len() >= MAX_PLANS {
                 self.plans.clear();
             }
             let job = Job { placement, collective, root, bytes, paced: self.mpi.shares_port() };
-            let choice = self.mpi_choice(&job, &seats.settings.planner)?;
+            let choice = self.mpi_choice(&job, &rank_map.settings.planner)?;
             let plan = choice.map(|choice| job.over_ranks(&choice)).transpose();
             self.plans.insert(key, plan.map_err(CallError::Internal)?);
         }
@@ -145,16 +147,16 @@ impl Collectives {
 }
 
 /// Where the ranks sit; the error is one line for the user.
-fn placement(seats: &Seats) -> Result<Placement, String> {
-    let Some(path) = &seats.settings.platform else {
-        return Placement::assumed(&seats.of_rank).map_err(|fault| fault.to_string());
+fn placement(rank_map: &RankMap) -> Result<Placement, String> {
+    let Some(path) = &rank_map.settings.platform else {
+        return Placement::assumed(&rank_map.node_of_rank).map_err(|fault| fault.to_string());
     };
     let platform = load(path)?;
-    if platform.digest() != seats.digest {
+    if platform.digest() != rank_map.digest {
         let shown = path.display();
         return Err(format!("{shown}: not the platform that rank 0 read; give all ranks the same file"));
     }
-    let nodes: Vec<NodeId> = seats.of_rank.iter().map(|&node| NodeId(node)).collect();
+    let nodes: Vec<NodeId> = rank_map.node_of_rank.iter().map(|&node| NodeId(node)).collect();
     Placement::on(&platform, &nodes).map_err(|fault| fault.to_string())
 }
 
@@ -214,69 +216,4 @@ impl Job<'_> {
             _ => Ok(ranked),
         }
     }
-}
-
-/// # Safety
-/// As `bl_session_open`.
-#[no_mangle]
-pub unsafe extern "C" fn bl_collectives_open(
-    ops: *const Ops,
-    comm: *mut c_void,
-    rank: c_int,
-    size: c_int,
-    host: *const c_char,
-    host_index: u32,
-    outcome: *mut Verdict,
-) -> *mut Collectives {
-    let place = (CStr::from_ptr(host).to_string_lossy().into_owned(), host_index);
-    let mpi = Mpi::new(&*ops, comm);
-    let opened = guarded(Err(Outcome::Internal), || {
-        Collectives::open(mpi, rank as u32, size as u32, place).map_err(|error| Outcome::from_error(&error))
-    });
-    match opened {
-        Ok(collectives) => {
-            *outcome = Outcome::Done.into();
-            Box::into_raw(Box::new(collectives))
-        }
-        Err(failed) => {
-            *outcome = failed.into();
-            std::ptr::null_mut()
-        }
-    }
-}
-
-/// # Safety
-/// `collectives` is null or came from [`bl_collectives_open`] and is not used afterwards.
-#[no_mangle]
-pub unsafe extern "C" fn bl_collectives_close(collectives: *mut Collectives) {
-    if !collectives.is_null() {
-        guarded((), || drop(Box::from_raw(collectives)));
-    }
-}
-
-/// # Safety
-/// `packed` points to a block of `bytes` for every rank that nothing else touches during the call.
-#[no_mangle]
-pub unsafe extern "C" fn bl_collectives_scatter(
-    collectives: *mut Collectives,
-    packed: *mut u8,
-    bytes: u64,
-    root: c_int,
-) -> Verdict {
-    let collectives = &mut *collectives;
-    let run = || collectives.run(Collective::Scatter, packed, bytes, root as u32);
-    guarded(Outcome::Internal, run).into()
-}
-
-/// # Safety
-/// As [`bl_collectives_scatter`].
-#[no_mangle]
-pub unsafe extern "C" fn bl_collectives_allgather(
-    collectives: *mut Collectives,
-    packed: *mut u8,
-    bytes: u64,
-) -> Verdict {
-    let collectives = &mut *collectives;
-    // Without a root; planners start from rank 0's node.
-    guarded(Outcome::Internal, || collectives.run(Collective::Allgather, packed, bytes, 0)).into()
 }

@@ -1,7 +1,7 @@
 //! How a collective call ended, as C is told.
 
+use crate::error::CallError;
 use crate::report;
-use crate::transport::CallError;
 
 /// How a broadcast ended at this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

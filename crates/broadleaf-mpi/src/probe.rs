@@ -224,21 +224,21 @@ fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
 }
 
 /// # Safety
-/// `settings` is zero-terminated; `seats` has `count` entries with zero-terminated names.
+/// `settings` is zero-terminated; `rank_map` has `count` entries with zero-terminated names.
 #[no_mangle]
 pub unsafe extern "C" fn bl_survey_open(
     settings: *const c_char,
-    seats: *const Seat,
+    rank_map: *const Seat,
     count: u32,
 ) -> *mut Survey {
     guarded(std::ptr::null_mut(), || {
         let text = CStr::from_ptr(settings).to_string_lossy();
-        let seats = std::slice::from_raw_parts(seats, count as usize);
+        let rank_map = std::slice::from_raw_parts(rank_map, count as usize);
         let rank = |seat: &Seat| {
             let host = CStr::from_ptr(seat.host.as_ptr()).to_string_lossy().into_owned();
             RankHost { host, cores: seat.cores }
         };
-        let ranks: Vec<RankHost> = seats.iter().map(rank).collect();
+        let ranks: Vec<RankHost> = rank_map.iter().map(rank).collect();
         match Survey::open(&text, &ranks) {
             Ok(survey) => Box::into_raw(Box::new(survey)),
             Err(message) => {

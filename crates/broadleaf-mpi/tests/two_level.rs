@@ -4,9 +4,9 @@ use broadleaf::execute::threads;
 use broadleaf::plan::Programs;
 use broadleaf::planners::{supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, PortModel};
-use broadleaf_mpi::inner::inner_tree;
-use broadleaf_mpi::placement::{memory_link, Placement};
-use broadleaf_mpi::ranks::{expand, Inside};
+use broadleaf_mpi::rank_plan::inner_tree::inner_tree;
+use broadleaf_mpi::rank_plan::{expand, Inside};
+use broadleaf_mpi::topology::placement::{memory_link, Placement};
 use std::collections::HashSet;
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.

@@ -7,9 +7,9 @@ use super::signal::{has_reached, Patience};
 use super::times::{self, now_ns};
 use super::together;
 use super::way::{Allowed, Way};
-use crate::abi::Mpi;
-use crate::transport::CallError;
-use crate::wire::Malformed;
+use crate::error::CallError;
+use crate::error::Malformed;
+use crate::mpi::Mpi;
 use std::sync::atomic::Ordering;
 
 /// What goes on inside a host in one call.

@@ -2,8 +2,9 @@
 
 use super::area::Area;
 use super::times::now_ns;
-use crate::abi::Mpi;
-use crate::transport::{CallError, GROUP_TAG};
+use crate::error::CallError;
+use crate::mpi::Mpi;
+use crate::tags::GROUP_TAG;
 use crate::wire::{put_u32, put_u64, Reader};
 use std::sync::atomic::Ordering;
 

@@ -4,8 +4,8 @@
 use super::area::{Announcement, Area, Member};
 use super::copy::{copy_from_process, copy_to_process};
 use super::signal::Patience;
-use crate::abi::Mpi;
-use crate::transport::CallError;
+use crate::error::CallError;
+use crate::mpi::Mpi;
 use std::sync::atomic::Ordering;
 
 /// The parts of a message. A copy between processes takes some 0.4 µs beside what each byte takes, so there are two

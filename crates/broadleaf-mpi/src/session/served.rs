@@ -1,10 +1,10 @@
 //! A call at a rank whose host another one leads.
 
 use super::Session;
+use crate::error::CallError;
 use crate::memory::{Group, Inside};
+use crate::observe::stats;
 use crate::outcome::Outcome;
-use crate::stats;
-use crate::transport::CallError;
 use broadleaf::adapt::switch::kind;
 
 impl Session {

@@ -1,0 +1,223 @@
+//! The functions that C calls, as `c/engine.h` declares them.
+
+mod collectives;
+
+use crate::mpi::{Mpi, Ops};
+use crate::observe::{stats, trace};
+use crate::outcome::Outcome;
+use crate::report;
+use crate::session::{Keeps, Session};
+use crate::settings::{self, WorldSettings};
+use std::ffi::{c_char, c_int, c_void, CStr};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+/// Settings that a whole world agrees on (`bl_config`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub min_bytes: u64,
+    pub disabled: u32,
+    pub bad_value: u32,
+    pub stats: u32,
+    pub has_platform: u32,
+    pub trace: u32,
+    reserved: u32,
+}
+
+/// `bl_outcome`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict {
+    verdict: u32,
+    mpi_error: c_int,
+}
+
+impl From<Outcome> for Verdict {
+    fn from(outcome: Outcome) -> Self {
+        let (verdict, mpi_error) = match outcome {
+            Outcome::Done => (0, 0),
+            Outcome::Own => (1, 0),
+            Outcome::WrongLength => (2, 0),
+            Outcome::Mpi(code) => (3, code),
+            Outcome::Internal => (4, 0),
+            Outcome::BadValue => (5, 0),
+        };
+        Verdict { verdict, mpi_error }
+    }
+}
+
+/// Nothing unwinds into C: a panic is our own fault, has been printed, and becomes an error.
+pub(crate) fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(on_panic)
+}
+
+/// # Safety
+/// `config` points to memory for one.
+#[no_mangle]
+pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
+    let disabled =
+        Config { min_bytes: 0, disabled: 1, bad_value: 1, stats: 0, has_platform: 0, trace: 0, reserved: 0 };
+    let read = guarded(disabled, || match WorldSettings::read(&settings::environment) {
+        Ok(settings) => Config {
+            min_bytes: settings.min_bytes,
+            disabled: settings.disabled.into(),
+            bad_value: 0,
+            stats: settings.stats.into(),
+            has_platform: settings.has_platform.into(),
+            trace: settings.trace.into(),
+            reserved: 0,
+        },
+        Err(bad) => {
+            report::once(&bad.to_string());
+            Config { stats: settings::environment("BROADLEAF_STATS").is_some().into(), ..disabled }
+        }
+    });
+    *config = read;
+}
+
+/// # Safety
+/// `ops` is a static table; `comm`, `name`, `host` and `outcome` are valid, the names zero-terminated; `comm`
+/// outlives the session.
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_open(
+    ops: *const Ops,
+    comm: *mut c_void,
+    name: *const c_char,
+    rank: c_int,
+    size: c_int,
+    host: *const c_char,
+    host_index: u32,
+    config: *const Config,
+    outcome: *mut Verdict,
+) -> *mut Session {
+    let mpi = Mpi::new(&*ops, comm);
+    let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
+    let (name, host, config) = (text(name), text(host), &*config);
+    let opened = guarded(Err(Outcome::Internal), || {
+        let place = (host, host_index);
+        let keeps = Keeps { stats: config.stats != 0, trace: config.trace != 0 };
+        Session::open(mpi, &name, rank as u32, size as u32, place, keeps)
+            .map_err(|error| Outcome::from_error(&error))
+    });
+    match opened {
+        Ok(session) => {
+            *outcome = Outcome::Done.into();
+            Box::into_raw(Box::new(session))
+        }
+        Err(failed) => {
+            *outcome = failed.into();
+            std::ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// `session` is null or came from [`bl_session_open`] and is not used afterwards.
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_close(session: *mut Session) {
+    if !session.is_null() {
+        guarded((), || drop(Box::from_raw(session)));
+    }
+}
+
+/// # Safety
+/// `packed` points to `bytes` bytes that nothing else touches during the call.
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_broadcast(
+    session: *mut Session,
+    packed: *mut u8,
+    bytes: u64,
+    root: c_int,
+) -> Verdict {
+    let session = &mut *session;
+    guarded(Outcome::Internal, || session.broadcast(packed, bytes, root as u32)).into()
+}
+
+/// # Safety
+/// `bytes` is valid. The text stays to the end of the process, which has one thread in `MPI_Finalize`.
+#[no_mangle]
+pub unsafe extern "C" fn bl_stats_text(bytes: *mut u64) -> *const c_char {
+    let (text, length) = guarded((std::ptr::null(), 0), stats::collected_text);
+    *bytes = length as u64;
+    // The address of an empty string is 1, which is Open MPI's `MPI_IN_PLACE`.
+    if length == 0 {
+        std::ptr::null()
+    } else {
+        text.cast()
+    }
+}
+
+#[no_mangle]
+pub extern "C" fn bl_trace_clock_s() -> f64 {
+    trace::now_s()
+}
+
+/// # Safety
+/// `host` is zero-terminated, `bytes` valid. The text stays to the end of the process, which has one thread
+/// in `MPI_Finalize`.
+#[no_mangle]
+pub unsafe extern "C" fn bl_trace_text(
+    rank: c_int,
+    ranks: c_int,
+    host: *const c_char,
+    behind_s: f64,
+    bytes: *mut u64,
+) -> *const c_char {
+    let (text, length) = guarded((std::ptr::null(), 0), || {
+        let host = CStr::from_ptr(host).to_string_lossy();
+        trace::collected_text(rank as u32, ranks as u32, &host, behind_s)
+    });
+    *bytes = length as u64;
+    text.cast()
+}
+
+/// # Safety
+/// `texts` is valid for its bytes.
+#[no_mangle]
+pub unsafe extern "C" fn bl_trace_write(texts: *const c_char, bytes: u64, is_spawned: c_int) {
+    guarded((), || {
+        let texts: &[u8] =
+            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
+        if let Err(line) = trace::write(&String::from_utf8_lossy(texts), is_spawned != 0) {
+            report::once(&line);
+        }
+    });
+}
+
+/// What rank 0 of a world knows by itself (`bl_world`).
+#[repr(C)]
+pub struct WorldView {
+    mpi: *const c_char,
+    ranks: i32,
+    is_spawned: i32,
+    reasons: *const *const c_char,
+    passed: *const u64,
+    reason_count: u32,
+    reserved: u32,
+    min_bytes: u64,
+}
+
+/// # Safety
+/// The pointers are valid for their counts; the names are zero-terminated.
+#[no_mangle]
+pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world: *const WorldView) {
+    guarded((), || {
+        let world = &*world;
+        let texts: &[u8] =
+            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
+        let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
+        let count = world.reason_count as usize;
+        let reasons = std::slice::from_raw_parts(world.reasons, count);
+        let passed = std::slice::from_raw_parts(world.passed, count);
+        let world = stats::World {
+            mpi: text(world.mpi),
+            ranks: world.ranks as u32,
+            min_bytes: world.min_bytes,
+            is_spawned: world.is_spawned != 0,
+            passed: reasons.iter().zip(passed).map(|(&reason, &count)| (text(reason), count)).collect(),
+        };
+        if let Err(line) = stats::write(&world, &String::from_utf8_lossy(texts)) {
+            report::once(&line);
+        }
+    });
+}

@@ -1,0 +1,181 @@
+//! The MPI, as a table of functions that C lends (`bl_ops` in `c/engine.h`).
+
+use crate::error::{CallError, MpiError};
+use std::ffi::{c_int, c_void};
+
+/// One finished request (`bl_done`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Done {
+    pub request: u32,
+    pub source: i32,
+    pub bytes: u64,
+    /// MPI error code.
+    pub error: i32,
+    reserved: u32,
+}
+
+/// The MPI operations lent by C (`bl_ops`).
+#[repr(C)]
+pub struct Ops {
+    gather: extern "C" fn(*mut c_void, *const c_void, u64, *mut c_void) -> c_int,
+    share: extern "C" fn(*mut c_void, *mut c_void, u64, c_int) -> c_int,
+    isend: extern "C" fn(*mut c_void, *const c_void, u64, c_int, c_int, u32) -> c_int,
+    irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
+    wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
+    withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
+    progress: Option<extern "C" fn(*mut c_void) -> c_int>,
+    wait_until: Option<extern "C" fn(f64) -> f64>,
+    abandon: extern "C" fn(*mut c_void),
+}
+
+/// The private side of one communicator.
+#[derive(Clone, Copy)]
+pub struct Mpi {
+    ops: &'static Ops,
+    comm: *mut c_void,
+}
+
+fn checked(code: c_int) -> Result<(), MpiError> {
+    match code {
+        0 => Ok(()),
+        code => Err(MpiError(code)),
+    }
+}
+
+const ANY_RANK: c_int = -1;
+
+/// Null for no bytes: the address of an empty vector is 1, which is Open MPI's `MPI_IN_PLACE`.
+fn address(bytes: &mut [u8]) -> *mut u8 {
+    if bytes.is_empty() {
+        std::ptr::null_mut()
+    } else {
+        bytes.as_mut_ptr()
+    }
+}
+
+impl Mpi {
+    /// # Safety
+    /// `comm` is what the functions of `ops` expect, and outlives this.
+    pub(crate) unsafe fn new(ops: &'static Ops, comm: *mut c_void) -> Mpi {
+        Mpi { ops, comm }
+    }
+
+    /// Every rank's `mine`, all of one length, in rank order; empty on all ranks but 0.
+    pub fn gather(&self, mine: &[u8], size: usize, rank: usize) -> Result<Vec<u8>, MpiError> {
+        let mut all = vec![0u8; if rank == 0 { mine.len() * size } else { 0 }];
+        let (from, to) = (mine.as_ptr().cast(), address(&mut all).cast());
+        checked((self.ops.gather)(self.comm, from, mine.len() as u64, to))?;
+        Ok(all)
+    }
+
+    /// Rank 0's bytes to all.
+    pub fn share(&self, bytes: &mut [u8]) -> Result<(), MpiError> {
+        // SAFETY: the memory is ours for this call.
+        unsafe { self.broadcast(bytes.as_mut_ptr(), bytes.len() as u64, 0) }
+    }
+
+    /// The root's bytes to all, by the MPI's own broadcast.
+    ///
+    /// # Safety
+    /// `data` points to `bytes` bytes that nothing else touches meanwhile.
+    pub unsafe fn broadcast(&self, data: *mut u8, bytes: u64, root: u32) -> Result<(), MpiError> {
+        checked((self.ops.share)(self.comm, data.cast(), bytes, root as c_int))
+    }
+
+    /// The memory must stay as it is until the request is done.
+    pub fn isend(
+        &self,
+        from: *const u8,
+        bytes: u64,
+        to: u32,
+        tag: i32,
+        request: u32,
+    ) -> Result<(), MpiError> {
+        checked((self.ops.isend)(self.comm, from.cast(), bytes, to as c_int, tag, request))
+    }
+
+    /// From one rank or any. The memory must stay untouched until the request is done.
+    pub fn irecv(
+        &self,
+        to: *mut u8,
+        bytes: u64,
+        from: Option<u32>,
+        tag: i32,
+        request: u32,
+    ) -> Result<(), MpiError> {
+        let from = from.map_or(ANY_RANK, |rank| rank as c_int);
+        checked((self.ops.irecv)(self.comm, to.cast(), bytes, from, tag, request))
+    }
+
+    /// Waits until something is done and appends it; only looks, if not `patient`.
+    pub fn wait_some(&self, events: &mut Vec<Done>, patient: bool) -> Result<(), MpiError> {
+        let mut done = std::ptr::null();
+        let mut count = 0;
+        checked((self.ops.wait_some)(self.comm, &mut done, &mut count, patient.into()))?;
+        if count > 0 {
+            // SAFETY: C has just filled `count` entries there and keeps them until the next operation.
+            events.extend_from_slice(unsafe { std::slice::from_raw_parts(done, count as usize) });
+        }
+        Ok(())
+    }
+
+    /// Takes back a receive under way; whether its message had come already.
+    pub fn withdraw(&self, request: u32) -> Result<bool, MpiError> {
+        let mut has_come = 0;
+        checked((self.ops.withdraw)(self.comm, request, &mut has_come))?;
+        Ok(has_come != 0)
+    }
+
+    /// Whether ranks of one host may share memory under this MPI.
+    pub fn shares_memory(&self) -> bool {
+        self.ops.progress.is_some()
+    }
+
+    /// Lets the MPI move on, for a rank that waits for something else.
+    pub fn progress(&self) -> Result<(), MpiError> {
+        self.ops.progress.map_or(Ok(()), |progress| checked(progress(self.comm)))
+    }
+
+    /// Whether all messages under way share a port from their first byte on, instead of following each other.
+    pub fn shares_port(&self) -> bool {
+        self.ops.wait_until.is_some()
+    }
+
+    /// Waits until that time of the MPI's clock, s, where [`Self::shares_port`]; gives the time.
+    pub fn wait_until(&self, seconds: f64) -> f64 {
+        self.ops.wait_until.map_or(0.0, |wait_until| wait_until(seconds))
+    }
+
+    /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.
+    pub fn receive(&self, to: &mut [u8], from: Option<u32>, tag: i32) -> Result<u32, CallError> {
+        self.irecv(to.as_mut_ptr(), to.len() as u64, from, tag, 0)?;
+        let done = self.only()?;
+        if done.bytes != to.len() as u64 {
+            let sender = done.source;
+            let fact = format!("rank {sender} sent {} bytes instead of {}", done.bytes, to.len());
+            return Err(CallError::Internal(fact));
+        }
+        Ok(done.source as u32)
+    }
+
+    /// Sends bytes, with nothing else under way.
+    pub fn send(&self, bytes: &[u8], to: u32, tag: i32) -> Result<(), CallError> {
+        self.isend(bytes.as_ptr(), bytes.len() as u64, to, tag, 0)?;
+        self.only().map(|_| ())
+    }
+
+    fn only(&self) -> Result<Done, CallError> {
+        let mut events = Vec::with_capacity(1);
+        self.wait_some(&mut events, true)?;
+        match events[0] {
+            done if done.error == 0 => Ok(done),
+            done => Err(CallError::Mpi(done.error)),
+        }
+    }
+
+    /// Gives up every request under way.
+    pub fn abandon(&self) {
+        (self.ops.abandon)(self.comm);
+    }
+}

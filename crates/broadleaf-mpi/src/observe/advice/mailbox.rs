@@ -1,0 +1,145 @@
+//! One process's mailbox: notes go out, plans come in, by a thread that sleeps nearly always.
+
+use super::notes::{CallNote, Pending, SampleNote};
+use crate::report;
+use crate::topology::placement::Placement;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+/// Between two looks at the plans that the advisor gives; also the delay of a note that is not urgent.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Files of notes that a process leaves lying about: nobody reads them while the advisor is away.
+const MOST_FILES: u64 = 64;
+
+/// What the thread looks at now and then.
+pub trait Look: Send + Sync {
+    fn look(&self);
+}
+
+/// Where notes and plans go through.
+pub struct Mailbox {
+    directory: PathBuf,
+    process: String,
+    pending: Mutex<Pending>,
+    wake: Condvar,
+    watches: Mutex<Vec<Weak<dyn Look>>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Mailbox {
+    /// The process's mailbox at a state directory; None if there is no thread to be had.
+    pub fn at(directory: &Path) -> Option<Arc<Mailbox>> {
+        static MAILBOXES: Mutex<Vec<Arc<Mailbox>>> = Mutex::new(Vec::new());
+        let mut mailboxes = locked(&MAILBOXES);
+        if let Some(mailbox) = mailboxes.iter().find(|mailbox| mailbox.directory == directory) {
+            return Some(Arc::clone(mailbox));
+        }
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let mailbox = Arc::new(Mailbox {
+            directory: directory.to_path_buf(),
+            process: format!("{}-{}", host.trim().replace('/', "_"), std::process::id()),
+            pending: Mutex::default(),
+            wake: Condvar::new(),
+            watches: Mutex::default(),
+        });
+        let worker = Arc::clone(&mailbox);
+        std::thread::Builder::new().name("broadleaf-advice".to_string()).spawn(move || worker.work()).ok()?;
+        mailboxes.push(Arc::clone(&mailbox));
+        Some(mailbox)
+    }
+
+    /// Notes a call; written soon.
+    pub fn called(&self, note: CallNote) {
+        locked(&self.pending).add_call(note);
+    }
+
+    /// Notes how long a link took; written at once where it matters at once.
+    pub fn timed(&self, note: SampleNote, is_urgent: bool) {
+        locked(&self.pending).add_sample(note);
+        if is_urgent {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Looks for plans under this name from now on, as long as somebody keeps the watch.
+    pub fn watch(&self, watch: Weak<dyn Look>) {
+        locked(&self.watches).push(watch);
+    }
+
+    /// The file of a plan.
+    pub fn plan_path(&self, name: &str) -> PathBuf {
+        self.directory.join("plans").join(name)
+    }
+
+    /// Leaves a platform where the advisor finds it, before the first note that speaks of it.
+    pub fn describe(&self, key: Arc<str>, placement: Arc<Placement>) {
+        locked(&self.pending).platforms.push((key, placement));
+    }
+
+    /// A directory that cannot be written is said once.
+    fn told(&self, done: io::Result<()>) -> bool {
+        if let Err(error) = &done {
+            report::once(&format!(
+                "{}: the advisor cannot be told ({error}); plans stay as they are",
+                self.directory.display()
+            ));
+        }
+        done.is_ok()
+    }
+
+    fn work(&self) {
+        let mut number: u64 = 0;
+        loop {
+            let pending = {
+                let waiting = locked(&self.pending);
+                let (mut pending, _) =
+                    self.wake.wait_timeout(waiting, PERIOD).unwrap_or_else(|poisoned| poisoned.into_inner());
+                std::mem::take(&mut *pending)
+            };
+            if !pending.is_empty() {
+                self.write(&pending, &mut number);
+            }
+            locked(&self.watches).retain(|watch| {
+                let watch = watch.upgrade();
+                watch.inspect(|watch| watch.look()).is_some()
+            });
+        }
+    }
+
+    fn write(&self, pending: &Pending, number: &mut u64) {
+        for (key, placement) in &pending.platforms {
+            let path = self.directory.join("platforms").join(format!("{key}.json"));
+            if !path.exists() {
+                self.told(replace(&path, &placement.handled.to_json().to_string(), &self.process));
+            }
+        }
+        let inbox = self.directory.join("inbox");
+        let path = |number: u64| inbox.join(format!("{}-{number:08}.json", self.process));
+        let text = pending.document(&self.process).to_string();
+        if self.told(replace(&path(*number), &text, &self.process)) {
+            *number += 1;
+            // The advisor removes what it has read, so this is there only if it is away.
+            if let Some(old) = number.checked_sub(MOST_FILES) {
+                let _ = fs::remove_file(path(old));
+            }
+        }
+    }
+}
+
+/// The file appears whole or not at all.
+fn replace(path: &Path, text: &str, process: &str) -> io::Result<()> {
+    let temporary = path.with_extension(format!("{process}.tmp"));
+    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}

@@ -1,0 +1,298 @@
+//! `BROADLEAF_STATS`: what was intercepted, per communicator, root and size.
+//!
+//! Rank 0 of a communicator counts its calls; how long the latest took is kept by all (`latest.rs`). In
+//! `MPI_Finalize` the rows of all processes come together on rank 0 of the world, which writes the file.
+//! Communicators of equal name and size share their rows, so that a program that makes thousands of them does not
+//! fill the memory.
+
+use super::recent_calls::{merged, RecentCalls};
+use crate::memory::{Announcement, Way};
+use crate::settings;
+use broadleaf::plan::Plan;
+use serde_json::{json, Map, Value};
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+/// What stands in one row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    pub communicator: String,
+    pub ranks: u32,
+    pub root: u32,
+    pub bytes: u64,
+}
+
+/// Counts of one row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    pub planned: u64,
+    /// Calls that went to the MPI's own broadcast, and why.
+    pub passed: BTreeMap<&'static str, u64>,
+    pub failed: u64,
+    /// Time spent in planned calls by rank 0 of the communicator.
+    pub seconds: f64,
+    pub fastest_s: f64,
+    /// The first planned call's, which includes the planning.
+    pub first_s: f64,
+    pub ran: Ran,
+    /// Of the planned calls inside one host, how many went which way.
+    pub ways: BTreeMap<&'static str, u64>,
+    /// Of planned calls, on every rank.
+    pub latest: RecentCalls,
+}
+
+/// What a planned call ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ran {
+    pub planner: String,
+    pub segment_bytes: u64,
+    pub trees: u32,
+    pub plan_version: u32,
+    /// How it went inside the host that all ranks are on.
+    pub way: Option<Way>,
+}
+
+impl Ran {
+    /// Becomes what a plan says, without a new allocation in every call.
+    pub fn set(&mut self, plan: &Plan, plan_version: u32) {
+        self.planner.clone_from(&plan.planner);
+        self.segment_bytes = plan.segment_bytes;
+        self.trees = plan.trees.len() as u32;
+        self.plan_version = plan_version;
+        self.way = None;
+    }
+
+    /// As another rank of this host has told it.
+    pub fn heard(announcement: &Announcement) -> Ran {
+        let name = &announcement.planner;
+        let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        Ran {
+            planner: String::from_utf8_lossy(&name[..end]).into_owned(),
+            segment_bytes: announcement.segment_bytes,
+            trees: announcement.trees,
+            plan_version: announcement.version,
+            way: Way::ALL.get(announcement.way as usize).copied().filter(|_| announcement.timed != 0),
+        }
+    }
+
+    pub fn tell(&self, announcement: &mut Announcement) {
+        let room = self.planner.len().min(announcement.planner.len());
+        announcement.planner[..room].copy_from_slice(&self.planner.as_bytes()[..room]);
+        announcement.segment_bytes = self.segment_bytes;
+        announcement.trees = self.trees;
+        announcement.version = self.plan_version;
+    }
+}
+
+impl Row {
+    /// Counts a planned call.
+    pub fn add_planned(&mut self, seconds: f64, ran: &Ran) {
+        if self.planned == 0 {
+            self.first_s = seconds;
+            self.fastest_s = seconds;
+        }
+        self.planned += 1;
+        self.seconds += seconds;
+        self.fastest_s = self.fastest_s.min(seconds);
+        self.ran.clone_from(ran);
+        if let Some(way) = ran.way {
+            *self.ways.entry(way.name()).or_default() += 1;
+        }
+    }
+}
+
+/// Rows beyond this are added up in the row of all others: a program may use any number of sizes.
+const MAX_ROWS: usize = 10_000;
+
+static ROWS: Mutex<BTreeMap<Key, Row>> = Mutex::new(BTreeMap::new());
+/// What has been collected; several ranks may live in one process, each with a text of its own.
+static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn rows() -> MutexGuard<'static, BTreeMap<Key, Row>> {
+    ROWS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Counts one call.
+pub fn count(key: Key, add: impl FnOnce(&mut Row)) {
+    let mut rows = rows();
+    let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) {
+        key
+    } else {
+        Key { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0 }
+    };
+    add(rows.entry(key).or_default());
+}
+
+/// This process's rows that have not been collected yet, one JSON document a line: address and bytes, good to the
+/// end of the process.
+pub fn collected_text() -> (*const u8, usize) {
+    let rows = std::mem::take(&mut *rows());
+    let lines: String = rows.iter().map(|(key, row)| row_json(key, row).to_string() + "\n").collect();
+    let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let text = (lines.as_ptr(), lines.len());
+    texts.push(lines);
+    text
+}
+
+fn row_json(key: &Key, row: &Row) -> Value {
+    let passed: u64 = row.passed.values().sum();
+    let intercepted = row.planned + passed + row.failed;
+    let mut line = json!({
+        "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
+    });
+    row.latest.tell(&mut line);
+    // Ranks but the first count nothing.
+    if intercepted == 0 {
+        return line;
+    }
+    let counts = json!({
+        "intercepted": intercepted,
+        "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
+        "planner": row.ran.planner, "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
+        "plan_version": row.ran.plan_version, "ways": row.ways,
+        "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
+    });
+    if let (Value::Object(line), Value::Object(counts)) = (&mut line, counts) {
+        line.extend(counts);
+    }
+    line
+}
+
+/// What rank 0 of the world knows itself.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub mpi: String,
+    pub ranks: u32,
+    pub min_bytes: u64,
+    /// Started by another world, whose own file must stay.
+    pub is_spawned: bool,
+    /// Calls of this process that were passed through, by reason.
+    pub passed: Vec<(String, u64)>,
+}
+
+/// Writes the file from all processes' lines; the error is one line for the user.
+pub fn write(world: &World, lines: &str) -> Result<(), String> {
+    let Some(path) = destination("BROADLEAF_STATS", world.is_spawned) else { return Ok(()) };
+    let text = serde_json::to_string_pretty(&document(world, lines)).map_err(|error| error.to_string())?;
+    replace(&path, text.as_bytes()).map_err(|error| {
+        let shown = path.display();
+        format!("BROADLEAF_STATS={shown}: cannot be written ({error}); name a file in a writable directory")
+    })
+}
+
+/// The file that a variable names; a spawned world has one of its own.
+pub fn destination(variable: &str, is_spawned: bool) -> Option<PathBuf> {
+    let mut path = settings::environment(variable)?;
+    if is_spawned {
+        path.push_str(&format!(".{}", std::process::id()));
+    }
+    Some(PathBuf::from(path))
+}
+
+fn document(world: &World, lines: &str) -> Value {
+    let mut rows = merged(lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect());
+    let sort_key = |row: &Value| {
+        let number = |name: &str| row[name].as_u64().unwrap_or(0);
+        (
+            row["communicator"].as_str().unwrap_or("").to_string(),
+            number("ranks"),
+            number("root"),
+            number("bytes"),
+        )
+    };
+    rows.sort_by_key(sort_key);
+    let planned: u64 = rows.iter().filter_map(|row| row["planned"].as_u64()).sum();
+    let planned_bytes: u64 =
+        rows.iter().filter_map(|row| Some(row["planned"].as_u64()? * row["bytes"].as_u64()?)).sum();
+    let passed: Map<String, Value> = world
+        .passed
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(why, count)| (why.clone(), json!(count)))
+        .collect();
+    json!({
+        "format": "broadleaf-stats/1",
+        "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes,
+        "planned": planned, "planned_bytes": planned_bytes,
+        "passed_through": passed,
+        "broadcasts": rows,
+    })
+}
+
+/// The file appears whole or not at all, readable by its owner only. A link in its place is replaced and not
+/// followed, and so is one under the temporary name.
+pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    // Renaming onto /dev/null would take it away from everybody.
+    // So it would be with /dev/stdout, a link that may lead to a regular file.
+    let is_device = path.parent() == Some(Path::new("/dev"));
+    if is_device || std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?.to_os_string();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_link_is_replaced_and_never_followed() {
+        let directory = std::env::temp_dir().join(format!("broadleaf-stats-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let (victim, path) = (directory.join("victim"), directory.join("stats.json"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        replace(&path, b"{}").unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        let written = std::fs::symlink_metadata(&path).unwrap();
+        assert!(written.is_file());
+        assert_eq!(written.permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn devices_and_directories_are_left_alone() {
+        for path in ["/dev/null", "/tmp"] {
+            let told = replace(Path::new(path), b"{}").unwrap_err().to_string();
+            assert_eq!(told, "not a regular file", "{path}");
+        }
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn rows_of_all_processes_come_together() {
+        let key = Key { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
+        let row =
+            Row { planned: 3, ran: Ran { planner: "chain".to_string(), ..Ran::default() }, ..Row::default() };
+        let lines =
+            format!("{}\n{}\n", row_json(&key, &row), row_json(&Key { root: 0, ..key.clone() }, &row));
+        let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
+        let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, is_spawned: false, passed };
+        let document = document(&world, &lines);
+        assert_eq!(document["planned"], 6);
+        assert_eq!(document["planned_bytes"], 600);
+        assert_eq!(document["passed_through"], json!({"under-threshold": 7}));
+        assert_eq!(document["broadcasts"][0]["root"], 0);
+        assert_eq!(document["broadcasts"][1]["planner"], "chain");
+    }
+}

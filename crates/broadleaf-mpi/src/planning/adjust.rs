@@ -1,0 +1,151 @@
+//! What the runtime changes of a plan that the models like, because a real port or processor says otherwise.
+
+use broadleaf::plan::{Plan, PlanError};
+use broadleaf::planners::Instance;
+use broadleaf::platform::{Platform, PortModel};
+use broadleaf::portfolio::{make, Effort, Outcome, SegmentChoice};
+use broadleaf::simulate::estimate;
+
+/// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than
+/// it wins, the quickest of those without. A rank that waits for its turn waits for the one before it to arrive
+/// (`in_turn` is the same broadcast on a platform that says so), and under multi-port for latencies that the
+/// model does not show.
+pub fn without_turns(
+    instance: &Instance,
+    in_turn: &Instance,
+    best: Outcome,
+    effort: Effort,
+) -> Result<Plan, PlanError> {
+    if best.plan.period.is_none() {
+        return Ok(best.plan);
+    }
+    let turns = make(in_turn, &best.plan.planner, SegmentChoice::Auto, effort)?.plan;
+    let mut tried = best.tried;
+    tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    let mut most_s = turns.predicted.makespan_s.unwrap_or(0.0);
+    if instance.platform.port_model() == PortModel::MultiPort {
+        most_s = most_s.max(tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS));
+    }
+    for other in tried.iter().take_while(|other| other.makespan_s <= most_s) {
+        let segment = SegmentChoice::Bytes(other.segment_bytes);
+        let plan = make(instance, other.name, segment, Effort::Quick)?.plan;
+        if plan.period.is_none() {
+            return Ok(plan);
+        }
+    }
+    // The plan is for the platform that the others are for.
+    Ok(Plan { platform_digest: best.plan.platform_digest, ..turns })
+}
+
+/// A plan with turns is predicted to be quicker by this factor under multi-port, or not used.
+const WORTH_TURNS: f64 = 1.05;
+
+/// Where a port sends to several peers at once, waiting for one slow link holds up all that stands behind it in a
+/// period; without one, every link goes at its own pace. Whichever simulates quicker.
+pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
+    if plan.period.is_none() || plan.pattern.is_some() || platform.port_model() != PortModel::MultiPort {
+        return Ok(plan);
+    }
+    let free = Plan { period: None, ..plan.clone() };
+    let is_quicker = estimate(platform, &free)? < WORTH_LEAVING * estimate(platform, &plan)?;
+    Ok(if is_quicker { free } else { plan })
+}
+
+/// A period is given up for that part of its time, or less.
+const WORTH_LEAVING: f64 = 0.9;
+
+/// Of segment sizes predicted alike the largest: every segment takes a processor's time at both its ends, and where
+/// ranks share processors that is what runs out first.
+pub fn coarsened(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
+    if plan.period.is_some() || plan.pattern.is_some() {
+        return Ok(plan);
+    }
+    let most_s = ALIKE * estimate(platform, &plan)?;
+    let most_bytes = MOST_COARSENED_BYTES.min(plan.message_bytes);
+    let mut coarsest = plan.segment_bytes;
+    for segment_bytes in std::iter::successors(Some(2 * coarsest), |bytes| Some(2 * bytes)) {
+        if segment_bytes > most_bytes {
+            break;
+        }
+        if estimate(platform, &Plan { segment_bytes, ..plan.clone() })? <= most_s {
+            coarsest = segment_bytes;
+        }
+    }
+    Ok(Plan { segment_bytes: coarsest, ..plan })
+}
+
+/// Times that far apart are alike; beyond that many bytes a segment's handling is nothing beside its bytes.
+const ALIKE: f64 = 1.03;
+const MOST_COARSENED_BYTES: u64 = 32 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::placement::Placement;
+    use broadleaf::plan::{check, Period};
+    use broadleaf::platform::NodeId;
+
+    fn four_hosts() -> Platform {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
+            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
+            "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"bandwidth_bytes_per_s": 25e6, "startup_s": 1e-6}}]}"#;
+        Platform::from_json(text).unwrap()
+    }
+
+    fn chain(platform: &Platform, bytes: u64, segment_bytes: u64) -> Plan {
+        let instance = Instance::new(platform, NodeId(0), bytes).unwrap();
+        make(&instance, "chain", SegmentChoice::Bytes(segment_bytes), Effort::Quick).unwrap().plan
+    }
+
+    #[test]
+    fn segments_grow_as_long_as_the_prediction_hardly_does() {
+        let platform = four_hosts();
+        for (bytes, segment_bytes) in [(16 << 20, 512), (1 << 20, 512), (100_000, 100), (5000, 4000)] {
+            let plan = chain(&platform, bytes, segment_bytes);
+            let coarse = coarsened(&platform, plan.clone()).unwrap();
+            let ratio = estimate(&platform, &coarse).unwrap() / estimate(&platform, &plan).unwrap();
+            assert!(ratio <= ALIKE, "{bytes} bytes: {ratio}");
+            let grown = coarse.segment_bytes / segment_bytes;
+            assert!(coarse.segment_bytes <= bytes.min(MOST_COARSENED_BYTES) && grown.is_power_of_two());
+            assert_eq!(grown > 1, bytes > 5000, "{bytes} bytes in {}", coarse.segment_bytes);
+            assert_eq!(Plan { segment_bytes, ..coarse }, plan, "nothing else changes");
+        }
+    }
+
+    #[test]
+    fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
+        let hosts: Vec<String> = (0..16).map(|at| format!(r#"{{"id": "n{at}"}}"#)).collect();
+        let names: Vec<String> = (0..16).map(|at| format!(r#""n{at}""#)).collect();
+        let text = format!(
+            r#"{{"format": "broadleaf-platform/1", "name": "sixteen", "port_model": "one-port", "nodes": [{}],
+            "meshes": [{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}}}]}}"#,
+            hosts.join(", "),
+            names.join(", ")
+        );
+        let platform = Platform::from_json(&text).unwrap();
+        let nodes: Vec<NodeId> = platform.hosts().collect();
+        let placement = Placement::on(&platform, &nodes).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
+        let in_turn = Instance { platform: &placement.in_turn, ..instance };
+        let adjusted = |name: &str| {
+            let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick).unwrap();
+            (best.plan.clone(), without_turns(&instance, &in_turn, best, Effort::Quick).unwrap())
+        };
+        // By the model the tournament is the fastest; a chain has no turns to wait for.
+        let (best, free) = adjusted("best");
+        assert!(best.period.is_some(), "{}", best.planner);
+        assert_eq!((free.period, free.trees.len()), (None, 1), "{}", free.planner);
+        // Asked for by name, it is adjusted to the waiting.
+        let (short, long) = adjusted("round-robin");
+        assert!(long.period.is_some() && long.segment_bytes > short.segment_bytes);
+        assert_eq!(long.platform_digest, short.platform_digest);
+        assert!(check::faults(&placement.handled, &long).is_empty());
+    }
+
+    #[test]
+    fn a_timetable_keeps_the_segments_it_was_made_for() {
+        let platform = four_hosts();
+        let plan = Plan { period: Some(Period::default()), ..chain(&platform, 16 << 20, 512) };
+        assert_eq!(coarsened(&platform, plan.clone()).unwrap(), plan);
+    }
+}

@@ -1,0 +1,84 @@
+//! A plan that the advisor may give for one kind of broadcast.
+
+use super::job::Job;
+use crate::observe::advice::Look;
+use crate::rank_plan::RankPlan;
+use crate::report;
+use broadleaf::json;
+use broadleaf::plan::Plan;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// A plan from the advisor.
+pub struct Given {
+    /// Over the platform's nodes.
+    pub plan: Arc<Plan>,
+    pub ranked: RankPlan,
+}
+
+/// Looks for one file; a new plan in it waits until the root's next call.
+pub struct Watch {
+    path: PathBuf,
+    job: Job,
+    /// (inode, seconds, nanoseconds) of the file last read.
+    seen: Mutex<Option<(u64, i64, i64)>>,
+    given: Mutex<Option<Given>>,
+    has_given: AtomicBool,
+}
+
+impl Watch {
+    pub fn new(path: PathBuf, job: Job) -> Watch {
+        Watch {
+            path,
+            job,
+            seen: Mutex::default(),
+            given: Mutex::default(),
+            has_given: AtomicBool::new(false),
+        }
+    }
+
+    /// The plan that has come since the last one was taken. A glance while there is none.
+    pub fn take(&self) -> Option<Given> {
+        if !self.has_given.load(Ordering::Acquire) {
+            return None;
+        }
+        self.has_given.store(false, Ordering::Release);
+        self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+    }
+}
+
+impl Look for Watch {
+    /// Reads the file if it is another one than last time.
+    fn look(&self) {
+        let Ok(found) = fs::metadata(&self.path) else { return };
+        let found = (found.ino(), found.mtime(), found.mtime_nsec());
+        let mut seen = self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if *seen == Some(found) {
+            return;
+        }
+        *seen = Some(found);
+        match read(&self.path, &self.job) {
+            Ok(given) => {
+                *self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(given);
+                self.has_given.store(true, Ordering::Release);
+            }
+            Err(line) => report::once(&format!("{}: {line}; the plan in use stays", self.path.display())),
+        }
+    }
+}
+
+/// A plan file of the advisor's, for the ranks of a job. The error is one line for the user.
+pub fn read(path: &std::path::Path, job: &Job) -> Result<Given, String> {
+    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let document = json::parse(&text).map_err(|fault| fault.to_string())?;
+    let place = json::Place::root(&document);
+    place.expect_format("broadleaf-advice", 1).map_err(|fault| fault.to_string())?;
+    let plan = document.get("plan").ok_or("$: the required field \"plan\" is missing; add it")?;
+    let plan = Plan::from_json(&plan.to_string()).map_err(|fault| fault.to_string())?;
+    let plan = job.fitting(plan)?;
+    let ranked = job.ranked(&plan)?;
+    Ok(Given { plan: Arc::new(plan), ranked })
+}

@@ -1,0 +1,119 @@
+//! One broadcast to plan for.
+
+use super::adjust::{coarsened, without_period, without_turns};
+use super::short::shortened;
+use super::threads::{on_threads, Threads};
+use crate::rank_plan::inner_tree::inner_tree;
+use crate::rank_plan::{expand, Inside, RankPlan};
+use crate::settings::BEST;
+use crate::tags::{channels, CHANNEL_TAGS};
+use crate::topology::hosts::Hosts;
+use crate::topology::placement::{memory_link, Placement};
+use broadleaf::plan::{check, Plan};
+use broadleaf::planners::Instance;
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Smaller segments are mostly headers on the wire, which no platform tells: about 150 bytes each with TCP, IP,
+/// Ethernet and the MPI's own.
+const LEAST_SEGMENT_BYTES: u64 = 2048;
+
+/// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
+const BEFORE_LIMIT: f64 = 0.7;
+
+/// Of a platform's digest, in file names.
+const KEY_CHARACTERS: usize = 16;
+
+/// One broadcast to plan for.
+#[derive(Clone)]
+pub struct Job {
+    pub(super) placement: Arc<Placement>,
+    pub(super) hosts: Arc<Hosts>,
+    /// One rank of a host takes part for all of it, where they share memory.
+    pub(super) led: bool,
+    pub(super) root: u32,
+    pub(super) bytes: u64,
+    pub(super) paced: bool,
+}
+
+impl Job {
+    pub(super) fn root_node(&self) -> NodeId {
+        self.placement.node_of_rank[self.root as usize]
+    }
+
+    /// The platform that plans are made for.
+    pub fn handled(&self) -> &Platform {
+        &self.placement.handled
+    }
+
+    pub fn plan(
+        &self,
+        name: &str,
+        effort: Effort,
+        budget: Duration,
+        threads: Threads,
+    ) -> Result<Plan, String> {
+        let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
+        let deadline = Instant::now() + budget;
+        let made = instance.and_then(|instance| {
+            let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
+            on_threads(threads, || {
+                // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
+                let is_short = name == BEST && self.bytes < 2 * LEAST_SEGMENT_BYTES;
+                let (segment, first_effort) = match is_short {
+                    true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
+                    false => (SegmentChoice::Auto, effort),
+                };
+                let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
+                let best = make(&instance, name, segment, first_effort)?;
+                let mut plan = without_turns(&instance, &in_turn, best, effort)?;
+                if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
+                    let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
+                    plan = make(&instance, &plan.planner, larger, effort)?.plan;
+                }
+                let plan = coarsened(instance.platform, without_period(instance.platform, plan)?)?;
+                let is_thorough = name == BEST && effort == Effort::Thorough;
+                Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
+            })
+        });
+        made.map_err(|error| error.to_string())
+    }
+
+    /// What the platform is called in an advisor's state directory.
+    pub(super) fn platform_key(&self) -> String {
+        let digest = self.placement.platform.digest();
+        digest.trim_start_matches("sha256:").chars().take(KEY_CHARACTERS).collect()
+    }
+
+    /// A plan that was made for this platform as it is believed to be, after its faults have been looked for.
+    pub fn fitting(&self, plan: Plan) -> Result<Plan, String> {
+        let platform = &self.placement.handled;
+        let plan = plan.bind(platform).map_err(|error| error.to_string())?;
+        let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
+        if plan.root != self.root_node() {
+            return Err("the plan has another root".to_string());
+        }
+        match check::faults(platform, &plan).first() {
+            None => Ok(plan),
+            Some(fault) => Err(format!("the plan is not valid: {fault}")),
+        }
+    }
+
+    pub fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
+        // Windows follow what a message really takes.
+        let Placement { handled, ranks, .. } = &*self.placement;
+        let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
+        let served = |rank: u32| self.led && self.hosts.shares(self.hosts.of_rank()[rank as usize] as usize);
+        let inside = Inside { tree: &inner, link: &memory_link(), served: &served };
+        let mut ranked = expand(plan, handled, ranks, self.root, &inside, self.paced)
+            .map_err(|error| error.to_string())?;
+        ranked.led = self.led;
+        if channels(&ranked.plan) > u64::from(CHANNEL_TAGS) {
+            let trees = ranked.plan.trees.len();
+            return Err(format!("a plan of {trees} trees needs more message tags than MPI has"));
+        }
+        Ok(ranked)
+    }
+}

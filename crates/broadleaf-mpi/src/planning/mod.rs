@@ -1,0 +1,228 @@
+//! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
+//! the first broadcast's budget, and search on in the background.
+
+mod adjust;
+mod advised;
+mod background;
+mod job;
+pub mod plan_cache;
+mod short;
+mod threads;
+
+use crate::decode_cache::Encoded;
+use crate::observe::advice::{self, Look, Mailbox};
+use crate::rank_plan::{Edge, RankPlan};
+use crate::settings::BEST;
+use crate::topology::hosts::{one_host_a_node, one_node_a_host, Hosts};
+use crate::topology::placement::Placement;
+use crate::topology::platform_file::load;
+use crate::topology::rank_map::RankMap;
+use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
+use broadleaf::platform::NodeId;
+use broadleaf::portfolio::Effort;
+use job::Job;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use threads::Threads;
+
+pub use advised::{Given, Watch};
+pub use background::Search;
+
+/// Who lets the first broadcast wait for so long wants a thorough search, and none beside the program.
+const PATIENT: Duration = Duration::from_secs(1);
+
+/// A plan to start with, and perhaps a search for a better one.
+pub struct Made {
+    pub ranked: RankPlan,
+    pub search: Search,
+    /// What the advisor may be told, where the program follows one.
+    pub advised: Option<Advised>,
+}
+
+/// A plan in an advisor's terms.
+pub struct Advised {
+    pub plan: Arc<Plan>,
+    /// The platform's name in the state directory.
+    pub platform: Arc<str>,
+    /// The node of every rank.
+    pub nodes: Arc<[u32]>,
+    pub watch: Arc<Watch>,
+}
+
+impl Made {
+    fn alone(ranked: RankPlan) -> Made {
+        Made { ranked, search: Search::Ended, advised: None }
+    }
+}
+
+/// One communicator's planning, at a rank that broadcasts as root.
+pub struct Planning {
+    rank_map: Arc<Encoded<RankMap>>,
+    hosts: Arc<Hosts>,
+    /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
+    placements: [Option<Arc<Placement>>; 2],
+    mailbox: Option<Arc<Mailbox>>,
+    /// Ranks have to see to it that messages do not share their port.
+    paced: bool,
+}
+
+impl Planning {
+    pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, paced: bool) -> Planning {
+        let mailbox = rank_map.settings.advice.as_deref().and_then(Mailbox::at);
+        Planning { rank_map, hosts, placements: [None, None], mailbox, paced }
+    }
+
+    pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
+        self.mailbox.as_ref()
+    }
+
+    pub fn communicator(&self) -> u64 {
+        self.rank_map.communicator
+    }
+
+    /// A plan for a broadcast of `bytes` > 0 from `root`. The error is one line for the user.
+    pub fn first(&mut self, root: u32, bytes: u64) -> Result<Made, String> {
+        if self.rank_map.settings.plan_dir.is_some() {
+            let job = self.job(root, bytes, false)?;
+            if let Some(plan) = self.stored(&job)? {
+                return Ok(Made::alone(job.ranked(&plan)?));
+            }
+        }
+        let name = self.rank_map.settings.planner.clone();
+        if name == BEST && self.hosts.count() == 1 && self.hosts.shares(0) {
+            return Ok(Made::alone(inside_only(self.rank_map.node_of_rank.len(), root, bytes)));
+        }
+        let job = self.job(root, bytes, name == BEST)?;
+        if let Some(mailbox) = self.mailbox.clone() {
+            return self.advised(&mailbox, job, &name);
+        }
+        let budget = self.rank_map.settings.first_budget;
+        let effort = if budget >= PATIENT { Effort::Thorough } else { Effort::Quick };
+        let plan = job.plan(&name, effort, budget, Threads::Shared)?;
+        let ranked = job.ranked(&plan)?;
+        let is_sought = name == BEST && effort == Effort::Quick;
+        let search = if is_sought { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
+        Ok(Made { ranked, search, advised: None })
+    }
+
+    /// With an advisor: its plan if it has prepared one, else our own to start with. The search is the advisor's.
+    fn advised(&self, mailbox: &Mailbox, job: Job, name: &str) -> Result<Made, String> {
+        let platform: Arc<str> = job.platform_key().into();
+        let (root, class) = (job.root_node().0, job.bytes.ilog2());
+        let file = |communicator| {
+            let communicator = advice::name(communicator);
+            mailbox.plan_path(&format!("{platform}-{communicator}-{root}-{class}.json"))
+        };
+        mailbox.describe(Arc::clone(&platform), Arc::clone(&job.placement));
+        // What is prepared while no program runs belongs to no communicator.
+        let given = match advised::read(&file(0), &job) {
+            Ok(given) => given,
+            Err(_) => {
+                let plan =
+                    job.plan(name, Effort::Quick, self.rank_map.settings.first_budget, Threads::Shared)?;
+                Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) }
+            }
+        };
+        let nodes = job.placement.node_of_rank.iter().map(|node| node.0).collect();
+        let watch = Arc::new(Watch::new(file(self.rank_map.communicator), job));
+        mailbox.watch(Arc::downgrade(&watch) as Weak<dyn Look>);
+        let advised = Some(Advised { plan: given.plan, platform, nodes, watch });
+        Ok(Made { ranked: given.ranked, search: Search::Ended, advised })
+    }
+
+    fn job(&mut self, root: u32, bytes: u64, merge: bool) -> Result<Job, String> {
+        let merged = merge && one_host_a_node(&self.rank_map);
+        let placement = match &self.placements[usize::from(merged)] {
+            Some(placement) => Arc::clone(placement),
+            None => Arc::clone(self.placements[usize::from(merged)].insert(Arc::new(self.place(merged)?))),
+        };
+        let led = merged || one_node_a_host(&self.rank_map, &self.hosts);
+        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes, paced: self.paced })
+    }
+
+    fn place(&self, merged: bool) -> Result<Placement, String> {
+        let (rank_map, hosts) = (&self.rank_map, &self.hosts);
+        let mut of_rank = rank_map.node_of_rank.clone();
+        if merged {
+            // Ranks that share memory need no links between them: their host's first node stands for all.
+            for host in (0..hosts.count()).filter(|&host| hosts.shares(host)) {
+                let first = of_rank[hosts.members(host)[0] as usize];
+                hosts.members(host).iter().for_each(|&rank| of_rank[rank as usize] = first);
+            }
+        }
+        let placement = match &rank_map.settings.platform {
+            None => Placement::assumed(&of_rank),
+            Some(path) => {
+                let platform = load(path)?;
+                if platform.digest() != rank_map.digest {
+                    let shown = path.display();
+                    return Err(format!(
+                        "{shown}: not the platform that rank 0 read; give all ranks the same file"
+                    ));
+                }
+                let nodes: Vec<NodeId> = of_rank.iter().map(|&node| NodeId(node)).collect();
+                Placement::on(&platform, &nodes)
+            }
+        };
+        let placement = placement.map_err(|fault| fault.to_string())?;
+        if placement.platform.hosts().count() == 1 && placement.node_of_rank.len() > 1 {
+            // One node holds all ranks: what there is to plan is the inside.
+            let ranks = placement.node_of_rank.len();
+            return Placement::assumed(&vec![0; ranks]).map_err(|fault| fault.to_string());
+        }
+        Ok(placement)
+    }
+
+    /// From the plan directory: the plan for this platform and root whose message is nearest in size, at most a
+    /// factor of two away. A plan over nodes where no rank runs does not fit.
+    fn stored(&self, job: &Job) -> Result<Option<Plan>, String> {
+        let Some(directory) = &self.rank_map.settings.plan_dir else { return Ok(None) };
+        let platform = &job.placement.platform;
+        let unlisted = |error: std::io::Error| format!("BROADLEAF_PLAN_DIR={}: {error}", directory.display());
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
+            .map_err(unlisted)?
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+            .collect();
+        paths.sort();
+        let mut nearest: Option<(f64, Plan)> = None;
+        for path in paths {
+            let plan = Plan::load(&path).map_err(|error| error.to_string())?;
+            let distance = (plan.message_bytes as f64 / job.bytes as f64).log2().abs();
+            if plan.platform_digest != self.rank_map.digest || distance > 1.0 {
+                continue;
+            }
+            let Ok(plan) = plan.bind(platform) else { continue };
+            // Of the platform file it was made for, `platform` may be a part.
+            let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
+            let fits = plan.root == job.root_node() && check::faults(platform, &plan).is_empty();
+            if fits && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
+                nearest = Some((distance, plan));
+            }
+        }
+        Ok(nearest.map(|(_, plan)| plan))
+    }
+}
+
+/// The plan of ranks that all share one host's memory: there is nothing to send.
+fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
+    let plan = Plan {
+        platform: String::new(),
+        platform_digest: String::new(),
+        nodes: Arc::new(vec![String::new(); ranks]),
+        collective: Collective::Bcast,
+        root: NodeId(root),
+        message_bytes: bytes,
+        segment_bytes: bytes,
+        planner: "shared-memory".to_string(),
+        seed: 0,
+        trees: vec![TreeBuilder::new(ranks).share(1.0).build()],
+        period: None,
+        pattern: None,
+        combine: false,
+        protocol: Protocol::Eager,
+        predicted: Predicted::default(),
+    };
+    RankPlan { plan: Arc::new(plan), edges: Arc::new(vec![vec![Edge::ONE_BY_ONE; ranks]]), led: true }
+}

@@ -1,0 +1,69 @@
+//! A plan over ranks together with the bytes it travels as, held once a process.
+
+use super::encode::{decode_plan, encode_plan};
+use super::RankPlan;
+use crate::decode_cache::{DecodeCache, Encoded};
+use crate::error::Malformed;
+use broadleaf::adapt::switch::Carries;
+use broadleaf::plan::{Plan, Programs};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// A plan over ranks, as all ranks of a process hold it together.
+#[derive(Clone, Debug)]
+pub struct Carried(Arc<Encoded<Held>>);
+
+#[derive(Debug)]
+struct Held {
+    ranked: RankPlan,
+    /// Of the length that was asked for last, as long as some rank runs them.
+    programs: Mutex<Weak<Programs>>,
+}
+
+impl Held {
+    fn new(ranked: RankPlan) -> Held {
+        Held { ranked, programs: Mutex::new(Weak::new()) }
+    }
+}
+
+static HELD: DecodeCache<Held> = DecodeCache::new();
+
+impl Carried {
+    /// At the root that made it.
+    pub fn made(ranked: RankPlan) -> Carried {
+        Carried(Arc::new(Encoded::new(encode_plan(&ranked), Held::new(ranked))))
+    }
+
+    /// Where [`Carried::bytes`] came in a message.
+    pub fn received(bytes: Vec<u8>) -> Result<Carried, Malformed> {
+        HELD.decoded(bytes, |bytes| decode_plan(bytes).map(Held::new)).map(Carried)
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0.bytes
+    }
+}
+
+impl Deref for Carried {
+    type Target = RankPlan;
+
+    fn deref(&self) -> &RankPlan {
+        &self.0.ranked
+    }
+}
+
+impl Carries for Carried {
+    fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    fn programs(&self, bytes: u64) -> Arc<Programs> {
+        let mut last = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(programs) = last.upgrade().filter(|programs| programs.plan().message_bytes == bytes) {
+            return programs;
+        }
+        let programs = Arc::new(Programs::for_ranks(Arc::new(self.plan.resized(bytes))));
+        *last = Arc::downgrade(&programs);
+        programs
+    }
+}

@@ -1,0 +1,139 @@
+//! A plan over ranks in a compact form, as ranks send it.
+
+use super::{Edge, RankPlan};
+use crate::error::Malformed;
+use crate::wire::{put_u32, put_u64, Reader};
+use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
+use broadleaf::platform::NodeId;
+use std::sync::Arc;
+
+const COMBINE: u8 = 1;
+const RENDEZVOUS: u8 = 2;
+const PERIOD: u8 = 4;
+const LED: u8 = 8;
+
+/// A plan over ranks as bytes.
+pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
+    let plan = &ranked.plan;
+    let ranks = plan.nodes.len();
+    let mut out = Vec::with_capacity(64 + plan.trees.len() * ranks * 9);
+    put_u32(&mut out, ranks as u32);
+    put_u32(&mut out, plan.root.0);
+    put_u64(&mut out, plan.message_bytes);
+    put_u64(&mut out, plan.segment_bytes);
+    let rendezvous = plan.protocol == Protocol::Rendezvous;
+    out.push(
+        if plan.combine { COMBINE } else { 0 }
+            | if rendezvous { RENDEZVOUS } else { 0 }
+            | if plan.period.is_some() { PERIOD } else { 0 }
+            | if ranked.led { LED } else { 0 },
+    );
+    put_u32(&mut out, plan.planner.len() as u32);
+    out.extend_from_slice(plan.planner.as_bytes());
+    put_u32(&mut out, plan.trees.len() as u32);
+    for (tree, edges) in plan.trees.iter().zip(&*ranked.edges) {
+        put_u64(&mut out, tree.share.to_bits());
+        for rank in 0..ranks as u32 {
+            put_u32(&mut out, tree.children(NodeId(rank)).len() as u32);
+        }
+        for (_, child) in tree.edges() {
+            put_u32(&mut out, child.0);
+        }
+        for edge in edges {
+            put_u32(&mut out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
+            put_u32(&mut out, edge.turn_s.to_bits());
+            put_u32(&mut out, edge.ahead_s.to_bits());
+        }
+        put_u32(&mut out, tree.via.len() as u32);
+        for (target, relays) in &tree.via {
+            put_u32(&mut out, target.0);
+            put_u32(&mut out, relays.len() as u32);
+            relays.iter().for_each(|relay| put_u32(&mut out, relay.0));
+        }
+    }
+    if let Some(period) = &plan.period {
+        put_u32(&mut out, period.segments);
+        put_u32(&mut out, period.slots.len() as u32);
+        for slot in &period.slots {
+            for value in [slot.segment, slot.from.0, slot.to.0, slot.lag] {
+                put_u32(&mut out, value);
+            }
+        }
+    }
+    out
+}
+
+/// The plan that [`encode_plan`] wrote.
+pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
+    let mut from = Reader { bytes, what: "plan" };
+    let ranks = from.u32()? as usize;
+    let root = NodeId(from.u32()?);
+    let message_bytes = from.u64()?;
+    let segment_bytes = from.u64()?;
+    let flags = from.take(1)?[0];
+    let name = from.u32()? as usize;
+    let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
+    let tree_count = from.u32()?;
+    let mut trees = Vec::new();
+    let mut edges = Vec::new();
+    for _ in 0..tree_count {
+        let share = f64::from_bits(from.u64()?);
+        let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
+        let mut builder = TreeBuilder::new(ranks).share(share);
+        for (rank, &degree) in degrees.iter().enumerate() {
+            for _ in 0..degree {
+                builder.add(NodeId(rank as u32), NodeId(from.u32()?));
+            }
+        }
+        let mut into = Vec::new();
+        for _ in 0..ranks {
+            let (counts, turn, ahead) = (from.u32()?, from.u32()?, from.u32()?);
+            into.push(Edge {
+                window: (counts >> 16) as u16,
+                feeds: counts as u16,
+                turn_s: f32::from_bits(turn),
+                ahead_s: f32::from_bits(ahead),
+            });
+        }
+        edges.push(into);
+        for _ in 0..from.u32()? {
+            let target = NodeId(from.u32()?);
+            let relays = from.u32()?;
+            let relays: Vec<NodeId> =
+                (0..relays).map(|_| from.u32().map(NodeId)).collect::<Result<_, _>>()?;
+            builder.via(target, relays);
+        }
+        trees.push(builder.build());
+    }
+    let mut period = None;
+    if flags & PERIOD != 0 {
+        let segments = from.u32()?;
+        let count = from.u32()?;
+        let mut slots = Vec::new();
+        for _ in 0..count {
+            let segment = from.u32()?;
+            let (sender, receiver) = (NodeId(from.u32()?), NodeId(from.u32()?));
+            slots.push(Slot { segment, from: sender, to: receiver, lag: from.u32()? });
+        }
+        period = Some(Period { segments, slots });
+    }
+    let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
+    let plan = Plan {
+        platform: String::new(),
+        platform_digest: String::new(),
+        nodes: Arc::new(vec![String::new(); ranks]),
+        collective: Collective::Bcast,
+        root,
+        message_bytes,
+        segment_bytes,
+        planner,
+        seed: 0,
+        trees,
+        period,
+        pattern: None,
+        combine: flags & COMBINE != 0,
+        protocol,
+        predicted: Predicted::default(),
+    };
+    Ok(RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: flags & LED != 0 })
+}

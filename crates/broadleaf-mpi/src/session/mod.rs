@@ -1,0 +1,463 @@
+//! One communicator's broadcasts.
+//!
+//! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
+//! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so their books
+//! of plans stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
+//! and the others hear the decision from it ([`crate::memory`]).
+
+use crate::error::CallError;
+use crate::memory::{Announcement, Group, Inside, Way};
+use crate::mpi::Mpi;
+use crate::observe::advice::passive::{Teller, Timed, Timing};
+use crate::observe::advice::{CallNote, InUse};
+use crate::observe::stats;
+use crate::observe::trace::{self, Tracer};
+use crate::outcome::Outcome;
+use crate::planning::plan_cache::{executor, Book, Current};
+use crate::planning::{Advised, Given, Planning, Search};
+use crate::rank_plan::carried::Carried;
+use crate::report;
+use crate::settings::{SharedMemory, BEST};
+use crate::tags::{call_tag, PLAN_TAG};
+use crate::topology::hosts::{one_node_a_host, Hosts};
+use crate::topology::rank_map::agree_on_rank_map;
+use crate::transport::control::Forward;
+use crate::transport::header::{decode_header, encode_header, HEADER_BYTES};
+use crate::transport::MpiTransport;
+use broadleaf::adapt::switch::{kind, Header, Kind, Listening, Order};
+use broadleaf::execute::{drive, NodeExecutor};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+
+mod forecast;
+mod served;
+
+use forecast::Forecast;
+
+/// What is kept of a communicator's calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Keeps {
+    pub stats: bool,
+    pub trace: bool,
+}
+
+/// One communicator.
+pub struct Session {
+    mpi: Mpi,
+    name: String,
+    rank: u32,
+    size: u32,
+    /// Large broadcasts so far.
+    calls: u64,
+    /// None: rank 0 found the settings unusable, and all ranks know.
+    planning: Option<Planning>,
+    hosts: Arc<Hosts>,
+    /// The ranks of this host, where they share memory.
+    group: Option<Group>,
+    book: Book,
+    /// At a root, what may become its next plans.
+    searches: HashMap<Kind, Search>,
+    /// At a root that follows an advisor, what it may say.
+    advised: HashMap<Kind, Advised>,
+    teller: Teller,
+    keeps_stats: bool,
+    tracer: Option<Tracer>,
+    /// What the last planned call ran, for the statistics.
+    ran: stats::Ran,
+}
+
+impl Session {
+    /// Collective. `place`: this rank's host name and its place among the ranks of that host.
+    pub fn open(
+        mpi: Mpi,
+        name: &str,
+        rank: u32,
+        size: u32,
+        place: (String, u32),
+        keeps: Keeps,
+    ) -> Result<Session, CallError> {
+        let rank_map = agree_on_rank_map(&mpi, rank, size, place)?;
+        let mut hosts =
+            Hosts::new(rank_map.as_ref().map_or_else(Arc::default, |rank_map| Arc::clone(&rank_map.hosts)));
+        let mut group = None;
+        if let Some(rank_map) = &rank_map {
+            // A plan that was asked for by name moves the data itself where it can.
+            let wish = rank_map.settings.shared_memory;
+            let may = wish != SharedMemory::Off && mpi.shares_memory();
+            let serves = may && (rank_map.settings.planner == BEST || one_node_a_host(rank_map, &hosts));
+            group = hosts.join(&mpi, rank, serves, wish.way())?;
+        }
+        let hosts = Arc::new(hosts);
+        let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
+        Ok(Session {
+            mpi,
+            name: name.to_string(),
+            rank,
+            size,
+            calls: 0,
+            planning: rank_map.map(|rank_map| Planning::new(rank_map, Arc::clone(&hosts), mpi.shares_port())),
+            hosts,
+            group,
+            book: Book::default(),
+            searches: HashMap::new(),
+            advised: HashMap::new(),
+            teller: Teller::default(),
+            keeps_stats: keeps.stats,
+            tracer,
+            ran: stats::Ran::default(),
+        })
+    }
+
+    /// Broadcasts the packed bytes at `packed`; collective.
+    ///
+    /// # Safety
+    /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
+    pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
+        let start = self.keeps_stats.then(Instant::now);
+        let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
+        let outcome = if self.planning.is_none() {
+            Outcome::BadValue
+        } else {
+            let done = if self.rank == root {
+                self.lead(packed, bytes)
+            } else if self.hosts.is_served(self.rank, root) {
+                self.attend(packed, bytes, root)
+            } else {
+                self.follow(packed, bytes, root)
+            };
+            self.calls += 1;
+            done.unwrap_or_else(|error| {
+                self.mpi.abandon();
+                Outcome::from_error(&error)
+            })
+        };
+        if let Some((tracer, begin_s)) = self.tracer.as_ref().zip(begin_s) {
+            let ran = if outcome == Outcome::Done { self.ran.clone() } else { stats::Ran::default() };
+            tracer.called(call, bytes, root, begin_s, &ran);
+        }
+        if let Some(start) = start {
+            self.count(bytes, root, outcome, start.elapsed().as_secs_f64());
+        }
+        outcome
+    }
+
+    /// The root's part.
+    unsafe fn lead(&mut self, packed: *mut u8, bytes: u64) -> Result<Outcome, CallError> {
+        let (call, rank) = (self.calls, self.rank);
+        if let Some(group) = &mut self.group {
+            group.arrive();
+        }
+        let kind = kind(rank, bytes);
+        if !self.book.knows(kind) {
+            // What the book has forgotten meanwhile needs no search.
+            self.searches.retain(|&other, _| self.book.knows(other));
+            self.advised.retain(|&other, _| self.book.knows(other));
+        }
+        let (mut found, mut brought) = (None, None);
+        let first = || match self.planning.as_mut()?.first(rank, bytes) {
+            Ok(made) => {
+                found = Some((made.search, made.advised));
+                Some(Carried::made(made.ranked))
+            }
+            Err(line) => {
+                report::once(&format!("{line}; the MPI's own broadcast is used"));
+                None
+            }
+        };
+        let better = || {
+            let advised = self.advised.get(&kind).and_then(|advised| advised.watch.take());
+            let Given { plan, ranked } =
+                advised.or_else(|| self.searches.get_mut(&kind).and_then(Search::better))?;
+            brought = Some(plan);
+            Some(Carried::made(ranked))
+        };
+        let (order, entry) = self.book.lead(call, rank, bytes, first, better);
+        if let Some((search, advised)) = found {
+            self.searches.insert(kind, search);
+            if let Some(advised) = advised {
+                brought = Some(Arc::clone(&advised.plan));
+                self.advised.insert(kind, advised);
+            }
+        }
+        if let Some((mailbox, advised)) =
+            self.planning.as_ref().and_then(Planning::mailbox).zip(self.advised.get(&kind))
+        {
+            let version = entry.version + u32::from(order == Order::RunThenSwitch);
+            let nodes = Arc::clone(&advised.nodes);
+            mailbox.called(CallNote {
+                at: Instant::now(),
+                platform: Arc::clone(&advised.platform),
+                communicator: self.planning.as_ref().map_or(0, Planning::communicator),
+                call,
+                root: advised.nodes[rank as usize],
+                bytes,
+                version: entry.version,
+                brought: brought.map(|plan| InUse { version, plan, nodes }),
+            });
+        }
+        let travels = match order {
+            Order::RunNew => entry.current.as_ref().map(|current| current.carried.clone()),
+            Order::RunThenSwitch => entry.next().cloned(),
+            Order::Run | Order::Own => None,
+        };
+        let header = Header {
+            call,
+            root: rank,
+            message_bytes: bytes,
+            order,
+            version: entry.version,
+            plan_bytes: travels.as_ref().map_or(0, |plan| plan.bytes().len() as u64),
+            sends_plan: false,
+        };
+        let Some(current) = entry.current.as_mut().filter(|_| order != Order::Own) else {
+            return self.pass_by(header);
+        };
+        current.resize(bytes);
+        self.ran.set(&current.carried.plan, entry.version);
+        if let Some(group) = &mut self.group {
+            // All other ranks are on this host.
+            let all_here = current.is_idle() && current.carried.led;
+            let way = if all_here { group.choose_way(bytes) } else { Way::untried(bytes) };
+            self.ran.way = all_here.then_some(way);
+            let announcement = Announcement {
+                way: way as u32,
+                timed: all_here.into(),
+                address: packed as u64,
+                ..announced(header, &self.ran)
+            };
+            group.announce(&self.mpi, inside(current), announcement)?;
+            if all_here {
+                group.give(&self.mpi, way, packed, bytes)?;
+                group.finish(true);
+                return Ok(Outcome::Done);
+            }
+        }
+        let mut transport =
+            MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
+        transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
+        send_headers(&mut transport, current, header, travels.as_ref())?;
+        run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
+        drop(transport);
+        if let Some(group) = &mut self.group {
+            group.finish(true);
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The part of a rank that hears of the call by message.
+    unsafe fn follow(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
+        let (call, rank, mpi) = (self.calls, self.rank, self.mpi);
+        let (forecast, part) = Forecast::of(&mut self.book, root, bytes).unzip();
+        let mut posted = None;
+        let (header, sender, listening) = match forecast.as_ref().zip(part) {
+            None => self.listen(Listening::new(call, root), Vec::new())?,
+            Some((forecast, mut executor)) => {
+                let mut transport = MpiTransport::new(&mpi, packed, &forecast.plan, forecast.program.clone());
+                transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
+                transport.post_ahead(&mut executor, &forecast.before, call)?;
+                let (sender, header) = transport.next_header()?;
+                let mut listening = Listening::new(call, root);
+                if forecast.holds(&header) && listening.hear(sender, &header)? {
+                    posted = Some((transport, executor));
+                    (header, sender, listening)
+                } else {
+                    let mut heard = vec![(sender, header)];
+                    heard.extend(transport.withdraw()?);
+                    self.listen(listening, heard)?
+                }
+            }
+        };
+        let mut arrived = None;
+        if header.order == Order::RunNew {
+            let mut plan = vec![0; header.plan_bytes as usize];
+            self.mpi.receive(&mut plan, Some(sender), PLAN_TAG)?;
+            arrived = Some(Carried::received(plan)?);
+        }
+        let unknown = || CallError::Internal(format!("call {call} runs a plan that never came"));
+        let Some(entry) = self.book.follow(rank, &header, arrived.clone())? else {
+            return self.pass_by(header);
+        };
+        let version = entry.version;
+        let current = entry.current.as_mut().ok_or_else(unknown)?;
+        current.resize(header.message_bytes);
+        self.ran.set(&current.carried.plan, entry.version);
+        let mut leads = None;
+        if !self.hosts.is_served(rank, root) {
+            leads = self.group.as_mut();
+        }
+        if let Some(group) = &mut leads {
+            let way = Way::untried(header.message_bytes) as u32;
+            group.announce(
+                &self.mpi,
+                inside(current),
+                Announcement { way, ..announced(header, &self.ran) },
+            )?;
+        }
+
+        // The others have been promised the root's length, so a rank with another one still serves them.
+        let fits = bytes == header.message_bytes;
+        let mut scratch = vec![0u8; if fits { 0 } else { header.message_bytes as usize }];
+        let base = if fits { packed } else { scratch.as_mut_ptr() };
+        let (mut transport, mut executor) = match posted {
+            Some(posted) => posted,
+            None => {
+                let (plan, program) = (current.programs.plan(), current.program.clone());
+                let mut transport = MpiTransport::new(&mpi, base, plan, program);
+                transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call)));
+                for other in listening.missing(current) {
+                    transport.drop_header(other, call)?;
+                }
+                (transport, executor(current))
+            }
+        };
+        send_headers(&mut transport, current, header, arrived.as_ref())?;
+        if header.order == Order::RunThenSwitch {
+            let from = current.plan_parent.ok_or_else(unknown)?;
+            let to = current.plan_children.clone();
+            transport.receive_plan(Forward { from, bytes: header.plan_bytes, to })?;
+        }
+        let advice =
+            self.planning.as_ref().and_then(|planning| Some((planning.mailbox()?, planning.communicator())));
+        if advice.is_some() {
+            transport.timing = Some(Timing::new(&current.programs, &current.program));
+        }
+        let next = run(&mut transport, &mut executor, current, leads.as_deref_mut())?;
+        if let (Some((mailbox, communicator)), Some(timing)) = (advice, transport.timing.take()) {
+            let message_bytes = header.message_bytes;
+            let timed = Timed { communicator, call, rank, root, message_bytes, version };
+            self.teller.tell(mailbox, &timing, timed);
+        }
+        drop(transport);
+        if let Some(group) = leads {
+            group.finish(true);
+        }
+        if let Some(plan) = next {
+            self.book.keep(&header, plan);
+        }
+        Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
+    }
+
+    /// The header to act on, and who sent it; some have been heard before.
+    fn listen(
+        &self,
+        mut listening: Listening,
+        heard: Vec<(u32, Header)>,
+    ) -> Result<(Header, u32, Listening), CallError> {
+        let mut found = None;
+        for (sender, header) in heard {
+            if listening.hear(sender, &header)? && found.is_none() {
+                found = Some((header, sender));
+            }
+        }
+        if let Some((header, sender)) = found {
+            return Ok((header, sender, listening));
+        }
+        loop {
+            let mut bytes = [0; HEADER_BYTES];
+            let sender = self.mpi.receive(&mut bytes, None, call_tag(self.calls))?;
+            let header = decode_header(&bytes)?;
+            if listening.hear(sender, &header)? {
+                return Ok((header, sender, listening));
+            }
+        }
+    }
+
+    /// "Use the MPI's own broadcast" goes to the others of this host, and down a binomial tree of all ranks that
+    /// hear by message.
+    fn pass_by(&mut self, header: Header) -> Result<Outcome, CallError> {
+        let header = Header { plan_bytes: 0, sends_plan: false, ..header };
+        if let Some(group) = &mut self.group {
+            group.announce(&self.mpi, Inside::Own, announced(header, &stats::Ran::default()))?;
+            group.finish(true);
+        }
+        let hearers = self.hosts.hearers(header.root);
+        let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
+        let bytes = encode_header(&header);
+        let mut reach =
+            if mine == 0 { hearers.len().next_power_of_two() } else { 1 << mine.trailing_zeros() };
+        while reach > 1 {
+            reach /= 2;
+            if let Some(&other) = hearers.get(mine + reach) {
+                self.mpi.send(&bytes, other, call_tag(header.call))?;
+            }
+        }
+        Ok(Outcome::Own)
+    }
+
+    fn count(&self, bytes: u64, root: u32, outcome: Outcome, seconds: f64) {
+        if self.rank > 0 && outcome != Outcome::Done {
+            return;
+        }
+        let key = stats::Key { communicator: self.name.clone(), ranks: self.size, root, bytes };
+        let communicator = self.planning.as_ref().map_or(0, Planning::communicator);
+        stats::count(key, |row| {
+            if outcome == Outcome::Done {
+                row.latest.add(communicator, seconds);
+            }
+            match outcome {
+                _ if self.rank > 0 => {}
+                Outcome::Done => row.add_planned(seconds, &self.ran),
+                Outcome::Own => *row.passed.entry("no-plan").or_default() += 1,
+                Outcome::BadValue => *row.passed.entry("bad-value").or_default() += 1,
+                Outcome::WrongLength | Outcome::Mpi(_) | Outcome::Internal => row.failed += 1,
+            }
+        });
+    }
+}
+
+/// What goes on inside this rank's host.
+fn inside(current: &Current) -> Inside {
+    if current.carried.led {
+        Inside::Memory
+    } else {
+        Inside::Messages
+    }
+}
+
+/// What a leader tells the others of its host of a call.
+fn announced(header: Header, ran: &stats::Ran) -> Announcement {
+    let mut announcement = Announcement {
+        call: header.call,
+        root: header.root,
+        bytes: header.message_bytes,
+        ..Announcement::default()
+    };
+    ran.tell(&mut announcement);
+    announcement
+}
+
+/// The header to everyone this rank sends to, and the plan, if one travels, down the first tree.
+fn send_headers(
+    transport: &mut MpiTransport,
+    current: &Current,
+    header: Header,
+    plan: Option<&Carried>,
+) -> Result<(), CallError> {
+    for (rank, header) in current.headers(header) {
+        transport.send_header(rank, &header)?;
+        if let Some(plan) = plan.filter(|_| header.sends_plan) {
+            transport.send_plan(rank, plan.clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs this rank's part to its end, and passes the message on inside its host where the plan leaves that to
+/// it. Gives the plan that came with it.
+fn run<'a>(
+    transport: &mut MpiTransport<'a>,
+    executor: &mut NodeExecutor,
+    current: &Current,
+    group: Option<&'a mut Group>,
+) -> Result<Option<Carried>, CallError> {
+    if let Some(group) = group.filter(|_| current.carried.led) {
+        transport.feed(group);
+    }
+    if !executor.is_announced() {
+        transport.expect_frames(current.programs.segments())?;
+    }
+    transport.pace(&current.carried.edges);
+    drive(executor, transport)?;
+    transport.finish()
+}

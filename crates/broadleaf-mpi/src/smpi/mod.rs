@@ -1,0 +1,3 @@
+//! What only simulated time needs.
+
+pub mod pace;

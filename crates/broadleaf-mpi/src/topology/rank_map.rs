@@ -1,0 +1,158 @@
+//! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and tells all.
+
+use crate::decode_cache::{DecodeCache, Encoded};
+use crate::error::CallError;
+use crate::error::Malformed;
+use crate::mpi::Mpi;
+use crate::report;
+use crate::settings::{environment, PlanSettings, SharedMemory};
+use crate::topology::host_layout::HostLayout;
+use crate::topology::placement::nodes_by_host;
+use crate::topology::platform_file::load;
+use crate::wire::{put_u32, put_u64, Reader};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest host name that is told apart, bytes; no MPI has a longer one.
+const HOST_BYTES: usize = 256;
+
+/// Where a communicator's ranks sit, as its rank 0 found it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankMap {
+    pub settings: PlanSettings,
+    /// Of the platform file; empty without one.
+    pub digest: String,
+    /// The platform's node of every rank, or the number of its host without a platform.
+    pub node_of_rank: Vec<u32>,
+    /// Tells this communicator from every other, in this job and others.
+    pub communicator: u64,
+    /// Hosts are counted in the order of their first ranks.
+    pub hosts: Arc<HostLayout>,
+}
+
+impl RankMap {
+    /// Reads the settings and gives every rank its seat. `places`: host name and place on that host of every
+    /// rank. The error is one line for the user.
+    pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<RankMap, String> {
+        let hosts = Arc::new(HostLayout::new(host_numbers(places)));
+        let Some(path) = &settings.platform else {
+            let (node_of_rank, communicator) = (hosts.of_rank().to_vec(), new_communicator());
+            return Ok(RankMap { settings, digest: String::new(), node_of_rank, communicator, hosts });
+        };
+        let own_used = "the MPI's own broadcast is used";
+        let platform = load(path).map_err(|line| format!("{line}; {own_used}"))?;
+        let nodes = nodes_by_host(&platform, places)
+            .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
+        let node_of_rank = nodes.iter().map(|node| node.0).collect();
+        let (digest, communicator) = (platform.digest().to_string(), new_communicator());
+        Ok(RankMap { digest, node_of_rank, communicator, hosts, settings })
+    }
+}
+
+/// A number that no other communicator has had, as far as a hash with a random key can say.
+fn new_communicator() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id()).max(1)
+}
+
+/// Hosts numbered in order of their first rank.
+fn host_numbers(places: &[(String, u32)]) -> Vec<u32> {
+    let mut numbers: HashMap<&str, u32> = HashMap::new();
+    let mut of_rank = Vec::with_capacity(places.len());
+    for (host, _) in places {
+        let next = numbers.len() as u32;
+        of_rank.push(*numbers.entry(host).or_insert(next));
+    }
+    of_rank
+}
+
+static DECODED: DecodeCache<RankMap> = DecodeCache::new();
+
+/// Rank 0 reads the settings and gives every rank its seat; all learn the result. `None`: the settings are
+/// unusable, and rank 0 has said why.
+pub fn agree_on_rank_map(
+    mpi: &Mpi,
+    rank: u32,
+    size: u32,
+    place: (String, u32),
+) -> Result<Option<Arc<Encoded<RankMap>>>, CallError> {
+    let mut record = place.0.into_bytes();
+    record.resize(HOST_BYTES, 0);
+    put_u32(&mut record, place.1);
+    let records = mpi.gather(&record, size as usize, rank as usize)?;
+    let mut document = Vec::new();
+    if rank == 0 {
+        let places: Vec<(String, u32)> = records.chunks_exact(record.len()).map(read_place).collect();
+        let found = PlanSettings::read(&environment)
+            .map_err(|bad| bad.to_string())
+            .and_then(|settings| RankMap::find(settings, &places));
+        match found {
+            Ok(rank_map) => document = encode_rank_map(&rank_map),
+            Err(line) => report::once(&line),
+        }
+    }
+    let mut length = (document.len() as u64).to_le_bytes();
+    mpi.share(&mut length)?;
+    document.resize(u64::from_le_bytes(length) as usize, 0);
+    if document.is_empty() {
+        return Ok(None);
+    }
+    mpi.share(&mut document)?;
+    Ok(Some(DECODED.decoded(document, decode_rank_map)?))
+}
+
+fn read_place(record: &[u8]) -> (String, u32) {
+    let (host, index) = record.split_at(HOST_BYTES);
+    let end = host.iter().position(|&byte| byte == 0).unwrap_or(host.len());
+    let mut number = [0; 4];
+    number.copy_from_slice(index);
+    (String::from_utf8_lossy(&host[..end]).into_owned(), u32::from_le_bytes(number))
+}
+
+fn encode_rank_map(rank_map: &RankMap) -> Vec<u8> {
+    let settings = &rank_map.settings;
+    let path = |path: &Option<PathBuf>| {
+        path.as_ref().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
+    };
+    let mut out = Vec::new();
+    let paths = [&settings.platform, &settings.plan_dir, &settings.advice].map(path);
+    for text in paths.iter().chain([&settings.planner, &rank_map.digest]) {
+        put_u32(&mut out, text.len() as u32);
+        out.extend_from_slice(text.as_bytes());
+    }
+    put_u64(&mut out, settings.first_budget.as_millis() as u64);
+    put_u32(&mut out, settings.shared_memory.code());
+    put_u64(&mut out, rank_map.communicator);
+    rank_map.node_of_rank.iter().chain(rank_map.hosts.of_rank()).for_each(|&node| put_u32(&mut out, node));
+    out
+}
+
+fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
+    let mut from = Reader { bytes, what: "rank_map" };
+    let mut text = || {
+        let length = from.u32()? as usize;
+        Ok(String::from_utf8_lossy(from.take(length)?).into_owned())
+    };
+    let (platform, plan_dir, advice) = (text()?, text()?, text()?);
+    let (planner, digest) = (text()?, text()?);
+    let first_budget = Duration::from_millis(from.u64()?);
+    let shared_memory = SharedMemory::of_code(from.u32()?).ok_or(Malformed("rank_map"))?;
+    let communicator = from.u64()?;
+    let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
+    let settings = PlanSettings {
+        platform: path(platform),
+        plan_dir: path(plan_dir),
+        planner,
+        first_budget,
+        shared_memory,
+        advice: path(advice),
+    };
+    let mut node_of_rank = Vec::with_capacity(from.bytes.len() / 4);
+    while !from.bytes.is_empty() {
+        node_of_rank.push(from.u32()?);
+    }
+    let hosts = Arc::new(HostLayout::new(node_of_rank.split_off(node_of_rank.len() / 2)));
+    Ok(RankMap { settings, digest, node_of_rank, communicator, hosts })
+}

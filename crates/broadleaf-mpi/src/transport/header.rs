@@ -1,0 +1,46 @@
+//! The header of a call: what the root decided, ahead of the data.
+
+use crate::error::Malformed;
+use crate::wire::{put_u32, put_u64, Reader};
+use broadleaf::adapt::switch::{Header, Order};
+
+/// Distinguishes a header from whatever else might arrive under its tag.
+const MAGIC: u32 = 0x4c4f_4f4d;
+
+/// The length of a header in a message.
+pub const HEADER_BYTES: usize = 48;
+
+pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
+    let mut out = Vec::with_capacity(HEADER_BYTES);
+    let order = Order::ALL.iter().position(|order| *order == header.order).unwrap_or(0);
+    put_u32(&mut out, MAGIC);
+    put_u32(&mut out, order as u32);
+    put_u64(&mut out, header.call);
+    put_u64(&mut out, header.message_bytes);
+    put_u64(&mut out, header.plan_bytes);
+    put_u32(&mut out, header.root);
+    put_u32(&mut out, header.version);
+    put_u32(&mut out, header.sends_plan.into());
+    out.resize(HEADER_BYTES, 0);
+    let mut bytes = [0; HEADER_BYTES];
+    bytes.copy_from_slice(&out);
+    bytes
+}
+
+pub fn decode_header(bytes: &[u8]) -> Result<Header, Malformed> {
+    let wrong = Malformed("header");
+    let mut from = Reader { bytes, what: "header" };
+    if bytes.len() != HEADER_BYTES || from.u32()? != MAGIC {
+        return Err(wrong);
+    }
+    let order = *Order::ALL.get(from.u32()? as usize).ok_or(wrong)?;
+    Ok(Header {
+        order,
+        call: from.u64()?,
+        message_bytes: from.u64()?,
+        plan_bytes: from.u64()?,
+        root: from.u32()?,
+        version: from.u32()?,
+        sends_plan: from.u32()? != 0,
+    })
+}
