@@ -267,26 +267,26 @@ def best_over_all() -> dict[str, Found]:
 
 def best_in_simulated_time() -> dict[str, Found]:
     """4 MiB on grid5000-88 under SMPI: how many times as long as `best` the others take."""
-    from broadleaf.papers import grid_runs
+    from broadleaf.papers.grid import simulated
 
-    missing = grid_runs.missing()
+    missing = simulated.missing()
     if missing is not None:
         print(f"no simulated time: {missing}", file=sys.stderr)
         return {}
-    sheets = grid_runs.Work(True, None).run(lambda: None).sheets
+    sheets = simulated.Work(True, None).run(lambda: None).sheets
     sheet = next(sheet for sheet in sheets if sheet.name == "runs")
     rows = [dict(zip(sheet.columns, row, strict=True)) for row in sheet.rows]
     at = {row["strategy"]: row for row in rows if row["bytes"] == 4096 * KIB and row["root"] == "c0-0"}
 
     def over_best(line: str) -> list[float]:
-        repetitions = [f"measured_{at}_s" for at in range(grid_runs.REPETITIONS)]
+        repetitions = [f"measured_{at}_s" for at in range(simulated.REPETITIONS)]
         # The first broadcast of a run includes planning messages and communicators.
         last = repetitions[-1]
         return [float(str(at[line][last])) / float(str(at["best"][last]))]
 
     return {
         f"{line} over best, 4 MiB": Found(over_best(line), "times", limit, is_most=False)
-        for line, limit in (("magpie", 3.0), *((line, 1.5) for line in grid_runs.BUILT_IN))
+        for line, limit in (("magpie", 3.0), *((line, 1.5) for line in simulated.BUILT_IN))
     }
 
 

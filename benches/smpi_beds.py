@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
-from broadleaf import smpi
-from broadleaf.simgrid import load_simgrid
+from broadleaf.formats.simgrid import load_simgrid, write_simgrid
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -32,7 +31,7 @@ def named(name: str, folder: Path) -> Network:
 
 def written(platform: bl.Platform, folder: Path) -> Network:
     platform.save(folder / "platform.json")
-    return Network(*smpi.write_simgrid(platform, folder), folder / "platform.json")
+    return Network(*write_simgrid(platform, folder), folder / "platform.json")
 
 
 def of_one_zone(topology: str, parameters: str, count: int, folder: Path) -> Network:

@@ -21,6 +21,7 @@ from typing import Any
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 ROOT = Path(__file__).resolve().parents[1]
 PLATFORM = ROOT / "platforms/smp-16.json"
@@ -59,7 +60,7 @@ def main() -> int:
         folder = Path(made)
         plain = smpi.plain_program(ROOT / "testbeds/bcast.c", folder / "plain")
         planned = smpi.planned_program(ROOT / "testbeds/bcast.c", folder / "planned")
-        where = smpi.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
+        where = write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
         theirs = smpi.broadcast_algorithms(*where, [str(plain), "1"])
         wanted = [name for name in theirs if options.only is None or name in options.only.split(",")]
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> str:
@@ -32,7 +33,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> str:
         network = bl.Platform.load(platform)
         rates = smpi.read_rates(arguments.rates) if arguments.rates else None
         profiles = smpi.profiles_of(network, rates, folder) if rates is not None else None
-        xml, hosts = smpi.write_simgrid(network, folder, profiles)
+        xml, hosts = write_simgrid(network, folder, profiles)
         hosts = arguments.hosts or hosts
     program = list(arguments.program)
     if program[0].endswith(".c"):

@@ -4,9 +4,9 @@
     tests/digests/plans.py --write FILE               # one line a platform, collective, planner and size
     tests/digests/plans.py --compare FILE [--only N]  # plans anew; exit 1 with one line for each difference
 
-A change that is meant to leave plans alone leaves this table alone. No time limit is set, so a plan depends on
-nothing but its arguments. A makespan is printed in full (`float.hex`); "-" stands for a planner that does not
-support the platform or the collective.
+A change that is meant to leave plans alone leaves this table alone. No time limit is set, so a plan depends
+on nothing but its arguments. A makespan is printed in full (`float.hex`); "-" stands for a planner that does
+not support the platform or the collective.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 import broadleaf as bl
-from broadleaf.perfetto import trace_events
+from broadleaf.formats.perfetto import trace_events
 from documents import CHAIN, TWO_SITES, one_mesh
 from pages import DOCS, ROOT
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 import broadleaf as bl
-from broadleaf.msccl import MOST_CHUNKS, msccl_xml, runs_of, runs_of_plan
+from broadleaf.formats.msccl import MOST_CHUNKS, msccl_xml, runs_of, runs_of_plan
 from documents import one_mesh, write
 from msccl_interpreter import Machine, judge, links_used, read
 from outcome import Command, refused

@@ -16,7 +16,9 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.mpi import find_mpi
-from broadleaf.papers import PAPERS, round_robin, round_robin_ranks
+from broadleaf.papers import PAPERS
+from broadleaf.papers.round_robin import ranks
+from broadleaf.papers.round_robin import run as round_robin
 from outcome import Command, PaperRun, refused
 
 
@@ -178,9 +180,9 @@ def test_ranks_that_die_or_hang_are_left_out_in_one_line(
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\n{does}\n")
     program.chmod(0o755)
-    monkeypatch.setattr(round_robin_ranks, "TIMEOUT_S", 1.0 if "sleep" in does else 60.0)
-    with pytest.raises(round_robin_ranks.MissingError, match=said) as refusal:
-        round_robin_ranks.local_seconds(find_mpi(), 2, program, 1000, None)
+    monkeypatch.setattr(ranks, "TIMEOUT_S", 1.0 if "sleep" in does else 60.0)
+    with pytest.raises(ranks.MissingError, match=said) as refusal:
+        ranks.local_seconds(find_mpi(), 2, program, 1000, None)
     assert "\n" not in str(refusal.value)
 
 
@@ -188,23 +190,23 @@ def test_what_does_not_end_in_time_is_not_tried_on_more_nodes() -> None:
     """Of SMPI's algorithms some take minutes for a long message; then larger cases stay empty."""
     asked: list[tuple[str, int, int]] = []
 
-    class Bed(round_robin_ranks.SmpiBed):
+    class Bed(ranks.SmpiBed):
         def __init__(self) -> None:
             pass
 
         def seconds(self, is_ours: bool, name: str, nodes: int, message_bytes: int) -> float:
             asked.append((name, nodes, message_bytes))
             if name == "NTSL" and nodes * message_bytes > 800:
-                raise round_robin_ranks.MissingError("still runs after 120 s")
+                raise ranks.MissingError("still runs after 120 s")
             return nodes * message_bytes / 125e6
 
     remarks: list[str] = []
     cases = [(2, 400), (4, 400), (8, 400), (8, 100), (8, 200)]
-    samples = round_robin_ranks.smpi_samples(Bed(), cases, lambda: None, remarks)
+    samples = ranks.smpi_samples(Bed(), cases, lambda: None, remarks)
     tried = [(nodes, size) for name, nodes, size in asked if name == "NTSL"]
     assert tried == [(2, 400), (4, 400), (8, 100), (8, 200)]
     assert [sample.nodes for sample in samples if sample.seconds is None] == [4, 8, 8]
     assert len(remarks) == 2
-    sheet = round_robin_ranks.smpi_sheet(samples)
+    sheet = ranks.smpi_sheet(samples)
     assert len(sheet.rows) == len(samples)
-    assert set(round_robin_ranks.smpi_figures(samples)) == {"figure-7-smpi", "figure-8-smpi"}
+    assert set(ranks.smpi_figures(samples)) == {"figure-7-smpi", "figure-8-smpi"}

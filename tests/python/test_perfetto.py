@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import broadleaf as bl
-from broadleaf.perfetto import trace_events
+from broadleaf.formats.perfetto import trace_events
 from documents import write
 from outcome import Command
 

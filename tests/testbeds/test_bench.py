@@ -14,8 +14,7 @@ import pytest
 import broadleaf as bl
 from broadleaf.bench import OURS, BenchError
 from broadleaf.bench.smpi import second_seconds
-from broadleaf.simgrid import load_simgrid
-from broadleaf.smpi import write_simgrid
+from broadleaf.formats.simgrid import load_simgrid, write_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
 

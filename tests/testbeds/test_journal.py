@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from broadleaf.papers import beds, tuning
-from broadleaf.papers.beds import BedError, SimulatedBed, Timed
-from broadleaf.papers.journal import Journal
+from broadleaf.papers.tuning import beds
+from broadleaf.papers.tuning import run as tuning
+from broadleaf.papers.tuning.beds import BedError, SimulatedBed, Timed
+from broadleaf.papers.tuning.journal import Journal
 
 PAIR = Timed("bcast", "eager", 1000, 1000, "0>1")
 OTHER = Timed("bcast", "eager", 2000, 2000, "0>1")

@@ -13,6 +13,7 @@ import pytest
 import broadleaf as bl
 from beds import ROOT, script
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # SMPI puts that many bytes before every message.
@@ -39,7 +40,7 @@ def measured(
     probe: Path, platform: bl.Platform, hosts: list[str], folder: Path, budget_s: float
 ) -> bl.Platform:
     """The platform that the probe finds between some hosts of one that is known."""
-    xml, _ = smpi.write_simgrid(platform, folder)
+    xml, _ = write_simgrid(platform, folder)
     found, shortfalls = measured_xml(probe, xml, hosts, folder, budget_s)
     assert shortfalls == []
     return found

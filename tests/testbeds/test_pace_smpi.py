@@ -10,6 +10,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 ROOT = Path(__file__).parents[2]
 SMP_16 = ROOT / "platforms/smp-16.json"
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("segment", [2048, 4096, 8192, 16384])
 def test_a_chain_keeps_its_wires_busy(program: Path, segment: int, tmp_path: Path) -> None:
     platform = bl.Platform.load(SMP_16)
-    xml, hosts = smpi.write_simgrid(platform, tmp_path)
+    xml, hosts = write_simgrid(platform, tmp_path)
     plan = bl.plan(platform, platform.hosts[0], MEBIBYTE, planner="chain", segment_bytes=segment)
     plan.save(tmp_path / "plan.json")
     printed = smpi.simulate(

@@ -11,6 +11,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 ROOT = Path(__file__).parents[2]
 SMP_16 = ROOT / "platforms/smp-16.json"
@@ -30,7 +31,7 @@ def seconds(
 ) -> list[float]:
     """Simulated seconds of two broadcasts from the first rank, one rank for each of `hosts`."""
     folder = program.parent
-    xml, all_hosts = smpi.write_simgrid(bl.Platform.load(str(platform)), folder)
+    xml, all_hosts = write_simgrid(bl.Platform.load(str(platform)), folder)
     if hosts is not None:
         all_hosts = folder / "hosts"
         all_hosts.write_text("".join(f"{host}\n" for host in hosts))
@@ -106,7 +107,7 @@ def test_an_all_gather_is_near_its_limit(
 ) -> None:
     """(n - 1) / n of the time of all contributions together, n ranks; every byte is compared."""
     platform = write_cluster(tmp_path / "net.json", nodes)
-    xml, _ = smpi.write_simgrid(bl.Platform.load(str(platform)), tmp_path)
+    xml, _ = write_simgrid(bl.Platform.load(str(platform)), tmp_path)
     hosts = tmp_path / "hosts"
     hosts.write_text("".join(f"{host}\n" for host in dealt_to(nodes, each, dealt)))
     size = 1 << 20

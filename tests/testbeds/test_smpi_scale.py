@@ -11,6 +11,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.formats.simgrid import write_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]
 PLATFORM = ROOT / "platforms/grid5000-88.json"
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.skipif(
 def test_ranks_of_one_process_share_a_plan_and_get_their_own_data(tmp_path: Path) -> None:
     """Two lengths of one size class share a plan but not the programs for it; both come twice."""
     program = smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path / "bcast")
-    xml, hosts = smpi.write_simgrid(bl.Platform.load(PLATFORM), tmp_path)
+    xml, hosts = write_simgrid(bl.Platform.load(PLATFORM), tmp_path)
     stats = tmp_path / "stats.json"
     variables = {
         "BROADLEAF_PLATFORM": str(PLATFORM),

@@ -8,10 +8,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-CHECKOUT = Path(__file__).resolve().parents[3]
-TESTBEDS = CHECKOUT / "testbeds"
+from broadleaf.checkout import TESTBEDS
 
 OURS = "broadleaf"
 

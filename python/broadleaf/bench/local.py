@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from broadleaf.bench import CHECKOUT, OURS, BenchError, Row, listed, need_checkout
+from broadleaf.bench import OURS, BenchError, Row, listed, need_checkout
+from broadleaf.checkout import CHECKOUT
 from broadleaf.mpi import Mpi, find_mpis, launch_command
 
 TIMEOUT_S = 300.0

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import broadleaf as bl
-from broadleaf.bench import OURS, TESTBEDS, BenchError, Row, need_checkout
+from broadleaf.bench import OURS, BenchError, Row, need_checkout
 from broadleaf.bench.limit import limit_s
+from broadleaf.checkout import TESTBEDS
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 

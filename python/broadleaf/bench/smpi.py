@@ -11,9 +11,10 @@ from pathlib import Path
 
 import broadleaf as bl
 from broadleaf import smpi
-from broadleaf.bench import OURS, TESTBEDS, BenchError, Row, need_checkout
+from broadleaf.bench import OURS, BenchError, Row, need_checkout
 from broadleaf.bench.limit import limit_s
-from broadleaf.simgrid import load_simgrid
+from broadleaf.checkout import TESTBEDS
+from broadleaf.formats.simgrid import load_simgrid, write_simgrid
 
 # Buffers from here on are shared by all ranks, or 88 of them would not fit in memory.
 SHARED_BYTES = 64 << 20
@@ -82,7 +83,7 @@ def made(network: bl.Platform, platform: Path, hosts: Path | None, scratch: Path
         raise BenchError(str(error)) from None
     if platform.suffix == ".xml" and hosts is not None:
         return Bed(own, ours, platform, hosts)
-    xml, all_hosts = smpi.write_simgrid(network, scratch)
+    xml, all_hosts = write_simgrid(network, scratch)
     return Bed(own, ours, xml, hosts or all_hosts)
 
 

@@ -9,10 +9,10 @@ import click
 from broadleaf import Plan, PlanError, Platform
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import Size, example, json_option, output_option
-from broadleaf.convert import FORMS, form_of, is_plan, load_any, save_any
 from broadleaf.files import refuse_unwritable, write_whole
-from broadleaf.msccl import chunks_of, msccl_xml, runs_of_plan
-from broadleaf.simgrid import PORT_MODELS
+from broadleaf.formats.forms import FORMS, form_of, is_plan, load_any, save_any
+from broadleaf.formats.msccl import chunks_of, msccl_xml, runs_of_plan
+from broadleaf.formats.simgrid import PORT_MODELS
 
 
 @click.command("convert", epilog=example("broadleaf convert net.json -o net.nx.json"))

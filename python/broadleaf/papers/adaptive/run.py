@@ -15,7 +15,7 @@ from statistics import fmean
 
 import broadleaf as bl
 from broadleaf._core import annealing_progress, rehearse, unloaded_plans
-from broadleaf.papers import adaptive_loads as scene
+from broadleaf.papers.adaptive import loads as scene
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 
 QUICK_SEEDS, FULL_SEEDS = 1, 10
@@ -78,11 +78,15 @@ def run(quick: bool, start: Start) -> Results:
     samples = [sample for one in runs.values() for sample in one.samples]
     progress = figure_3(1_000_000 if quick else 10_000_000)
     advance()
-    from broadleaf.plot.adaptive import draw_broadcasts, draw_progress
+    from broadleaf.papers.adaptive.figures import draw_broadcasts, draw_progress
     from broadleaf.plot.trees import draw_trees
 
     shown = runs[kinds[0], 0]
     at = loaded_call(shown)
+    times = {
+        line: [(s.call, s.seconds) for s in shown.samples if s.line == line]
+        for line in dict.fromkeys(s.line for s in shown.samples)
+    }
     trees = {
         "figure-7": shown.plans[MPICH_G2][at],
         "figure-9": shown.plans[MATEESCU][at],
@@ -107,7 +111,7 @@ def run(quick: bool, start: Start) -> Results:
                   is_shown=False),
         ],
         figures={
-            "figure-8": draw_broadcasts(shown.samples, shown.loads, scene.calls()),
+            "figure-8": draw_broadcasts(times, shown.loads, scene.calls()),
             "figure-3": draw_progress(progress),
             **{name: draw_trees(network, on(network, plan)) for name, plan in trees.items()},
         },

@@ -8,7 +8,7 @@ from typing import Any
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
-from broadleaf.simgrid.network import Network, Pair, Route
+from broadleaf.formats.simgrid.network import Network, Pair, Route
 
 Document = dict[str, Any]
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
-from broadleaf.papers.round_robin_figures import draw
-from broadleaf.papers.round_robin_ranks import ranks_sheets
+from broadleaf.papers.round_robin.figures import draw
+from broadleaf.papers.round_robin.ranks import ranks_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.checkout import CHECKOUT
+from broadleaf.formats.simgrid import write_simgrid
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 
-CHECKOUT = Path(__file__).resolve().parents[3]
 PROGRAM = CHECKOUT / "testbeds" / "plans.c"
 CLUSTER = CHECKOUT / "platforms" / "cluster-50.json"
 
@@ -107,7 +108,7 @@ class SimulatedBed(Bed):
         missing = smpi.missing()
         if missing is not None or not PROGRAM.is_file():
             raise BedError(f"SMPI is not at hand: {missing or f'there is no {PROGRAM}'}")
-        self.where = smpi.write_simgrid(bl.Platform.load(CLUSTER), folder)
+        self.where = write_simgrid(bl.Platform.load(CLUSTER), folder)
         try:
             self.program = smpi.plain_program(PROGRAM, folder / "plans-smpi")
         except smpi.SmpiError as error:

@@ -20,10 +20,10 @@ from statistics import median
 from typing import Any
 
 import broadleaf as bl
-from broadleaf.papers.beds import Bed, BedError, LocalBed, SimulatedBed, Timed
-from broadleaf.papers.journal import Journal
 from broadleaf.papers.results import Cell, Results, Sheet, Start
-from broadleaf.papers.tuning_figures import figures
+from broadleaf.papers.tuning.beds import Bed, BedError, LocalBed, SimulatedBed, Timed
+from broadleaf.papers.tuning.figures import figures
+from broadleaf.papers.tuning.journal import Journal
 
 COLLECTIVES = ("bcast", "scatter")
 PLANNERS = {"bcast": ("flat", "chain", "binary", "binomial"), "scatter": ("flat", "chain", "binomial")}

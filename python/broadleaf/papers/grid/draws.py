@@ -14,10 +14,10 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from broadleaf import grid
+from broadleaf.papers.grid.figures import Line, draw
 from broadleaf.papers.results import Cell, Results, Sheet
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 PAPERS_SEVEN = ("flat", "fef", "ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max", "bottom-up")
@@ -217,40 +217,24 @@ def figures(points: list[Point]) -> Iterator[tuple[str, Figure]]:
             (3, own, ECEF_LIKE, "mean makespan, ms"),
             (4, own, PAPERS_SEVEN, "hit rate, % of the draws"),
         ):
-            name = f"figure-{number}-{'-'.join(reading)}"
-            yield name, draw(number, chosen, lines, label)
+            gaps, local_start = reading
+            yield (
+                f"figure-{number}-{gaps}-{local_start}",
+                draw(
+                    f"Figure {number}, gaps by {gaps}, {local_start}",
+                    "number of clusters",
+                    label,
+                    lines_of(number, chosen, lines),
+                    logarithmic="y" if number == 2 else "",
+                ),
+            )
 
 
-def draw(number: int, points: list[Point], lines: tuple[str, ...], label: str) -> Figure:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes = figure.subplots()
-    value = Point.hit_rate if number == 4 else Point.mean_ms
-    for line in lines:
-        plot_line(axes, points, line, value)
-    if number != 4:
-        plot_line(axes, points, "makespan", Point.our_mean_ms, "k-")
-        plot_line(axes, points, "bound", Point.our_mean_ms, "k:")
-    if number == 2:
-        axes.set_yscale("log")
-    axes.set_xlabel("number of clusters")
-    axes.set_ylabel(label)
-    axes.set_title(f"Figure {number}, gaps by {points[0].gaps}, {points[0].local_start}", fontsize="medium")
-    axes.set_ylim(bottom=0 if number != 2 else None)
-    axes.legend(fontsize="small", ncols=2)
-    return figure
-
-
-def plot_line(
-    axes: Axes, points: list[Point], line: str, value: Callable[[Point, str], float | None], style: str = ""
-) -> None:
-    from broadleaf.plot.figures import COLOURS
-
+def lines_of(number: int, points: list[Point], lines: tuple[str, ...]) -> Iterator[Line]:
     sizes = [p.clusters for p in points]
-    values = [math.nan if (found := value(p, line)) is None else found for p in points]
-    if style:
-        axes.plot(sizes, values, style, label=line)
-        return
-    at = PAPERS_SEVEN.index(line)
-    axes.plot(sizes, values, marker="os^DvXP"[at], color=COLOURS[at % len(COLOURS)], label=line)
+    for line in lines:
+        values = [p.hit_rate(line) if number == 4 else p.mean_ms(line) for p in points]
+        yield Line(line, sizes, values, PAPERS_SEVEN.index(line))
+    for line, style in (("makespan", "-"), ("bound", ":")) if number != 4 else ():
+        means = [math.nan if (mean := p.our_mean_ms(line)) is None else mean for p in points]
+        yield Line(line, sizes, means, None, style)

@@ -13,13 +13,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import fmean, pstdev
-from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from broadleaf.papers.trees.figures import draw_lines
 
 # Ratios do not depend on it: the drawn links have no start-up.
 SEGMENT_BYTES = 1 << 20
@@ -172,9 +169,9 @@ def run(quick: bool, start: Start) -> Results:
             raw(samples),
         ],
         figures={
-            "figure-4a": draw_lines(by_nodes, "nodes", "one-port"),
-            "figure-4b": draw_lines(by_density, "density", "one-port"),
-            "figure-5": draw_lines(multi_port, "nodes", "multi-port"),
+            "figure-4a": draw_lines(by_nodes, "nodes", "one-port", OUR_LINES),
+            "figure-4b": draw_lines(by_density, "density", "one-port", OUR_LINES),
+            "figure-5": draw_lines(multi_port, "nodes", "multi-port", OUR_LINES),
         },
         remarks=[
             "Ratios to the one-port optimum over any number of trees, certified to 1e-4.",
@@ -239,28 +236,3 @@ def raw(samples: list[Sample]) -> Sheet:
     ]
     columns = ("platform", "nodes", "density", "seed", "port_model", "planner", "ratio")
     return Sheet("samples", "Every ratio", columns, rows, is_shown=False)
-
-
-def draw_lines(sheet: Sheet, against: str, port_model: str) -> Figure:
-    """The sheet's columns as lines."""
-    from matplotlib.figure import Figure
-
-    from broadleaf.plot.figures import COLOURS
-
-    # One fewer than there are colours, so that no two lines share both.
-    markers = "os^DvXP"
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes = figure.subplots()
-    at = [float(row[0] or 0.0) for row in sheet.rows]
-    for place, line in enumerate(sheet.columns[1:]):
-        ratios = [float(row[place + 1] or 0.0) / 100 for row in sheet.rows]
-        style = "-" if line in OUR_LINES else "--"
-        colour = COLOURS[place % len(COLOURS)]
-        axes.plot(at, ratios, style, marker=markers[place % len(markers)], color=colour, label=line)
-    axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.set_xlabel("density of the platform" if against == "density" else "number of nodes")
-    axes.set_ylabel("throughput / one-port optimum")
-    axes.set_title(f"Pipelined trees against the optimum ({port_model})", fontsize="medium")
-    axes.set_ylim(bottom=0)
-    axes.legend(fontsize="small", ncols=2)
-    return figure

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.checkout import CHECKOUT, TESTBEDS
+from broadleaf.formats.simgrid import write_simgrid
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 from broadleaf.papers.results import Cell, Sheet
-from broadleaf.papers.round_robin_figures import draw
+from broadleaf.papers.round_robin.figures import draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CHECKOUT = Path(__file__).resolve().parents[3]
-TESTBEDS = CHECKOUT / "testbeds"
 PLATFORM = CHECKOUT / "platforms/smp-16.json"
 BANDWIDTH_BYTES_PER_S = 125e6
 # SMPI's own algorithms that the paper describes.
@@ -105,7 +105,7 @@ class SmpiBed:
         try:
             self.plain = str(smpi.plain_program(source, folder / "plain"))
             self.planned = str(smpi.planned_program(source, folder / "planned"))
-            self.where = smpi.write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
+            self.where = write_simgrid(bl.Platform.load(str(PLATFORM)), folder)
         except smpi.SmpiError as missing:
             raise MissingError(f"SMPI left out: {missing}") from None
 

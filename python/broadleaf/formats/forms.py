@@ -20,7 +20,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
     `hosts` and `port_model` are for SimGrid's, see `load_simgrid`.
     """
     if path.suffix == ".xml":
-        from broadleaf.simgrid import load_simgrid
+        from broadleaf.formats.simgrid import load_simgrid
 
         return load_simgrid(path, hosts, port_model or "one-port")
     for option, value in (("--hosts", hosts), ("--port-model", port_model)):
@@ -29,7 +29,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
     if path.suffix == ".csv":
         return Platform.load_csv(path)
     if path.suffix == ".graphml":
-        from broadleaf.graphml import load_graphml
+        from broadleaf.formats.graphml import load_graphml
 
         return load_graphml(path)
     document = node_link_document(path)
@@ -77,7 +77,7 @@ def save_any(platform: Platform, path: Path, form: str, at_bytes: int | None) ->
     if form == "msccl":
         raise ValueError(f"{path}: MSCCL XML holds a plan and no platform; convert a plan, with --platform")
     if form == "graphml":
-        from broadleaf.graphml import save_graphml
+        from broadleaf.formats.graphml import save_graphml
 
         save_graphml(platform, path)
         return [str(path)]

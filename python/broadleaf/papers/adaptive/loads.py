@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 import broadleaf as bl
-from broadleaf.papers.beds import CHECKOUT
+from broadleaf.checkout import CHECKOUT
 
 PLATFORM = CHECKOUT / "platforms" / "teragrid-64.json"
 LOADED = "C3"

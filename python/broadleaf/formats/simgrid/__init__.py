@@ -6,12 +6,13 @@ from pathlib import Path
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
-from broadleaf.simgrid.ask import ask_simgrid
-from broadleaf.simgrid.assemble import PORT_MODELS, platform_of
-from broadleaf.simgrid.network import only
-from broadleaf.simgrid.plain import NotPlain, read_plain
+from broadleaf.formats.simgrid.ask import ask_simgrid
+from broadleaf.formats.simgrid.assemble import PORT_MODELS, platform_of
+from broadleaf.formats.simgrid.network import only
+from broadleaf.formats.simgrid.plain import NotPlain, read_plain
+from broadleaf.formats.simgrid.write import write_simgrid
 
-__all__ = ["PORT_MODELS", "load_simgrid"]
+__all__ = ["PORT_MODELS", "load_simgrid", "write_simgrid"]
 
 
 def load_simgrid(path: Path, hosts: Path | None = None, port_model: str = "one-port") -> Platform:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
@@ -10,14 +10,15 @@ from matplotlib.figure import Figure
 from broadleaf.plot.figures import COLOURS
 
 if TYPE_CHECKING:
-    from broadleaf.papers.adaptive import Sample
-    from broadleaf.papers.adaptive_loads import Load
+    from broadleaf.papers.adaptive.loads import Load
 
 
 def draw_broadcasts(
-    samples: Sequence[Sample], loads: Sequence[Load], calls: Sequence[tuple[float, int]]
+    lines: Mapping[str, Sequence[tuple[int, float]]],
+    loads: Sequence[Load],
+    calls: Sequence[tuple[float, int]],
 ) -> Figure:
-    """Figure 8: completion time by broadcast, a line each; loaded stretches are grey."""
+    """Figure 8: completion time in seconds by broadcast, a line each; loaded stretches are grey."""
     figure = Figure(figsize=(10.0, 5.0), layout="constrained")
     axes = figure.subplots()
     for load in loads:
@@ -25,10 +26,9 @@ def draw_broadcasts(
         if under:
             axes.axvspan(under[0] - 0.5, under[-1] + 0.5, color="0.9")
             axes.text(under[0], 1.01, f"{100 * load.taken:.0f} %", transform=axes.get_xaxis_transform())
-    for at, line in enumerate(dict.fromkeys(sample.line for sample in samples)):
-        those = [sample for sample in samples if sample.line == line]
+    for at, (line, those) in enumerate(lines.items()):
         axes.plot(
-            [s.call for s in those], [s.seconds for s in those],
+            [call for call, _ in those], [seconds for _, seconds in those],
             label=line, color=COLOURS[at % len(COLOURS)], marker=".", linewidth=1,
         )  # fmt: skip
     axes.set_yscale("log")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from broadleaf.papers.beds import Bed, Timed
+from broadleaf.papers.tuning.beds import Bed, Timed
 
 FORMAT = "broadleaf-partial/1"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from broadleaf.errors import PlatformError
-from broadleaf.simgrid.network import Link, Network, Route
+from broadleaf.formats.simgrid.network import Link, Network, Route
 
 # Units as SimGrid writes them; bits are an eighth of a byte.
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}

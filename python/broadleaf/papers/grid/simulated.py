@@ -11,22 +11,19 @@ import math
 import re
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.checkout import CHECKOUT
+from broadleaf.formats.simgrid import write_simgrid
+from broadleaf.papers.grid.figures import Line, draw
 from broadleaf.papers.results import Cell, Results, Sheet
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-# What is needed to measure is part of a checkout, not of the installed package.
-CHECKOUT = Path(bl.__file__).resolve().parents[2]
 PLATFORM = CHECKOUT / "platforms" / "grid5000-88.json"
 PROGRAM = CHECKOUT / "testbeds" / "bcast.c"
 
@@ -134,7 +131,7 @@ class Bed:
 
 def build(platform: bl.Platform, folder: Path) -> Bed:
     """Raises SmpiError."""
-    return Bed(smpi.planned_program(PROGRAM, folder / "bcast"), *smpi.write_simgrid(platform, folder))
+    return Bed(smpi.planned_program(PROGRAM, folder / "bcast"), *write_simgrid(platform, folder))
 
 
 def measure(task: Task, ranks: list[str], bed: Bed, plans: Path) -> dict[int, tuple[float, ...]]:
@@ -278,7 +275,16 @@ def results(samples: list[Sample], strategies: tuple[str, ...], remarks: list[st
     if is_measured:
         sheets.append(text(main))
     sheets.append(raw(samples))
-    figures = {name: draw(title, main, strategies, of) for name, title, of in by_size[:2]}
+    figures = {
+        name: draw(
+            f"{title.split(',')[0]}, 88 machines of grid5000-88",
+            "message, KiB",
+            "time, ms",
+            lines_of(main, strategies, of),
+            logarithmic="xy",
+        )
+        for name, title, of in by_size[:2]
+    }
     return Results(sheets, figures, remarks)
 
 
@@ -373,24 +379,10 @@ def raw(samples: list[Sample]) -> Sheet:
     return Sheet("runs", "Every broadcast", (*names, *repetitions), rows, is_shown=False)
 
 
-def draw(title: str, samples: list[Sample], strategies: tuple[str, ...], value: Value) -> Figure:
-    from matplotlib.figure import Figure
-
-    from broadleaf.plot.figures import COLOURS
-
-    figure = Figure(figsize=(7.0, 4.5), layout="constrained")
-    axes = figure.subplots()
-    for at, line in enumerate(strategies):
-        points = [(s.message_bytes / KIB, value(s)) for s in samples if s.strategy == line]
+def lines_of(samples: list[Sample], strategies: tuple[str, ...], value: Value) -> Iterator[Line]:
+    for at, strategy in enumerate(strategies):
+        points = [(s.message_bytes / KIB, value(s)) for s in samples if s.strategy == strategy]
         known = [(size, ms) for size, ms in points if ms is not None]
         if known:
-            style = "-" if line in SEGMENTED else ":" if line in BUILT_IN else "--"
-            colour = COLOURS[at % len(COLOURS)]
-            axes.plot(*zip(*known, strict=True), style, marker="os^DvXP"[at % 7], color=colour, label=line)
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    axes.set_xlabel("message, KiB")
-    axes.set_ylabel("time, ms")
-    axes.set_title(f"{title.split(',')[0]}, 88 machines of grid5000-88", fontsize="medium")
-    axes.legend(fontsize="small", ncols=2)
-    return figure
+            style = "-" if strategy in SEGMENTED else ":" if strategy in BUILT_IN else "--"
+            yield Line(strategy, [size for size, _ in known], [ms for _, ms in known], at, style)

@@ -12,8 +12,8 @@ from pathlib import Path
 from xml.parsers import expat
 
 from broadleaf.errors import PlatformError
-from broadleaf.simgrid.network import Link, Network, Route
-from broadleaf.simgrid.plain import QUANTITY, RATES
+from broadleaf.formats.simgrid.network import Link, Network, Route
+from broadleaf.formats.simgrid.plain import QUANTITY, RATES
 
 TIMEOUT_S = 300.0
 # Each pair has a route of its own, and every one is asked for: 2,048 hosts take about half a minute.
@@ -68,7 +68,7 @@ def first_rates(path: Path) -> dict[str, float]:
 def build(program: Path, path: Path, reason: str) -> None:
     """Compiles the question; most often it fails because SimGrid is not there."""
     compiler = shutil.which("c++") or shutil.which("g++")
-    with as_file(files("broadleaf.simgrid") / "routes.cpp") as source:
+    with as_file(files("broadleaf.formats.simgrid") / "routes.cpp") as source:
         done = compiler is not None and subprocess.run(
             [compiler, "-std=c++17", "-o", str(program), str(source), "-lsimgrid"],
             capture_output=True,

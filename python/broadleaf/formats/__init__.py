@@ -1,0 +1,1 @@
+"""File formats of others: SimGrid, GraphML, MSCCL, Perfetto, NetworkX and CSV; one writer each."""

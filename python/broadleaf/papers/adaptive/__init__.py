@@ -1,0 +1,1 @@
+"""Paper 3: adaptive broadcast trees by simulated annealing."""

@@ -1,0 +1,1 @@
+"""Paper 2: scheduling heuristics for broadcasts on grids."""

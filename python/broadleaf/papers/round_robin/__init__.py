@@ -1,0 +1,1 @@
+"""Paper 5: the pipelined round-robin broadcast."""

@@ -1,0 +1,1 @@
+"""Paper 1: broadcast trees for heterogeneous platforms."""

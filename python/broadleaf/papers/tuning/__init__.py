@@ -1,0 +1,1 @@
+"""Paper 4: fast tuning of intra-cluster collectives."""
