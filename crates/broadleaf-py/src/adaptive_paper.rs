@@ -6,6 +6,7 @@ use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
 use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Way};
 use broadleaf::adapt::search::Segments;
+use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::baselines::annealing::{drive, Budget};
 use broadleaf::planners::baselines::Pairs;
 use broadleaf::platform::Group;
@@ -93,7 +94,7 @@ pub fn rehearse(
     };
     let program = Program { platform: core, rates: &rates, latencies: &longer, root: root_id, calls: &calls };
     let work = || run(&program, &way);
-    let went = py.detach(work).map_err(plan_error)?;
+    let went = py.detach(|| on_all_cores(work)).map_err(plan_error)?;
     Ok(went
         .into_iter()
         .map(|one| ((*one.plan).clone(), one))
@@ -114,7 +115,8 @@ pub fn unloaded_plans(
     let core = Arc::clone(&platform.core);
     let fact = || PlatformError::new_err(format!("no node \"{root}\"; name one of the platform's"));
     let root = core.find(root).ok_or_else(fact)?;
-    let plans = py.detach(|| first_plans(&core, root, &calls, segments(robust))).map_err(plan_error)?;
+    let work = || first_plans(&core, root, &calls, segments(robust));
+    let plans = py.detach(|| on_all_cores(work)).map_err(plan_error)?;
     Ok(plans.into_values().map(|plan| (*plan).clone().into()).collect())
 }
 

@@ -6,6 +6,7 @@ use crate::platform::Platform;
 use broadleaf::adapt::advisor::{Advice, Key, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
+use broadleaf::parallel::on_all_cores;
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -50,7 +51,8 @@ impl Order {
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
         // Never endless: the advisor's settings bound it.
         let within = Duration::from_secs_f64(self.core.within_s);
-        py.detach(|| self.core.plan(Some(within))).map(Plan::from).map_err(plan_error)
+        let work = || self.core.plan(Some(within));
+        py.detach(|| on_all_cores(work)).map(Plan::from).map_err(plan_error)
     }
 
     #[getter]

@@ -3,6 +3,7 @@
 use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
+use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::clustered::experiment::{Draws, Strategy};
 use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Heuristic, Send, BOTTOM_UP_AS_PRINTED,
@@ -132,7 +133,8 @@ pub fn grid_makespans(
         let line = format!("{} clusters; give from 1 to {MOST_CLUSTERS}", kind.clusters);
         return Err(PlatformError::new_err(line));
     }
-    Ok(py.detach(|| kind.makespans_s(draws.0 as u64, &strategies)))
+    let work = || kind.makespans_s(draws.0 as u64, &strategies);
+    Ok(py.detach(|| on_all_cores(work)))
 }
 
 fn strategy(name: &str, time_limit: Option<Duration>) -> PyResult<Strategy> {

@@ -4,8 +4,9 @@ use crate::arguments::{limit, whole, Seed};
 use crate::errors::{plan_error, PlanError};
 use crate::plan::Plan;
 use crate::platform::Platform;
+use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::{Collective, Protocol};
-use broadleaf::planners::Instance;
+use broadleaf::planners::{Instance, BEST};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use pyo3::prelude::*;
 
@@ -172,7 +173,7 @@ pub fn compare(
         let known = Protocol::ALL.map(Protocol::name).join(", ");
         PlanError::new_err(format!("unknown protocol \"{protocol}\"; use one of {known}"))
     })?;
-    let made = py.detach(|| {
+    let work = || {
         let instance = Instance::new(&platform.core, root, message_bytes)?;
         make(
             &Instance { collective, protocol, seed: seed.0, time_limit, ..instance },
@@ -180,6 +181,8 @@ pub fn compare(
             segment,
             Effort::Thorough,
         )
-    });
+    };
+    // Only comparing planners has work for several threads.
+    let made = py.detach(|| if planner == BEST { on_all_cores(work) } else { work() });
     Ok(Comparison { core: made.map_err(plan_error)? })
 }

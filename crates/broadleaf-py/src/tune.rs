@@ -3,6 +3,7 @@
 use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::planning::collective_of;
 use crate::platform::Platform;
+use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::Protocol;
 use broadleaf::tune::{rules_for, survey, Cluster, Mpi, TuneError};
 use pyo3::exceptions::PyValueError;
@@ -174,7 +175,8 @@ pub fn tune(
         Some(root) => platform.node(root)?,
         None => core.hosts().next().expect("a platform has a host"),
     };
-    let chosen = py.detach(|| survey(&Cluster::new(core, root)?, collective, &nodes, &sizes));
+    let chosen =
+        py.detach(|| on_all_cores(|| survey(&Cluster::new(core, root)?, collective, &nodes, &sizes)));
     Ok(chosen.map_err(refused)?.into_iter().map(|core| Choice { core }).collect())
 }
 

@@ -9,6 +9,7 @@ pub mod json;
 pub mod measure;
 pub mod model;
 pub mod optimum;
+pub mod parallel;
 pub mod plan;
 pub mod planners;
 pub mod platform;

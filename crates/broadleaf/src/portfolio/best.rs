@@ -10,9 +10,9 @@ use super::make::{finish, quartiles, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned};
 use super::{Effort, Outcome, PassedOver, SegmentChoice, Tried};
 use crate::optimum::makespan_bound_s;
+use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{plan_with, supports, Instance, Planner, BEST, LARGE_NODES, PLANNERS};
-use rayon::prelude::*;
 use std::time::Instant;
 
 /// Entrants looked at together: a constant, so that the outcome does not depend on the machine's cores.
@@ -129,10 +129,9 @@ impl Contest<'_> {
             true => planners.iter().copied().find(|&at| supports(PLANNERS[at], self.instance).is_ok()),
             false => None,
         };
-        let attempts: Result<Vec<Attempt>, PlanError> =
-            planners.par_iter().map(|&at| self.attempt(at, Some(at) == first)).collect();
-        for (&at, attempt) in planners.iter().zip(attempts?) {
-            match attempt {
+        let attempts = parallel::map(planners, |&at| self.attempt(at, Some(at) == first));
+        for (&at, attempt) in planners.iter().zip(attempts) {
+            match attempt? {
                 Attempt::Entered(entrant) => self.entrants.push(*entrant),
                 Attempt::PassedOver(reason) => self.passed_over.push((at, reason)),
             }
@@ -219,11 +218,10 @@ impl Contest<'_> {
             if batch.is_empty() || self.is_over() {
                 break;
             }
-            let closer: Result<Vec<(Look, Tuned)>, PlanError> =
-                batch.par_iter().map(|&index| self.look_closer(&self.entrants[index])).collect();
-            for (index, (look, tuned)) in batch.into_iter().zip(closer?) {
+            let closer = parallel::map(&batch, |&index| self.look_closer(&self.entrants[index]));
+            for (index, looked) in batch.into_iter().zip(closer) {
                 let entrant = &mut self.entrants[index];
-                (entrant.look, entrant.tuned) = (look, tuned);
+                (entrant.look, entrant.tuned) = looked?;
             }
         }
         Ok(())
@@ -321,14 +319,12 @@ impl Contest<'_> {
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
         let quartiles = quartiles(self.instance, self.effort);
-        let finished: Result<Vec<(Plan, Tried)>, PlanError> = self
-            .entrants
-            .par_iter()
-            .map(|entrant| {
-                let is_simulated = entrant.look == Look::Simulated;
-                finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, quartiles.as_ref())
-            })
-            .collect();
+        let finished: Result<Vec<(Plan, Tried)>, PlanError> = parallel::map(&self.entrants, |entrant| {
+            let is_simulated = entrant.look == Look::Simulated;
+            finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, quartiles.as_ref())
+        })
+        .into_iter()
+        .collect();
         let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished?.into_iter().unzip();
         // The first of equal ones, as min_by keeps it.
         let fastest = (0..plans.len()).min_by(|&a, &b| tried[a].makespan_s.total_cmp(&tried[b].makespan_s));

@@ -2,11 +2,11 @@
 
 use super::segment::least_segment;
 use super::{best_segment, Algorithm, Cluster, PLogP, TuneError};
+use crate::parallel;
 use crate::plan::{Collective, Plan};
 use crate::planners::{find, plan_with, Instance};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate_from;
-use rayon::prelude::*;
 
 /// An algorithm whose model promises no more than this factor of the best is simulated; the others keep their
 /// corrected model. Models are exact where all links are alike, and elsewhere rank what is far apart.
@@ -100,13 +100,11 @@ pub fn survey(
     let platforms = nodes.iter().map(|&nodes| cluster.of_nodes(nodes)).collect::<Result<Vec<_>, _>>()?;
     let cells: Vec<(usize, u64)> =
         (0..nodes.len()).flat_map(|at| sizes.iter().map(move |&bytes| (at, bytes))).collect();
-    cells
-        .into_par_iter()
-        .map(|(at, bytes)| {
-            let (platform, root) = &platforms[at];
-            choose_on(cluster, platform, *root, collective, nodes[at], bytes)
-        })
-        .collect()
+    let choices = parallel::map(&cells, |&(at, bytes)| {
+        let (platform, root) = &platforms[at];
+        choose_on(cluster, platform, *root, collective, nodes[at], bytes)
+    });
+    choices.into_iter().collect()
 }
 
 fn choose_on(

@@ -1,10 +1,10 @@
 //! The paper's experiment (section 6): random grids, and what every strategy makes of each.
 
 use super::instance::Grid;
+use crate::parallel;
 use crate::platform::generate::{self, GapDraw};
 use crate::platform::LocalStart;
 use crate::random::Random;
-use rayon::prelude::*;
 
 /// Odd, so that different indices give different seeds, far apart.
 const SCATTER: u64 = 0xd134_2543_de82_ef95;
@@ -34,13 +34,11 @@ impl Draws {
 
     /// The makespans of `strategies` on draws 0 … `count` − 1, a row a draw, seconds.
     pub fn makespans_s(&self, count: u64, strategies: &[Strategy]) -> Vec<Vec<f64>> {
-        (0..count)
-            .into_par_iter()
-            .map(|index| {
-                let grid = self.grid(index);
-                strategies.iter().map(|strategy| (strategy.makespan_s)(&grid)).collect()
-            })
-            .collect()
+        let indices: Vec<u64> = (0..count).collect();
+        parallel::map(&indices, |&index| {
+            let grid = self.grid(index);
+            strategies.iter().map(|strategy| (strategy.makespan_s)(&grid)).collect()
+        })
     }
 }
 
