@@ -1,11 +1,11 @@
-//! From the findings to a platform: what is alike stands once, what is not stands by itself.
+//! From the findings to a platform: typical pairs share an entry, outliers have their own.
 
-use super::alike::{SortedPairs, Unlike};
-use super::findings::{Findings, PipePlace, Stretch};
-use super::fit::{six_digits, PairTable};
+use super::findings::{BottleneckPlace, ClusterPair, Findings};
 use super::hosts::Pair;
-use super::statistic::median;
-use super::ways::Ways;
+use super::one_way::OneWayLatencies;
+use super::outliers::{Outlier, PairSplit};
+use super::pair_table::{six_digits, PairTable};
+use super::statistics::median;
 use crate::json::Fault;
 use crate::platform::{
     Bridge, ClusterId, ExplicitLink, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
@@ -23,73 +23,76 @@ pub fn platform(known: &Findings) -> Result<Platform, Fault> {
         let host = Some(known.hosts.name(node).to_string());
         builder.add_node(Node { id: ids[node.index()].clone(), cluster, host, ..Node::default() })?;
     }
-    let mut shared: HashMap<PipePlace, SharedId> = HashMap::new();
-    for pipe in &known.pipes {
-        let id = builder.add_shared(pipe_name(known, &pipe.place), six_digits(pipe.bytes_per_s))?;
-        builder.shared_spread(id, six_digits(pipe.spread));
-        shared.insert(pipe.place.clone(), id);
+    let mut shared: HashMap<BottleneckPlace, SharedId> = HashMap::new();
+    for bottleneck in &known.bottlenecks {
+        let id = builder
+            .add_shared(bottleneck_name(known, &bottleneck.place), six_digits(bottleneck.bytes_per_s))?;
+        builder.shared_spread(id, six_digits(bottleneck.spread));
+        shared.insert(bottleneck.place.clone(), id);
     }
-    for stretch in known.stretches() {
-        add_stretch(known, stretch, &shared, &mut builder)?;
+    for cluster_pair in known.cluster_pairs() {
+        add_cluster_pair(known, cluster_pair, &shared, &mut builder)?;
     }
     builder.build()
 }
 
-/// The links of a stretch: a mesh or a bridge of the pairs that are alike, and links for the others.
-fn add_stretch(
+/// The links of a cluster pair: a mesh or a bridge for the typical pairs, links for the others.
+fn add_cluster_pair(
     known: &Findings,
-    stretch @ (from, to): Stretch,
-    shared: &HashMap<PipePlace, SharedId>,
+    cluster_pair @ (from, to): ClusterPair,
+    shared: &HashMap<BottleneckPlace, SharedId>,
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
-    if known.pairs_of(stretch).next().is_none() {
+    if known.pairs_of(cluster_pair).next().is_none() {
         return Ok(());
     }
-    let sorted = known.sorted_pairs(stretch);
-    let ways = Ways::of(known, stretch);
+    let sorted = known.split_pairs(cluster_pair);
+    let one_way = OneWayLatencies::of(known, cluster_pair);
     let usual = if from == to {
         let measured: Vec<(Pair, &PairTable)> =
-            sorted.alike.iter().filter_map(|&pair| Some((pair, known.tables.get(&pair)?))).collect();
+            sorted.typical.iter().filter_map(|&pair| Some((pair, known.tables.get(&pair)?))).collect();
         if measured.is_empty() {
             return Ok(());
         }
         let tables: Vec<&PairTable> = measured.iter().map(|&(_, table)| table).collect();
         // Each as if its pair's way were the usual one.
-        let at_usual = |&(pair, table): &(Pair, &PairTable)| table.latency_s - excess_s(known, &ways, pair);
+        let at_usual =
+            |&(pair, table): &(Pair, &PairTable)| table.latency_s - excess_s(known, &one_way, pair);
         let latencies: Vec<f64> = measured.iter().map(at_usual).collect();
         PairTable { latency_s: median(&latencies).max(0.0), ..PairTable::median_of(&tables) }
     } else {
-        let pair = known.representative(stretch);
+        let pair = known.representative(cluster_pair);
         let Some(table) = known.tables.get(&pair) else { return Ok(()) };
-        let latency_s = (table.latency_s - excess_s(known, &ways, pair)).max(0.0);
+        let latency_s = (table.latency_s - excess_s(known, &one_way, pair)).max(0.0);
         PairTable { latency_s, ..table.clone() }
     };
     if from == to {
         add_meshes(known, from, &usual, shared, builder)?;
     } else {
-        let class = builder.add_class(usual.link_class(uses(known, known.representative(stretch), shared)));
+        let class =
+            builder.add_class(usual.link_class(uses(known, known.representative(cluster_pair), shared)));
         let (from, to) = (cluster_id(builder, from)?, cluster_id(builder, to)?);
         builder.add_bridge(Bridge { from, to, both_ways: false, class })?;
     }
-    let own = own_links(known, stretch, &sorted, &ways, &usual);
+    let own = own_links(known, cluster_pair, &sorted, &one_way, &usual);
     add_links(known, own, shared, builder)
 }
 
 /// By how much a pair's way is longer than the usual one, seconds; 0 where that is no more than noise.
-fn excess_s(known: &Findings, ways: &Ways, pair: Pair) -> f64 {
-    if ways.differs(known, pair) {
-        known.way_s(pair) - ways.usual_s
+fn excess_s(known: &Findings, one_way: &OneWayLatencies, pair: Pair) -> f64 {
+    if one_way.differs(known, pair) {
+        known.one_way_s(pair) - one_way.usual_s
     } else {
         0.0
     }
 }
 
-/// The mesh of a cluster, and one for each of its machines that has a pipe of its own.
+/// The mesh of a cluster, and one for each of its machines that has a bottleneck of its own.
 fn add_meshes(
     known: &Findings,
     cluster: usize,
     table: &PairTable,
-    shared: &HashMap<PipePlace, SharedId>,
+    shared: &HashMap<BottleneckPlace, SharedId>,
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     let members = &known.clusters[cluster];
@@ -99,7 +102,7 @@ fn add_meshes(
     };
     // The mesh of a whole cluster uses what pairs on different machines use; a machine's own pairs follow
     // in a mesh of their own where that is something else, since the later of two meshes holds.
-    let elsewhere = members.iter().find(|&&node| !known.hosts.together(node, members[0]));
+    let elsewhere = members.iter().find(|&&node| !known.hosts.same_host(node, members[0]));
     let mut nodes = members.clone();
     if let Some(&other) = elsewhere {
         nodes.retain(|&node| node != other);
@@ -109,7 +112,7 @@ fn add_meshes(
     if elsewhere.is_some() {
         for host in known.hosts.members() {
             let here: Vec<NodeId> = host.iter().copied().filter(|node| members.contains(node)).collect();
-            if here.len() > 1 && shared.contains_key(&PipePlace::InsideHost(known.hosts.of(here[0]))) {
+            if here.len() > 1 && shared.contains_key(&BottleneckPlace::InsideHost(known.hosts.of(here[0]))) {
                 add_mesh(&here)?;
             }
         }
@@ -120,7 +123,7 @@ fn add_meshes(
 /// What a pair's link is made of where it is not the usual one: whose table (`None`: the usual one), times what,
 /// and its latency.
 #[derive(Clone, Copy, PartialEq)]
-struct Own {
+struct OwnLink {
     table_of: Option<Pair>,
     factor: f64,
     latency_s: f64,
@@ -128,37 +131,37 @@ struct Own {
 
 fn own_links(
     known: &Findings,
-    stretch: Stretch,
-    sorted: &SortedPairs,
-    ways: &Ways,
+    cluster_pair: ClusterPair,
+    sorted: &PairSplit,
+    one_way: &OneWayLatencies,
     usual: &PairTable,
-) -> BTreeMap<Pair, (Own, PairTable)> {
-    let large_bytes = known.large_bytes.get(&stretch).copied().unwrap_or(known.settings.largest_bytes);
+) -> BTreeMap<Pair, (OwnLink, PairTable)> {
+    let large_bytes = known.large_bytes.get(&cluster_pair).copied().unwrap_or(known.settings.largest_bytes);
     let large_s = |table: &PairTable| table.at(large_bytes).gap_s;
     let mut links = BTreeMap::new();
-    let mut add = |pair: Pair, own: Own| {
+    let mut add = |pair: Pair, own: OwnLink| {
         let table = own.table_of.and_then(|pair| known.tables.get(&pair)).unwrap_or(usual);
         links.insert(pair, (own, PairTable { latency_s: own.latency_s, ..table.scaled(own.factor) }));
     };
-    let shifted_s = |pair: Pair| (usual.latency_s + excess_s(known, ways, pair)).max(0.0);
-    for &pair in sorted.alike.iter().filter(|&&pair| ways.differs(known, pair)) {
-        add(pair, Own { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
+    let shifted_s = |pair: Pair| (usual.latency_s + excess_s(known, one_way, pair)).max(0.0);
+    for &pair in sorted.typical.iter().filter(|&&pair| one_way.differs(known, pair)) {
+        add(pair, OwnLink { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
     }
-    for &Unlike { pair, slowness } in &sorted.unlike {
-        let (table_of, factor) = nearest_table(known, &sorted.unlike, pair, slowness);
+    for &Outlier { pair, slowness } in &sorted.outliers {
+        let (table_of, factor) = nearest_table(known, &sorted.outliers, pair, slowness);
         let own = known.tables.get(&pair);
         // The pair's own table is the closer look, and has the last word.
         let slower = own.map_or(slowness, |own| large_s(own) / large_s(usual));
-        let is_local = known.hosts.together(pair.0, pair.1);
+        let is_local = known.hosts.same_host(pair.0, pair.1);
         let limit = if is_local { 1.0 + known.settings.tolerance } else { sorted.limit };
         if slower <= limit && slower * limit >= 1.0 {
-            if ways.differs(known, pair) {
-                add(pair, Own { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
+            if one_way.differs(known, pair) {
+                add(pair, OwnLink { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
             }
             continue;
         }
         let latency_s = own.map_or_else(|| shifted_s(pair), |own| own.latency_s);
-        add(pair, Own { table_of, factor, latency_s });
+        add(pair, OwnLink { table_of, factor, latency_s });
     }
     links
 }
@@ -166,8 +169,8 @@ fn own_links(
 /// Links made of the same are of one class, and of one entry where they lead to and fro.
 fn add_links(
     known: &Findings,
-    links: BTreeMap<Pair, (Own, PairTable)>,
-    shared: &HashMap<PipePlace, SharedId>,
+    links: BTreeMap<Pair, (OwnLink, PairTable)>,
+    shared: &HashMap<BottleneckPlace, SharedId>,
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     let mut classes = HashMap::new();
@@ -186,11 +189,11 @@ fn add_links(
 
 /// The pair's own table; else that of a pair of about the same slowness, or `None` for the usual one, and the
 /// factor between them.
-fn nearest_table(known: &Findings, unlike: &[Unlike], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
+fn nearest_table(known: &Findings, outliers: &[Outlier], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
     if known.tables.contains_key(&pair) {
         return (Some(pair), 1.0);
     }
-    let measured = unlike.iter().filter(|other| known.tables.contains_key(&other.pair));
+    let measured = outliers.iter().filter(|other| known.tables.contains_key(&other.pair));
     let choices =
         std::iter::once((None, 1.0)).chain(measured.map(|other| (Some(other.pair), other.slowness)));
     let distance = |other: f64| (other / slowness).ln().abs();
@@ -199,17 +202,17 @@ fn nearest_table(known: &Findings, unlike: &[Unlike], pair: Pair, slowness: f64)
     (table_of, slowness / theirs)
 }
 
-/// The pipes that a pair's transfers go through.
-fn uses(known: &Findings, (from, to): Pair, shared: &HashMap<PipePlace, SharedId>) -> Vec<SharedId> {
+/// The bottlenecks that a pair's transfers go through.
+fn uses(known: &Findings, (from, to): Pair, shared: &HashMap<BottleneckPlace, SharedId>) -> Vec<SharedId> {
     let (a, b) = (known.cluster_of[from.index()], known.cluster_of[to.index()]);
     let mut places = Vec::new();
-    if known.hosts.together(from, to) {
-        places.push(PipePlace::InsideHost(known.hosts.of(from)));
+    if known.hosts.same_host(from, to) {
+        places.push(BottleneckPlace::InsideHost(known.hosts.of(from)));
     }
     if a == b {
-        places.push(PipePlace::InsideCluster(a));
+        places.push(BottleneckPlace::InsideCluster(a));
     } else {
-        places.extend([PipePlace::OneWay(a, b), PipePlace::BothWays(a.min(b), a.max(b))]);
+        places.extend([BottleneckPlace::OneWay(a, b), BottleneckPlace::BothWays(a.min(b), a.max(b))]);
     }
     places.iter().filter_map(|place| shared.get(place).copied()).collect()
 }
@@ -234,11 +237,13 @@ fn cluster_id(builder: &PlatformBuilder, cluster: usize) -> Result<ClusterId, Fa
     builder.find_cluster(&cluster_name(cluster))
 }
 
-fn pipe_name(known: &Findings, place: &PipePlace) -> String {
+fn bottleneck_name(known: &Findings, place: &BottleneckPlace) -> String {
     match *place {
-        PipePlace::OneWay(from, to) => format!("{}-to-{}", cluster_name(from), cluster_name(to)),
-        PipePlace::BothWays(a, b) => format!("{}-{}", cluster_name(a), cluster_name(b)),
-        PipePlace::InsideHost(host) => format!("inside-{}", known.hosts.name(known.hosts.members()[host][0])),
-        PipePlace::InsideCluster(cluster) => format!("inside-{}", cluster_name(cluster)),
+        BottleneckPlace::OneWay(from, to) => format!("{}-to-{}", cluster_name(from), cluster_name(to)),
+        BottleneckPlace::BothWays(a, b) => format!("{}-{}", cluster_name(a), cluster_name(b)),
+        BottleneckPlace::InsideHost(host) => {
+            format!("inside-{}", known.hosts.name(known.hosts.members()[host][0]))
+        }
+        BottleneckPlace::InsideCluster(cluster) => format!("inside-{}", cluster_name(cluster)),
     }
 }

@@ -1,5 +1,8 @@
 //! What a pair of nodes can be asked to do, and what comes back.
 
+use crate::measure::settings::samples::{
+    FASTEST_SHARE, MAX_WAIT_SHARE, MIN_UNDISTURBED, REPORTED_WAIT_SHARE,
+};
 use crate::platform::NodeId;
 
 /// One timed experiment between a sender and a receiver.
@@ -69,16 +72,6 @@ pub struct Samples {
     pub waited_s: Vec<f64>,
 }
 
-/// A sample is of the network as long as no more than this share of it was waiting for a processor: gaps are
-/// differences of round trips that may be many times as long.
-const LEAST_WAITING: f64 = 1e-3;
-/// Waiting for more than this share disturbs one that much that it is told.
-const NOTABLE_WAITING: f64 = 0.01;
-/// Where fewer than this number of samples are, the fastest of all stand in, this number or this share of them:
-/// waiting only adds.
-const FEWEST: usize = 3;
-const FEWEST_SHARE: f64 = 0.1;
-
 impl Samples {
     /// Without the first, which pays for buffers and page faults, where there are more than two.
     pub fn settled(mut self) -> Samples {
@@ -102,19 +95,19 @@ impl Samples {
     }
 
     /// The ways there as samples of their own; none where they are not known.
-    pub fn ways(&self) -> Samples {
+    pub fn one_way(&self) -> Samples {
         let waited_s = if self.way_s.is_empty() { Vec::new() } else { self.waited_s.clone() };
         Samples { seconds: self.way_s.clone(), waited_s, ..Samples::default() }
     }
 
     /// How many were disturbed by other programs, as far as it is worth telling.
     pub fn disturbed(&self) -> usize {
-        self.seconds.len() - self.free_of(NOTABLE_WAITING).count()
+        self.seconds.len() - self.free_of(REPORTED_WAIT_SHARE).count()
     }
 
     /// Whether enough of them were not.
     pub fn is_quiet(&self) -> bool {
-        self.free_of(LEAST_WAITING).count() >= FEWEST.min(self.seconds.len())
+        self.free_of(MAX_WAIT_SHARE).count() >= MIN_UNDISTURBED.min(self.seconds.len())
     }
 
     /// The places of those of which waiting was at most this share; all where it is not known.
@@ -132,11 +125,11 @@ impl Samples {
         if self.waited_s.is_empty() {
             return self;
         }
-        let mut order: Vec<usize> = self.free_of(LEAST_WAITING).collect();
+        let mut order: Vec<usize> = self.free_of(MAX_WAIT_SHARE).collect();
         if !self.is_quiet() {
             order = (0..self.seconds.len()).collect();
             order.sort_by(|&a, &b| self.seconds[a].total_cmp(&self.seconds[b]));
-            order.truncate(FEWEST.max((FEWEST_SHARE * order.len() as f64).ceil() as usize));
+            order.truncate(MIN_UNDISTURBED.max((FASTEST_SHARE * order.len() as f64).ceil() as usize));
             order.sort_unstable();
         }
         let kept = |list: &[f64]| order.iter().filter_map(|&at| list.get(at).copied()).collect();

@@ -67,7 +67,7 @@ impl Hosts {
         self.members[self.of(node)].iter().position(|&other| other == node).unwrap_or(0)
     }
 
-    pub fn together(&self, a: NodeId, b: NodeId) -> bool {
+    pub fn same_host(&self, a: NodeId, b: NodeId) -> bool {
         self.of(a) == self.of(b)
     }
 
@@ -97,7 +97,7 @@ impl Hosts {
     }
 
     fn has_cores_to_spare(&self, (from, to): Pair) -> bool {
-        if self.together(from, to) {
+        if self.same_host(from, to) {
             return self.cores[self.of(from)] >= 4;
         }
         [from, to].into_iter().all(|node| self.cores[self.of(node)] >= 2)

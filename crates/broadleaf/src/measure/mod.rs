@@ -4,17 +4,18 @@
 //! takes the samples, and in the end is a [`Platform`](crate::platform::Platform); the probe program of
 //! `broadleaf-mpi` performs the rounds with real messages, the tests with a network they know by heart.
 //!
-//! The order of things, one file each:
+//! The stages in order, one file each in `stages/`:
 //!
-//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `ways` tells which pairs
-//!    of a group differ, and the two directions of a pair where both ends read one clock.
-//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters, finds the pairs
-//!    that are not like the others (`alike`), and whether pairs of the cluster disturb each other.
-//! 3. `tables`: pLogP's L, g(m), os(m), or(m), at sizes that `growth` picks where g bends. Of pairs that are alike
+//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `one_way` tells which pairs
+//!    between the same clusters differ, and the two directions of a pair where both ends read one clock.
+//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters. It finds the
+//!    pairs that differ from the others (`outliers`), and whether pairs of the cluster disturb each other.
+//! 3. `gap_tables`: pLogP's L, g(m), os(m), or(m), at sizes that `gap_table` picks where g bends. Of the typical pairs
 //!    between two clusters only one is measured.
-//! 4. `pipes`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
-//!    falls, they share a pipe.
-//! 5. `assemble`: nodes, meshes, bridges, links and shared resources.
+//! 4. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
+//!    falls, they share a resource.
+//!
+//! `assemble` makes nodes, meshes, bridges, links and shared resources of it.
 //!
 //! What a stage knows is in `findings`; a measurement that is ended early is assembled from what is there
 //! ([`Probe::so_far`]).
@@ -30,28 +31,26 @@
 //! - os(m) is the time in the send call, or(m) that in the receive call of a message that has long arrived.
 //! - m is doubled; where g(m) is not on the line through its neighbours, the interval is halved.
 //!
-//! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`point`); samples in
-//! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`modes`);
-//! medians whose confidence decides how long to go on (`statistic`).
+//! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`gap_table`); samples in
+//! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`delay_modes`);
+//! medians whose confidence decides how long to go on (`statistics`). The constants stand in `settings`.
 
-mod alike;
 mod assemble;
+mod delay_modes;
 mod experiment;
 mod findings;
-mod fit;
-mod growth;
+mod gap_table;
 mod hosts;
-mod latencies;
 mod lowekamp;
-mod modes;
-mod pipes;
-mod point;
+mod one_way;
+mod outliers;
+mod pair_table;
 mod probe;
-mod screening;
-mod statistic;
-mod tables;
+mod remarks;
+mod settings;
+mod stages;
+mod statistics;
 mod tournament;
-mod ways;
 
 #[cfg(test)]
 mod fake_network;
@@ -61,4 +60,5 @@ mod tests;
 pub use experiment::{Round, Samples, Task, Trial};
 pub use hosts::RankHost;
 pub use lowekamp::clusters;
-pub use probe::{MeasureError, Probe, Progress, Settings};
+pub use probe::{MeasureError, Probe, Progress};
+pub use settings::Settings;

@@ -1,39 +1,17 @@
 //! The order of the stages, and the way in and out: rounds to perform, samples, a platform.
 
+use super::assemble;
 use super::experiment::{Round, Samples};
 use super::findings::Findings;
 use super::hosts::{Hosts, RankHost};
-use super::latencies::Latencies;
-use super::pipes::Pipes;
-use super::screening::Screening;
-use super::tables::Tables;
-use super::{assemble, growth};
+use super::settings::{gap_tables, Settings};
+use super::stages::bottlenecks::Bottlenecks;
+use super::stages::gap_tables::GapTables;
+use super::stages::latencies::Latencies;
+use super::stages::screening::Screening;
+use super::stages::{Clock, Stage};
 use crate::json::Fault;
 use crate::platform::Platform;
-
-/// What to measure, and for how long.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
-    /// The platform's name.
-    pub name: String,
-    /// ρ of Lowekamp's clustering, and how far pairs of a cluster may differ and still count as alike.
-    pub tolerance: f64,
-    /// Time to stay within, seconds, as far as the network lets; `None`: 4 s and 1.5 s a node, at most 40 s;
-    /// between several machines three times that, of which up to 16 nodes have 40 s and each further one 2.5 s more.
-    pub budget_s: Option<f64>,
-    /// Gap tables end here, bytes; beyond it the last slope holds.
-    pub largest_bytes: u64,
-}
-
-impl Settings {
-    pub const TOLERANCE: f64 = 0.3;
-    pub const LARGEST_BYTES: u64 = 4 << 20;
-
-    pub fn new(name: impl Into<String>) -> Settings {
-        let (tolerance, largest_bytes) = (Settings::TOLERANCE, Settings::LARGEST_BYTES);
-        Settings { name: name.into(), tolerance, budget_s: None, largest_bytes }
-    }
-}
 
 /// Why a measurement cannot start or end.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -44,7 +22,7 @@ pub enum MeasureError {
     Tolerance(f64),
     #[error("a time budget of {0} s is not above 0; leave it out for the usual one")]
     Budget(f64),
-    #[error("a largest size of {0} bytes is not in 1024 ... {most}; 4194304 is usual", most = growth::MOST_BYTES)]
+    #[error("a largest size of {0} bytes is not in 1024 ... {most}; 4194304 is usual", most = gap_tables::MAX_BYTES)]
     LargestBytes(u64),
     #[error("the measured network is no platform: {0}")]
     Platform(#[from] Fault),
@@ -61,44 +39,13 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Seconds since the start, and the time to stay within.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    pub now_s: f64,
-    pub budget_s: f64,
-}
-
-impl Clock {
-    /// Seconds until that share of the budget is used up; negative when it is.
-    pub fn left(&self, share: f64) -> f64 {
-        share * self.budget_s - self.now_s
-    }
-}
-
-/// One part of the measurement.
-pub trait Stage {
-    fn name(&self) -> &'static str;
-
-    /// Pairs done and to do.
-    fn progress(&self) -> (usize, usize);
-
-    /// The next round, or `None` when the stage has written its conclusion into `known`.
-    fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round>;
-
-    /// Adds what the stage would conclude if it had to end now.
-    fn so_far(&self, _known: &mut Findings) {}
-
-    /// The samples of each trial of each task of the round that [`Stage::next`] gave; it took `took_s`.
-    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64);
-}
-
 fn usual_budget_s(ranks: &[RankHost]) -> f64 {
     let count = ranks.len() as f64;
     let one_machine_s = (4.0 + 1.5 * count).min(40.0);
     if ranks.iter().all(|rank| rank.host == ranks[0].host) {
         return one_machine_s;
     }
-    // The search for pipes goes on past it, and 16 ranks are to be done within a minute.
+    // The search for bottlenecks goes on past it, and 16 ranks are to be done within a minute.
     (3.0 * one_machine_s).min(40.0 + 2.5 * (count - 16.0).max(0.0))
 }
 
@@ -108,13 +55,13 @@ type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 const STAGES: [MakeStage; 5] = [
     |known| Box::new(Latencies::new(known)),
     |known| Box::new(Screening::new(known)),
-    |known| Box::new(Tables::new(known)),
-    |known| Box::new(Pipes::new(known)),
+    |known| Box::new(GapTables::new(known)),
+    |known| Box::new(Bottlenecks::new(known)),
     |known| Box::new(Screening::again(known)),
 ];
 
-/// The place of the pipes among them.
-const PIPES: usize = 3;
+/// The place of the bottlenecks among them.
+const BOTTLENECKS: usize = 3;
 
 /// A measurement under way.
 ///
@@ -145,7 +92,7 @@ impl Probe {
         if !(0.0..=10.0).contains(&settings.tolerance) {
             return Err(MeasureError::Tolerance(settings.tolerance));
         }
-        if !(growth::FIRST_BYTES..=growth::MOST_BYTES).contains(&settings.largest_bytes) {
+        if !(gap_tables::FIRST_BYTES..=gap_tables::MAX_BYTES).contains(&settings.largest_bytes) {
             return Err(MeasureError::LargestBytes(settings.largest_bytes));
         }
         let budget_s = settings.budget_s.unwrap_or_else(|| usual_budget_s(ranks));
@@ -199,12 +146,12 @@ impl Probe {
         if !lacking.is_empty() {
             return (None, lacking);
         }
-        if self.begun <= PIPES {
-            known.untried_pipes = Pipes::new(&known).progress().1;
+        if self.begun <= BOTTLENECKS {
+            known.untried_bottlenecks = Bottlenecks::new(&known).progress().1;
         }
         let mut missing = known.shortfalls();
         let (done, total) = self.stage.progress();
-        if self.begun <= PIPES && done < total {
+        if self.begun <= BOTTLENECKS && done < total {
             missing.insert(
                 0,
                 format!("the tables of {} of {total} pairs, which have those of others", total - done),

@@ -1,72 +1,70 @@
-//! Which pairs of a stretch take about as long for a large message as most others, and which do not.
+//! Which pairs between the same two clusters take about as long for a large message as most others, and which do not.
 
-use super::findings::{Findings, Stretch};
+use super::findings::{ClusterPair, Findings};
 use super::hosts::Pair;
-use super::statistic::median;
+use super::statistics::median;
+use crate::measure::settings::outliers::{EQUAL_GAPS, NOISE_FACTOR};
 use crate::platform::NodeId;
 use std::collections::HashMap;
 
-/// Gaps that differ by less count as equal: they are to be known to 2 %.
-const EQUAL: f64 = 0.015;
-/// Gaps differ where they do by more than so many times what the same pair's differ from visit to visit.
-const NOISES: f64 = 3.0;
-
-/// The ordered pairs of a stretch by whether they are like most others.
+/// The ordered pairs from one cluster to another, or inside one, typical ones and outliers.
 #[derive(Clone, Debug, Default)]
-pub struct SortedPairs {
-    pub alike: Vec<Pair>,
-    pub unlike: Vec<Unlike>,
-    /// By what factor gaps of pairs that are alike may differ.
+pub struct PairSplit {
+    pub typical: Vec<Pair>,
+    pub outliers: Vec<Outlier>,
+    /// The factor by which gaps of typical pairs may differ.
     pub limit: f64,
 }
 
-/// A pair that is not like most others of its stretch.
+/// A pair whose gap differs from that of most others.
 #[derive(Clone, Copy, Debug)]
-pub struct Unlike {
+pub struct Outlier {
     pub pair: Pair,
     /// Its large gap over the usual one.
     pub slowness: f64,
 }
 
 impl Findings {
-    /// The pairs of a stretch that are alike, and those that are not. Alike are gaps that differ from the most
-    /// common one by no more than the samples' own noise, and within the tolerance at most; a pair that was tried
-    /// several times is unlike the others only if it was each time, and in the same direction.
+    /// The typical pairs, and the outliers. A typical gap differs from the most common one by no more than the
+    /// samples' own noise, and within the tolerance at most; a pair that was tried several times is an outlier only if
+    /// it was one each time, and in the same direction.
     ///
-    /// Pairs on one machine differ by which processor the scheduler had to spare: they are alike within the
-    /// tolerance.
-    pub fn sorted_pairs(&self, stretch: Stretch) -> SortedPairs {
+    /// Pairs on one machine differ by which processor the scheduler had to spare: up to the tolerance they are
+    /// typical.
+    pub fn split_pairs(&self, cluster_pair: ClusterPair) -> PairSplit {
         let tolerance = self.settings.tolerance;
-        let known = self.known_gaps(stretch);
+        let known = self.known_gaps(cluster_pair);
         if known.is_empty() {
-            let alike = if stretch.0 == stretch.1 { Vec::new() } else { self.pairs_of(stretch).collect() };
-            return SortedPairs { alike, unlike: Vec::new(), limit: 1.0 + tolerance };
+            let is_inside = cluster_pair.0 == cluster_pair.1;
+            let typical = if is_inside { Vec::new() } else { self.pairs_of(cluster_pair).collect() };
+            return PairSplit { typical, outliers: Vec::new(), limit: 1.0 + tolerance };
         }
-        let limit = 1.0 + (NOISES * self.noise(stretch)).max(EQUAL).min(tolerance.max(EQUAL));
+        let limit =
+            1.0 + (NOISE_FACTOR * self.noise(cluster_pair)).max(EQUAL_GAPS).min(tolerance.max(EQUAL_GAPS));
         let usual_gap_s = most_common(known.iter().map(|&(_, gap_s)| gap_s).collect(), limit);
-        let mut sorted = SortedPairs { limit, ..SortedPairs::default() };
+        let mut split = PairSplit { limit, ..PairSplit::default() };
         for (pair, gap_s) in known {
-            let limit = if self.hosts.together(pair.0, pair.1) { 1.0 + tolerance } else { limit };
+            let limit = if self.hosts.same_host(pair.0, pair.1) { 1.0 + tolerance } else { limit };
             let passes = self.large_gaps.get(&pair).map_or(std::slice::from_ref(&gap_s), Vec::as_slice);
             let is_slower = passes.iter().all(|&pass_s| pass_s > usual_gap_s * limit);
             let is_faster = passes.iter().all(|&pass_s| pass_s * limit < usual_gap_s);
             if is_slower || is_faster {
-                sorted.unlike.push(Unlike { pair, slowness: gap_s / usual_gap_s });
+                split.outliers.push(Outlier { pair, slowness: gap_s / usual_gap_s });
             } else {
-                sorted.alike.push(pair);
+                split.typical.push(pair);
             }
         }
-        sorted
+        split
     }
 
     /// By how much, relatively, a pair's gap differs from one visit to another: the median over the pairs that
     /// were visited more than once, 0 without any.
-    pub fn noise(&self, stretch: Stretch) -> f64 {
+    pub fn noise(&self, cluster_pair: ClusterPair) -> f64 {
         let range = |passes: &Vec<f64>| {
             let least = passes.iter().copied().fold(f64::INFINITY, f64::min);
             passes.iter().copied().fold(0.0, f64::max) / least - 1.0
         };
-        let ranges: Vec<f64> = self.visited_again(stretch).map(range).collect();
+        let ranges: Vec<f64> = self.visited_again(cluster_pair).map(range).collect();
         if ranges.is_empty() {
             0.0
         } else {
@@ -75,21 +73,23 @@ impl Findings {
     }
 
     /// Whether any pair was, so that the noise is known.
-    pub fn visited_twice(&self, stretch: Stretch) -> bool {
-        self.visited_again(stretch).next().is_some()
+    pub fn visited_twice(&self, cluster_pair: ClusterPair) -> bool {
+        self.visited_again(cluster_pair).next().is_some()
     }
 
-    fn visited_again(&self, stretch: Stretch) -> impl Iterator<Item = &Vec<f64>> {
-        self.pairs_of(stretch).filter_map(|pair| self.large_gaps.get(&pair)).filter(|passes| passes.len() > 1)
+    fn visited_again(&self, cluster_pair: ClusterPair) -> impl Iterator<Item = &Vec<f64>> {
+        self.pairs_of(cluster_pair)
+            .filter_map(|pair| self.large_gaps.get(&pair))
+            .filter(|passes| passes.len() > 1)
     }
 
-    /// The large gap of every ordered pair of a stretch, seconds. A pair that was not tried is as slow as the
+    /// The large gap of every ordered pair of nodes, seconds. A pair that was not tried is as slow as the
     /// slower of its ends was at its best.
-    fn known_gaps(&self, stretch: Stretch) -> Vec<(Pair, f64)> {
+    fn known_gaps(&self, cluster_pair: ClusterPair) -> Vec<(Pair, f64)> {
         let mut best_out: HashMap<NodeId, f64> = HashMap::new();
         let mut best_in: HashMap<NodeId, f64> = HashMap::new();
         let tried: HashMap<Pair, f64> = self
-            .pairs_of(stretch)
+            .pairs_of(cluster_pair)
             .filter_map(|pair| self.large_gaps.get(&pair).map(|passes| (pair, median(passes))))
             .collect();
         for (&(from, to), &gap_s) in &tried {
@@ -97,7 +97,7 @@ impl Findings {
             best_out.entry(from).and_modify(keep_least).or_insert(gap_s);
             best_in.entry(to).and_modify(keep_least).or_insert(gap_s);
         }
-        self.pairs_of(stretch)
+        self.pairs_of(cluster_pair)
             .filter_map(|pair| {
                 let ends = || Some(best_out.get(&pair.0)?.max(*best_in.get(&pair.1)?));
                 Some((pair, tried.get(&pair).copied().or_else(ends)?))

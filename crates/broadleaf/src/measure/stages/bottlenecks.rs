@@ -1,58 +1,29 @@
-//! Stage 4: pipes that several links share.
+//! Stage 4: bottlenecks that several links share.
 //!
 //! From one cluster to another, and among the nodes of a machine (whose links are its memory and its
 //! processors) or of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint
 //! pairs at once, and twice as many until they are slower than so many times one pair or there are no more: then they
-//! share a pipe, and the rate of them all is its total. Unless four are no faster than two, each is timed alone as
+//! share a bottleneck, and the rate of them all is its total. Unless four are no faster than two, each is timed alone as
 //! well before that is believed: the others might be slower pairs.
 //!
-//! The two directions between two clusters are two pipes, unless both are found and together carry less
+//! The two directions between two clusters are two bottlenecks, unless both are found and together carry less
 //! than the two apart: then they are one.
 
-use super::experiment::{Round, Samples, Task, Trial};
-use super::findings::{Findings, Pipe, PipePlace};
-use super::hosts::Pair;
-use super::modes::usual;
-use super::probe::{Clock, Stage};
-use super::statistic::median;
+use super::{Clock, Stage};
+use crate::measure::delay_modes::usual;
+use crate::measure::experiment::{Round, Samples, Task, Trial};
+use crate::measure::findings::{Bottleneck, BottleneckPlace, Findings};
+use crate::measure::hosts::Pair;
+use crate::measure::settings::bottlenecks::{
+    BUDGET_SHARE, IN_STEP, MAX_BURSTS, MAX_BYTES, MAX_PAIRS, MAX_WINDOW_BYTES, MESSAGE_S, MIN_BURSTS,
+    MIN_BYTES, MIN_MESSAGE_S, MIN_SHORT_BURSTS, MIN_WINDOW, PAIRS, RATE_LOSS, RATE_LOSS_OF_DIRECTIONS,
+    ROUND_TRIPS, SHORT_BURST_S, TESTS, TEST_S,
+};
+use crate::measure::statistics::median;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 
-/// Pairs at once that are always tried, where there are as many, and at most: a pipe that more cannot fill limits
-/// nobody.
-const PAIRS: [usize; 2] = [2, 4];
-const MOST_PAIRS: usize = 64;
-/// Pairs share a pipe when together they lose more than this share of what they carry apart.
-const FALL: f64 = 0.15;
-/// Two directions share a pipe when together they carry what nearer is to one of them than to both, and lose more
-/// than this.
-const FALL_OF_DIRECTIONS: f64 = 0.05;
-/// One message takes about this long, within these sizes; where there are so many places that time would not do
-/// for them all, less, but no less than this.
-const MESSAGE_S: f64 = 0.005;
-const LEAST_MESSAGE_S: f64 = 0.001;
-/// Tests in a search, usually.
-const TESTS: f64 = 4.0;
-const LEAST_BYTES: u64 = 32 << 10;
-const MOST_BYTES: u64 = 1 << 20;
-/// A burst lasts that many round trips, so that waiting for its answer hardly counts, within these limits.
-const ROUND_TRIPS: f64 = 12.0;
-const LEAST_WINDOW: u32 = 8;
-/// Where a window has no room for that, on a way of high rate and latency, pairs that have begun together wait for
-/// their answers together, as long as a burst takes no more than so many round trips.
-const IN_STEP: f64 = 6.0;
-const MOST_WINDOW_BYTES: u64 = 32 << 20;
-/// A test lasts about this long, in so many bursts.
-const TEST_S: f64 = 0.1;
-const FEWEST_BURSTS: u32 = 3;
-/// The others may not have begun at the first burst, and may be through at the last, if bursts are so short.
-const SHORT_BURST_S: f64 = 0.2;
-const FEWEST_SHORT_BURSTS: u32 = 6;
-const MOST_BURSTS: u32 = 30;
-/// Past this share of the time budget, pipes are no longer looked for.
-const SHARE: f64 = 1.3;
-
-/// What a test adds to the search for a pipe.
+/// What a test adds to the search for a bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     FirstAlone,
@@ -60,9 +31,9 @@ enum Purpose {
     OtherAlone,
 }
 
-/// The search for one pipe.
-struct Search {
-    place: PipePlace,
+/// The search for one bottleneck.
+struct BottleneckSearch {
+    place: BottleneckPlace,
     /// Disjoint, on different machines as far as there are such.
     pairs: Vec<Pair>,
     tests: VecDeque<(Purpose, Vec<Pair>)>,
@@ -75,8 +46,8 @@ struct Search {
     spread: f64,
 }
 
-impl Search {
-    fn new(place: PipePlace, pairs: Vec<Pair>, known: &Findings) -> Search {
+impl BottleneckSearch {
+    fn new(place: BottleneckPlace, pairs: Vec<Pair>, known: &Findings) -> BottleneckSearch {
         let first = pairs[0];
         let mut tests = VecDeque::from([(Purpose::FirstAlone, vec![first])]);
         for count in PAIRS {
@@ -85,34 +56,35 @@ impl Search {
             }
         }
         let trial = trial(known, first, MESSAGE_S);
-        Search { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
+        BottleneckSearch { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
     }
 
     /// Both directions at once, half of the pairs each; `carried` is what the pairs carry with one direction
-    /// at a time, and `pipe` what the fuller direction carries, bytes/s.
+    /// at a time, and `bottleneck` what the fuller direction carries, bytes/s.
     fn of_directions(
-        there: &Search,
+        there: &BottleneckSearch,
         back: &[Pair],
-        (carried, pipe): (f64, f64),
+        (carried, bottleneck): (f64, f64),
         known: &Findings,
-    ) -> Option<Search> {
-        let PipePlace::OneWay(a, b) = there.place else { return None };
+    ) -> Option<BottleneckSearch> {
+        let BottleneckPlace::OneWay(a, b) = there.place else { return None };
         let half = there.pairs.len() / 2;
         // The second half of the nodes sends back, so that no node does both.
         let pairs: Vec<Pair> = there.pairs[..half].iter().chain(&back[half..2 * half]).copied().collect();
         let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
-        let place = PipePlace::BothWays(a.min(b), a.max(b));
+        let place = BottleneckPlace::BothWays(a.min(b), a.max(b));
         let trial = trial(known, pairs[0], MESSAGE_S);
-        let alone = vec![carried, pipe];
-        Some(Search { place, pairs, tests, trial, alone, together: Vec::new(), spread: 0.0 })
+        let alone = vec![carried, bottleneck];
+        Some(BottleneckSearch { place, pairs, tests, trial, alone, together: Vec::new(), spread: 0.0 })
     }
 
-    /// The total of the pipe that two directions share, bytes/s: what they carry together, or one of them alone if that
+    /// The total of the bottleneck that two directions share, bytes/s: what they carry together, or one of them alone if that
     /// is more, since half of the pairs each may not fill it.
     fn conclude_directions(&self) -> Option<f64> {
-        let (total, carried, pipe) = (self.together[0].1, self.alone[0], self.alone[1]);
-        let is_shared = total < (carried * pipe).sqrt() && total < (1.0 - FALL_OF_DIRECTIONS) * carried;
-        is_shared.then_some(total.max(pipe))
+        let (total, carried, bottleneck) = (self.together[0].1, self.alone[0], self.alone[1]);
+        let is_shared =
+            total < (carried * bottleneck).sqrt() && total < (1.0 - RATE_LOSS_OF_DIRECTIONS) * carried;
+        is_shared.then_some(total.max(bottleneck))
     }
 
     /// What the first pairs carry one at a time, in all, bytes/s; those not timed alone count as the first.
@@ -121,11 +93,11 @@ impl Search {
     }
 
     fn fell(&self, count: usize, total: f64) -> bool {
-        total < (1.0 - FALL) * self.apart(count)
+        total < (1.0 - RATE_LOSS) * self.apart(count)
     }
 
-    /// The pipe's total once the tests are done, bytes/s; `None` while more tests are needed (they are
-    /// queued) or if there is no pipe.
+    /// The bottleneck's total once the tests are done, bytes/s; `None` while more tests are needed (they are
+    /// queued) or if there is no bottleneck.
     fn conclude(&mut self) -> Option<f64> {
         let &(most, _) = self.together.last()?;
         let Some(&(count, total)) =
@@ -137,10 +109,10 @@ impl Search {
             }
             return None;
         };
-        // As much with four pairs as with two: that is the pipe. If it still grows, it may be slow pairs.
+        // As much with four pairs as with two: that is the bottleneck. If it still grows, it may be slow pairs.
         let levelled = self.together.len() > 1 && {
             let (two, four) = (self.together[0].1, self.together[1].1);
-            self.fell(2, two) && four < (1.0 + FALL) * two
+            self.fell(2, two) && four < (1.0 + RATE_LOSS) * two
         };
         if !levelled && self.alone.len() < count {
             let others = &self.pairs[self.alone.len()..count];
@@ -159,54 +131,54 @@ fn trial(known: &Findings, pair: Pair, message_s: f64) -> Trial {
         .tables
         .iter()
         .find(|(other, _)| known.cluster_of[other.0.index()] == known.cluster_of[from.index()]);
-    let across = known.tables.get(&known.representative(known.stretch_of((from, to))));
+    let across = known.tables.get(&known.representative(known.cluster_pair_of((from, to))));
     let table = across.or(inside.map(|(_, table)| table));
     let gap_s = |bytes: u64| table.map_or(0.0, |table| table.at(bytes).gap_s);
-    let mut bytes = MOST_BYTES;
-    while bytes > LEAST_BYTES && gap_s(bytes) > 2.0 * message_s {
+    let mut bytes = MAX_BYTES;
+    while bytes > MIN_BYTES && gap_s(bytes) > 2.0 * message_s {
         bytes /= 2;
     }
     let one_s = gap_s(bytes).max(1e-6);
     let window = (ROUND_TRIPS * known.round_trip_s(pair) / one_s).min(f64::from(u32::MAX)) as u32;
-    let window = window.clamp(LEAST_WINDOW, (MOST_WINDOW_BYTES / bytes) as u32);
+    let window = window.clamp(MIN_WINDOW, (MAX_WINDOW_BYTES / bytes) as u32);
     let burst_s = one_s * f64::from(window);
-    let fewest = if burst_s < SHORT_BURST_S { FEWEST_SHORT_BURSTS } else { FEWEST_BURSTS };
-    Trial::Burst { bytes, window, repeats: ((TEST_S / burst_s) as u32).clamp(fewest, MOST_BURSTS) }
+    let fewest = if burst_s < SHORT_BURST_S { MIN_SHORT_BURSTS } else { MIN_BURSTS };
+    Trial::Burst { bytes, window, repeats: ((TEST_S / burst_s) as u32).clamp(fewest, MAX_BURSTS) }
 }
 
-pub struct Pipes {
-    searches: VecDeque<Search>,
-    found: Vec<(Search, f64)>,
+pub struct Bottlenecks {
+    searches: VecDeque<BottleneckSearch>,
+    found: Vec<(BottleneckSearch, f64)>,
     purpose: Purpose,
     directions_tried: bool,
     done: usize,
     total: usize,
 }
 
-impl Pipes {
-    pub fn new(known: &Findings) -> Pipes {
+impl Bottlenecks {
+    pub fn new(known: &Findings) -> Bottlenecks {
         let mut searches = VecDeque::new();
         let mut add = |place, pairs: Vec<Pair>| {
             if pairs.len() > 1 {
-                searches.push_back(Search::new(place, pairs, known));
+                searches.push_back(BottleneckSearch::new(place, pairs, known));
             }
         };
         for (host, members) in known.hosts.members().iter().enumerate() {
-            add(PipePlace::InsideHost(host), couples(members));
+            add(BottleneckPlace::InsideHost(host), couples(members));
         }
         for (cluster, members) in known.clusters.iter().enumerate() {
-            let in_one_host = members.iter().all(|&node| known.hosts.together(node, members[0]));
-            if !known.quiet[cluster] && !in_one_host {
-                add(PipePlace::InsideCluster(cluster), couples(&by_host(known, members)));
+            let in_one_host = members.iter().all(|&node| known.hosts.same_host(node, members[0]));
+            if !known.independent[cluster] && !in_one_host {
+                add(BottleneckPlace::InsideCluster(cluster), couples(&by_host(known, members)));
             }
         }
         for from in 0..known.clusters.len() {
             for to in (0..known.clusters.len()).filter(|&to| to != from) {
-                add(PipePlace::OneWay(from, to), across(known, from, to));
+                add(BottleneckPlace::OneWay(from, to), across(known, from, to));
             }
         }
         let total = searches.len();
-        Pipes {
+        Bottlenecks {
             searches,
             found: Vec::new(),
             purpose: Purpose::FirstAlone,
@@ -216,33 +188,33 @@ impl Pipes {
         }
     }
 
-    /// The searches for pipes that both directions between two clusters share.
+    /// The searches for bottlenecks that both directions between two clusters share.
     fn try_directions(&mut self, known: &Findings) {
         self.directions_tried = true;
         for (there, total) in &self.found {
-            let PipePlace::OneWay(a, b) = there.place else { continue };
-            let back = self.found.iter().find(|(back, _)| back.place == PipePlace::OneWay(b, a));
+            let BottleneckPlace::OneWay(a, b) = there.place else { continue };
+            let back = self.found.iter().find(|(back, _)| back.place == BottleneckPlace::OneWay(b, a));
             let Some((back, back_total)) = back.filter(|_| a < b) else { continue };
             let half = there.pairs.len() / 2;
-            let carried = |search: &Search, total: f64| total.min(search.apart(half));
+            let carried = |search: &BottleneckSearch, total: f64| total.min(search.apart(half));
             let sum = carried(there, *total) + carried(back, *back_total);
             // `across` pairs the same nodes in both directions.
             let back: Vec<Pair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
-            let pipe = total.max(*back_total);
-            self.searches.extend(Search::of_directions(there, &back, (sum, pipe), known));
+            let bottleneck = total.max(*back_total);
+            self.searches.extend(BottleneckSearch::of_directions(there, &back, (sum, bottleneck), known));
         }
         self.total += self.searches.len();
     }
 
     fn conclude(&self, known: &mut Findings) {
-        let shared = |found: &[(Search, f64)], a: usize, b: usize| {
-            found.iter().any(|(search, _)| search.place == PipePlace::BothWays(a.min(b), a.max(b)))
+        let shared = |found: &[(BottleneckSearch, f64)], a: usize, b: usize| {
+            found.iter().any(|(search, _)| search.place == BottleneckPlace::BothWays(a.min(b), a.max(b)))
         };
         for (search, total) in &self.found {
-            if matches!(search.place, PipePlace::OneWay(a, b) if shared(&self.found, a, b)) {
+            if matches!(search.place, BottleneckPlace::OneWay(a, b) if shared(&self.found, a, b)) {
                 continue;
             }
-            known.pipes.push(Pipe {
+            known.bottlenecks.push(Bottleneck {
                 place: search.place.clone(),
                 bytes_per_s: *total,
                 spread: search.spread,
@@ -253,13 +225,13 @@ impl Pipes {
 
 /// Disjoint pairs of neighbours in a list.
 fn couples(members: &[NodeId]) -> Vec<Pair> {
-    members.chunks_exact(2).take(MOST_PAIRS).map(|two| (two[0], two[1])).collect()
+    members.chunks_exact(2).take(MAX_PAIRS).map(|two| (two[0], two[1])).collect()
 }
 
 /// Disjoint pairs from one cluster to another.
 fn across(known: &Findings, from: usize, to: usize) -> Vec<Pair> {
     let (senders, receivers) = (by_host(known, &known.clusters[from]), by_host(known, &known.clusters[to]));
-    senders.into_iter().zip(receivers).take(MOST_PAIRS).collect()
+    senders.into_iter().zip(receivers).take(MAX_PAIRS).collect()
 }
 
 /// The nodes with one of each machine first, then the second ones, and so on.
@@ -269,7 +241,7 @@ fn by_host(known: &Findings, members: &[NodeId]) -> Vec<NodeId> {
     ordered
 }
 
-impl Stage for Pipes {
+impl Stage for Bottlenecks {
     fn name(&self) -> &'static str {
         "pipes"
     }
@@ -280,12 +252,12 @@ impl Stage for Pipes {
 
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         loop {
-            if clock.left(SHARE) <= 0.0 {
-                known.untried_pipes += self.searches.len();
+            if clock.left(BUDGET_SHARE) <= 0.0 {
+                known.untried_bottlenecks += self.searches.len();
                 self.searches.clear();
                 self.directions_tried = true;
             }
-            let slice_s = clock.left(SHARE) / self.searches.len().max(1) as f64;
+            let slice_s = clock.left(BUDGET_SHARE) / self.searches.len().max(1) as f64;
             let Some(search) = self.searches.front_mut() else {
                 if !self.directions_tried {
                     self.try_directions(known);
@@ -296,9 +268,9 @@ impl Stage for Pipes {
             };
             if let Some((purpose, pairs)) = search.tests.pop_front() {
                 self.purpose = purpose;
-                if purpose == Purpose::FirstAlone || matches!(search.place, PipePlace::BothWays(..)) {
-                    let messages = TESTS * f64::from(FEWEST_SHORT_BURSTS * LEAST_WINDOW);
-                    let message_s = (slice_s / messages).clamp(LEAST_MESSAGE_S, MESSAGE_S);
+                if purpose == Purpose::FirstAlone || matches!(search.place, BottleneckPlace::BothWays(..)) {
+                    let messages = TESTS * f64::from(MIN_SHORT_BURSTS * MIN_WINDOW);
+                    let message_s = (slice_s / messages).clamp(MIN_MESSAGE_S, MESSAGE_S);
                     search.trial = trial(known, pairs[0], message_s);
                 }
                 let trials = vec![search.trial];
@@ -306,7 +278,7 @@ impl Stage for Pipes {
                 return Some(pairs.into_iter().map(task).collect());
             }
             let total = match search.place {
-                PipePlace::BothWays(..) => search.conclude_directions(),
+                BottleneckPlace::BothWays(..) => search.conclude_directions(),
                 _ => search.conclude(),
             };
             if search.tests.is_empty() {
@@ -319,20 +291,20 @@ impl Stage for Pipes {
 
     fn so_far(&self, known: &mut Findings) {
         self.conclude(known);
-        known.untried_pipes += self.searches.len();
+        known.untried_bottlenecks += self.searches.len();
     }
 
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
         let Some(search) = self.searches.front_mut() else { return };
         let rate = |(task, trials): (&Task, Vec<Samples>)| -> (f64, f64) {
             let mut bursts = trials.into_iter().next().unwrap_or_default();
-            if bursts.seconds.len() >= FEWEST_SHORT_BURSTS as usize {
+            if bursts.seconds.len() >= MIN_SHORT_BURSTS as usize {
                 bursts.seconds.pop();
                 bursts.waited_s.pop();
             }
             let burst = usual(&bursts.settled().undisturbed().seconds);
             let round_trip_s = known.round_trip_s((task.from, task.to));
-            // While a pair waits for its answer, the others may or may not use the pipe: half of that counts, unless
+            // While a pair waits for its answer, the others may or may not use the bottleneck: half of that counts, unless
             // all wait at the same time.
             let is_in_step = burst.median < IN_STEP * round_trip_s;
             let busy_s = burst.median - if is_in_step { round_trip_s } else { round_trip_s / 2.0 };

@@ -5,22 +5,11 @@
 //! samples of one size it is a second group, a fixed step above the usual one. It says nothing about the
 //! network, so fits leave it out; it does happen to programs, so it is reported.
 
-use super::statistic::{median, Summary};
+use super::statistics::{median, Summary};
+use crate::measure::settings::delays::{
+    AGREEMENT, CLEARANCE, MIN_DELAYS, MIN_DELAYS_SHARE, MIN_DELAY_S, MIN_USUAL, MIN_USUAL_SHARE,
+};
 use std::ops::RangeInclusive;
-
-/// The least step that counts, seconds. Timers that hold messages back are longer; what is shorter may be the
-/// scheduler's.
-const LEAST_STEP_S: f64 = 0.01;
-/// The empty space below the second group, in interquartile ranges of the first.
-const CLEAR: f64 = 3.0;
-/// A usual group smaller than this share of the samples, or this number, is believed only below several others
-/// that agree: it may be the fastest of samples that are all over the place.
-const LEAST_SHARE: f64 = 0.2;
-const LEAST_USUAL: usize = 2;
-/// A timer is told from chance by that many delays, and that share of all delays, that agree within that share.
-const LEAST_DELAYS: usize = 8;
-const LEAST_SHARE_OF_DELAYS: f64 = 1.0 / 3.0;
-const AGREEMENT: f64 = 0.12;
 
 /// The usual samples of an experiment, and those that took a step longer; both sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,7 +60,7 @@ impl Modes {
 /// A scheduler's delays are of all lengths, and no such range holds a third of them.
 pub fn timers(mut delays: Vec<f64>) -> Vec<RangeInclusive<f64>> {
     delays.sort_by(f64::total_cmp);
-    let least = LEAST_DELAYS.max((LEAST_SHARE_OF_DELAYS * delays.len() as f64).ceil() as usize);
+    let least = MIN_DELAYS.max((MIN_DELAYS_SHARE * delays.len() as f64).ceil() as usize);
     let mut found = Vec::new();
     let mut rest = delays.as_slice();
     while !rest.is_empty() {
@@ -96,13 +85,13 @@ pub fn usual(samples: &[f64]) -> Summary {
 
 /// Where the second group of the sorted samples begins, behind their widest empty space.
 fn second_group(sorted: &[f64], samples: usize) -> Option<usize> {
-    let least = LEAST_USUAL.max((LEAST_SHARE * samples as f64).ceil() as usize);
+    let least = MIN_USUAL.max((MIN_USUAL_SHARE * samples as f64).ceil() as usize);
     let space_s = |first: usize| sorted[first] - sorted[first - 1];
     let first = (1..sorted.len()).max_by(|&a, &b| space_s(a).total_cmp(&space_s(b)))?;
     let (usual, others) = sorted.split_at(first);
-    let is_clear_of = |group: &[f64]| space_s(first) >= CLEAR * Summary::of(group).range;
-    let is_believed = usual.len() >= least || (others.len() >= LEAST_USUAL && is_clear_of(others));
-    (space_s(first) >= LEAST_STEP_S && is_clear_of(usual) && is_believed).then_some(first)
+    let is_clear_of = |group: &[f64]| space_s(first) >= CLEARANCE * Summary::of(group).range;
+    let is_believed = usual.len() >= least || (others.len() >= MIN_USUAL && is_clear_of(others));
+    (space_s(first) >= MIN_DELAY_S && is_clear_of(usual) && is_believed).then_some(first)
 }
 
 #[cfg(test)]

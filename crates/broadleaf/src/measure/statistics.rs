@@ -4,11 +4,7 @@
 //! round trips take 24 and 70 µs in turn where 45 µs is the rate's: the median is the one or the other by chance,
 //! and only means over several in a row are the network's.
 
-/// Interquartile range over median from which on samples swing.
-const SWINGING: f64 = 0.3;
-/// Samples in a row that one mean is of, whole twos, threes and fours; and how many means a median of them wants.
-const IN_A_ROW: usize = 12;
-const FEWEST_MEANS: usize = 5;
+use crate::measure::settings::samples::{ALTERNATING_SPREAD, MIN_MEANS, SAMPLES_PER_MEAN};
 
 /// Median and quartiles of some samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,9 +33,11 @@ impl Summary {
     /// The range stays that of single samples.
     pub fn in_turn(samples: &[f64]) -> Summary {
         let all = Summary::of(samples);
-        let means: Vec<f64> =
-            samples.chunks_exact(IN_A_ROW).map(|row| row.iter().sum::<f64>() / row.len() as f64).collect();
-        if all.spread() < SWINGING || means.len() < FEWEST_MEANS {
+        let means: Vec<f64> = samples
+            .chunks_exact(SAMPLES_PER_MEAN)
+            .map(|row| row.iter().sum::<f64>() / row.len() as f64)
+            .collect();
+        if all.spread() < ALTERNATING_SPREAD || means.len() < MIN_MEANS {
             return all;
         }
         Summary { range: all.range, ..Summary::of(&means) }

@@ -1,12 +1,10 @@
 //! From a pair's points to its pLogP table, and from many pairs' tables to one.
 
-use super::modes::Step;
-use super::statistic::{median, relative, Summary};
+use super::delay_modes::Step;
+use super::statistics::{median, relative, Summary};
+use crate::measure::settings::samples::SHORTEST_GAP_S;
 use crate::platform::{Delayed, GapTable, LinkClass, SharedId, TransferTime};
 use std::collections::BTreeMap;
-
-/// No transfer occupies its ports for less: below it clocks and medians say nothing.
-pub const SHORTEST_GAP_S: f64 = 1e-9;
 
 /// One size of a [`PairTable`].
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +22,7 @@ pub struct Row {
     pub spread: Option<f64>,
 }
 
-/// pLogP of one ordered pair, or of many alike.
+/// pLogP of one ordered pair, or of many typical pairs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairTable {
     /// L, seconds.
@@ -103,7 +101,7 @@ impl PairTable {
         self
     }
 
-    /// The table of many pairs that are alike: the median of each value at every size that a quarter of them
+    /// The table of many typical pairs: the median of each value at every size that a quarter of them
     /// were measured at (a bend of the network shows in many, one of a noisy moment in few) and half of them
     /// up to. The spread is the pairs' own or that between them, whichever is larger.
     pub fn median_of(tables: &[&PairTable]) -> PairTable {

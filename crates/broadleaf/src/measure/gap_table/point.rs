@@ -10,19 +10,11 @@
 //! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
 //! that of a single message wherever waiting cannot be what the round trip has more.
 
-use super::experiment::Samples;
-use super::fit::SHORTEST_GAP_S;
-use super::modes::{usual, Modes};
-use super::statistic::Summary;
-
-/// Range over gap from which on a gap by round trips is blurred.
-const BLURRED: f64 = 0.05;
-/// A gap by round trips is not further off than so many of their interquartile ranges.
-const FAR_OFF: f64 = 4.0;
-/// Share of the gap from which on the latency matters: a rendezvous's extra round trip is twice that.
-const LATENCY_MATTERS: f64 = 0.01;
-/// Share of the gap from which on the latency can blur it: below, a round trip's spread is the gap's own.
-const LATENCY_BLURS: f64 = 0.2;
+use crate::measure::delay_modes::{usual, Modes};
+use crate::measure::experiment::Samples;
+use crate::measure::settings::gap_tables::{BLURRED, FAR_OFF, LATENCY_BLURS, LATENCY_MATTERS};
+use crate::measure::settings::samples::SHORTEST_GAP_S;
+use crate::measure::statistics::Summary;
 
 /// The samples of one experiment, over all visits.
 #[derive(Clone, Debug, Default)]

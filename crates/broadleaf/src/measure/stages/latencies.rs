@@ -1,23 +1,17 @@
 //! Stage 1: the empty round trip of every pair, and the clusters that follow from it.
 
-use super::experiment::{Round, Samples, Task, Trial};
-use super::findings::Findings;
-use super::hosts::Pair;
-use super::lowekamp;
-use super::probe::{Clock, Stage};
-use super::statistic::{lower_quartile, median, Summary};
-use super::tournament;
+use super::{Clock, Stage};
+use crate::measure::experiment::{Round, Samples, Task, Trial};
+use crate::measure::findings::Findings;
+use crate::measure::hosts::Pair;
+use crate::measure::lowekamp;
+use crate::measure::settings::latencies::{
+    BUDGET_SHARE, LARGE_SPREAD, MORE_REPEATS, MORE_VISITS, REPEATS, VISITS,
+};
+use crate::measure::statistics::{lower_quartile, median, Summary};
+use crate::measure::tournament;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
-
-/// Round trips of each visit of every pair, and of the visits of pairs whose samples disagree.
-const REPEATS: u32 = 12;
-/// All pairs are visited that often: what differs between visits is not the pair's own.
-const VISITS: u32 = 2;
-const MORE_REPEATS: u32 = 24;
-/// A pair whose samples spread more is visited again, that often.
-const LARGE_SPREAD: f64 = 0.25;
-const MORE_VISITS: u32 = 2;
 
 pub struct Latencies {
     rounds: VecDeque<Vec<Pair>>,
@@ -75,7 +69,7 @@ impl Latencies {
         for (index, cluster) in known.clusters.iter().enumerate() {
             cluster.iter().for_each(|node| known.cluster_of[node.index()] = index);
         }
-        known.quiet = vec![false; known.clusters.len()];
+        known.independent = vec![false; known.clusters.len()];
     }
 }
 
@@ -90,8 +84,7 @@ impl Stage for Latencies {
 
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         while self.rounds.is_empty() {
-            // A quarter of the time is for the latencies at most.
-            if self.visit + 1 == VISITS + MORE_VISITS || clock.left(0.25) <= 0.0 {
+            if self.visit + 1 == VISITS + MORE_VISITS || clock.left(BUDGET_SHARE) <= 0.0 {
                 Latencies::conclude(known);
                 return None;
             }
@@ -114,7 +107,7 @@ impl Stage for Latencies {
             for samples in trials {
                 let Samples { seconds, way_s, .. } = samples.settled().undisturbed();
                 let shares = way_s.iter().zip(&seconds).map(|(way_s, trip_s)| way_s / trip_s);
-                known.way_shares.entry((task.from, task.to)).or_default().extend(shares);
+                known.one_way_shares.entry((task.from, task.to)).or_default().extend(shares);
                 known.round_trips.entry((task.from, task.to)).or_default().extend(seconds);
             }
         }

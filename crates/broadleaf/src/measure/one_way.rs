@@ -1,0 +1,90 @@
+//! One-way times of empty messages, and which pairs differ in them from the others between the same clusters.
+//!
+//! A cluster holds pairs of unlike distance where each step of a chain is short (the neighbours of a torus), and so
+//! do the pairs between two clusters. Where both ends read one clock, the two directions of a pair may differ
+//! too: routes need not be the same there and back. Without one nobody can tell, and each is half of a round trip.
+
+use super::findings::{ClusterPair, Findings};
+use super::hosts::Pair;
+use super::outliers::most_common;
+use super::statistics::{lower_quartile, median};
+use crate::measure::settings::outliers::{EQUAL_LATENCIES, NOISE_FACTOR};
+
+/// What the one-way times between two clusters have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct OneWayLatencies {
+    /// The most common one, seconds.
+    pub usual_s: f64,
+    /// Relative difference from which on a time is not like the usual one.
+    limit: f64,
+}
+
+impl OneWayLatencies {
+    pub fn of(known: &Findings, cluster_pair: ClusterPair) -> OneWayLatencies {
+        let pairs: Vec<Pair> = known.pairs_of(cluster_pair).collect();
+        let noises: Vec<f64> = pairs
+            .iter()
+            .filter(|(a, b)| !known.hosts.same_host(*a, *b))
+            .map(|&pair| known.one_way_halves_s(pair))
+            .filter(|[one, other]| *one > 0.0 && *other > 0.0)
+            .map(|[one, other]| (one / other).ln().abs())
+            .collect();
+        let tolerance = known.settings.tolerance;
+        let noise = if noises.is_empty() { 0.0 } else { median(&noises) };
+        let limit = (NOISE_FACTOR * noise).max(EQUAL_LATENCIES).min(tolerance.max(EQUAL_LATENCIES));
+        let times_s = pairs.iter().map(|&pair| known.one_way_s(pair)).collect();
+        OneWayLatencies { usual_s: most_common(times_s, 1.0 + limit), limit }
+    }
+
+    /// Whether the pair's time is not like the usual one, in both halves of its samples.
+    pub fn differs(&self, known: &Findings, pair: Pair) -> bool {
+        let halves = known.one_way_halves_s(pair);
+        let is_longer = |way_s: &f64| *way_s > (1.0 + self.limit) * self.usual_s;
+        let is_shorter = |way_s: &f64| *way_s * (1.0 + self.limit) < self.usual_s;
+        halves.iter().all(is_longer) || halves.iter().all(is_shorter)
+    }
+}
+
+impl Findings {
+    /// How long an empty message is under way on a quiet network, seconds; 0 where nothing is known yet.
+    pub fn one_way_s(&self, pair: Pair) -> f64 {
+        self.share_of_trip(pair) * self.round_trip_s(pair)
+    }
+
+    /// The same from the first and from the second half of the samples, which are of different moments.
+    fn one_way_halves_s(&self, pair @ (a, b): Pair) -> [f64; 2] {
+        match self.round_trips.get(&(a.min(b), a.max(b))) {
+            Some(samples) if samples.len() > 1 && !self.hosts.same_host(a, b) => {
+                let (first, second) = samples.split_at(samples.len() / 2);
+                [first, second].map(|half| self.share_of_trip(pair) * lower_quartile(half))
+            }
+            _ => [self.one_way_s(pair); 2],
+        }
+    }
+
+    /// The share of the empty round trip that the way there takes.
+    fn share_of_trip(&self, (a, b): Pair) -> f64 {
+        let shares = self.one_way_shares.get(&(a.min(b), a.max(b))).filter(|shares| !shares.is_empty());
+        match shares.map(|shares| median(shares)) {
+            Some(share) if !self.hosts.same_host(a, b) => {
+                if a < b {
+                    share
+                } else {
+                    1.0 - share
+                }
+            }
+            _ => 0.5,
+        }
+    }
+
+    /// The pair that stands for the link between two clusters: the first that is like the others.
+    pub fn representative(&self, cluster_pair: ClusterPair) -> Pair {
+        let one_way = OneWayLatencies::of(self, cluster_pair);
+        let typical = self.split_pairs(cluster_pair).typical;
+        let usual = typical.iter().find(|&&pair| !one_way.differs(self, pair));
+        usual
+            .or(typical.first())
+            .copied()
+            .unwrap_or((self.clusters[cluster_pair.0][0], self.clusters[cluster_pair.1][0]))
+    }
+}

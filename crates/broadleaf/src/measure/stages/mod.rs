@@ -1,0 +1,42 @@
+//! One part of the measurement a file: it names the rounds to perform, takes their samples, and writes what it
+//! concludes into the findings.
+
+pub mod bottlenecks;
+pub mod gap_tables;
+pub mod latencies;
+mod pair_rounds;
+pub mod screening;
+
+use super::experiment::{Round, Samples};
+use super::findings::Findings;
+
+/// Seconds since the start, and the time to stay within.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    pub now_s: f64,
+    pub budget_s: f64,
+}
+
+impl Clock {
+    /// Seconds until that share of the budget is used up; negative when it is.
+    pub fn left(&self, share: f64) -> f64 {
+        share * self.budget_s - self.now_s
+    }
+}
+
+/// One experiment of the measurement.
+pub trait Stage {
+    fn name(&self) -> &'static str;
+
+    /// Pairs done and to do.
+    fn progress(&self) -> (usize, usize);
+
+    /// The next round, or `None` when the stage has written its conclusion into `known`.
+    fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round>;
+
+    /// Adds what the stage would conclude if it had to end now.
+    fn so_far(&self, _known: &mut Findings) {}
+
+    /// The samples of each trial of each task of the round that [`Stage::next`] gave; it took `took_s`.
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64);
+}

@@ -1,0 +1,337 @@
+//! Stage 2: one large message per pair.
+//!
+//! Equal latencies do not mean equal bandwidths. Before any table is measured, every ordered pair of a
+//! cluster sends a few large messages; those that differ from the others are tried again, so that a
+//! busy moment does not make a link. A cluster too large for that is tried in a few rounds of a tournament.
+//! From one cluster to another each node sends or receives once, and all pairs are tried if those differ.
+//!
+//! After the tables, when some time has gone by, the pairs that still differ are tried a last time.
+//!
+//! A tournament's pairs run at the same time where they do not disturb each other. Whether they do is
+//! tried out first: a round's pairs together, then some of them alone. Routes may meet in one round and not in
+//! another, so the slowest pair of every round is tried alone as well, and if it was faster its round again.
+
+use super::pair_rounds::{concurrent_groups, covering_rounds, neighbours};
+use super::{Clock, Stage};
+use crate::measure::delay_modes::usual;
+use crate::measure::experiment::{Round, Samples, Task, Trial};
+use crate::measure::findings::{ClusterPair, Findings};
+use crate::measure::hosts::Pair;
+use crate::measure::settings::screening::{
+    ACROSS_BUDGET_SHARE, ALL_PAIRS_BUDGET_SHARE, BURST_ALONE_S, BURST_S, CONFIRMATIONS, CONFIRM_BUDGET_SHARE,
+    DISTURBED, EVERY_PAIR, EXACT, FIRST_ALONE, LAST_BUDGET_SHARE, MAX_BYTES, MIN_BYTES, REPEATS, ROUND_TRIPS,
+    SIZING_BYTES, WINDOW,
+};
+use crate::measure::statistics::median;
+use std::collections::{HashMap, VecDeque};
+
+/// Why a round is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Sizing,
+    Together,
+    Alone,
+    Pass,
+    /// The slowest pair of each round of a pass alone, and the rounds again in which one was slower.
+    Slowest,
+    Company,
+    /// The pairs between two clusters that the first pass left out.
+    Rest,
+    Confirm(u32),
+}
+
+pub struct Screening {
+    name: &'static str,
+    /// Of two and more ordered pairs, still to do after the one under way.
+    cluster_pairs: VecDeque<ClusterPair>,
+    cluster_pair: Option<ClusterPair>,
+    purpose: Purpose,
+    rounds: VecDeque<Vec<Pair>>,
+    /// The rounds of several pairs that the pass was made of.
+    ran: Vec<Vec<Pair>>,
+    /// Gaps of the rounds that decide the size, and whether pairs disturb each other, seconds.
+    sizing: Vec<f64>,
+    together: HashMap<Pair, f64>,
+    alone: HashMap<Pair, f64>,
+    company: HashMap<Pair, f64>,
+    done: usize,
+    total: usize,
+}
+
+impl Screening {
+    pub fn new(known: &Findings) -> Screening {
+        let cluster_pairs: VecDeque<ClusterPair> = known
+            .cluster_pairs()
+            .filter(|&cluster_pair| known.pairs_of(cluster_pair).nth(1).is_some())
+            .collect();
+        let total = cluster_pairs
+            .iter()
+            .map(|&cluster_pair| covering_rounds(known, cluster_pair).concat().len())
+            .sum();
+        Screening { cluster_pairs, total, ..Screening::idle("screening") }
+    }
+
+    /// The last try of the pairs that differ.
+    pub fn again(known: &Findings) -> Screening {
+        let differ = |&cluster_pair: &ClusterPair| !known.split_pairs(cluster_pair).outliers.is_empty();
+        let cluster_pairs = known.cluster_pairs().filter(differ).collect();
+        Screening { cluster_pairs, ..Screening::idle("again") }
+    }
+
+    fn idle(name: &'static str) -> Screening {
+        Screening {
+            name,
+            cluster_pairs: VecDeque::new(),
+            cluster_pair: None,
+            purpose: Purpose::Sizing,
+            rounds: VecDeque::new(),
+            ran: Vec::new(),
+            sizing: Vec::new(),
+            together: HashMap::new(),
+            alone: HashMap::new(),
+            company: HashMap::new(),
+            done: 0,
+            total: 0,
+        }
+    }
+
+    fn start(&mut self, cluster_pair: ClusterPair, known: &Findings, clock: Clock) {
+        self.cluster_pair = Some(cluster_pair);
+        if self.name == "again" {
+            self.purpose = Purpose::Confirm(CONFIRMATIONS);
+            if clock.left(LAST_BUDGET_SHARE) > 0.0 {
+                self.confirm(cluster_pair, known, CONFIRMATIONS);
+            }
+            return;
+        }
+        self.purpose = Purpose::Sizing;
+        self.sizing.clear();
+        for gaps in [&mut self.together, &mut self.alone, &mut self.company] {
+            gaps.clear();
+        }
+        self.ran.clear();
+        if cluster_pair.0 != cluster_pair.1 {
+            return self.rounds.push_back(vec![known.representative(cluster_pair)]);
+        }
+        let members = &known.clusters[cluster_pair.0];
+        let last = members.len() - 1;
+        // Three pairs, in case one of them is not like the others.
+        let mut tried = vec![
+            (members[0], members[last]),
+            (members[last], members[last / 2]),
+            (members[last / 2], members[0]),
+        ];
+        tried.retain(|(a, b)| a != b);
+        self.rounds.extend(tried.into_iter().map(|pair| vec![pair]));
+    }
+
+    /// What follows once the rounds of one purpose are done.
+    fn advance(&mut self, cluster_pair: ClusterPair, known: &mut Findings, clock: Clock) {
+        let is_inside = cluster_pair.0 == cluster_pair.1;
+        match self.purpose {
+            Purpose::Sizing => {
+                let trips_s = ROUND_TRIPS * known.round_trip_s(known.representative(cluster_pair));
+                let burst_s = if is_inside { BURST_S } else { trips_s.clamp(BURST_ALONE_S, BURST_S) };
+                self.set_size(cluster_pair, known, burst_s);
+                if is_inside {
+                    self.try_together(cluster_pair, known);
+                } else {
+                    self.start_pass(cluster_pair, known);
+                }
+            }
+            Purpose::Together => {
+                self.purpose = Purpose::Alone;
+                let mut some: Vec<Pair> = self.together.keys().copied().collect();
+                some.sort_unstable();
+                self.rounds.extend(some.into_iter().take(FIRST_ALONE).map(|pair| vec![pair]));
+            }
+            Purpose::Alone => {
+                let undisturbed = |(pair, &alone_s): (&Pair, &f64)| !is_slower(self.together[pair], alone_s);
+                known.independent[cluster_pair.0] =
+                    !self.alone.is_empty() && self.alone.iter().all(undisturbed);
+                if known.independent[cluster_pair.0] {
+                    self.together.iter().for_each(|(&pair, &gap_s)| record(known, pair, gap_s));
+                } else {
+                    self.set_size(cluster_pair, known, BURST_ALONE_S);
+                }
+                self.start_pass(cluster_pair, known);
+            }
+            Purpose::Pass if is_inside && known.independent[cluster_pair.0] => self.try_slowest(known),
+            Purpose::Slowest => {
+                self.purpose = Purpose::Company;
+                self.alone.retain(|pair, &mut alone_s| is_slower(median(&known.large_gaps[pair]), alone_s));
+                let disturbed = |round: &&Vec<Pair>| round.iter().any(|pair| self.alone.contains_key(pair));
+                self.rounds.extend(self.ran.iter().filter(disturbed).cloned());
+            }
+            Purpose::Company => {
+                let again = |(pair, &alone_s): (&Pair, &f64)| is_slower(self.company[pair], alone_s);
+                if self.alone.iter().any(again) {
+                    self.restart_one_at_a_time(cluster_pair, known);
+                } else {
+                    self.confirm(cluster_pair, known, 1);
+                }
+            }
+            Purpose::Pass if !is_inside && !known.split_pairs(cluster_pair).outliers.is_empty() => {
+                self.try_rest(cluster_pair, known, clock);
+            }
+            Purpose::Pass | Purpose::Rest => self.confirm(cluster_pair, known, 1),
+            Purpose::Confirm(times) => {
+                let is_exact = known.visited_twice(cluster_pair) && known.noise(cluster_pair) <= EXACT;
+                if times < CONFIRMATIONS && !is_exact && clock.left(CONFIRM_BUDGET_SHARE) > 0.0 {
+                    self.confirm(cluster_pair, known, times + 1);
+                } else {
+                    self.cluster_pair = None;
+                }
+            }
+        }
+    }
+
+    /// The pairs of one round at the same time.
+    fn try_together(&mut self, cluster_pair: ClusterPair, known: &Findings) {
+        self.purpose = Purpose::Together;
+        let first = covering_rounds(known, cluster_pair).swap_remove(0);
+        let group = known.hosts.groups(&first).swap_remove(0);
+        if group.len() > 1 {
+            self.rounds.push_back(group);
+        }
+    }
+
+    /// The slowest pair of each round that ran together, alone.
+    fn try_slowest(&mut self, known: &Findings) {
+        self.purpose = Purpose::Slowest;
+        let gap_s = |pair: &Pair| known.large_gaps.get(pair).map_or(0.0, |passes| median(passes));
+        let slowest = |round: &Vec<Pair>| round.iter().copied().max_by(|a, b| gap_s(a).total_cmp(&gap_s(b)));
+        self.rounds.extend(self.ran.iter().filter_map(slowest).map(|pair| vec![pair]));
+        self.alone.clear();
+    }
+
+    /// Pairs of the cluster do disturb each other: what they took together is forgotten.
+    fn restart_one_at_a_time(&mut self, cluster_pair: ClusterPair, known: &mut Findings) {
+        known.independent[cluster_pair.0] = false;
+        let inside: Vec<Pair> = known.pairs_of(cluster_pair).collect();
+        inside.iter().for_each(|pair| drop(known.large_gaps.remove(pair)));
+        self.set_size(cluster_pair, known, BURST_ALONE_S);
+        self.start_pass(cluster_pair, known);
+    }
+
+    /// The pairs between two clusters that the first pass left out, one at a time.
+    fn try_rest(&mut self, cluster_pair: ClusterPair, known: &Findings, clock: Clock) {
+        self.purpose = Purpose::Rest;
+        let is_small = known.pairs_of(cluster_pair).count() <= EVERY_PAIR * EVERY_PAIR;
+        let before = self.rounds.len();
+        let rest: Vec<Pair> = if is_small && clock.left(ALL_PAIRS_BUDGET_SHARE) > 0.0 {
+            known.pairs_of(cluster_pair).collect()
+        } else {
+            // Each node once more with another: who met only a slow one is not slow for that.
+            neighbours(known, cluster_pair, 1).collect()
+        };
+        let is_new = |pair: &Pair| !known.large_gaps.contains_key(pair);
+        self.rounds.extend(rest.into_iter().filter(is_new).map(|pair| vec![pair]));
+        self.total += self.rounds.len() - before;
+    }
+
+    /// A large message is one of which a burst takes about this long.
+    fn set_size(&self, cluster_pair: ClusterPair, known: &mut Findings, burst_s: f64) {
+        let bytes_per_s = SIZING_BYTES as f64 / median(&self.sizing);
+        let wanted = (bytes_per_s * burst_s / f64::from(WINDOW)) as u64;
+        let power = wanted.max(1).ilog2();
+        let bytes = (1u64 << power).clamp(MIN_BYTES, MAX_BYTES).min(known.settings.largest_bytes);
+        known.large_bytes.insert(cluster_pair, bytes);
+    }
+
+    fn start_pass(&mut self, cluster_pair: ClusterPair, known: &Findings) {
+        self.purpose = Purpose::Pass;
+        for mut round in covering_rounds(known, cluster_pair) {
+            round.retain(|pair| !known.large_gaps.contains_key(pair));
+            self.rounds.extend(concurrent_groups(known, cluster_pair, &round));
+        }
+        self.ran = self.rounds.iter().filter(|round| round.len() > 1).cloned().collect();
+        self.total = self.done + self.rounds.iter().map(Vec::len).sum::<usize>() + self.others(known);
+    }
+
+    fn confirm(&mut self, cluster_pair: ClusterPair, known: &Findings, times: u32) {
+        self.purpose = Purpose::Confirm(times);
+        let mut pairs: Vec<Pair> =
+            known.split_pairs(cluster_pair).outliers.into_iter().map(|outliers| outliers.pair).collect();
+        pairs.retain(|pair| known.large_gaps.contains_key(pair));
+        self.total += pairs.len();
+        self.rounds.extend(concurrent_groups(known, cluster_pair, &pairs));
+    }
+
+    /// Node pairs still to come.
+    fn others(&self, known: &Findings) -> usize {
+        self.cluster_pairs
+            .iter()
+            .map(|&cluster_pair| covering_rounds(known, cluster_pair).concat().len())
+            .sum()
+    }
+}
+
+fn is_slower(in_company_s: f64, alone_s: f64) -> bool {
+    in_company_s > (1.0 + DISTURBED) * alone_s
+}
+
+fn record(known: &mut Findings, pair: Pair, gap_s: f64) {
+    known.large_gaps.entry(pair).or_default().push(gap_s);
+}
+
+impl Stage for Screening {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn progress(&self) -> (usize, usize) {
+        (self.done, self.total)
+    }
+
+    fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
+        while self.rounds.is_empty() {
+            match self.cluster_pair {
+                Some(cluster_pair) => self.advance(cluster_pair, known, clock),
+                None => {
+                    let cluster_pair = self.cluster_pairs.pop_front()?;
+                    if cluster_pair.0 == cluster_pair.1
+                        || self.name == "again"
+                        || clock.left(ACROSS_BUDGET_SHARE) > 0.0
+                    {
+                        self.start(cluster_pair, known, clock);
+                    }
+                }
+            }
+        }
+        let bytes = match self.cluster_pair {
+            Some(cluster_pair) if self.purpose != Purpose::Sizing => known.large_bytes[&cluster_pair],
+            _ => SIZING_BYTES,
+        };
+        let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: REPEATS }];
+        let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
+        self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())
+    }
+
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
+        if matches!(self.purpose, Purpose::Pass | Purpose::Rest | Purpose::Confirm(_)) {
+            self.done += round.len();
+        }
+        for (task, trials) in round.iter().zip(samples) {
+            let pair = (task.from, task.to);
+            let burst_s: Vec<f64> =
+                trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds).collect();
+            let burst_s = match self.purpose {
+                // What is seen in company must not be the one burst at which the others paused.
+                Purpose::Together | Purpose::Company => usual(&burst_s).median,
+                // Delays only add, and a few bursts are too few for their median to be free of them.
+                _ => burst_s.iter().copied().fold(f64::INFINITY, f64::min),
+            };
+            // The answer and the way there are in the burst once; never less than a hundredth is left.
+            let sending_s = (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0);
+            let gap_s = sending_s / f64::from(WINDOW);
+            match self.purpose {
+                Purpose::Sizing => self.sizing.push(gap_s),
+                Purpose::Together => drop(self.together.insert(pair, gap_s)),
+                Purpose::Company => drop(self.company.insert(pair, gap_s)),
+                Purpose::Alone | Purpose::Slowest => drop(self.alone.insert(pair, gap_s)),
+                Purpose::Pass | Purpose::Rest | Purpose::Confirm(_) => record(known, pair, gap_s),
+            }
+        }
+    }
+}
