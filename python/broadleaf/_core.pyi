@@ -31,7 +31,7 @@ __all__ = [
     "plan",
     "planners",
     "random_graph",
-    "rehearse",
+    "replay",
     "simulate",
     "throughput",
     "tiers",
@@ -266,7 +266,7 @@ def annealing_progress(
     moves: SupportsIndex | None = None,
     seed: SupportsIndex = 0,
 ) -> list[tuple[int, float, float, bool]]: ...
-def rehearse(
+def replay(
     platform: Platform,
     root: str,
     calls: list[tuple[float, int]],

@@ -1,17 +1,16 @@
-//! `bl.rehearse`: a program's broadcasts in simulated time while its network changes, and paper 3's figure 3.
+//! `replay`: a program's broadcasts in simulated time while its network changes, and paper 3's figure 3.
 
 use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
-use broadleaf::adapt::rehearsal::{first_plans, rehearse as run, Program, Way};
 use broadleaf::adapt::search::Segments;
 use broadleaf::parallel::on_all_cores;
-use broadleaf::planners::baselines::annealing::{drive, Budget};
-use broadleaf::planners::baselines::Pairs;
+use broadleaf::planners::baselines::annealing::Budget;
 use broadleaf::platform::Group;
-use broadleaf::random::Random;
 use broadleaf::simulate::{Course, Rates};
+use broadleaf_experiments::annealing_progress::annealing_progress as progress;
+use broadleaf_experiments::replay::{first_plans, replay as run, PlanSource, Program};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ type Went = (f64, Plan, bool, bool);
         monitor_s=300.0, robust=False, latencies=())"
 )]
 #[allow(clippy::too_many_arguments)]
-pub fn rehearse(
+pub fn replay(
     py: Python<'_>,
     platform: &Platform,
     root: &str,
@@ -79,13 +78,13 @@ pub fn rehearse(
     }
     let first: BTreeMap<u32, Arc<broadleaf::plan::Plan>> =
         first.iter().map(|plan| (plan.core.message_bytes.max(1).ilog2(), Arc::clone(&plan.core))).collect();
-    let way = match way {
-        "fixed" => Way::Fixed(planner),
-        "monitored" => Way::Monitored { planner, every_s: monitor_s },
-        "static" => Way::Static(&first),
+    let source = match way {
+        "fixed" => PlanSource::Fixed(planner),
+        "monitored" => PlanSource::Monitored { planner, every_s: monitor_s },
+        "static" => PlanSource::Static(&first),
         "advised" => {
             let settings = Settings { segments: segments(robust), ..Settings::default() };
-            Way::Advised { first: &first, settings, every_s: monitor_s }
+            PlanSource::Advised { first: &first, settings, every_s: monitor_s }
         }
         other => {
             let fact = format!("unknown way \"{other}\"; use fixed, monitored, static or advised");
@@ -93,7 +92,7 @@ pub fn rehearse(
         }
     };
     let program = Program { platform: core, rates: &rates, latencies: &longer, root: root_id, calls: &calls };
-    let work = || run(&program, &way);
+    let work = || run(&program, &source);
     let went = py.detach(|| on_all_cores(work)).map_err(plan_error)?;
     Ok(went
         .into_iter()
@@ -102,7 +101,7 @@ pub fn rehearse(
         .collect())
 }
 
-/// The advisor's plans for the first size of each size class on the platform as it is: `first` of `rehearse`.
+/// The advisor's plans for the first size of each size class on the platform as it is: `first` of `replay`.
 #[pyfunction]
 #[pyo3(signature = (platform, root, calls, *, robust=false))]
 pub fn unloaded_plans(
@@ -141,24 +140,12 @@ pub fn annealing_progress(
     moves: Option<u64>,
     seed: u64,
 ) -> PyResult<Vec<(u64, f64, f64, bool)>> {
-    let count = bandwidth_bytes_per_s.len();
-    let is_whole = bandwidth_bytes_per_s.iter().all(|row| row.len() == count);
-    let rates: Vec<f64> = bandwidth_bytes_per_s.into_iter().flatten().collect();
-    if count == 0 || !is_whole || !rates.iter().all(|&rate| rate.is_finite() && rate > 0.0) {
-        let fact = "the bandwidths are no square matrix of numbers above 0; give n rows of n";
-        return Err(PlatformError::new_err(fact));
-    }
-    let gap_s: Vec<f64> = rates.iter().map(|rate| message_bytes as f64 / rate).collect();
-    let pairs = Pairs::new(count, gap_s.clone(), gap_s);
     let time = std::time::Duration::try_from_secs_f64(seconds).map_err(|_| {
         PlatformError::new_err(format!("{seconds} s to search in; give a number of at least 0"))
     })?;
     let budget = moves.map_or(Budget::Time(time), Budget::Moves);
-    let mut seen = Vec::new();
-    py.detach(|| {
-        drive(&pairs, Some(0), budget, &mut Random::new(seed), |at| {
-            seen.push((at.moves, at.seconds, at.best_s, at.is_refining));
-        })
-    });
-    Ok(seen)
+    let seen = py
+        .detach(|| progress(&bandwidth_bytes_per_s, message_bytes, budget, seed))
+        .map_err(PlatformError::new_err)?;
+    Ok(seen.into_iter().map(|at| (at.moves, at.seconds, at.best_s, at.is_refining)).collect())
 }

@@ -4,12 +4,12 @@ use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
 use broadleaf::parallel::on_all_cores;
-use broadleaf::planners::clustered::experiment::{Draws, Strategy};
 use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Heuristic, Send, BOTTOM_UP_AS_PRINTED,
     HEURISTICS,
 };
 use broadleaf::platform::generate::GapDraw;
+use broadleaf_experiments::cluster_draws::{Draws, Strategy};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;

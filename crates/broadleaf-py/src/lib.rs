@@ -35,7 +35,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tune::Choice>()?;
     module.add_class::<tune::Forecast>()?;
     module.add_function(wrap_pyfunction!(adaptive_paper::annealing_progress, module)?)?;
-    module.add_function(wrap_pyfunction!(adaptive_paper::rehearse, module)?)?;
+    module.add_function(wrap_pyfunction!(adaptive_paper::replay, module)?)?;
     module.add_function(wrap_pyfunction!(adaptive_paper::unloaded_plans, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;

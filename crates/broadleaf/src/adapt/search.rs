@@ -1,4 +1,4 @@
-//! The advisor's search: the plan that it makes when one is wanted, in the service and in a rehearsal alike.
+//! The advisor's search: the plan that it makes when one is wanted, in the service and in a replay alike.
 //!
 //! `makespan` (see `benches/searches.py`) and the quick planners beside it, the faster by estimate, then in larger
 //! segments than the model would have: a prediction does not know what a message costs a machine that has other things to

@@ -133,7 +133,7 @@ def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list
 
 @dataclass(frozen=True)
 class Courses:
-    """What becomes of the network over time, as `rehearse` takes it: factors of rates and latencies."""
+    """What becomes of the network over time, as `replay` takes it: factors of rates and latencies."""
 
     links: list[tuple[str, str, Steps]]
     pipes: list[tuple[str, Steps]]

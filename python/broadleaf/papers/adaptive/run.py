@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import broadleaf as bl
-from broadleaf._core import annealing_progress, rehearse, unloaded_plans
+from broadleaf._core import annealing_progress, replay, unloaded_plans
 from broadleaf.papers.adaptive import loads as scene
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 
@@ -23,7 +23,7 @@ MONITOR_S = 300.0
 # A load of so much is what "80 % or more" is about.
 HEAVY = 0.8
 
-# Line: how its plans come about (see `rehearse`), and by which planner.
+# Line: how its plans come about (see `replay`), and by which planner.
 MPICH_G2, MATEESCU, ANNEALING, STATIC, ADAPTIVE = (
     "mpich-g2", "mateescu", "annealing", "our best static plan", "ours, adaptive",
 )  # fmt: skip
@@ -74,7 +74,7 @@ def run(quick: bool, start: Start) -> Results:
     network = scene.platform()
     first = unloaded_plans(network, scene.ROOT, scene.calls())
     advance()
-    runs = {(kind, seed): rehearsed(network, first, kind, seed, advance) for kind in kinds for seed in seeds}
+    runs = {(kind, seed): replayed(network, first, kind, seed, advance) for kind in kinds for seed in seeds}
     samples = [sample for one in runs.values() for sample in one.samples]
     progress = figure_3(1_000_000 if quick else 10_000_000)
     advance()
@@ -124,13 +124,13 @@ def on(network: bl.Platform, plan: bl.Plan) -> bl.Plan:
     return bl.Plan.from_dict(plan.to_dict() | {"platform_digest": network.digest})
 
 
-def rehearsed(network: bl.Platform, first: list[bl.Plan], kind: str, seed: int, advance: object) -> Run:
+def replayed(network: bl.Platform, first: list[bl.Plan], kind: str, seed: int, advance: object) -> Run:
     calls = scene.calls()
     loads = scene.drawn_loads(seed, kind, network, calls[-1][0])
     courses = scene.courses(loads)
     samples, plans = [], {}
     for line, (way, planner) in LINES.items():
-        went = rehearse(
+        went = replay(
             network, scene.ROOT, calls, courses.links, courses.pipes, way, planner=planner, first=first,
             monitor_s=MONITOR_S, latencies=courses.latencies,
         )  # fmt: skip

@@ -19,7 +19,6 @@ mod ecef_la_senders;
 mod ecef_lat_max;
 mod ecef_lat_min;
 mod exact;
-pub mod experiment;
 mod fef;
 mod fef_gap;
 mod flat;

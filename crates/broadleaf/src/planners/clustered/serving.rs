@@ -356,11 +356,16 @@ impl PartialOrd for Start {
 
 #[cfg(test)]
 mod tests {
-    use super::super::experiment::Draws;
     use super::super::{flat_sends, makespan_s, ECEF};
     use super::*;
-    use crate::platform::generate::GapDraw;
+    use crate::platform::generate::{self, GapDraw};
     use crate::random::Random;
+
+    fn drawn(clusters: usize, local_start: LocalStart, random: &mut Random) -> Grid {
+        let kind = generate::Grid { gaps: GapDraw::Pair, ..generate::Grid::new(clusters, 0) };
+        let draw = kind.draw(random).unwrap();
+        Grid::from_matrices(&draw.gap_s, &draw.latency_s, &draw.local_broadcast_s, 0, local_start).unwrap()
+    }
 
     /// Random moves: what a move is said to make, what it makes, and the makespan of the sends as carried out
     /// in time are all the same.
@@ -370,7 +375,7 @@ mod tests {
         for draw in 0..60 {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
             let clusters = 3 + random.below(20);
-            let grid = Draws { clusters, gaps: GapDraw::Pair, local_start, seed: 9 }.grid(draw);
+            let grid = drawn(clusters, local_start, &mut random);
             let mut tree = Serving::new(&grid, &flat_sends(&grid));
             for _ in 0..200 {
                 let (child, other) = (random.below(clusters) as u32, random.below(clusters) as u32);
@@ -398,9 +403,10 @@ mod tests {
     /// No order of the same tree is better: all of them are tried.
     #[test]
     fn the_serving_order_is_the_best() {
+        let mut random = Random::new(4);
         for draw in 0..40 {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
-            let grid = Draws { clusters: 7, gaps: GapDraw::Pair, local_start, seed: 4 }.grid(draw);
+            let grid = drawn(7, local_start, &mut random);
             let sends = if draw % 4 < 2 { ECEF.sends(&grid) } else { flat_sends(&grid) };
             let ours_s = Serving::new(&grid, &sends).makespan_s();
             let mut least_s = f64::INFINITY;

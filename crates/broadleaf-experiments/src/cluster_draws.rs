@@ -1,10 +1,12 @@
-//! The paper's experiment (section 6): random grids, and what every strategy makes of each.
+//! Paper 2's experiment (section 6): random grids of clusters, and the makespan of every strategy on each.
 
-use super::instance::Grid;
-use crate::parallel;
-use crate::platform::generate::{self, GapDraw};
-use crate::platform::LocalStart;
-use crate::random::Random;
+use broadleaf::parallel;
+use broadleaf::planners::clustered::{
+    flat_sends, makespan_s, Grid, BOTTOM_UP, ECEF, ECEF_LA, ECEF_LAT_MAX, ECEF_LAT_MIN, FEF,
+};
+use broadleaf::platform::generate::{self, GapDraw};
+use broadleaf::platform::LocalStart;
+use broadleaf::random::Random;
 
 /// Odd, so that different indices give different seeds, far apart.
 const SCATTER: u64 = 0xd134_2543_de82_ef95;
@@ -55,17 +57,10 @@ impl Strategy {
 
     /// The seven that the paper compares: flat, FEF, ECEF, ECEF-LA, ECEF-LAt, ECEF-LAT, BottomUp.
     pub fn of_the_paper() -> Vec<Strategy> {
-        let flat = Strategy::new("flat", |grid| super::makespan_s(grid, &super::flat_sends(grid)));
-        let heuristics = [
-            &super::FEF,
-            &super::ECEF,
-            &super::ECEF_LA,
-            &super::ECEF_LAT_MIN,
-            &super::ECEF_LAT_MAX,
-            &super::BOTTOM_UP,
-        ];
+        let flat = Strategy::new("flat", |grid| makespan_s(grid, &flat_sends(grid)));
+        let heuristics = [&FEF, &ECEF, &ECEF_LA, &ECEF_LAT_MIN, &ECEF_LAT_MAX, &BOTTOM_UP];
         let others = heuristics.map(|heuristic| {
-            Strategy::new(heuristic.name(), move |grid| super::makespan_s(grid, &heuristic.sends(grid)))
+            Strategy::new(heuristic.name(), move |grid| makespan_s(grid, &heuristic.sends(grid)))
         });
         std::iter::once(flat).chain(others).collect()
     }

@@ -1,18 +1,18 @@
-//! A program rehearsed in simulated time while its network changes: the paper's experiment, and the advisor's test.
+//! A program replayed in simulated time while its network changes: paper 3's experiment, and the advisor's test.
 //!
 //! What decides is the [`Advisor`] itself; here are only its surroundings. Each broadcast is simulated with the rates of
 //! its moment; its transfers, a few for each pair of clusters, are the passive samples. Probes and planning take no
 //! time, but a plan that is published between two calls travels with the second and is current from the third on,
 //! as in the runtime's switch-over.
 
-use super::advisor::{Advice, Advisor, Key, Settings};
-use super::links::{Links, Origin, Pair, Sample};
-use super::record::{Call, Stream};
-use super::search::{search, Segments};
-use crate::plan::{Plan, PlanError, Programs};
-use crate::planners::{find, plan_with, Instance};
-use crate::platform::{Group, Hop, LinkChange, NodeId, Platform};
-use crate::simulate::{run_varying, Course, Rates, Trace};
+use broadleaf::adapt::advisor::{Advice, Advisor, Key, Settings};
+use broadleaf::adapt::links::{Links, Origin, Pair, Sample};
+use broadleaf::adapt::record::{Call, Stream};
+use broadleaf::adapt::search::{search, Segments};
+use broadleaf::plan::{Plan, PlanError, Programs};
+use broadleaf::planners::{find, plan_with, Instance};
+use broadleaf::platform::{Group, Hop, LinkChange, NodeId, Platform};
+use broadleaf::simulate::{run_varying, Course, Rates, Trace};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub fn first_plans(
     Ok(plans)
 }
 
-/// What is rehearsed.
+/// What is replayed.
 pub struct Program<'a> {
     /// As it was measured.
     pub platform: Arc<Platform>,
@@ -57,8 +57,8 @@ pub struct Program<'a> {
     pub calls: &'a [(f64, u64)],
 }
 
-/// Which plans it uses.
-pub enum Way<'a> {
+/// Where its plans come from.
+pub enum PlanSource<'a> {
     /// One planner's for the platform as measured, in one segment.
     Fixed(&'a str),
     /// One planner's for the rates that the monitor saw last, in one segment: the paper's set-up.
@@ -84,12 +84,14 @@ pub struct Broadcast {
 }
 
 /// All broadcasts of the program.
-pub fn rehearse(program: &Program, way: &Way) -> Result<Vec<Broadcast>, PlanError> {
-    match way {
-        Way::Fixed(planner) => program.monitored(planner, f64::INFINITY),
-        Way::Monitored { planner, every_s } => program.monitored(planner, *every_s),
-        Way::Static(plans) => program.calls.iter().map(|&call| program.as_first(call, plans)).collect(),
-        Way::Advised { first, settings, every_s } => {
+pub fn replay(program: &Program, source: &PlanSource) -> Result<Vec<Broadcast>, PlanError> {
+    match source {
+        PlanSource::Fixed(planner) => program.monitored(planner, f64::INFINITY),
+        PlanSource::Monitored { planner, every_s } => program.monitored(planner, *every_s),
+        PlanSource::Static(plans) => {
+            program.calls.iter().map(|&call| program.as_first(call, plans)).collect()
+        }
+        PlanSource::Advised { first, settings, every_s } => {
             Advised::new(program, first, settings.clone(), *every_s).run(program.calls)
         }
     }

@@ -1,11 +1,11 @@
 //! The advisor on teragrid-64 while loads come and go: how soon it follows, and what it costs when nothing happens.
 
 use broadleaf::adapt::advisor::Settings;
-use broadleaf::adapt::rehearsal::{first_plans, rehearse, Broadcast, Program, Way};
 use broadleaf::adapt::search::Segments;
 use broadleaf::plan::Plan;
 use broadleaf::platform::{Group, Platform};
 use broadleaf::simulate::{Course, Rates};
+use broadleaf_experiments::replay::{first_plans, replay, Broadcast, PlanSource, Program};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -33,8 +33,8 @@ const FIRST_LOADED: usize = 4;
 const FIRST_FREE: usize = 9;
 
 /// Broadcasts a minute apart.
-fn went(rates: &Rates, platform: &Arc<Platform>, way: &Way) -> Vec<Broadcast> {
-    went_far(rates, &[], platform, way)
+fn went(rates: &Rates, platform: &Arc<Platform>, source: &PlanSource) -> Vec<Broadcast> {
+    went_far(rates, &[], platform, source)
 }
 
 /// The same while latencies change too.
@@ -42,17 +42,17 @@ fn went_far(
     rates: &Rates,
     latencies: &[(Group, Group, Course)],
     platform: &Arc<Platform>,
-    way: &Way,
+    source: &PlanSource,
 ) -> Vec<Broadcast> {
     let calls: Vec<(f64, u64)> = (0..CALLS).map(|call| (60.0 * call as f64, BYTES)).collect();
     let root = platform.find("c2-0").unwrap();
     let program = Program { platform: Arc::clone(platform), rates, latencies, root, calls: &calls };
-    rehearse(&program, way).unwrap()
+    replay(&program, source).unwrap()
 }
 
-fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> Way<'_> {
+fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> PlanSource<'_> {
     let settings = Settings { segments: Segments::COARSE, ..Settings::default() };
-    Way::Advised { first, settings, every_s: 300.0 }
+    PlanSource::Advised { first, settings, every_s: 300.0 }
 }
 
 /// The clusters of other sites, those through which most of the plan passes first.
@@ -93,7 +93,7 @@ fn a_load_is_followed_after_two_broadcasts_and_its_end_after_one() {
     let loaded = relays(&platform, &first[&BYTES.ilog2()])[0];
     let rates = slowed(&platform, &[loaded], &[(LOADED.0, 0.1), (LOADED.1, 1.0)]);
     let (fixed, ours) =
-        (went(&rates, &platform, &Way::Static(first)), went(&rates, &platform, &advised(first)));
+        (went(&rates, &platform, &PlanSource::Static(first)), went(&rates, &platform, &advised(first)));
     // Seen by the broadcast that suffers first, brought by the second. The end is seen just before a broadcast.
     assert_eq!(stale(&ours), (2, 1));
     assert!(ours[FIRST_LOADED].is_stale && ours[FIRST_FREE].is_stale);
@@ -116,7 +116,7 @@ fn loads_on_two_clusters_and_loads_that_grow_are_followed() {
         vec![(LOADED.0, 0.6), (LOADED.0 + 60.0, 0.3), (LOADED.0 + 120.0, 0.1), (LOADED.1, 1.0)];
     let growing = slowed(&platform, &relays[..1], &growing);
     for (name, rates) in [("two clusters", two), ("growing", growing)] {
-        let fixed = went(&rates, &platform, &Way::Static(first));
+        let fixed = went(&rates, &platform, &PlanSource::Static(first));
         let ours = went(&rates, &platform, &advised(first));
         let whole_s = |went: &[Broadcast]| went.iter().map(|broadcast| broadcast.seconds).sum::<f64>();
         let (fixed_s, ours_s) = (whole_s(&fixed), whole_s(&ours));
@@ -155,7 +155,7 @@ fn a_way_that_gets_longer_is_gone_round_after_one_period_of_the_monitor() {
     let latencies: Vec<(Group, Group, Course)> =
         others.iter().map(|&other| (far, other, course.clone())).collect();
     let rates = Rates::default();
-    let fixed = went_far(&rates, &latencies, &platform, &Way::Static(first));
+    let fixed = went_far(&rates, &latencies, &platform, &PlanSource::Static(first));
     let ours = went_far(&rates, &latencies, &platform, &advised(first));
     // The monitor looks at 300 s, after the broadcast of that moment; the next one brings the new plan. Before the one at
     // 540 s the longer links were looked at again, and it brings the plan from before.
@@ -176,7 +176,7 @@ fn without_loads_it_is_the_static_plan_or_better() {
     let platform = platform();
     let first = first(&platform);
     let rates = Rates::default();
-    let fixed = went(&rates, &platform, &Way::Static(first));
+    let fixed = went(&rates, &platform, &PlanSource::Static(first));
     let ours = went(&rates, &platform, &advised(first));
     for (fixed, ours) in fixed.iter().zip(&ours) {
         assert!(

@@ -1,6 +1,5 @@
 //! The proved shortest makespan, the searched one and the bound, against brute force and each other.
 
-use broadleaf::planners::clustered::experiment::{Draws, Strategy};
 use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Send, HEURISTICS,
 };
@@ -8,6 +7,7 @@ use broadleaf::planners::{find, Instance, Unsupported};
 use broadleaf::platform::generate::GapDraw;
 use broadleaf::platform::{LocalStart, Platform};
 use broadleaf::simulate::simulate;
+use broadleaf_experiments::cluster_draws::{Draws, Strategy};
 use serde_json::{json, Value};
 
 const STARTS: [LocalStart; 2] = [LocalStart::AfterLastSend, LocalStart::OnArrival];
