@@ -25,7 +25,7 @@ def test_large_messages_go_round_the_ring(bench: Bench) -> None:
     assert run.stats["planned"] > 5
 
 
-@pytest.mark.parametrize("way", ["ring", "ring-streamed", "direct", "together", "own"])
+@pytest.mark.parametrize("way", ["ring", "ring-streamed", "direct", "cooperative", "native"])
 def test_a_way_can_be_asked_for_by_name(bench: Bench, way: str) -> None:
     run = bench.check(2, "many", "100", "16000000", "5", shared_memory=way)
     large = [row["ways"] for row in run.rows() if row["planned"] and row["bytes"] >= 1 << 20]
@@ -38,7 +38,7 @@ def test_a_way_can_be_asked_for_by_name(bench: Bench, way: str) -> None:
 def test_a_wrong_length_is_found(
     bench: Bench, ranks: int, stats: str, tmp_path: Path
 ) -> None:
-    settings = {"shared_memory": "own", "stats": stats and str(tmp_path / stats)}
+    settings = {"shared_memory": "native", "stats": stats and str(tmp_path / stats)}
     run = bench.check(ranks, "errors", **settings)
     assert run.reports == []
     assert not stats or sum(row["failed"] for row in run.rows()) > 0
@@ -49,7 +49,7 @@ def test_a_wrong_length_is_found(
 def test_calls_of_all_lengths_and_roots_mix(
     bench: Bench, ranks: int, stats: str, tmp_path: Path
 ) -> None:
-    bench.check(ranks, "repeats", "100", "3", shared_memory="own", stats=stats and str(tmp_path / stats))
+    bench.check(ranks, "repeats", "100", "3", shared_memory="native", stats=stats and str(tmp_path / stats))
 
 
 def test_it_can_be_switched_off(bench: Bench) -> None:

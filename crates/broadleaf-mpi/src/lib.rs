@@ -34,7 +34,7 @@ pub mod topology;
 
 pub mod settings;
 
-pub mod memory;
+pub mod intranode;
 
 mod decode_cache;
 pub mod error;

@@ -1,7 +1,7 @@
 //! The environment of the runtime, read where it decides: by rank 0 of the world for what all ranks must see
 //! alike before their first broadcast, and by rank 0 of a communicator for how its broadcasts are planned.
 
-use crate::memory::Way;
+use crate::intranode::CopyMethod;
 use broadleaf::planners;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub enum SharedMemory {
     /// By the way that proves quickest.
     On,
     /// By one way, where all ranks are on the host and the message can take it.
-    Always(Way),
+    Always(CopyMethod),
 }
 
 impl SharedMemory {
@@ -86,7 +86,7 @@ impl SharedMemory {
             None => return Ok(SharedMemory::On),
             Some(value) => value,
         };
-        let of_name = |name: &str| Way::ALL.into_iter().find(|way| way.name() == name);
+        let of_name = |name: &str| CopyMethod::ALL.into_iter().find(|way| way.name() == name);
         match value.as_str() {
             "0" => Ok(SharedMemory::Off),
             "1" => Ok(SharedMemory::On),
@@ -94,7 +94,8 @@ impl SharedMemory {
                 variable: VARIABLE,
                 value,
                 fact: "neither 0 nor 1 nor a way".to_string(),
-                remedy: "write one of 0, 1, ring, ring-streamed, direct, together, own, or leave it out",
+                remedy:
+                    "write one of 0, 1, ring, ring-streamed, direct, cooperative, native, or leave it out",
             }),
         }
     }
@@ -112,11 +113,11 @@ impl SharedMemory {
         match code {
             0 => Some(SharedMemory::Off),
             1 => Some(SharedMemory::On),
-            other => Way::ALL.get(other as usize - 2).copied().map(SharedMemory::Always),
+            other => CopyMethod::ALL.get(other as usize - 2).copied().map(SharedMemory::Always),
         }
     }
 
-    pub fn way(self) -> Option<Way> {
+    pub fn way(self) -> Option<CopyMethod> {
         match self {
             SharedMemory::Always(way) => Some(way),
             SharedMemory::Off | SharedMemory::On => None,
@@ -241,8 +242,8 @@ mod tests {
         for (value, expected) in [
             ("0", SharedMemory::Off),
             ("1", SharedMemory::On),
-            ("own", SharedMemory::Always(Way::Own)),
-            ("ring", SharedMemory::Always(Way::Ring)),
+            ("native", SharedMemory::Always(CopyMethod::Native)),
+            ("ring", SharedMemory::Always(CopyMethod::Ring)),
         ] {
             assert_eq!(read(value), expected);
             assert_eq!(SharedMemory::of_code(expected.code()), Some(expected));

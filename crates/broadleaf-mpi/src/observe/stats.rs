@@ -6,7 +6,7 @@
 //! fill the memory.
 
 use super::recent_calls::{merged, RecentCalls};
-use crate::memory::{Announcement, Way};
+use crate::intranode::{Announcement, CopyMethod};
 use crate::settings;
 use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
@@ -53,7 +53,7 @@ pub struct Ran {
     pub trees: u32,
     pub plan_version: u32,
     /// How it went inside the host that all ranks are on.
-    pub way: Option<Way>,
+    pub way: Option<CopyMethod>,
 }
 
 impl Ran {
@@ -75,7 +75,7 @@ impl Ran {
             segment_bytes: announcement.segment_bytes,
             trees: announcement.trees,
             plan_version: announcement.version,
-            way: Way::ALL.get(announcement.way as usize).copied().filter(|_| announcement.timed != 0),
+            way: CopyMethod::ALL.get(announcement.way as usize).copied().filter(|_| announcement.timed != 0),
         }
     }
 

@@ -3,10 +3,10 @@
 //! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
 //! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so their books
 //! of plans stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
-//! and the others hear the decision from it ([`crate::memory`]).
+//! and the others hear the decision from it ([`crate::intranode`]).
 
 use crate::error::CallError;
-use crate::memory::{Announcement, Group, Inside, Way};
+use crate::intranode::{Announcement, CopyMethod, Delivery, HostGroup};
 use crate::mpi::Mpi;
 use crate::observe::advice::passive::{Teller, Timed, Timing};
 use crate::observe::advice::{CallNote, InUse};
@@ -54,7 +54,7 @@ pub struct Session {
     planning: Option<Planning>,
     hosts: Arc<Hosts>,
     /// The ranks of this host, where they share memory.
-    group: Option<Group>,
+    group: Option<HostGroup>,
     book: Book,
     /// At a root, what may become its next plans.
     searches: HashMap<Kind, Search>,
@@ -218,7 +218,7 @@ impl Session {
         if let Some(group) = &mut self.group {
             // All other ranks are on this host.
             let all_here = current.is_idle() && current.carried.led;
-            let way = if all_here { group.choose_way(bytes) } else { Way::untried(bytes) };
+            let way = if all_here { group.choose_way(bytes) } else { CopyMethod::untried(bytes) };
             self.ran.way = all_here.then_some(way);
             let announcement = Announcement {
                 way: way as u32,
@@ -287,7 +287,7 @@ impl Session {
             leads = self.group.as_mut();
         }
         if let Some(group) = &mut leads {
-            let way = Way::untried(header.message_bytes) as u32;
+            let way = CopyMethod::untried(header.message_bytes) as u32;
             group.announce(
                 &self.mpi,
                 inside(current),
@@ -368,7 +368,7 @@ impl Session {
     fn pass_by(&mut self, header: Header) -> Result<Outcome, CallError> {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
         if let Some(group) = &mut self.group {
-            group.announce(&self.mpi, Inside::Own, announced(header, &stats::Ran::default()))?;
+            group.announce(&self.mpi, Delivery::Native, announced(header, &stats::Ran::default()))?;
             group.finish(true);
         }
         let hearers = self.hosts.hearers(header.root);
@@ -407,11 +407,11 @@ impl Session {
 }
 
 /// What goes on inside this rank's host.
-fn inside(current: &Current) -> Inside {
+fn inside(current: &Current) -> Delivery {
     if current.carried.led {
-        Inside::Memory
+        Delivery::SharedMemory
     } else {
-        Inside::Messages
+        Delivery::Messages
     }
 }
 
@@ -449,7 +449,7 @@ fn run<'a>(
     transport: &mut MpiTransport<'a>,
     executor: &mut NodeExecutor,
     current: &Current,
-    group: Option<&'a mut Group>,
+    group: Option<&'a mut HostGroup>,
 ) -> Result<Option<Carried>, CallError> {
     if let Some(group) = group.filter(|_| current.carried.led) {
         transport.feed(group);

@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::error::CallError;
-use crate::memory::{Group, Inside};
+use crate::intranode::{Delivery, HostGroup};
 use crate::observe::stats;
 use crate::outcome::Outcome;
 use broadleaf::adapt::switch::kind;
@@ -27,14 +27,14 @@ impl Session {
                 announced.call, announced.root, self.rank
             )));
         }
-        let inside = Group::inside(&announced)?;
+        let inside = HostGroup::inside(&announced)?;
         let outcome = match inside {
-            Inside::Messages => {
+            Delivery::Messages => {
                 group.finish(false);
                 return self.follow(packed, bytes, root);
             }
-            Inside::Own => Outcome::Own,
-            Inside::Memory => {
+            Delivery::Native => Outcome::Own,
+            Delivery::SharedMemory => {
                 let fits = bytes == announced.bytes;
                 group.take(&self.mpi, &announced, if fits { packed } else { std::ptr::null_mut() })?;
                 if self.keeps_stats || self.tracer.is_some() {

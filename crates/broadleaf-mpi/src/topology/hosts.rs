@@ -1,7 +1,7 @@
 //! The hosts that a communicator's ranks run on, and who speaks for each.
 
 use crate::error::CallError;
-use crate::memory::{Group, Way};
+use crate::intranode::{CopyMethod, HostGroup};
 use crate::mpi::Mpi;
 use crate::topology::host_layout::HostLayout;
 use crate::topology::rank_map::RankMap;
@@ -65,14 +65,15 @@ impl Hosts {
         mpi: &Mpi,
         rank: u32,
         wanted: bool,
-        always: Option<Way>,
-    ) -> Result<Option<Group>, CallError> {
+        always: Option<CopyMethod>,
+    ) -> Result<Option<HostGroup>, CallError> {
         if !wanted || self.of_rank().len() == self.count() {
             return Ok(None);
         }
         let (own, ranks) = (self.of_rank()[rank as usize] as usize, self.of_rank().len());
         let members = self.members(own);
-        let group = if members.len() > 1 { Group::open(mpi, rank, members.to_vec(), always)? } else { None };
+        let group =
+            if members.len() > 1 { HostGroup::open(mpi, rank, members.to_vec(), always)? } else { None };
         if self.count() == 1 {
             self.shares = vec![group.is_some()];
             return Ok(group);

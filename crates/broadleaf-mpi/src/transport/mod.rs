@@ -13,7 +13,7 @@ mod preposted;
 mod reorder;
 
 use crate::error::CallError;
-use crate::memory::Group;
+use crate::intranode::HostGroup;
 use crate::mpi::{Done, Mpi};
 use crate::observe::advice::passive::Timing;
 use crate::observe::trace::{Side, Watch};
@@ -91,7 +91,7 @@ pub(crate) type Relayed = (u32, NodeId, u64);
 
 /// What this rank passes on to the others of its host, in the order in which it comes in.
 struct Feed<'a> {
-    group: &'a mut Group,
+    group: &'a mut HostGroup,
     /// Offsets and bytes.
     waiting: VecDeque<(u64, u64)>,
 }
@@ -191,7 +191,7 @@ impl<'a> MpiTransport<'a> {
     }
 
     /// From now on, what arrives is passed on to the others of this host as well; at the root, all there is.
-    pub fn feed(&mut self, group: &'a mut Group) {
+    pub fn feed(&mut self, group: &'a mut HostGroup) {
         let mut waiting = VecDeque::new();
         if self.program.is_root {
             waiting.push_back((0, self.plan.message_bytes));

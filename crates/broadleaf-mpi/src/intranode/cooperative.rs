@@ -1,8 +1,8 @@
 //! A message that its leader and a reader copy together, part by part: the reader out of the leader's memory, the
 //! leader into the reader's. Where both have a core, two copy sooner than one.
 
-use super::area::{Announcement, Area, Member};
 use super::copy::{copy_from_process, copy_to_process};
+use super::layout::{Announcement, Area, Member};
 use super::signal::Patience;
 use crate::error::CallError;
 use crate::mpi::Mpi;

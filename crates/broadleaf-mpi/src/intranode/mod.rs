@@ -5,15 +5,15 @@
 //! and all others copy out of, as it comes in; or, where the system permits it and it has proved quicker, each
 //! copies straight out of the leader's memory.
 
-mod area;
+mod choose;
+mod cooperative;
 mod copy;
 mod group;
-mod meeting;
+mod join;
+mod layout;
 mod signal;
 mod times;
-mod together;
-mod way;
 
-pub use area::Announcement;
-pub use group::{Group, Inside};
-pub use way::Way;
+pub use choose::CopyMethod;
+pub use group::{Delivery, HostGroup};
+pub use layout::Announcement;

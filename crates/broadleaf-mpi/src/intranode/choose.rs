@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// One of the ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum CopyMethod {
     /// Through the ring of slots, written into the readers' caches.
     Ring,
     /// Through the ring, written past them.
@@ -12,35 +12,41 @@ pub enum Way {
     /// Every reader copies straight out of the leader's memory, which waits for them.
     Direct,
     /// Out of the leader's memory as well, and the leader helps.
-    Together,
+    Cooperative,
     /// By the MPI's own broadcast of the packed bytes, where all ranks of the communicator are on this host.
-    Own,
+    Native,
 }
 
-impl Way {
-    pub const ALL: [Way; 5] = [Way::Ring, Way::StreamedRing, Way::Direct, Way::Together, Way::Own];
+impl CopyMethod {
+    pub const ALL: [CopyMethod; 5] = [
+        CopyMethod::Ring,
+        CopyMethod::StreamedRing,
+        CopyMethod::Direct,
+        CopyMethod::Cooperative,
+        CopyMethod::Native,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
-            Way::Ring => "ring",
-            Way::StreamedRing => "ring-streamed",
-            Way::Direct => "direct",
-            Way::Together => "together",
-            Way::Own => "own",
+            CopyMethod::Ring => "ring",
+            CopyMethod::StreamedRing => "ring-streamed",
+            CopyMethod::Direct => "direct",
+            CopyMethod::Cooperative => "cooperative",
+            CopyMethod::Native => "native",
         }
     }
 
     /// Whether processes look into each other's memory.
     pub fn is_direct(self) -> bool {
-        matches!(self, Way::Direct | Way::Together)
+        matches!(self, CopyMethod::Direct | CopyMethod::Cooperative)
     }
 
     /// Where nothing has been tried: messages beyond a core's own cache are written past it.
-    pub fn untried(bytes: u64) -> Way {
+    pub fn untried(bytes: u64) -> CopyMethod {
         if bytes >= BEYOND_CACHE {
-            Way::StreamedRing
+            CopyMethod::StreamedRing
         } else {
-            Way::Ring
+            CopyMethod::Ring
         }
     }
 }
@@ -80,7 +86,7 @@ pub struct Trials {
 #[repr(C)]
 struct Class {
     calls: AtomicU32,
-    ways: [Tried; Way::ALL.len()],
+    ways: [Tried; CopyMethod::ALL.len()],
 }
 
 #[repr(C)]
@@ -129,37 +135,37 @@ pub struct Allowed {
 
 impl Allowed {
     /// Whether a message of that length may go that way.
-    pub fn permits(self, way: Way, bytes: u64) -> bool {
+    pub fn permits(self, way: CopyMethod, bytes: u64) -> bool {
         match way {
-            Way::Ring => true,
-            Way::StreamedRing => bytes >= LEAST_STREAMED,
-            Way::Direct => self.direct,
-            Way::Together => self.direct && self.together,
-            Way::Own => self.own && bytes <= MOST_OWN,
+            CopyMethod::Ring => true,
+            CopyMethod::StreamedRing => bytes >= LEAST_STREAMED,
+            CopyMethod::Direct => self.direct,
+            CopyMethod::Cooperative => self.direct && self.together,
+            CopyMethod::Native => self.own && bytes <= MOST_OWN,
         }
     }
 }
 
 impl Trials {
     /// The way for the next message.
-    pub fn choose(&self, bytes: u64, allowed: Allowed) -> Way {
+    pub fn choose(&self, bytes: u64, allowed: Allowed) -> CopyMethod {
         let class = &self.classes[bytes.ilog2() as usize];
         let call = class.calls.load(Ordering::Relaxed);
         class.calls.store(call.wrapping_add(1), Ordering::Relaxed);
-        let first = Way::untried(bytes);
+        let first = CopyMethod::untried(bytes);
         let order = [first]
             .into_iter()
-            .chain(Way::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
-        let time = |way: Way| class.ways[way as usize].usual();
+            .chain(CopyMethod::ALL.into_iter().filter(|&way| way != first && allowed.permits(way, bytes)));
+        let time = |way: CopyMethod| class.ways[way as usize].usual();
         let quickest = order.clone().min_by_key(|&way| time(way)).unwrap_or(first);
-        let begun = |way: Way| class.ways[way as usize].begun.load(Ordering::Relaxed);
-        let is_due = |way: Way| match begun(way) {
+        let begun = |way: CopyMethod| class.ways[way as usize].begun.load(Ordering::Relaxed);
+        let is_due = |way: CopyMethod| match begun(way) {
             0 => true,
             // The first of all calls also makes the plan and touches memory for the first time.
             1 if way == first => true,
             tries => tries < TRIES && time(way) / HOPELESS.0 <= time(quickest) / HOPELESS.1,
         };
-        let is_due_again = |way: Way| {
+        let is_due_again = |way: CopyMethod| {
             way != quickest
                 && begun(way) > 0
                 && has_passed(call, class.ways[way as usize].again.load(Ordering::Relaxed))
@@ -177,7 +183,7 @@ impl Trials {
     }
 
     /// A message took that long.
-    pub fn note(&self, bytes: u64, way: Way, ns: u64) {
+    pub fn note(&self, bytes: u64, way: CopyMethod, ns: u64) {
         self.classes[bytes.ilog2() as usize].ways[way as usize].note(ns);
     }
 }
@@ -199,7 +205,7 @@ mod tests {
     }
 
     /// How often each way was chosen in that many calls, if `time` says what each takes.
-    fn chosen(trials: &Trials, bytes: u64, calls: u64, time: impl Fn(Way, u64) -> u64) -> [u64; 5] {
+    fn chosen(trials: &Trials, bytes: u64, calls: u64, time: impl Fn(CopyMethod, u64) -> u64) -> [u64; 5] {
         let mut counts = [0; 5];
         for call in 0..calls {
             let way = trials.choose(bytes, EVERY);
@@ -211,38 +217,38 @@ mod tests {
 
     #[test]
     fn the_quickest_way_is_kept_and_the_others_cost_little() {
-        for best in Way::ALL {
+        for best in CopyMethod::ALL {
             let trials = fresh();
             let counts = chosen(&trials, 2 << 20, 1000, |way, _| if way == best { 1000 } else { 2000 });
             assert!(counts[best as usize] > 960, "{best:?}: {counts:?}");
             assert!(counts.iter().all(|&count| count > 1), "{best:?}: {counts:?}");
         }
         // Another size class knows nothing of it.
-        assert_eq!(fresh().choose(70_000, EVERY), Way::Ring);
+        assert_eq!(fresh().choose(70_000, EVERY), CopyMethod::Ring);
     }
 
     #[test]
     fn bad_luck_at_the_start_is_forgotten() {
         let trials = fresh();
-        let time = |way: Way, call| match way {
-            Way::Direct if call < 20 => 1_000_000,
-            Way::Direct => 1000,
+        let time = |way: CopyMethod, call| match way {
+            CopyMethod::Direct if call < 20 => 1_000_000,
+            CopyMethod::Direct => 1000,
             _ => 1500,
         };
         let counts = chosen(&trials, 2 << 20, 1000, time);
-        assert!(counts[Way::Direct as usize] > 900, "{counts:?}");
+        assert!(counts[CopyMethod::Direct as usize] > 900, "{counts:?}");
     }
 
     #[test]
     fn what_becomes_slow_is_left() {
         let trials = fresh();
-        let time = |way: Way, call| match way {
-            Way::Direct if call < 500 => 1000,
-            Way::Direct => 3000,
+        let time = |way: CopyMethod, call| match way {
+            CopyMethod::Direct if call < 500 => 1000,
+            CopyMethod::Direct => 3000,
             _ => 2000,
         };
         let counts = chosen(&trials, 2 << 20, 1500, time);
-        assert!((480..600).contains(&counts[Way::Direct as usize]), "{counts:?}");
+        assert!((480..600).contains(&counts[CopyMethod::Direct as usize]), "{counts:?}");
     }
 
     #[test]
@@ -250,18 +256,18 @@ mod tests {
         let trials = fresh();
         for _ in 0..100 {
             let way = trials.choose(100_000, Allowed { direct: false, together: true, own: false });
-            assert_eq!(way, Way::Ring);
+            assert_eq!(way, CopyMethod::Ring);
             trials.note(100_000, way, 5);
         }
         let far = |_| trials.choose(MOST_OWN + 1, Allowed { direct: false, together: false, own: true });
-        assert!((0..100).map(far).all(|way| way != Way::Own));
+        assert!((0..100).map(far).all(|way| way != CopyMethod::Native));
     }
 
     #[test]
     fn tries_whose_times_are_lost_come_to_an_end() {
         let trials = fresh();
-        let ways: Vec<Way> = (0..1000).map(|_| trials.choose(16 << 20, EVERY)).collect();
-        assert!(ways.iter().filter(|&&way| way == Way::StreamedRing).count() > 900);
-        assert!(Way::ALL.iter().all(|way| ways.contains(way)));
+        let ways: Vec<CopyMethod> = (0..1000).map(|_| trials.choose(16 << 20, EVERY)).collect();
+        assert!(ways.iter().filter(|&&way| way == CopyMethod::StreamedRing).count() > 900);
+        assert!(CopyMethod::ALL.iter().all(|way| ways.contains(way)));
     }
 }

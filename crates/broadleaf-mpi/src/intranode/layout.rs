@@ -4,8 +4,8 @@
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
 //! of them, however they end.
 
+use super::choose::Trials;
 use super::signal::Signal;
-use super::way::Trials;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::io;
@@ -32,9 +32,9 @@ pub struct Announcement {
     /// The leader's place in the group.
     pub leader: u32,
     pub bytes: u64,
-    /// `Inside` as a number.
+    /// `Delivery` as a number.
     pub inside: u32,
-    /// `Way` as a number.
+    /// `CopyMethod` as a number.
     pub way: u32,
     /// Whether the time of this call is to be noted for that way.
     pub timed: u32,

@@ -1,6 +1,6 @@
 //! How the ranks of a host come to share memory.
 
-use super::area::Area;
+use super::layout::Area;
 use super::times::now_ns;
 use crate::error::CallError;
 use crate::mpi::Mpi;

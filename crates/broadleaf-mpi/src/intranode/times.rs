@@ -1,7 +1,7 @@
 //! How long earlier calls took, for the choice of a way.
 
-use super::area::{Area, Stamp, TURNS};
-use super::way::Way;
+use super::choose::CopyMethod;
+use super::layout::{Area, Stamp, TURNS};
 use std::sync::atomic::Ordering;
 
 /// Looks at the times of earlier turns, as far as all `ranks` have done with them: to the last one's end, from the
@@ -22,7 +22,7 @@ pub fn judge(area: &Area, ranks: usize, turn: u64, is_crowded: bool) {
             let leader = &area.member(announced.leader as usize).stamps[place];
             let start = if is_crowded { leader.arrived_ns.load(Ordering::Relaxed) } else { arrived };
             let ns = finished.saturating_sub(start);
-            if let Some(&way) = Way::ALL.get(announced.way as usize) {
+            if let Some(&way) = CopyMethod::ALL.get(announced.way as usize) {
                 common.trials.note(announced.bytes, way, ns);
             }
         }

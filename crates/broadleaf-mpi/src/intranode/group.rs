@@ -1,12 +1,12 @@
 //! The ranks of one host in one communicator.
 
-use super::area::{Announcement, Area, Content, SLOTS, SLOT_BYTES, TURNS};
+use super::choose::{Allowed, CopyMethod};
+use super::cooperative;
 use super::copy::{copy, copy_from_process, Writes};
-use super::meeting;
+use super::join;
+use super::layout::{Announcement, Area, Content, SLOTS, SLOT_BYTES, TURNS};
 use super::signal::{has_reached, Patience};
 use super::times::{self, now_ns};
-use super::together;
-use super::way::{Allowed, Way};
 use crate::error::CallError;
 use crate::error::Malformed;
 use crate::mpi::Mpi;
@@ -14,17 +14,17 @@ use std::sync::atomic::Ordering;
 
 /// What goes on inside a host in one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inside {
+pub enum Delivery {
     /// The leader passes the message on through shared memory.
-    Memory,
+    SharedMemory,
     /// Every rank takes part in the plan by itself.
     Messages,
     /// All ranks use the MPI's own broadcast.
-    Own,
+    Native,
 }
 
-impl Inside {
-    const ALL: [Inside; 3] = [Inside::Memory, Inside::Messages, Inside::Own];
+impl Delivery {
+    const ALL: [Delivery; 3] = [Delivery::SharedMemory, Delivery::Messages, Delivery::Native];
 }
 
 /// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
@@ -37,7 +37,7 @@ const LEAST_PIECE: u64 = 8 << 10;
 const LEAST_PIECE_CROWDED: u64 = 32 << 10;
 
 /// The host's ranks as one of them sees them.
-pub struct Group {
+pub struct HostGroup {
     area: Area,
     me: usize,
     ranks: Vec<u32>,
@@ -56,24 +56,23 @@ pub struct Group {
     /// Announced calls so far.
     turn: u64,
     /// The way of all messages that it can take.
-    always: Option<Way>,
+    always: Option<CopyMethod>,
 }
 
-impl Group {
+impl HostGroup {
     /// Collective over `ranks`, ascending, of one host. `None` on all of them: they cannot share memory.
     pub fn open(
         mpi: &Mpi,
         rank: u32,
         ranks: Vec<u32>,
-        always: Option<Way>,
-    ) -> Result<Option<Group>, CallError> {
+        always: Option<CopyMethod>,
+    ) -> Result<Option<HostGroup>, CallError> {
         let me = ranks.iter().position(|&other| other == rank).unwrap_or(0);
-        let area =
-            if me == 0 { meeting::create(mpi, &ranks)? } else { meeting::join(mpi, ranks[0], ranks.len())? };
+        let area = if me == 0 { join::create(mpi, &ranks)? } else { join::join(mpi, ranks[0], ranks.len())? };
         let Some(area) = area else { return Ok(None) };
         let patience = Patience::of(ranks.len());
         let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
-        let mut group = Group {
+        let mut group = HostGroup {
             area,
             me,
             ranks,
@@ -128,7 +127,7 @@ impl Group {
     }
 
     /// The quickest known way for the whole message to the others of the host, who are all there are.
-    pub fn choose_way(&self, bytes: u64) -> Way {
+    pub fn choose_way(&self, bytes: u64) -> CopyMethod {
         let together = self.patience.looks() > 0;
         // Without that right, MPICH's own broadcast fails.
         let direct = self.can_read_directly();
@@ -140,7 +139,7 @@ impl Group {
     }
 
     /// The leader of a call tells the others. The call's number, root, bytes and the plan's part are given.
-    pub fn announce(&mut self, mpi: &Mpi, inside: Inside, given: Announcement) -> Result<(), CallError> {
+    pub fn announce(&mut self, mpi: &Mpi, inside: Delivery, given: Announcement) -> Result<(), CallError> {
         let turn = self.turn;
         self.make_place(mpi, turn)?;
         let common = self.area.common();
@@ -187,8 +186,8 @@ impl Group {
         Ok(announcement)
     }
 
-    pub fn inside(announcement: &Announcement) -> Result<Inside, CallError> {
-        Inside::ALL.get(announcement.inside as usize).copied().ok_or(Malformed("announcement").into())
+    pub fn inside(announcement: &Announcement) -> Result<Delivery, CallError> {
+        Delivery::ALL.get(announcement.inside as usize).copied().ok_or(Malformed("announcement").into())
     }
 
     /// Puts a part of the message into the ring as far as there is room; gives the bytes that went in.
@@ -268,19 +267,19 @@ impl Group {
     pub unsafe fn give(
         &mut self,
         mpi: &Mpi,
-        way: Way,
+        way: CopyMethod,
         message: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
         let turn = self.turn;
         // The others are busy with the data when this rank looks at what they have written.
         match way {
-            Way::Ring | Way::StreamedRing => self.put(mpi, 0, message, bytes)?,
-            Way::Own => mpi.broadcast(message.cast_mut(), bytes, self.ranks[self.me])?,
-            Way::Direct => {}
-            Way::Together => {
+            CopyMethod::Ring | CopyMethod::StreamedRing => self.put(mpi, 0, message, bytes)?,
+            CopyMethod::Native => mpi.broadcast(message.cast_mut(), bytes, self.ranks[self.me])?,
+            CopyMethod::Direct => {}
+            CopyMethod::Cooperative => {
                 let looks = self.patience.looks();
-                if !together::help(&self.area, &self.readers, turn, message, bytes, looks) {
+                if !cooperative::help(&self.area, &self.readers, turn, message, bytes, looks) {
                     self.area.common().direct_failed.store(1, Ordering::Relaxed);
                 }
             }
@@ -317,8 +316,8 @@ impl Group {
         announced: &Announcement,
         message: *mut u8,
     ) -> Result<(), CallError> {
-        let way = Way::ALL.get(announced.way as usize).copied().ok_or(Malformed("announcement"))?;
-        if way == Way::Own {
+        let way = CopyMethod::ALL.get(announced.way as usize).copied().ok_or(Malformed("announcement"))?;
+        if way == CopyMethod::Native {
             // The others were promised the announced length.
             let mut scratch = vec![0u8; if message.is_null() { announced.bytes as usize } else { 0 }];
             let to = if message.is_null() { scratch.as_mut_ptr() } else { message };
@@ -329,8 +328,8 @@ impl Group {
             let pid = self.area.member(announced.leader as usize).pid.load(Ordering::Relaxed);
             let is_here = if message.is_null() {
                 true
-            } else if way == Way::Together {
-                together::take(mpi, own, pid, announced, message, self.patience)?
+            } else if way == CopyMethod::Cooperative {
+                cooperative::take(mpi, own, pid, announced, message, self.patience)?
             } else {
                 copy_from_process(pid, announced.address, message, announced.bytes)
             };
@@ -342,7 +341,7 @@ impl Group {
                 return Ok(());
             }
         }
-        let writes = if way == Way::StreamedRing { Writes::Streamed } else { Writes::Cached };
+        let writes = if way == CopyMethod::StreamedRing { Writes::Streamed } else { Writes::Cached };
         self.take_from_ring(mpi, announced, message, writes)
     }
 
