@@ -1,7 +1,7 @@
 //! The proved shortest makespan, the searched one and the bound, against brute force and each other.
 
 use broadleaf::planners::clustered::{
-    bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Send, HEURISTICS,
+    bound_s, flat_sends, makespan_s, search, solve, ClusterSend, Grid, SearchEffort, HEURISTICS,
 };
 use broadleaf::planners::{find, Instance, Unsupported};
 use broadleaf::platform::generate::GapDraw;
@@ -22,7 +22,7 @@ fn brute_force_s(grid: &Grid) -> f64 {
 
 fn every_sequence(
     grid: &Grid,
-    sends: &mut Vec<Send>,
+    sends: &mut Vec<ClusterSend>,
     holders: &mut Vec<u32>,
     waiting: Vec<u32>,
     best_s: &mut f64,
@@ -34,7 +34,7 @@ fn every_sequence(
     for &to in &waiting {
         let rest: Vec<u32> = waiting.iter().copied().filter(|&other| other != to).collect();
         for at in 0..holders.len() {
-            sends.push(Send { from: holders[at], to });
+            sends.push(ClusterSend { from: holders[at], to });
             holders.push(to);
             every_sequence(grid, sends, holders, rest.clone(), best_s);
             holders.pop();
@@ -92,9 +92,9 @@ fn search_is_close_to_exact_and_never_behind_a_heuristic() {
         for draws in draws(clusters, 23) {
             for index in 0..8 {
                 let grid = draws.grid(index);
-                let found = search(&grid, &Effort::usual(clusters, 0, None));
+                let found = search(&grid, &SearchEffort::usual(clusters, 0, None));
                 let found_s = makespan_s(&grid, &found);
-                assert_eq!(found, search(&grid, &Effort::usual(clusters, 0, None)), "the same seed");
+                assert_eq!(found, search(&grid, &SearchEffort::usual(clusters, 0, None)), "the same seed");
                 let proof = solve(&grid, 0, None).unwrap();
                 if proof.proved {
                     let least_s = makespan_s(&grid, &proof.sends);
@@ -121,7 +121,7 @@ fn search_beats_the_papers_seven_at_50_clusters() {
         let mut gains = Vec::new();
         for index in 0..10 {
             let grid = draws.grid(index);
-            let effort = Effort { moves: 50_000, ..Effort::usual(50, 0, None) };
+            let effort = SearchEffort { moves: 50_000, ..SearchEffort::usual(50, 0, None) };
             let found_s = makespan_s(&grid, &search(&grid, &effort));
             let best_s =
                 paper.iter().map(|strategy| (strategy.makespan_s)(&grid)).fold(f64::INFINITY, f64::min);

@@ -5,8 +5,8 @@ use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::clustered::{
-    bound_s, flat_sends, makespan_s, search, solve, Effort, Grid, Heuristic, Send, BOTTOM_UP_AS_PRINTED,
-    HEURISTICS,
+    bound_s, flat_sends, makespan_s, search, solve, ClusterSend, Grid, Heuristic, SearchEffort,
+    BOTTOM_UP_AS_PRINTED, HEURISTICS,
 };
 use broadleaf::platform::generate::GapDraw;
 use broadleaf_experiments::cluster_draws::{Draws, Strategy};
@@ -71,13 +71,13 @@ fn square(name: &str, value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec
     Ok(rows.concat())
 }
 
-fn sends(grid: &Grid, strategy: &str, seed: u64, time_limit: Option<Duration>) -> PyResult<Vec<Send>> {
+fn sends(grid: &Grid, strategy: &str, seed: u64, time_limit: Option<Duration>) -> PyResult<Vec<ClusterSend>> {
     if let Some(heuristic) = heuristic(strategy) {
         return Ok(heuristic.sends(grid));
     }
     match strategy {
         "flat" => Ok(flat_sends(grid)),
-        "makespan" => Ok(search(grid, &Effort::usual(grid.len(), seed, time_limit))),
+        "makespan" => Ok(search(grid, &SearchEffort::usual(grid.len(), seed, time_limit))),
         "exact" => match solve(grid, seed, time_limit) {
             Some(proof) if proof.proved => Ok(proof.sends),
             _ => Err(PlanError::new_err(format!("no proof for {} clusters; use makespan", grid.len()))),
@@ -144,7 +144,7 @@ fn strategy(name: &str, time_limit: Option<Duration>) -> PyResult<Strategy> {
     match name {
         "flat" => Ok(Strategy::new("flat", |grid| makespan_s(grid, &flat_sends(grid)))),
         "makespan" => Ok(Strategy::new("makespan", move |grid| {
-            makespan_s(grid, &search(grid, &Effort::usual(grid.len(), 0, time_limit)))
+            makespan_s(grid, &search(grid, &SearchEffort::usual(grid.len(), 0, time_limit)))
         })),
         "exact" => Ok(Strategy::new("exact", move |grid| match solve(grid, 0, time_limit) {
             Some(proof) if proof.proved => makespan_s(grid, &proof.sends),

@@ -1,6 +1,6 @@
 //! Paper 2's heuristics against an independent implementation that computes every formula anew in every round.
 
-use broadleaf::planners::clustered::{self, makespan_s, times, Grid, GridError, Heuristic, Send};
+use broadleaf::planners::clustered::{self, makespan_s, times, ClusterSend, Grid, GridError, Heuristic};
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LocalStart, Platform};
 use broadleaf::random::Random;
@@ -53,7 +53,7 @@ impl Slow {
     }
 
     /// All pairs, compared one by one: sends in order.
-    fn sends(&self, name: &str) -> Vec<Send> {
+    fn sends(&self, name: &str) -> Vec<ClusterSend> {
         if name == "mixed" {
             return self.sends(if self.len() <= 10 { "ecef-la" } else { "ecef-lat-max" });
         }
@@ -69,7 +69,7 @@ impl Slow {
             a.push(j);
             a.sort_unstable();
             b.retain(|&k| k != j);
-            sends.push(Send { from: i as u32, to: j as u32 });
+            sends.push(ClusterSend { from: i as u32, to: j as u32 });
         }
         sends
     }
@@ -127,7 +127,7 @@ impl Slow {
     }
 
     /// When everything is over, from the text: a cluster starts after its last send, or on arrival.
-    fn makespan(&self, sends: &[Send]) -> f64 {
+    fn makespan(&self, sends: &[ClusterSend]) -> f64 {
         let mut latest = 0.0f64;
         let mut arrival = vec![0.0; self.len()];
         for cluster in self.tree_order(sends) {
@@ -142,7 +142,7 @@ impl Slow {
         latest
     }
 
-    fn tree_order(&self, sends: &[Send]) -> Vec<usize> {
+    fn tree_order(&self, sends: &[ClusterSend]) -> Vec<usize> {
         std::iter::once(self.root).chain(sends.iter().map(|send| send.to as usize)).collect()
     }
 }
@@ -407,6 +407,6 @@ fn wrong_grids_are_refused_in_one_line() {
     let nan = [f64::NAN, 1.0, 1.0, f64::NAN];
     let grid = Grid::from_matrices(&nan, &nan, &[1.0, 1.0], 0, LocalStart::OnArrival).unwrap();
     for heuristic in all() {
-        assert_eq!(heuristic.sends(&grid), [Send { from: 0, to: 1 }], "{}", heuristic.name());
+        assert_eq!(heuristic.sends(&grid), [ClusterSend { from: 0, to: 1 }], "{}", heuristic.name());
     }
 }

@@ -27,31 +27,31 @@
 //! ```
 
 mod arborescence;
-mod balance;
+mod balance_loads;
 pub mod certificate;
-mod columns;
-mod cover;
+mod column_generation;
+mod cut_relaxation;
+mod drawn_trees;
+mod equal_trees;
 mod error;
-mod few;
 mod makespan_bound;
-mod relay;
+mod occupation_table;
 mod simplex;
-mod slots;
-mod table;
+mod switch_paths;
 
+pub use equal_trees::{equal_trees, rates_by_trees};
 pub use error::OptimumError;
-pub use few::{equal_trees, rates_by_trees};
 pub use makespan_bound::{allgather_bound_s, makespan_bound_s};
-pub use table::{link_count, MOST_LINKS};
+pub use occupation_table::{link_count, MOST_LINKS};
 
 use crate::model::Resource;
 use crate::plan::{Tree, TreeBuilder};
 use crate::platform::{NodeId, Platform, PortModel};
-use balance::balance;
-use columns::{generate, Master, Packing, Pricing};
-use slots::Draw;
+use balance_loads::balance;
+use column_generation::{generate, Master, Packing, Pricing};
+use drawn_trees::Draw;
+use occupation_table::OccupationTable;
 use std::collections::{BTreeMap, HashMap};
-use table::Table;
 
 /// How much work a search may do; the same limits give the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,13 +195,13 @@ pub fn solve(
     if gap.is_nan() || gap <= 0.0 {
         return Err(OptimumError::Gap(gap));
     }
-    let mut table = Table::new(platform, root, segment_bytes)?;
+    let mut table = OccupationTable::new(platform, root, segment_bytes)?;
     let (pricing, packing) = enclose(&mut table, gap, limits);
     Ok(report(platform, &table, &pricing, &packing, segment_bytes))
 }
 
 /// Prices that bound the rate, and trees that come within the gap of it.
-fn enclose(table: &mut Table, gap: f64, limits: Limits) -> (Pricing, Packing) {
+fn enclose(table: &mut OccupationTable, gap: f64, limits: Limits) -> (Pricing, Packing) {
     let mut pricing = Pricing::new(table);
     let even = vec![1.0 / table.resources.len().max(1) as f64; table.resources.len()];
     let (first, _) = pricing.tree(table, &even);
@@ -227,7 +227,13 @@ const DRAWING_HELPS: f64 = 1.001;
 /// The part of the gap that the cover may leave open.
 const COVER_PART: f64 = 0.3;
 
-fn pack(table: &mut Table, pricing: &mut Pricing, first: Vec<u32>, gap: f64, limits: Limits) -> Packing {
+fn pack(
+    table: &mut OccupationTable,
+    pricing: &mut Pricing,
+    first: Vec<u32>,
+    gap: f64,
+    limits: Limits,
+) -> Packing {
     let mut centre = pricing.bound.clone();
     let mut master = Master::new(table.resources.len());
     master.add(table, first, true);
@@ -235,7 +241,7 @@ fn pack(table: &mut Table, pricing: &mut Pricing, first: Vec<u32>, gap: f64, lim
     if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
         let rough = table.graph.vertices <= SOME_VERTICES;
         let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
-        let fraction = cover::solve(table, pricing, gap * COVER_PART, sweeps);
+        let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps);
         let draw = Draw::new(table, fraction, &pricing.bound);
         let mut reached = 0.0;
         for count in DRAWN {
@@ -263,7 +269,7 @@ fn pack(table: &mut Table, pricing: &mut Pricing, first: Vec<u32>, gap: f64, lim
 
 fn report(
     platform: &Platform,
-    table: &Table,
+    table: &OccupationTable,
     pricing: &Pricing,
     packing: &Packing,
     segment_bytes: u64,
@@ -300,7 +306,7 @@ fn report(
 }
 
 /// The tree in terms of the platform's nodes.
-fn weighted(platform: &Platform, table: &Table, share: f64, entering: &[u32]) -> WeightedTree {
+fn weighted(platform: &Platform, table: &OccupationTable, share: f64, entering: &[u32]) -> WeightedTree {
     let mut tree = WeightedTree { share, parent: vec![None; platform.node_count()], via: BTreeMap::new() };
     for (vertex, &edge) in entering.iter().enumerate().skip(1) {
         let to = table.hosts[vertex];

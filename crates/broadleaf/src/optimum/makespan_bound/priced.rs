@@ -14,7 +14,7 @@ use super::imprint::Role;
 use super::lanes::{Held, Lanes};
 use super::Bound;
 use crate::model::Resource;
-use crate::optimum::table::{link_count, Table};
+use crate::optimum::occupation_table::{link_count, OccupationTable};
 use crate::optimum::{enclose, Limits};
 use crate::platform::{Hop, PortModel};
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ impl Bound<'_> {
             held.collect()
         };
         // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
-        let Ok(mut table) = Table::of(self.platform, self.root, of_hop) else { return 0.0 };
+        let Ok(mut table) = OccupationTable::of(self.platform, self.root, of_hop) else { return 0.0 };
         let bound = enclose(&mut table, GAP, LIMITS).0.bound;
         if !bound.rate.is_finite() {
             return 0.0;

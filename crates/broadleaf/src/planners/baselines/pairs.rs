@@ -5,7 +5,7 @@
 //! two hosts alone would see, so a pipe on their way counts; that two sends may share it is not seen.
 
 use crate::plan::{Plan, TreeBuilder};
-use crate::planners::clustered::links::Links;
+use crate::planners::clustered::host_times::HostTimes;
 use crate::planners::{Instance, Unsupported};
 use crate::platform::{NodeId, SharedId};
 
@@ -33,7 +33,7 @@ impl Pairs {
     /// Those of an instance, and its hosts in order of their ids.
     fn of(instance: &Instance) -> (Pairs, Vec<NodeId>) {
         let hosts: Vec<NodeId> = instance.platform.hosts().collect();
-        let mut links = Links::new(instance);
+        let mut links = HostTimes::new(instance);
         let (mut gap_s, mut edge_s) = (Vec::new(), Vec::new());
         for &from in &hosts {
             for (cost, &to) in links.routed(from, &hosts).into_iter().zip(&hosts) {

@@ -6,8 +6,8 @@
 //! Complexity: O(n²) where clusters differ at random, O(n³) at worst. Guarantee: none.
 
 use super::frontier::Frontier;
-use super::nearest::Nearest;
-use super::{Grid, Heuristic, Send};
+use super::lightest_edge::LightestEdges;
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static BOTTOM_UP: Heuristic = Heuristic {
@@ -35,7 +35,7 @@ pub static BOTTOM_UP_AS_PRINTED: Heuristic = Heuristic {
     rule: sends_as_printed,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     let mut frontier = Frontier::new(grid);
     loop {
         // A bound that may have risen says nothing about a maximum: all must be exact.
@@ -46,8 +46,8 @@ fn sends(grid: &Grid) -> Vec<Send> {
     }
 }
 
-fn sends_as_printed(grid: &Grid) -> Vec<Send> {
-    let mut nearest = Nearest::new(grid, Grid::kind_edge_s);
+fn sends_as_printed(grid: &Grid) -> Vec<ClusterSend> {
+    let mut nearest = LightestEdges::new(grid, Grid::kind_edge_s);
     while let Some(kind) =
         nearest.waiting().least(|kind| last_first(nearest.weight_s(kind), grid.kind_local_s(kind)))
     {

@@ -4,7 +4,7 @@
 //! Complexity: O(n²), O(n · kinds) where clusters are alike. Guarantee: none.
 //!
 //! ```
-//! use broadleaf::planners::clustered::{makespan_s, Grid, Send, ECEF};
+//! use broadleaf::planners::clustered::{makespan_s, Grid, ClusterSend, ECEF};
 //! use broadleaf::platform::LocalStart;
 //!
 //! // Cluster 1 is near, 2 is far from 0 but near to 1.
@@ -12,12 +12,12 @@
 //! let grid = Grid::from_matrices(&gap_s, &[0.5; 9], &[0.0; 3], 0, LocalStart::OnArrival).unwrap();
 //! let sends = ECEF.sends(&grid);
 //! // 0 has it at 1 at 1.5; over 1 it is at 2 at 1.5 + 2.5, straight from 0 only at 1 + 5.5.
-//! assert_eq!(sends, [Send { from: 0, to: 1 }, Send { from: 1, to: 2 }]);
+//! assert_eq!(sends, [ClusterSend { from: 0, to: 1 }, ClusterSend { from: 1, to: 2 }]);
 //! assert_eq!(makespan_s(&grid, &sends), 4.0);
 //! ```
 
 use super::frontier::Frontier;
-use super::{Grid, Heuristic, Send};
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static ECEF: Heuristic = Heuristic {
@@ -32,7 +32,7 @@ pub static ECEF: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     let mut frontier = Frontier::new(grid);
     while frontier.send_to_least(|arrival_s, _| arrival_s).is_some() {}
     frontier.into_sends()

@@ -4,7 +4,7 @@
 //! Complexity: O(n² log n). Guarantee: none.
 
 use super::lookahead::{earliest_completion, Extreme};
-use super::{Grid, Heuristic, Send};
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static ECEF_LA: Heuristic = Heuristic {
@@ -19,6 +19,6 @@ pub static ECEF_LA: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     earliest_completion(grid, Extreme::new(grid, false, false))
 }

@@ -4,7 +4,7 @@
 //! Complexity: O(n²). Guarantee: none.
 
 use super::lookahead::{earliest_completion, SendersMean};
-use super::{Grid, Heuristic, Send};
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static ECEF_LA_SENDERS: Heuristic = Heuristic {
@@ -19,6 +19,6 @@ pub static ECEF_LA_SENDERS: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     earliest_completion(grid, SendersMean::new(grid))
 }

@@ -16,10 +16,10 @@
 //! assert_eq!(makespan_s(&grid, &proof.sends), 7.0);
 //! ```
 
-use super::branch::{prove, Proof, MOST_CLUSTERS};
+use super::branch_and_bound::{prove, Proof, MOST_CLUSTERS};
+use super::grid::Grid;
 use super::heuristic::supports;
-use super::instance::Grid;
-use super::search::{anneal, best_heuristic};
+use super::makespan_search::{anneal, best_heuristic};
 use super::units::Units;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};

@@ -5,8 +5,8 @@
 //! times are not looked at, so a sender may be chosen long before it has the message.
 //! Complexity: O(n²). Guarantee: none.
 
-use super::nearest;
-use super::{Grid, Heuristic, Send};
+use super::lightest_edge;
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static FEF: Heuristic = Heuristic {
@@ -21,6 +21,6 @@ pub static FEF: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
-    nearest::fastest_edge_first(grid, Grid::kind_latency_s)
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
+    lightest_edge::fastest_edge_first(grid, Grid::kind_latency_s)
 }

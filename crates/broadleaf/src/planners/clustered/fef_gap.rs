@@ -4,8 +4,8 @@
 //! edge weight T_ij is this sum rather than the latency alone.
 //! Complexity: O(n²). Guarantee: none.
 
-use super::nearest;
-use super::{Grid, Heuristic, Send};
+use super::lightest_edge;
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static FEF_GAP: Heuristic = Heuristic {
@@ -20,6 +20,6 @@ pub static FEF_GAP: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
-    nearest::fastest_edge_first(grid, Grid::kind_edge_s)
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
+    lightest_edge::fastest_edge_first(grid, Grid::kind_edge_s)
 }

@@ -6,7 +6,7 @@
 //! Complexity: O(n²). Guarantee: none.
 
 use super::frontier::Frontier;
-use super::{Grid, Heuristic, Send};
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 pub static FNF: Heuristic = Heuristic {
@@ -21,7 +21,7 @@ pub static FNF: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     let mean_s: Vec<f64> = (0..grid.kinds()).map(|kind| mean_outgoing_s(grid, kind)).collect();
     let mut frontier = Frontier::new(grid);
     // Who cannot be reached yet has to wait.

@@ -8,8 +8,8 @@
 //! can be among the earliest. That makes a round O(n) where clusters differ, and O(kinds) where
 //! not. Few clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use super::waiting::Waiting;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -113,7 +113,7 @@ pub(super) struct Frontier<'g> {
     least_in_s: Vec<f64>,
     /// Where all is computed anew in every round, the earliest arrivals by kind, seconds; else empty.
     anew_s: Vec<f64>,
-    sends: Vec<Send>,
+    sends: Vec<ClusterSend>,
     /// How long a sender with several receivers may be busy in all, seconds.
     budget_s: f64,
     /// Whether a sender with one receiver may be busy no longer either.
@@ -355,7 +355,7 @@ impl<'g> Frontier<'g> {
         self.senders[from].pop();
         self.senders[from].push(Reverse((Ready(ready_s + gap_s), sender)));
         self.note_first(from);
-        self.sends.push(Send { from: sender, to: receiver });
+        self.sends.push(ClusterSend { from: sender, to: receiver });
         if self.anew_s.is_empty() {
             self.refresh_from(from);
         }
@@ -410,7 +410,7 @@ impl<'g> Frontier<'g> {
         self.waiting.kinds().iter().all(|&kind| self.ways[kind as usize].arrival_s.is_infinite())
     }
 
-    pub fn into_sends(self) -> Vec<Send> {
+    pub fn into_sends(self) -> Vec<ClusterSend> {
         self.sends
     }
 

@@ -1,6 +1,6 @@
 //! Sends between clusters and trees inside them, as one tree over all hosts.
 
-use super::sends::Send;
+use super::sends::ClusterSend;
 use super::units::Unit;
 use crate::plan::TreeBuilder;
 use crate::planners::Instance;
@@ -8,7 +8,7 @@ use crate::platform::LocalStart;
 
 /// After the last send to another cluster comes the coordinator's own cluster, as the paper has it. On arrival
 /// both at once would be best; a coordinator has one port, so its own cluster goes first.
-pub(super) fn tree(instance: &Instance, units: &[Unit], sends: &[Send]) -> TreeBuilder {
+pub(super) fn tree(instance: &Instance, units: &[Unit], sends: &[ClusterSend]) -> TreeBuilder {
     let mut tree = TreeBuilder::new(instance.platform.node_count());
     let between = |tree: &mut TreeBuilder| {
         for send in sends {

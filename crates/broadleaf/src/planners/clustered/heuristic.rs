@@ -1,7 +1,7 @@
 //! A rule for the next send, as a planner.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use super::units::Units;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
@@ -10,7 +10,7 @@ use crate::planners::{Card, Instance, Planner, Unsupported};
 #[derive(Debug)]
 pub struct Heuristic {
     pub(super) card: &'static Card,
-    pub(super) rule: fn(&Grid) -> Vec<Send>,
+    pub(super) rule: fn(&Grid) -> Vec<ClusterSend>,
 }
 
 impl Heuristic {
@@ -19,7 +19,7 @@ impl Heuristic {
     }
 
     /// The sends it makes, in its order; every cluster but the root receives once.
-    pub fn sends(&self, grid: &Grid) -> Vec<Send> {
+    pub fn sends(&self, grid: &Grid) -> Vec<ClusterSend> {
         (self.rule)(grid)
     }
 }

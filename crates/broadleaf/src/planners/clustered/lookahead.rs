@@ -3,8 +3,8 @@
 //! Absent links count neither in a minimum nor in a mean; F_j = 0 where nobody is left that j could reach.
 
 use super::frontier::Frontier;
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use super::waiting::Waiting;
 
 /// F_j, followed while clusters leave B.
@@ -20,7 +20,7 @@ pub(super) trait Lookahead {
 }
 
 /// ECEF with a look-ahead: min over i, j of RT_i + g_ij + L_ij + F_j.
-pub(super) fn earliest_completion(grid: &Grid, mut lookahead: impl Lookahead) -> Vec<Send> {
+pub(super) fn earliest_completion(grid: &Grid, mut lookahead: impl Lookahead) -> Vec<ClusterSend> {
     let mut frontier = Frontier::new(grid);
     let mut ahead_s = vec![0.0; grid.kinds()];
     loop {

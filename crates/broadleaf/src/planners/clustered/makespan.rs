@@ -7,8 +7,8 @@
 //! Complexity: O(moves · depth · children). Guarantee: no later than any heuristic of paper 2 on the same grid.
 
 use super::heuristic::supports;
-use super::search::{search, Effort};
-use super::segmented;
+use super::makespan_search::{search, SearchEffort};
+use super::segmented_tree;
 use super::units::Units;
 use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Planner, Unsupported};
@@ -39,13 +39,13 @@ impl Planner for Makespan {
         if instance.segment_bytes < instance.message_bytes {
             let hosts = Units::of_hosts(instance);
             let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-            let (makespan_s, sends) = segmented::plan(&hosts.grid, segments, instance.seed);
+            let (makespan_s, sends) = segmented_tree::plan(&hosts.grid, segments, instance.seed);
             let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &sends));
             let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
             return Ok(Plan { predicted, ..plan });
         }
         let units = Units::new(instance);
-        let effort = Effort::usual(units.grid.len(), instance.seed, instance.time_limit);
+        let effort = SearchEffort::usual(units.grid.len(), instance.seed, instance.time_limit);
         let sends = search(&units.grid, &effort);
         Ok(instance.tree_plan(CARD.name, units.graft(instance, &sends)))
     }

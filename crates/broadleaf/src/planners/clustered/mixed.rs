@@ -6,7 +6,7 @@
 
 use super::ecef_la::ECEF_LA;
 use super::ecef_lat_max::ECEF_LAT_MAX;
-use super::{Grid, Heuristic, Send};
+use super::{ClusterSend, Grid, Heuristic};
 use crate::planners::Card;
 
 /// The largest grid that counts as small.
@@ -24,7 +24,7 @@ pub static MIXED: Heuristic = Heuristic {
     rule: sends,
 };
 
-fn sends(grid: &Grid) -> Vec<Send> {
+fn sends(grid: &Grid) -> Vec<ClusterSend> {
     if grid.len() <= SMALL_CLUSTERS {
         ECEF_LA.sends(grid)
     } else {

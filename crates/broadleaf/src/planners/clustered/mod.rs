@@ -6,67 +6,67 @@
 //! the smallest i. Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics for efficient broadcast
 //! operations on grid environments*.
 //!
-//! [`Grid`] is that problem, [`Send`]s are its solutions, [`makespan_s`] their judge; a [`Heuristic`] is a rule
+//! [`Grid`] is that problem, [`ClusterSend`]s are its solutions, [`makespan_s`] their judge; a [`Heuristic`] is a rule
 //! with its card, in one file each. As planners they work at two levels where a platform has clusters of several
 //! hosts (the inner trees are grafted onto the coordinators), else directly between hosts.
 
 mod bottom_up;
-mod branch;
+mod branch_and_bound;
 mod ecef;
 mod ecef_la;
 mod ecef_la_average;
 mod ecef_la_senders;
 mod ecef_lat_max;
 mod ecef_lat_min;
+mod ecef_pipelined;
 mod exact;
 mod fef;
 mod fef_gap;
-mod flat;
+mod flat_sends;
 mod fnf;
 mod frontier;
 mod graft;
+mod grid;
 mod groups;
 mod heuristic;
-mod inner;
-mod instance;
-pub(super) mod links;
+pub(super) mod host_times;
+mod inner_tree;
+mod lightest_edge;
 mod lookahead;
 mod magpie;
 mod makespan;
+mod makespan_search;
 mod mixed;
 mod mpich_g2;
-mod nearest;
-mod pipeline;
-mod pipelined;
-mod search;
-mod segmented;
+mod ordered_tree;
+mod pipeline_time;
+mod segmented_tree;
 mod sends;
-mod serving;
 mod units;
 mod waiting;
 
 pub use bottom_up::{BOTTOM_UP, BOTTOM_UP_AS_PRINTED};
-pub use branch::{bound_s, Proof};
+pub use branch_and_bound::{bound_s, Proof};
 pub use ecef::ECEF;
 pub use ecef_la::ECEF_LA;
 pub use ecef_la_average::ECEF_LA_AVERAGE;
 pub use ecef_la_senders::ECEF_LA_SENDERS;
 pub use ecef_lat_max::ECEF_LAT_MAX;
 pub use ecef_lat_min::ECEF_LAT_MIN;
+pub use ecef_pipelined::EcefPipelined;
 pub use exact::{solve, Exact};
 pub use fef::FEF;
 pub use fef_gap::FEF_GAP;
-pub use flat::flat_sends;
+pub use flat_sends::flat_sends;
 pub use fnf::FNF;
+pub use grid::{Grid, GridError};
 pub use heuristic::Heuristic;
-pub use instance::{Grid, GridError};
 pub use magpie::Magpie;
 pub use makespan::Makespan;
+pub use makespan_search::{search, SearchEffort};
 pub use mixed::MIXED;
 pub use mpich_g2::MpichG2;
-pub use pipelined::EcefPipelined;
-pub use search::{search, Effort};
-pub use sends::{makespan_s, times, Send, Times};
+pub use sends::{makespan_s, times, ClusterSend, Times};
 
 /// Every heuristic that is a planner, in the order they are shown.
 pub static HEURISTICS: [&Heuristic; 11] = [

@@ -1,11 +1,11 @@
 //! A send sequence and when it is over.
 
-use super::instance::Grid;
+use super::grid::Grid;
 use crate::platform::LocalStart;
 
 /// One send between clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Send {
+pub struct ClusterSend {
     pub from: u32,
     pub to: u32,
 }
@@ -22,12 +22,12 @@ pub struct Times {
 /// Carries out sends that each start when their sender holds the message and has done its earlier ones.
 ///
 /// Every sender must have received before, as in all sequences made here.
-pub fn times(grid: &Grid, sends: &[Send]) -> Times {
+pub fn times(grid: &Grid, sends: &[ClusterSend]) -> Times {
     let mut arrival_s = vec![f64::INFINITY; grid.len()];
     arrival_s[grid.root()] = 0.0;
     // RT, when a cluster may send again.
     let mut ready_s = arrival_s.clone();
-    for &Send { from, to } in sends {
+    for &ClusterSend { from, to } in sends {
         let (from, to) = (from as usize, to as usize);
         let arrival = ready_s[from] + grid.edge_s(from, to);
         ready_s[from] += grid.gap_s(from, to);
@@ -45,6 +45,6 @@ pub fn times(grid: &Grid, sends: &[Send]) -> Times {
 }
 
 /// The makespan of a send sequence, seconds.
-pub fn makespan_s(grid: &Grid, sends: &[Send]) -> f64 {
+pub fn makespan_s(grid: &Grid, sends: &[ClusterSend]) -> f64 {
     times(grid, sends).makespan_s
 }

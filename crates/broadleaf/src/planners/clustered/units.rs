@@ -1,10 +1,10 @@
 //! The grid of a platform: its clusters by their coordinators, or its hosts where there are no clusters.
 
 use super::graft;
-use super::inner::{self, Inner};
-use super::instance::{Grid, Pipes};
-use super::links::{Cost, Links};
-use super::sends::Send;
+use super::grid::{Grid, Pipes};
+use super::host_times::{HostTimes, SendTimes};
+use super::inner_tree::{self, Inner};
+use super::sends::ClusterSend;
 use crate::plan::TreeBuilder;
 use crate::planners::Instance;
 use crate::platform::{LinkClass, NodeId, Platform, SharedId};
@@ -30,14 +30,15 @@ impl Units {
     /// Two levels where some cluster has several hosts and there is more than one cluster.
     pub fn new(instance: &Instance) -> Self {
         let mut units = group(instance);
-        let mut links = Links::new(instance);
+        let mut links = HostTimes::new(instance);
         let marks = Marks::new(instance.platform);
         let mut grid = grid_of(instance, &units, &mut links, None, &marks);
         let has_inner = units.iter().any(|unit| unit.members.len() > 1);
         if has_inner {
             for (cluster, unit) in units.iter_mut().enumerate() {
                 if unit.members.len() > 1 {
-                    let inner = inner::best(instance, unit.coordinator, &unit.members, &mut links, &marks);
+                    let inner =
+                        inner_tree::best(instance, unit.coordinator, &unit.members, &mut links, &marks);
                     grid.set_local_s(cluster, inner.time_s);
                     unit.inner = Some(inner);
                 }
@@ -64,7 +65,7 @@ impl Units {
         let mut grid = grid_of(
             instance,
             &units,
-            &mut Links::by_segment(instance),
+            &mut HostTimes::by_segment(instance),
             Some(&homes),
             &Marks::new(instance.platform),
         );
@@ -83,7 +84,7 @@ impl Units {
     }
 
     /// The sends between units as one tree over all hosts.
-    pub fn graft(&self, instance: &Instance, sends: &[Send]) -> TreeBuilder {
+    pub fn graft(&self, instance: &Instance, sends: &[ClusterSend]) -> TreeBuilder {
         graft::tree(instance, &self.units, sends)
     }
 }
@@ -206,14 +207,14 @@ fn kinds(
 pub(super) fn grid_of(
     instance: &Instance,
     units: &[Unit],
-    links: &mut Links,
+    links: &mut HostTimes,
     homes: Option<&Homes>,
     marks: &Marks,
 ) -> Grid {
     let (kind_of, members) = kinds(instance.platform, units, homes, marks);
     let host = |unit: usize| units[unit].coordinator;
     let pairs = members.len();
-    let mut costs = vec![Cost::NONE; pairs * pairs];
+    let mut costs = vec![SendTimes::NONE; pairs * pairs];
     for (from, senders) in members.iter().enumerate() {
         for (to, receivers) in members.iter().enumerate() {
             // Any two of the kinds stand for all.
@@ -224,8 +225,8 @@ pub(super) fn grid_of(
         }
     }
     let root = units.iter().position(|unit| unit.members.contains(&instance.root)).unwrap_or(0);
-    let suffices = |costs: &[Cost]| connects(costs, kind_of[root] as usize, &members);
-    let entering = |costs: &[Cost]| {
+    let suffices = |costs: &[SendTimes]| connects(costs, kind_of[root] as usize, &members);
+    let entering = |costs: &[SendTimes]| {
         let entering = entering_once(costs, &members, units, homes?);
         suffices(&entering).then_some(entering)
     };
@@ -244,7 +245,7 @@ pub(super) fn grid_of(
 }
 
 /// The costs of the quickest paths between kinds.
-fn routed(members: &[Vec<usize>], units: &[Unit], links: &mut Links) -> Vec<Cost> {
+fn routed(members: &[Vec<usize>], units: &[Unit], links: &mut HostTimes) -> Vec<SendTimes> {
     let host = |unit: usize| units[unit].coordinator;
     let mut costs = Vec::with_capacity(members.len() * members.len());
     for (from, senders) in members.iter().enumerate() {
@@ -260,12 +261,17 @@ fn routed(members: &[Vec<usize>], units: &[Unit], links: &mut Links) -> Vec<Cost
 }
 
 /// The costs without the links that enter a cluster elsewhere than at its coordinator.
-fn entering_once(costs: &[Cost], members: &[Vec<usize>], units: &[Unit], homes: &Homes) -> Vec<Cost> {
+fn entering_once(
+    costs: &[SendTimes],
+    members: &[Vec<usize>],
+    units: &[Unit],
+    homes: &Homes,
+) -> Vec<SendTimes> {
     let host = |kind: usize| units[members[kind][0]].coordinator;
     let kinds = members.len();
     let allowed = |pair: usize| homes.allow(host(pair / kinds), host(pair % kinds));
     let entering =
-        costs.iter().enumerate().map(|(pair, &cost)| if allowed(pair) { cost } else { Cost::NONE });
+        costs.iter().enumerate().map(|(pair, &cost)| if allowed(pair) { cost } else { SendTimes::NONE });
     entering.collect()
 }
 
@@ -298,7 +304,7 @@ fn pipes(instance: &Instance, units: &[Unit], grid: &Grid) -> Pipes {
 }
 
 /// Whether direct links lead from the root's kind to every unit.
-fn connects(costs: &[Cost], root: usize, members: &[Vec<usize>]) -> bool {
+fn connects(costs: &[SendTimes], root: usize, members: &[Vec<usize>]) -> bool {
     let kinds = members.len();
     let mut seen = vec![false; kinds];
     seen[root] = true;

@@ -1,6 +1,6 @@
 //! The set B of paper 2: the clusters that still wait for the message, by kind.
 
-use super::instance::Grid;
+use super::grid::Grid;
 
 /// Who waits. Clusters of a kind leave in rising order, since ties go to the smaller one.
 #[derive(Clone, Debug)]

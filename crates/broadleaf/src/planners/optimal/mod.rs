@@ -3,7 +3,7 @@
 //! What Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute the value of
 //! (program (2)) and call too complicated to build. [`optimum`] gives the trees and the bound; W trees of
 //! equal share are drawn from them for several W, each set is laid out as a period of W segments
-//! ([`timetable`]), each link's windows are dealt out among the segments ([`deal()`]), it is played, and the set
+//! ([`timetable`]), each link's windows are dealt out among the segments ([`assign_windows()`]), it is played, and the set
 //! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer
 //! passes switches, or occupies its receiver's port only long after its sender's, there is no period, and the
 //! optimum's own trees are used in their shares.
@@ -31,19 +31,19 @@
 //! assert_eq!(trace.makespan_s, 101.0);
 //! ```
 
-mod deal;
-mod even;
-mod layout;
-mod tighten;
+mod assign_windows;
+mod balanced_trees;
+mod period_layout;
+mod shorten_period;
 mod timetable;
 
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
 use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
-use deal::deal;
-use even::{even_trees, must_share};
-use layout::Layout;
-use tighten::Shop;
+use assign_windows::assign_windows;
+use balanced_trees::{balanced_trees, must_share};
+use period_layout::Layout;
+use shorten_period::ServingOrders;
 use timetable::Timetable;
 
 pub struct Optimal;
@@ -130,7 +130,7 @@ impl Planner for Optimal {
         let mut plan = if !is_direct || !rated {
             tree_plan(instance, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
-            tree_plan(instance, merged(&even_trees(instance, &optimum)))
+            tree_plan(instance, merged(&balanced_trees(instance, &optimum)))
         } else {
             periodic(instance, &optimum)?
         };
@@ -164,7 +164,7 @@ fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
         }
         let layout = Layout::of(instance, &trees);
         if layout.is_spread() {
-            return Ok(tree_plan(instance, merged(&even_trees(instance, optimum))));
+            return Ok(tree_plan(instance, merged(&balanced_trees(instance, optimum))));
         }
         let candidate = Candidate::new(trees, layout, segments);
         best_s = best_s.min(candidate.done_s);
@@ -233,7 +233,7 @@ struct Candidate {
     /// When the message is everywhere, seconds.
     done_s: f64,
     /// The orders behind the timetable.
-    shop: Shop,
+    shop: ServingOrders,
 }
 
 impl Candidate {
@@ -247,9 +247,9 @@ impl Candidate {
             let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
             starts.extend(STRETCHES.iter().find_map(fit));
         }
-        let mut best: Option<(f64, Timetable, Shop)> = None;
+        let mut best: Option<(f64, Timetable, ServingOrders)> = None;
         for (start_s, period_s) in starts {
-            let mut shop = Shop::new(transfers, resources, &start_s, period_s);
+            let mut shop = ServingOrders::new(transfers, resources, &start_s, period_s);
             let period_s = shop.compress(period_s);
             let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
             if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
@@ -282,8 +282,8 @@ impl Candidate {
 }
 
 /// Who takes which of a period's windows, and when the message is everywhere then, seconds.
-fn timed(layout: &Layout, shop: &Shop, period_s: f64, periods: u64) -> (f64, Timetable) {
-    let start_s = deal(&layout.transfers, &layout.links(), &shop.start_s, period_s);
+fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
+    let start_s = assign_windows(&layout.transfers, &layout.links(), &shop.start_s, period_s);
     let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
     (timetable.play_s(&layout.transfers, layout.resources.len(), periods), timetable)
 }

@@ -162,10 +162,10 @@ impl<'a> Graph<'a> {
         Ticks::of(self.edges.iter().map(|edge| edge.time_s))
     }
 
-    /// The plan of the tree with these edges, children in [serving order](super::order).
+    /// The plan of the tree with these edges, children in [serving order](super::child_order).
     pub fn plan(&self, planner: &str, edges: &[usize]) -> Plan {
         let mut tree = TreeBuilder::new(self.node_count());
-        for edge in super::order::in_serving_order(self, edges) {
+        for edge in super::child_order::in_serving_order(self, edges) {
             let Edge { from, to, .. } = self.edges[edge];
             tree.add(from, to);
             if let Some(hops) = self.routes.get(&(edge as u32)) {

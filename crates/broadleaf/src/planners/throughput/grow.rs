@@ -23,7 +23,7 @@
 //! ```
 
 use super::graph::{self, Graph};
-use super::growing;
+use super::prim;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
 
@@ -51,7 +51,7 @@ impl Planner for Grow {
         let graph = Graph::of(instance);
         let ticks = graph.ticks();
         let tree =
-            growing::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
+            prim::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
         Ok(graph.plan(CARD.name, &tree))
     }
 

@@ -29,7 +29,7 @@
 //! ```
 
 use super::graph::{self, Graph};
-use super::growing;
+use super::prim;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
 
@@ -57,7 +57,7 @@ impl Planner for GrowMultiport {
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let ticks = graph.ticks();
-        let tree = growing::grow(&graph, |children, edge| {
+        let tree = prim::grow(&graph, |children, edge| {
             let edge = graph.edges[edge];
             let sends_s = children.sends_s + edge.send_s;
             ticks.count(sends_s.max(children.longest_s).max(edge.time_s))

@@ -25,8 +25,8 @@
 //! ```
 
 use super::graph::{self, Graph};
-use super::growing;
-use super::loads::{optimal_loads, EdgeLoads};
+use super::optimal_loads::{optimal_loads, EdgeLoads};
+use super::prim;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
 
@@ -46,7 +46,7 @@ impl LpGrow {
     pub fn plan_for(&self, instance: &Instance, loads: &EdgeLoads) -> Plan {
         let graph = Graph::of(instance);
         let ticks = loads.ticks();
-        let tree = growing::grow(&graph, |_, edge| -ticks.count(loads.of(&graph.edges[edge])));
+        let tree = prim::grow(&graph, |_, edge| -ticks.count(loads.of(&graph.edges[edge])));
         graph.plan(CARD.name, &tree)
     }
 }

@@ -25,9 +25,9 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! ```
 
+use super::drop_edges::prune_in_order;
 use super::graph::{self, Graph};
-use super::loads::{optimal_loads, EdgeLoads};
-use super::pruning::prune_in_order;
+use super::optimal_loads::{optimal_loads, EdgeLoads};
 use crate::plan::{Plan, PlanError};
 use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
 use std::cmp::Reverse;

@@ -25,8 +25,8 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
 
+use super::drop_edges::prune_busiest;
 use super::graph::{self, Graph};
-use super::pruning::prune_busiest;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
 

@@ -23,8 +23,8 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0 / 3.0);
 //! ```
 
+use super::drop_edges::{heaviest_first, prune_in_order};
 use super::graph::{self, Graph};
-use super::pruning::{heaviest_first, prune_in_order};
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
 

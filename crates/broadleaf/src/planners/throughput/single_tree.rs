@@ -1,7 +1,7 @@
 //! A single tree of short period, by local search from the best heuristic's.
 //!
 //! The objective of Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (section
-//! 3: the STP problem, NP-hard), with their heuristics as the start and the exchanges of [`super::exchange`]
+//! 3: the STP problem, NP-hard), with their heuristics as the start and the exchanges of [`super::edge_exchange`]
 //! from there. The period is exact under every port model, shared resources and switches included: the
 //! load of the busiest resource. On 50 nodes as the paper draws them the tree is on average 1.3 times as
 //! fast as the paper's best after 0.1 s and 1.4 times after 1 s; such trees are deep, so short messages do
@@ -34,11 +34,11 @@
 //! assert_eq!((period_s("prune-simple"), period_s("single-tree")), (2.0, 1.25));
 //! ```
 
-use super::exchange::improve;
+use super::drop_edges::prune_busiest;
+use super::edge_exchange::improve;
 use super::graph::{self, Graph};
-use super::growing;
-use super::network::{Network, NO_EDGE};
-use super::pruning::prune_busiest;
+use super::prim;
+use super::tree_loads::{EdgeUses, NO_EDGE};
 use crate::model::{occupation, Resource};
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Unsupported};
@@ -105,8 +105,8 @@ fn starts(graph: &Graph) -> Vec<Vec<usize>> {
     let ticks = graph.ticks();
     let edge = |edge: usize| graph.edges[edge];
     let mut trees = vec![
-        growing::grow(graph, |children, next| ticks.count(children.times_s + edge(next).time_s)),
-        growing::grow(graph, |children, next| {
+        prim::grow(graph, |children, next| ticks.count(children.times_s + edge(next).time_s)),
+        prim::grow(graph, |children, next| {
             let sends_s = children.sends_s + edge(next).send_s;
             ticks.count(sends_s.max(children.longest_s).max(edge(next).time_s))
         }),
@@ -126,7 +126,7 @@ fn entering(graph: &Graph, tree: &[usize]) -> Vec<u32> {
 }
 
 /// Every edge with all that a segment over it occupies.
-fn network(graph: &Graph) -> Network {
+fn network(graph: &Graph) -> EdgeUses {
     let mut index: HashMap<Resource, u32> = HashMap::new();
     let mut edges = Vec::with_capacity(graph.edges.len());
     for (at, edge) in graph.edges.iter().enumerate() {
@@ -144,5 +144,5 @@ fn network(graph: &Graph) -> Network {
         }
         edges.push(((edge.from.0, edge.to.0), uses));
     }
-    Network::new(graph.node_count(), graph.root().0, index.len(), &edges)
+    EdgeUses::new(graph.node_count(), graph.root().0, index.len(), &edges)
 }

@@ -5,8 +5,8 @@
 //! longer where a shared resource that it sends through is held for longer by all who do. The last of k segments
 //! is everywhere after the largest a + (k − 1)·R. Exact where no resource is shared.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use crate::platform::LocalStart;
 
 /// A resource that several sends share is never kept busy all the time: each waits until its other resources
@@ -109,8 +109,9 @@ impl<'g> Pipeline<'g> {
     }
 
     /// The edges of the tree evaluated last, each sender's in serving order, senders before receivers.
-    pub fn sends(&self) -> Vec<Send> {
-        let of_sender = |&from: &u32| self.children[from as usize].iter().map(move |&to| Send { from, to });
+    pub fn sends(&self) -> Vec<ClusterSend> {
+        let of_sender =
+            |&from: &u32| self.children[from as usize].iter().map(move |&to| ClusterSend { from, to });
         self.order.iter().flat_map(of_sender).collect()
     }
 }

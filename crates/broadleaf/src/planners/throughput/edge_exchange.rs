@@ -6,7 +6,7 @@
 //! measure, the sum of what exceeds the target, falls in small steps. Reached, the target is lowered; missed,
 //! it comes closer to what is known. The excess is annealed: rises are accepted ever more rarely.
 
-use super::network::{Loaded, Network, NO_EDGE, ROUNDING};
+use super::tree_loads::{EdgeUses, Loaded, NO_EDGE, ROUNDING};
 use crate::random::Random;
 
 /// How far below the best period the first target lies, as a part of the way to the lower bound.
@@ -25,7 +25,7 @@ const STEPS_PER_QUESTION: u64 = 1024;
 /// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and until
 /// `stop()`. The result is never worse than the start.
 pub fn improve(
-    network: &Network,
+    network: &EdgeUses,
     start: &[u32],
     steps: u64,
     random: &mut Random,
@@ -83,7 +83,7 @@ struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    fn new(network: &'a Network, into: Vec<u32>, target_s: f64) -> Self {
+    fn new(network: &'a EdgeUses, into: Vec<u32>, target_s: f64) -> Self {
         let edges =
             (0..network.ends.len() as u32).filter(|&edge| network.ends[edge as usize].1 != network.root);
         let mut edges: Vec<u32> = edges.collect();

@@ -4,7 +4,7 @@
 //! following its segments, which is what those models predict for a homogeneous cluster.
 
 use super::ecef::ECEF;
-use super::links::Links;
+use super::host_times::HostTimes;
 use super::units::{grid_of, Marks, Unit};
 use crate::planners::Instance;
 use crate::platform::NodeId;
@@ -25,7 +25,7 @@ pub(super) fn best(
     instance: &Instance,
     coordinator: NodeId,
     members: &[NodeId],
-    links: &mut Links,
+    links: &mut HostTimes,
     marks: &Marks,
 ) -> Inner {
     let alone = |host| Unit { coordinator: host, members: vec![host], inner: None };

@@ -3,11 +3,11 @@
 //! Each tree is the cheapest arborescence under clocks: edge e rings after a random time of mean 1 / due_e,
 //! where due_e is how often the cover would have used e by now less how often it was used. At each vertex
 //! the first ring comes from e with probability in proportion to due_e, and the arborescence gives way only
-//! where the first rings close a cycle. [`super::balance`] then evens the loads.
+//! where the first rings close a cycle. [`super::balance_loads`] then evens the loads.
 
 use super::arborescence::Arborescence;
-use super::columns::{Bound, Entering};
-use super::table::Table;
+use super::column_generation::{Bound, Entering};
+use super::occupation_table::OccupationTable;
 
 const NONE: u32 = u32::MAX;
 /// An edge that was used more often than it should keeps this much of a chance.
@@ -16,7 +16,7 @@ const LEAST_DUE: f64 = 1e-4;
 const DEAR: f64 = 100.0;
 
 /// W trees on all vertices; sets of trees are bits.
-pub(crate) struct Slots {
+pub(crate) struct DrawnTrees {
     pub count: usize,
     words: usize,
     vertices: usize,
@@ -50,7 +50,7 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    pub fn new(table: &Table, fraction: Vec<f64>, bound: &Bound) -> Draw {
+    pub fn new(table: &OccupationTable, fraction: Vec<f64>, bound: &Bound) -> Draw {
         let vertices = table.graph.vertices;
         let mut into = vec![Vec::new(); vertices];
         for edge in 0..table.direct {
@@ -68,9 +68,9 @@ impl Draw {
     }
 
     /// `count` trees that use every edge about `fraction` · `count` times.
-    pub fn slots(&self, table: &Table, count: usize, seed: u64) -> Slots {
+    pub fn slots(&self, table: &OccupationTable, count: usize, seed: u64) -> DrawnTrees {
         let edges = table.direct;
-        let mut slots = Slots::empty(table, count);
+        let mut slots = DrawnTrees::empty(table, count);
         let mut dice = Dice(seed);
         let mut solver = Arborescence::default();
         let mut due = vec![0.0; edges];
@@ -90,12 +90,12 @@ impl Draw {
     }
 }
 
-impl Slots {
+impl DrawnTrees {
     /// Trees that are still to be entered, vertex by vertex.
-    pub fn empty(table: &Table, count: usize) -> Slots {
+    pub fn empty(table: &OccupationTable, count: usize) -> DrawnTrees {
         let (vertices, words) = (table.graph.vertices, count.div_ceil(64));
         let (entering, used) = (vec![NONE; count * vertices], vec![0; table.direct * words]);
-        Slots { count, words, vertices, entering, used }
+        DrawnTrees { count, words, vertices, entering, used }
     }
 
     pub fn tree(&self, slot: usize) -> Entering {
@@ -124,7 +124,7 @@ impl Slots {
     }
 
     /// Whether `vertex` lies on the path from the root to `below` in `slot`.
-    pub fn is_above(&self, table: &Table, slot: usize, vertex: usize, below: usize) -> bool {
+    pub fn is_above(&self, table: &OccupationTable, slot: usize, vertex: usize, below: usize) -> bool {
         let mut at = below;
         while at != 0 {
             if at == vertex {

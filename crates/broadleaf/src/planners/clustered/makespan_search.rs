@@ -1,17 +1,17 @@
 //! A short makespan: the best heuristic, then simulated annealing over trees whose senders serve in the best
 //! order, and for small grids a proof.
 
-use super::branch;
-use super::instance::Grid;
-use super::sends::{makespan_s, Send};
-use super::serving::{Move, Serving};
+use super::branch_and_bound;
+use super::grid::Grid;
+use super::ordered_tree::{Move, OrderedTree};
+use super::sends::{makespan_s, ClusterSend};
 use super::{flat_sends, HEURISTICS};
 use crate::random::Random;
 use std::time::{Duration, Instant};
 
 /// How much to try. Results repeat for equal efforts unless the clock cuts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct SearchEffort {
     /// Moves annealed.
     pub moves: u64,
     /// Steps of branch and bound.
@@ -53,28 +53,28 @@ const LEVEL_MOVES: u64 = 64;
 const CRITICAL: f64 = 0.7;
 const EXCHANGE: f64 = 0.3;
 
-impl Effort {
+impl SearchEffort {
     /// Milliseconds for small grids, tens of them at 50 clusters, a second or two at thousands; a longer time
     /// limit is used.
-    pub fn usual(clusters: usize, seed: u64, time_limit: Option<Duration>) -> Effort {
+    pub fn usual(clusters: usize, seed: u64, time_limit: Option<Duration>) -> SearchEffort {
         let count = clusters as u64;
         let of_many = (LEAST_MOVES_PER_CLUSTER * count).min(MOST_MOVES_OF_MANY);
         let moves = (MOVES_PER_CLUSTER * count).min(MOST_MOVES).max(of_many);
         let affordable = time_limit.map_or(0, |limit| (limit.as_secs_f64() * moves_per_s(clusters)) as u64);
         let steps = if clusters <= PROVABLE_CLUSTERS { STEPS } else { 0 };
-        Effort { moves: moves.max(affordable), steps, time_limit, seed }
+        SearchEffort { moves: moves.max(affordable), steps, time_limit, seed }
     }
 }
 
 /// The sends of the best of all heuristics and the flat tree.
-pub(super) fn best_heuristic(grid: &Grid) -> Vec<Send> {
+pub(super) fn best_heuristic(grid: &Grid) -> Vec<ClusterSend> {
     let all = HEURISTICS.iter().map(|heuristic| heuristic.sends(grid)).chain([flat_sends(grid)]);
     let timed = all.map(|sends| (makespan_s(grid, &sends), sends));
     timed.reduce(|best, next| if next.0 < best.0 { next } else { best }).expect("there are heuristics").1
 }
 
 /// The best sends found; never later than any heuristic's or the flat tree's.
-pub fn search(grid: &Grid, effort: &Effort) -> Vec<Send> {
+pub fn search(grid: &Grid, effort: &SearchEffort) -> Vec<ClusterSend> {
     // A limit beyond what a clock can show is none.
     let deadline = effort.time_limit.and_then(|limit| Instant::now().checked_add(limit));
     let start = best_heuristic(grid);
@@ -82,11 +82,11 @@ pub fn search(grid: &Grid, effort: &Effort) -> Vec<Send> {
         return start;
     }
     let mut best = start;
-    if effort.steps > 0 && grid.len() <= branch::MOST_CLUSTERS {
+    if effort.steps > 0 && grid.len() <= branch_and_bound::MOST_CLUSTERS {
         // A good start makes the proof short, and a proof makes the long search needless.
         best = shorter(grid, anneal(grid, &best, effort.moves / 10, effort.seed, deadline), best);
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let proof = branch::prove(grid, &best, effort.steps, left);
+        let proof = branch_and_bound::prove(grid, &best, effort.steps, left);
         if proof.proved {
             return proof.sends;
         }
@@ -96,7 +96,7 @@ pub fn search(grid: &Grid, effort: &Effort) -> Vec<Send> {
 }
 
 /// The first unless the second is really shorter: forward and backward sums differ in their last bits.
-fn shorter(grid: &Grid, one: Vec<Send>, other: Vec<Send>) -> Vec<Send> {
+fn shorter(grid: &Grid, one: Vec<ClusterSend>, other: Vec<ClusterSend>) -> Vec<ClusterSend> {
     if makespan_s(grid, &other) < makespan_s(grid, &one) {
         other
     } else {
@@ -106,13 +106,13 @@ fn shorter(grid: &Grid, one: Vec<Send>, other: Vec<Send>) -> Vec<Send> {
 
 pub(super) fn anneal(
     grid: &Grid,
-    start: &[Send],
+    start: &[ClusterSend],
     moves: u64,
     seed: u64,
     deadline: Option<Instant>,
-) -> Vec<Send> {
+) -> Vec<ClusterSend> {
     let mut random = Random::new(seed);
-    let mut tree = Serving::new(grid, start);
+    let mut tree = OrderedTree::new(grid, start);
     let mut best = tree.parents().to_vec();
     let mut best_s = tree.makespan_s();
     let mut path = Vec::new();
@@ -147,11 +147,11 @@ pub(super) fn anneal(
             }
         }
     }
-    Serving::from_parents(grid, &best).sends()
+    OrderedTree::from_parents(grid, &best).sends()
 }
 
 /// A random move; `None` where the drawn one is none.
-fn propose(grid: &Grid, tree: &Serving, path: &[(u32, usize)], random: &mut Random) -> Option<Move> {
+fn propose(grid: &Grid, tree: &OrderedTree, path: &[(u32, usize)], random: &mut Random) -> Option<Move> {
     let anyone = |random: &mut Random| random.below(grid.len()) as u32;
     let child = if random.chance(CRITICAL) {
         let (node, sends) = path[random.below(path.len())];

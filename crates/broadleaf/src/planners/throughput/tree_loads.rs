@@ -11,7 +11,7 @@ pub type Using = ((u32, u32), Vec<(u32, f64)>);
 
 /// The edges that a tree may have, and what each asks of which resource.
 #[derive(Clone, Debug, Default)]
-pub struct Network {
+pub struct EdgeUses {
     pub nodes: usize,
     pub root: u32,
     pub resources: usize,
@@ -24,7 +24,7 @@ pub struct Network {
     uses: Vec<(u32, f64)>,
 }
 
-impl Network {
+impl EdgeUses {
     /// `edges` are sorted by their ends; their resources are below `resources`.
     pub fn new(nodes: usize, root: u32, resources: usize, edges: &[Using]) -> Self {
         let mut first_use = vec![0];
@@ -37,7 +37,7 @@ impl Network {
             |ends| edges.binary_search_by_key(&ends, |&(ends, _)| ends).map_or(NO_EDGE, |at| at as u32);
         let reverse = edges.iter().map(|&((from, to), _)| find((to, from))).collect();
         let ends = edges.iter().map(|&(ends, _)| ends).collect();
-        Network { nodes, root, resources, ends, reverse, first_use, uses }
+        EdgeUses { nodes, root, resources, ends, reverse, first_use, uses }
     }
 
     fn uses_of(&self, edge: u32) -> &[(u32, f64)] {
@@ -72,7 +72,7 @@ impl Network {
 
 /// A spanning tree, the loads it makes, and by how much they exceed a target.
 pub struct Loaded<'a> {
-    pub network: &'a Network,
+    pub network: &'a EdgeUses,
     /// The edge into each node.
     pub into: Vec<u32>,
     load_s: Vec<f64>,
@@ -82,7 +82,7 @@ pub struct Loaded<'a> {
 }
 
 impl<'a> Loaded<'a> {
-    pub fn new(network: &'a Network, into: Vec<u32>, target_s: f64) -> Self {
+    pub fn new(network: &'a EdgeUses, into: Vec<u32>, target_s: f64) -> Self {
         let mut tree = Loaded { network, into, load_s: Vec::new(), target_s, excess_s: 0.0 };
         tree.aim(target_s);
         tree

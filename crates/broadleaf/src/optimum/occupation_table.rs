@@ -1,7 +1,7 @@
 //! The port program's data: which resources, for how many seconds, one segment over each edge occupies.
 //!
 //! Read off [`crate::model::occupation`], so that every port model and every shared resource is covered by
-//! the one table. Vertices are the hosts, the root first; times are in units of [`Table::unit_s`].
+//! the one table. Vertices are the hosts, the root first; times are in units of [`OccupationTable::unit_s`].
 
 use super::arborescence::Digraph;
 use super::error::OptimumError;
@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 /// Every resource may be busy for one second a second.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct OccupationTable {
     /// The hosts by vertex, the root first, then by id.
     pub hosts: Vec<NodeId>,
     pub resources: Vec<Resource>,
@@ -49,9 +49,13 @@ impl Uses {
     }
 }
 
-impl Table {
+impl OccupationTable {
     /// The program of segments of `segment_bytes` from `root`.
-    pub fn new(platform: &Platform, root: NodeId, segment_bytes: u64) -> Result<Table, OptimumError> {
+    pub fn new(
+        platform: &Platform,
+        root: NodeId,
+        segment_bytes: u64,
+    ) -> Result<OccupationTable, OptimumError> {
         if segment_bytes == 0 {
             return Err(OptimumError::EmptySegment);
         }
@@ -59,7 +63,7 @@ impl Table {
             let windows = occupation(platform, hop, segment_bytes).windows;
             windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
         };
-        Table::of(platform, root, held)
+        OccupationTable::of(platform, root, held)
     }
 
     /// The program in which a tree holds what `held` says for each of its hops, seconds.
@@ -67,7 +71,7 @@ impl Table {
         platform: &Platform,
         root: NodeId,
         mut held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
-    ) -> Result<Table, OptimumError> {
+    ) -> Result<OccupationTable, OptimumError> {
         refuse(platform, root)?;
         let mut hosts = vec![root];
         hosts.extend(platform.hosts().filter(|&host| host != root));
@@ -76,7 +80,7 @@ impl Table {
             vertex[host.index()] = at as u32;
         }
         let mut index: HashMap<Resource, u32> = HashMap::new();
-        let mut table = Table {
+        let mut table = OccupationTable {
             hosts,
             resources: Vec::new(),
             graph: Digraph::default(),
@@ -89,7 +93,7 @@ impl Table {
         };
         table.graph.vertices = table.hosts.len();
         let mut entries: Vec<(u32, f64)> = Vec::new();
-        let mut add = |table: &mut Table, hop: Hop, entries: &mut Vec<(u32, f64)>| {
+        let mut add = |table: &mut OccupationTable, hop: Hop, entries: &mut Vec<(u32, f64)>| {
             let mut holds = held(hop);
             // A link that binds no tighter than a port it loads at least as long needs no row of its own, and a
             // row that nothing loads would be one without sense.

@@ -3,9 +3,9 @@
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.1. Only for experiments:
 //! on platforms this is the planner `magpie`, and `flat` over nodes.
 
-use super::{Grid, Send};
+use super::{ClusterSend, Grid};
 
-pub fn flat_sends(grid: &Grid) -> Vec<Send> {
+pub fn flat_sends(grid: &Grid) -> Vec<ClusterSend> {
     let root = grid.root() as u32;
-    (0..grid.len() as u32).filter(|&to| to != root).map(|to| Send { from: root, to }).collect()
+    (0..grid.len() as u32).filter(|&to| to != root).map(|to| ClusterSend { from: root, to }).collect()
 }

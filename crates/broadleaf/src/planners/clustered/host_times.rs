@@ -7,19 +7,19 @@ use crate::platform::{Hop, LinkClassId, NodeId, Platform, PortModel};
 
 /// Gap and latency of the whole message, which may travel in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::planners) struct Cost {
+pub(in crate::planners) struct SendTimes {
     /// How long the sender is occupied, seconds.
     pub gap_s: f64,
     /// How long after that the receiver has it all, seconds.
     pub latency_s: f64,
 }
 
-impl Cost {
-    pub const NONE: Cost = Cost { gap_s: f64::INFINITY, latency_s: f64::INFINITY };
+impl SendTimes {
+    pub const NONE: SendTimes = SendTimes { gap_s: f64::INFINITY, latency_s: f64::INFINITY };
 }
 
 /// The costs between hosts of one instance.
-pub(in crate::planners) struct Links<'a> {
+pub(in crate::planners) struct HostTimes<'a> {
     platform: &'a Platform,
     full_segments: u64,
     segment_bytes: u64,
@@ -27,13 +27,13 @@ pub(in crate::planners) struct Links<'a> {
     /// Whether latencies are those of each segment rather than of the whole message.
     by_segment: bool,
     /// By link class, where hosts have no part in the cost.
-    known: Vec<Option<Cost>>,
+    known: Vec<Option<SendTimes>>,
 }
 
-impl<'a> Links<'a> {
+impl<'a> HostTimes<'a> {
     pub fn new(instance: &Instance<'a>) -> Self {
         let full_segments = instance.message_bytes.div_ceil(instance.segment_bytes) - 1;
-        Links {
+        HostTimes {
             platform: instance.platform,
             full_segments,
             segment_bytes: instance.segment_bytes,
@@ -46,11 +46,11 @@ impl<'a> Links<'a> {
     /// With the latency from the end of a segment's gap to its arrival: what shared resources add to the whole
     /// message's is left to whoever asks.
     pub fn by_segment(instance: &Instance<'a>) -> Self {
-        Links { by_segment: true, ..Links::new(instance) }
+        HostTimes { by_segment: true, ..HostTimes::new(instance) }
     }
 
     /// Over the direct link, if there is one.
-    pub fn direct(&mut self, from: NodeId, to: NodeId) -> Option<Cost> {
+    pub fn direct(&mut self, from: NodeId, to: NodeId) -> Option<SendTimes> {
         let class = self.platform.link(from, to)?;
         // Only under multi-port do the hosts' own rates matter.
         if self.platform.port_model() == PortModel::MultiPort {
@@ -65,7 +65,7 @@ impl<'a> Links<'a> {
     }
 
     /// From one host to many, over the quickest paths where there is no link.
-    pub fn routed(&mut self, from: NodeId, targets: &[NodeId]) -> Vec<Cost> {
+    pub fn routed(&mut self, from: NodeId, targets: &[NodeId]) -> Vec<SendTimes> {
         let platform = self.platform;
         let seconds = |class: LinkClassId| {
             platform.class(class).latency_s + platform.transfer_s(class, self.segment_bytes)
@@ -78,19 +78,19 @@ impl<'a> Links<'a> {
             let mut hops = Vec::new();
             let mut node = to;
             while node != from {
-                let Some(hop) = before[node.index()] else { return Cost::NONE };
+                let Some(hop) = before[node.index()] else { return SendTimes::NONE };
                 hops.push(hop);
                 node = hop.from;
             }
             hops.reverse();
             self.over(&hops)
         };
-        targets.iter().map(|&to| if to == from { Cost::NONE } else { cost_to(to) }).collect()
+        targets.iter().map(|&to| if to == from { SendTimes::NONE } else { cost_to(to) }).collect()
     }
 
     /// Segments follow each other through the hops at the pace of the slowest; the first hop's sender is
     /// occupied by its own part of each.
-    fn over(&self, hops: &[Hop]) -> Cost {
+    fn over(&self, hops: &[Hop]) -> SendTimes {
         let parts = |bytes: u64| hops.iter().map(move |&hop| occupation(self.platform, hop, bytes));
         let release_s = |bytes: u64| parts(bytes).next().map_or(0.0, |first| first.release_s);
         // A held resource is what delays the next segment.
@@ -110,18 +110,18 @@ impl<'a> Links<'a> {
                 }
                 _ => travel_s - gap_s,
             };
-            return Cost { gap_s, latency_s };
+            return SendTimes { gap_s, latency_s };
         }
         let full = self.full_segments as f64;
         if self.by_segment {
             let travel_s: f64 = parts(self.segment_bytes).map(|part| part.arrival_s).sum();
             let latency_s = (travel_s - release_s(self.segment_bytes)).max(0.0);
-            return Cost {
+            return SendTimes {
                 gap_s: full * release_s(self.segment_bytes) + release_s(self.tail_bytes),
                 latency_s,
             };
         }
         let gap_s = full * release_s(self.segment_bytes) + release_s(self.tail_bytes);
-        Cost { gap_s, latency_s: full * pace_s(self.segment_bytes) + travel_s - gap_s }
+        SendTimes { gap_s, latency_s: full * pace_s(self.segment_bytes) + travel_s - gap_s }
     }
 }

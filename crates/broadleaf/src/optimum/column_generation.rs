@@ -6,9 +6,9 @@
 //! decomposition for linear mixed-integer programming*, 1997), which keeps them from swinging.
 
 use super::arborescence::Arborescence;
-use super::relay::Relays;
+use super::occupation_table::OccupationTable;
 use super::simplex::{Column, Simplex};
-use super::table::Table;
+use super::switch_paths::Relays;
 
 /// A spanning tree as the entering edge of each vertex; vertex 0 has none.
 pub(crate) type Entering = Vec<u32>;
@@ -33,7 +33,7 @@ pub(crate) struct Pricing {
 }
 
 impl Pricing {
-    pub fn new(table: &Table) -> Pricing {
+    pub fn new(table: &OccupationTable) -> Pricing {
         Pricing {
             solver: Arborescence::default(),
             relays: (!table.hops.is_empty()).then(|| Relays::new(table)),
@@ -45,7 +45,7 @@ impl Pricing {
     }
 
     /// The cheapest tree under `prices` (sum 1), and whether it proved a better bound than all before.
-    pub fn tree(&mut self, table: &mut Table, prices: &[f64]) -> (Entering, bool) {
+    pub fn tree(&mut self, table: &mut OccupationTable, prices: &[f64]) -> (Entering, bool) {
         self.rounds += 1;
         self.weights.clear();
         self.weights.extend((0..table.direct).map(|edge| table.weight(edge, prices)));
@@ -81,7 +81,7 @@ impl Pricing {
     }
 
     /// The sets of vertices of the last tree's proof that are worth more than `least`.
-    pub fn paying_sets(&self, table: &Table, least: f64) -> Vec<Vec<u32>> {
+    pub fn paying_sets(&self, table: &OccupationTable, least: f64) -> Vec<Vec<u32>> {
         self.solver.paying_sets(table.graph.vertices, least)
     }
 }
@@ -95,7 +95,7 @@ pub(crate) struct Packing {
 impl Packing {
     /// What the trees carry together when all are slowed or sped up alike until the busiest resource is
     /// just always busy.
-    pub fn rate(&self, table: &Table) -> f64 {
+    pub fn rate(&self, table: &OccupationTable) -> f64 {
         let mut load = vec![0.0; table.resources.len()];
         for (rate, tree) in &self.trees {
             table.add_tree(tree, *rate, &mut load);
@@ -136,7 +136,7 @@ impl Master {
     }
 
     /// Adds the tree if it gains, or `always`.
-    pub fn add(&mut self, table: &Table, tree: Entering, always: bool) -> bool {
+    pub fn add(&mut self, table: &OccupationTable, tree: Entering, always: bool) -> bool {
         let mut load = vec![0.0; table.resources.len()];
         table.tree_load(&tree, &mut load);
         if self.resource_of.iter().all(|&resource| load[resource as usize] == 0.0) {
@@ -214,7 +214,7 @@ impl Master {
 ///
 /// `centre` are prices to start the mixture from.
 pub(crate) fn generate(
-    table: &mut Table,
+    table: &mut OccupationTable,
     pricing: &mut Pricing,
     master: &mut Master,
     centre: &mut Bound,

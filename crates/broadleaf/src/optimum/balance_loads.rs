@@ -1,8 +1,8 @@
 //! Evens the loads of equal-share trees: vertices change their parent in single trees to lower the squared
 //! excess over the load that the bound allows.
 
-use super::slots::Slots;
-use super::table::Table;
+use super::drawn_trees::DrawnTrees;
+use super::occupation_table::OccupationTable;
 
 /// A move: the vertex that `edge` enters in `slot` is entered by `other` instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,7 +14,7 @@ struct Move {
 }
 
 struct Balance<'a> {
-    table: &'a Table,
+    table: &'a OccupationTable,
     into: &'a [Vec<u32>],
     allowed: f64,
     /// No move takes a resource beyond this.
@@ -26,14 +26,19 @@ struct Balance<'a> {
 
 /// Moves vertices until no resource is busy for more than `allowed`, or none of the overloaded ones can be
 /// relieved. Returns the busiest resource's time over all slots.
-pub(crate) fn balance(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowed: f64) -> f64 {
+pub(crate) fn balance(
+    table: &OccupationTable,
+    slots: &mut DrawnTrees,
+    into: &[Vec<u32>],
+    allowed: f64,
+) -> f64 {
     let mut state = Balance::new(table, slots, into, allowed);
     state.descend(slots);
     state.busiest().1
 }
 
 /// Relieves every resource that is busy for more than [`EASY`] of `busiest`, none beyond `busiest`.
-pub(crate) fn ease(table: &Table, slots: &mut Slots, into: &[Vec<u32>], busiest: f64) {
+pub(crate) fn ease(table: &OccupationTable, slots: &mut DrawnTrees, into: &[Vec<u32>], busiest: f64) {
     let mut state = Balance::new(table, slots, into, busiest * EASY);
     state.most = busiest * (1.0 + ROUNDING);
     state.descend(slots);
@@ -54,7 +59,13 @@ const REST: usize = 8;
 /// [`balance`], then a tabu search: the busiest resource is always relieved by the best move, even one that
 /// overloads another, but a vertex that just moved in a slot rests. Ends after `moves`, or when nothing is
 /// overloaded; the best trees met are kept.
-pub(crate) fn search(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowed: f64, moves: usize) -> f64 {
+pub(crate) fn search(
+    table: &OccupationTable,
+    slots: &mut DrawnTrees,
+    into: &[Vec<u32>],
+    allowed: f64,
+    moves: usize,
+) -> f64 {
     let mut best = balance(table, slots, into, allowed);
     let mut state = Balance::new(table, slots, into, allowed);
     let vertices = table.graph.vertices;
@@ -92,7 +103,12 @@ pub(crate) fn search(table: &Table, slots: &mut Slots, into: &[Vec<u32>], allowe
 }
 
 impl<'a> Balance<'a> {
-    fn new(table: &'a Table, slots: &Slots, into: &'a [Vec<u32>], allowed: f64) -> Balance<'a> {
+    fn new(
+        table: &'a OccupationTable,
+        slots: &DrawnTrees,
+        into: &'a [Vec<u32>],
+        allowed: f64,
+    ) -> Balance<'a> {
         let mut load = vec![0.0; table.resources.len()];
         for slot in 0..slots.count {
             for vertex in 1..table.graph.vertices {
@@ -111,7 +127,7 @@ impl<'a> Balance<'a> {
     }
 
     /// Moves from the most overloaded resource down while that lowers the squared excess.
-    fn descend(&mut self, slots: &mut Slots) {
+    fn descend(&mut self, slots: &mut DrawnTrees) {
         for _ in 0..PASSES {
             let mut over: Vec<usize> =
                 (0..self.load.len()).filter(|&r| self.load[r] > self.allowed).collect();
@@ -144,7 +160,7 @@ impl<'a> Balance<'a> {
     /// less than `limit`.
     fn best(
         &self,
-        slots: &Slots,
+        slots: &DrawnTrees,
         resource: usize,
         limit: f64,
         may: impl Fn(usize, u32) -> bool,
@@ -191,7 +207,7 @@ impl<'a> Balance<'a> {
         change
     }
 
-    fn apply(&mut self, slots: &mut Slots, step: Move) {
+    fn apply(&mut self, slots: &mut DrawnTrees, step: Move) {
         slots.enter(step.slot, self.table.graph.to[step.edge as usize] as usize, step.other);
         for &(resource, time) in self.table.uses(step.edge as usize) {
             self.load[resource as usize] -= time;

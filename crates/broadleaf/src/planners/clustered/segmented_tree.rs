@@ -5,9 +5,9 @@
 //! from the best.
 
 use super::frontier::Frontier;
-use super::instance::Grid;
-use super::pipeline::Pipeline;
-use super::sends::Send;
+use super::grid::Grid;
+use super::pipeline_time::Pipeline;
+use super::sends::ClusterSend;
 use crate::random::Random;
 
 /// Budgets tried: this factor apart, and every small whole number of least gaps, which is all that equal links
@@ -34,7 +34,7 @@ const COLD: f64 = 0.0001;
 
 /// The makespan by the formula, seconds, and the edges of the best tree found for `segments` ≥ 1; gaps and pipes
 /// of `grid` are those of the whole message, its latencies those of a segment.
-pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<Send>) {
+pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<ClusterSend>) {
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
     for budget_s in budgets(grid) {

@@ -9,8 +9,8 @@
 //! restarts (Applegate and others, *Practical large-scale linear programming using primal-dual hybrid
 //! gradient*, 2021): some thousand sweeps over the edges, where a factorisation would fill up.
 
-use super::columns::Pricing;
-use super::table::Table;
+use super::column_generation::Pricing;
+use super::occupation_table::OccupationTable;
 
 /// Sweeps between two looks at the gap.
 const SWEEPS: usize = 40;
@@ -52,7 +52,7 @@ struct Sets {
 
 /// The relaxation's matrix: its rows' and columns' sums set the steps.
 struct Program<'a> {
-    table: &'a Table,
+    table: &'a OccupationTable,
     sets: Sets,
     resource_sum: Vec<f64>,
     /// Without the larger sets.
@@ -62,7 +62,7 @@ struct Program<'a> {
 
 /// How often a segment should use each edge, every vertex being entered once in sum, from the relaxation
 /// solved until its value and the best bound are within `gap`, or for `sweeps` sweeps.
-pub(crate) fn solve(table: &mut Table, pricing: &mut Pricing, gap: f64, sweeps: usize) -> Vec<f64> {
+pub(crate) fn solve(table: &mut OccupationTable, pricing: &mut Pricing, gap: f64, sweeps: usize) -> Vec<f64> {
     let plain = table.clone();
     let mut program = Program::new(&plain);
     let mut now = program.start();
@@ -118,7 +118,7 @@ pub(crate) fn solve(table: &mut Table, pricing: &mut Pricing, gap: f64, sweeps: 
 }
 
 impl Program<'_> {
-    fn new(table: &Table) -> Program<'_> {
+    fn new(table: &OccupationTable) -> Program<'_> {
         let mut resource_sum = vec![0.0; table.resources.len()];
         let mut in_degree = vec![0.0; table.graph.vertices];
         let mut edge_sum = Vec::with_capacity(table.direct);
@@ -248,7 +248,7 @@ fn project(p: &mut [f64], weight: &[f64]) {
 }
 
 /// `f` with every vertex entered exactly once.
-fn scaled(table: &Table, f: &[f64]) -> Vec<f64> {
+fn scaled(table: &OccupationTable, f: &[f64]) -> Vec<f64> {
     let mut entered = vec![0.0; table.graph.vertices];
     (0..table.direct).for_each(|edge| entered[table.graph.to[edge] as usize] += f[edge]);
     (0..table.direct).map(|edge| f[edge] / entered[table.graph.to[edge] as usize]).collect()

@@ -9,8 +9,8 @@
 //!   then. Sorted, the k-th start offered (every sender at its smallest gaps, every receiver at once the best
 //!   of senders) must not lie after the k-th latest start.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use crate::platform::LocalStart;
 use std::time::{Duration, Instant};
 
@@ -44,8 +44,8 @@ struct Branching {
     /// By receiver, the others by rising g + L from them.
     by_edge_in: [[u8; MOST_CLUSTERS]; MOST_CLUSTERS],
     best_s: f64,
-    best: Option<Vec<Send>>,
-    sends: Vec<Send>,
+    best: Option<Vec<ClusterSend>>,
+    sends: Vec<ClusterSend>,
     deadline: Option<Instant>,
     steps: u64,
     most_steps: u64,
@@ -56,14 +56,19 @@ struct Branching {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// Optimal if `proved`.
-    pub sends: Vec<Send>,
+    pub sends: Vec<ClusterSend>,
     pub proved: bool,
     /// Senders looked at.
     pub steps: u64,
 }
 
 /// Improves `start` until nothing shorter is left, or the time is over.
-pub(super) fn prove(grid: &Grid, start: &[Send], most_steps: u64, time_limit: Option<Duration>) -> Proof {
+pub(super) fn prove(
+    grid: &Grid,
+    start: &[ClusterSend],
+    most_steps: u64,
+    time_limit: Option<Duration>,
+) -> Proof {
     let mut branching = Branching::new(grid, super::makespan_s(grid, start), most_steps, time_limit);
     let mut senders = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
     senders[0].cluster = grid.root();
@@ -187,7 +192,7 @@ impl Branching {
             put(Sender { ready_s, cluster: from });
             put(Sender { ready_s: arrival_s, cluster: to });
             if self.may_beat(&next[..len], still) {
-                self.sends.push(Send { from: from as u32, to: to as u32 });
+                self.sends.push(ClusterSend { from: from as u32, to: to as u32 });
                 let (copy, length) = (next, len);
                 self.descend(&copy[..length], still, latest_s);
                 self.sends.pop();

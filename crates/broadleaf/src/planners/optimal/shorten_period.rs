@@ -19,7 +19,7 @@ const REMEMBERED: usize = 12;
 
 /// Windows in the order in which resources serve them; windows are numbered through, transfer by transfer.
 #[derive(Clone)]
-pub(super) struct Shop {
+pub(super) struct ServingOrders {
     /// The transfer of each window.
     transfer: Vec<u32>,
     /// The first window of each transfer, and the end.
@@ -45,10 +45,10 @@ struct Cycle {
     windows: Vec<u32>,
 }
 
-impl Shop {
+impl ServingOrders {
     /// The orders of a timetable given by its starts.
-    pub fn new(transfers: &[Transfer], resources: usize, start_s: &[f64], period_s: f64) -> Shop {
-        let mut shop = Shop {
+    pub fn new(transfers: &[Transfer], resources: usize, start_s: &[f64], period_s: f64) -> ServingOrders {
+        let mut shop = ServingOrders {
             transfer: Vec::new(),
             first: vec![0],
             from_s: Vec::new(),
@@ -237,7 +237,7 @@ impl Shop {
         let mut best = (cycle.period_s, self.clone());
         let mut recent: VecDeque<(u32, u32)> = VecDeque::new();
         while tries > 0 && best.0 > self.busiest_s * ENOUGH && !cycle.windows.is_empty() {
-            let mut found: Option<(Cycle, Shop, (u32, u32))> = None;
+            let mut found: Option<(Cycle, ServingOrders, (u32, u32))> = None;
             for a in self.exchanges(&cycle) {
                 let b = self.next[a as usize];
                 let mut tried = self.clone();
@@ -310,9 +310,9 @@ mod tests {
         for _ in 0..200 {
             let transfers = drawn(&mut random);
             let (dense_s, before_s) = Timetable::dense(&transfers, 10, 0.1);
-            let mut shop = Shop::new(&transfers, 10, &dense_s, before_s);
+            let mut shop = ServingOrders::new(&transfers, 10, &dense_s, before_s);
             let measured_s = shop.tighten(0).unwrap();
-            let played = |shop: &Shop, period_s| {
+            let played = |shop: &ServingOrders, period_s| {
                 Timetable::with_lags(&transfers, &shop.start_s, period_s).play_s(&transfers, 10, 10_000) / 1e4
             };
             assert!((played(&shop, measured_s) / measured_s - 1.0).abs() < 2e-3);

@@ -19,7 +19,12 @@ const LEARNT: f64 = 0.7;
 
 /// The same windows in other hands: starts from 0 on, beyond a period where segments come late. `link` names
 /// each transfer's link.
-pub(super) fn deal(transfers: &[Transfer], link: &[u32], start_s: &[f64], period_s: f64) -> Vec<f64> {
+pub(super) fn assign_windows(
+    transfers: &[Transfer],
+    link: &[u32],
+    start_s: &[f64],
+    period_s: f64,
+) -> Vec<f64> {
     let mut windows: Vec<Vec<f64>> = vec![Vec::new(); link.iter().max().map_or(0, |&most| most as usize + 1)];
     for (&link, start_s) in link.iter().zip(start_s) {
         windows[link as usize].push(start_s.rem_euclid(period_s));
@@ -33,7 +38,8 @@ pub(super) fn deal(transfers: &[Transfer], link: &[u32], start_s: &[f64], period
     for urgency in URGENCIES {
         let mut ahead_s: Vec<f64> = tail_s.iter().map(|tail_s| urgency * tail_s).collect();
         for _ in 0..ROUNDS {
-            let (start_s, done_s) = one_deal(transfers, link, windows.clone(), period_s, &follows, &ahead_s);
+            let (start_s, done_s) =
+                assignment(transfers, link, windows.clone(), period_s, &follows, &ahead_s);
             // Whoever came last goes ahead by that much the next time.
             for (ahead_s, late_s) in ahead_s.iter_mut().zip(ends(transfers, &start_s)) {
                 *ahead_s += LEARNT * (late_s - LATE * done_s).max(0.0);
@@ -47,7 +53,7 @@ pub(super) fn deal(transfers: &[Transfer], link: &[u32], start_s: &[f64], period
 }
 
 /// The starts, and when the last segment of the first period has arrived everywhere, seconds.
-fn one_deal(
+fn assignment(
     transfers: &[Transfer],
     link: &[u32],
     mut windows: Vec<Vec<f64>>,
@@ -143,7 +149,7 @@ mod tests {
         for _ in 0..50 {
             let period_s = 9.0;
             let (transfers, link, start_s) = drawn(&mut random, period_s);
-            let dealt_s = deal(&transfers, &link, &start_s, period_s);
+            let dealt_s = assign_windows(&transfers, &link, &start_s, period_s);
             let windows = |starts: &[f64]| {
                 let mut windows: Vec<(u32, i64)> = link
                     .iter()

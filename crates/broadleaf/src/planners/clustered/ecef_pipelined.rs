@@ -31,8 +31,8 @@
 
 use super::frontier::Frontier;
 use super::heuristic::supports;
-use super::pipeline::Pipeline;
-use super::segmented::budgets;
+use super::pipeline_time::Pipeline;
+use super::segmented_tree::budgets;
 use super::units::Units;
 use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Planner, Unsupported, LARGE_NODES};

@@ -3,7 +3,7 @@
 //! A switch relays and never multiplies, so what it passes on is a set of host-to-host paths, and which
 //! paths is part of the optimum. Paths are found as they are asked for and kept in the table.
 
-use super::table::Table;
+use super::occupation_table::OccupationTable;
 use crate::platform::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -26,7 +26,7 @@ pub(crate) struct Path {
 }
 
 impl Relays {
-    pub fn new(table: &Table) -> Relays {
+    pub fn new(table: &OccupationTable) -> Relays {
         let count = |node: &NodeId| node.index() + 1;
         let ends = table.hops.iter().flat_map(|(from, to)| [count(from), count(to)]);
         let nodes = ends.chain(table.hosts.iter().map(count)).max().unwrap_or(0);
@@ -43,7 +43,7 @@ impl Relays {
 
     /// The cheapest path through switches from every host to every other one that has one.
     /// O(hosts · hops · log); ties to the path found first, hops in the table's order.
-    pub fn cheapest(&self, table: &Table, prices: &[f64]) -> Vec<Path> {
+    pub fn cheapest(&self, table: &OccupationTable, prices: &[f64]) -> Vec<Path> {
         let weights: Vec<f64> = (0..table.hops.len())
             .map(|hop| table.hop_uses(hop).iter().map(|&(r, time)| prices[r as usize] * time).sum())
             .collect();
@@ -54,7 +54,7 @@ impl Relays {
         paths
     }
 
-    fn paths_from(&self, table: &Table, weights: &[f64], source: usize, paths: &mut Vec<Path>) {
+    fn paths_from(&self, table: &OccupationTable, weights: &[f64], source: usize, paths: &mut Vec<Path>) {
         let start = table.hosts[source].index();
         let mut distance = vec![f64::INFINITY; self.out.len()];
         let mut before = vec![u32::MAX; self.out.len()];
@@ -94,7 +94,7 @@ impl Relays {
     }
 
     /// The table's edge for a path.
-    pub fn edge(&mut self, table: &mut Table, path: &Path) -> u32 {
+    pub fn edge(&mut self, table: &mut OccupationTable, path: &Path) -> u32 {
         if let Some(&edge) = self.known.get(&path.hops) {
             return edge;
         }

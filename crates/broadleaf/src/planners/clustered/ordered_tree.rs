@@ -5,8 +5,8 @@
 //! (Jackson 1955), and i's own broadcast, after the last send or from the arrival on, is the same in every
 //! order. So the tree alone is the solution, and a moved edge changes q only on the way to the root.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use crate::platform::LocalStart;
 use std::collections::BinaryHeap;
 
@@ -28,7 +28,7 @@ pub(super) enum Move {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Serving<'g> {
+pub(super) struct OrderedTree<'g> {
     grid: &'g Grid,
     after_last_send: bool,
     parent: Vec<u32>,
@@ -44,10 +44,10 @@ pub(super) struct Serving<'g> {
 
 const NOBODY: u32 = u32::MAX;
 
-impl<'g> Serving<'g> {
+impl<'g> OrderedTree<'g> {
     /// The tree of a send sequence, in the best order.
-    pub fn new(grid: &'g Grid, sends: &[Send]) -> Self {
-        let mut tree = Serving {
+    pub fn new(grid: &'g Grid, sends: &[ClusterSend]) -> Self {
+        let mut tree = OrderedTree {
             grid,
             after_last_send: grid.local_start() == LocalStart::AfterLastSend,
             parent: vec![NOBODY; grid.len()],
@@ -57,12 +57,12 @@ impl<'g> Serving<'g> {
             pending: Vec::new(),
             here: Vec::new(),
         };
-        for &Send { from, to } in sends {
+        for &ClusterSend { from, to } in sends {
             tree.parent[to as usize] = from;
             tree.depth[to as usize] = tree.depth[from as usize] + 1;
         }
         // Receivers before their senders.
-        for &Send { from, to } in sends.iter().rev() {
+        for &ClusterSend { from, to } in sends.iter().rev() {
             tree.remaining_s[to as usize] = tree.remaining(to);
             let tail_s = tree.tail_s(from, to);
             tree.insert(from, to, tail_s);
@@ -72,7 +72,7 @@ impl<'g> Serving<'g> {
         tree
     }
 
-    /// The tree of every node's [`Serving::parents`] entry.
+    /// The tree of every node's [`OrderedTree::parents`] entry.
     pub fn from_parents(grid: &'g Grid, parents: &[u32]) -> Self {
         let mut below = vec![Vec::new(); parents.len()];
         for (node, &parent) in parents.iter().enumerate().filter(|(_, &parent)| parent != NOBODY) {
@@ -82,14 +82,14 @@ impl<'g> Serving<'g> {
         let mut sends = Vec::with_capacity(parents.len());
         let mut at = 0;
         while let Some(&from) = order.get(at) {
-            sends.extend(below[from as usize].iter().map(|&to| Send { from, to }));
+            sends.extend(below[from as usize].iter().map(|&to| ClusterSend { from, to }));
             order.append(&mut below[from as usize]);
             at += 1;
         }
-        Serving::new(grid, &sends)
+        OrderedTree::new(grid, &sends)
     }
 
-    /// Opaque, for [`Serving::from_parents`].
+    /// Opaque, for [`OrderedTree::from_parents`].
     pub fn parents(&self) -> &[u32] {
         &self.parent
     }
@@ -122,14 +122,14 @@ impl<'g> Serving<'g> {
     }
 
     /// The sends in the order of their starts, ties by sender.
-    pub fn sends(&self) -> Vec<Send> {
+    pub fn sends(&self) -> Vec<ClusterSend> {
         let mut sends = Vec::with_capacity(self.grid.len());
         let mut queue = BinaryHeap::new();
         let start = |node: u32, at_s: f64| std::cmp::Reverse((Start(at_s), node, 0usize));
         queue.push(start(self.grid.root() as u32, 0.0));
         while let Some(std::cmp::Reverse((Start(at_s), from, next))) = queue.pop() {
             let Some(&(_, to)) = self.children[from as usize].get(next) else { continue };
-            sends.push(Send { from, to });
+            sends.push(ClusterSend { from, to });
             queue.push(start(to, at_s + self.grid.edge_s(from as usize, to as usize)));
             let free_s = at_s + self.grid.gap_s(from as usize, to as usize);
             queue.push(std::cmp::Reverse((Start(free_s), from, next + 1)));
@@ -376,7 +376,7 @@ mod tests {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
             let clusters = 3 + random.below(20);
             let grid = drawn(clusters, local_start, &mut random);
-            let mut tree = Serving::new(&grid, &flat_sends(&grid));
+            let mut tree = OrderedTree::new(&grid, &flat_sends(&grid));
             for _ in 0..200 {
                 let (child, other) = (random.below(clusters) as u32, random.below(clusters) as u32);
                 let Some(above) = tree.parent(child) else { continue };
@@ -394,7 +394,7 @@ mod tests {
                 assert_eq!(tree.makespan_s(), announced_s);
                 let carried_out_s = makespan_s(&grid, &tree.sends());
                 assert!((carried_out_s - announced_s).abs() < 1e-9, "{carried_out_s}, not {announced_s}");
-                let again = Serving::from_parents(&grid, tree.parents());
+                let again = OrderedTree::from_parents(&grid, tree.parents());
                 assert!((again.makespan_s() - announced_s).abs() < 1e-12);
             }
         }
@@ -408,7 +408,7 @@ mod tests {
             let local_start = if draw % 2 == 0 { LocalStart::AfterLastSend } else { LocalStart::OnArrival };
             let grid = drawn(7, local_start, &mut random);
             let sends = if draw % 4 < 2 { ECEF.sends(&grid) } else { flat_sends(&grid) };
-            let ours_s = Serving::new(&grid, &sends).makespan_s();
+            let ours_s = OrderedTree::new(&grid, &sends).makespan_s();
             let mut least_s = f64::INFINITY;
             let mut order = sends.clone();
             permutations(&mut order, 0, &mut |order| {
@@ -426,7 +426,7 @@ mod tests {
         }
     }
 
-    fn permutations(items: &mut [Send], from: usize, visit: &mut impl FnMut(&[Send])) {
+    fn permutations(items: &mut [ClusterSend], from: usize, visit: &mut impl FnMut(&[ClusterSend])) {
         if from == items.len() {
             return visit(items);
         }

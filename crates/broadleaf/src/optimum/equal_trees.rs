@@ -4,10 +4,10 @@
 //! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
 //! W trees are drawn along the optimum's link loads, and evened out.
 
-use super::balance::{ease, search};
-use super::columns::Bound;
-use super::slots::{Draw, Slots};
-use super::table::Table;
+use super::balance_loads::{ease, search};
+use super::column_generation::Bound;
+use super::drawn_trees::{Draw, DrawnTrees};
+use super::occupation_table::OccupationTable;
 use super::{weighted, Optimum, OptimumError, WeightedTree};
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
@@ -37,7 +37,7 @@ pub fn equal_trees(
     optimum: &Optimum,
     count: usize,
 ) -> Result<(Vec<WeightedTree>, f64), OptimumError> {
-    let table = Table::new(platform, optimum.root, optimum.segment_bytes)?;
+    let table = OccupationTable::new(platform, optimum.root, optimum.segment_bytes)?;
     let share = 1.0 / count as f64;
     let bytes_per_s = |rate: f64| rate / table.unit_s * optimum.segment_bytes as f64;
     if !table.hops.is_empty() || optimum.trees.len() == 1 {
@@ -65,7 +65,7 @@ pub fn equal_trees(
     let mut best: Option<(f64, _)> = None;
     // Many trees may be the optimum's own in whole parts: what rounding upsets is soon evened out.
     let own = (count > FEW).then(|| {
-        let mut slots = Slots::empty(&table, count);
+        let mut slots = DrawnTrees::empty(&table, count);
         let trees = optimum.trees.iter().zip(whole_parts(optimum, count));
         for (slot, tree) in trees.flat_map(|(tree, part)| std::iter::repeat_n(tree, part)).enumerate() {
             for (to, from) in tree.parent.iter().enumerate() {

@@ -32,13 +32,13 @@ const LEAST_GAIN: f64 = 1e-9;
 
 /// Trees whose rate is near the optimum's and whose loads are even; the optimum's own where there are none, or
 /// among many nodes. All links are direct.
-pub(super) fn even_trees(instance: &Instance, optimum: &Optimum) -> Vec<WeightedTree> {
+pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum) -> Vec<WeightedTree> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
     let own = || optimum.trees.clone();
     if instance.platform.node_count() > MOST_NODES {
         return own();
     }
-    let ways = Ways::new(instance, optimum.upper_bound_bytes_per_s);
+    let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
     for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments) {
         let mut trees = Trees::grow(&ways, count);
@@ -58,15 +58,15 @@ pub(super) fn even_trees(instance: &Instance, optimum: &Optimum) -> Vec<Weighted
 
 /// What a transfer between two of the hosts uses, and for how much of the time if all segments go there at the
 /// bound's rate. The root is host 0.
-struct Ways {
+struct LinkUses {
     hosts: Vec<NodeId>,
     resources: usize,
     /// Of each ordered pair, `from * hosts + to`; `None` where there is no link.
     uses: Vec<Option<Vec<(u32, f64)>>>,
 }
 
-impl Ways {
-    fn new(instance: &Instance, bytes_per_s: f64) -> Ways {
+impl LinkUses {
+    fn new(instance: &Instance, bytes_per_s: f64) -> LinkUses {
         let Instance { platform, segment_bytes, .. } = *instance;
         let segments_per_s = bytes_per_s / segment_bytes as f64;
         let hosts = instance.root_and_receivers();
@@ -86,7 +86,7 @@ impl Ways {
                 }));
             }
         }
-        Ways { hosts, resources: number.len(), uses }
+        LinkUses { hosts, resources: number.len(), uses }
     }
 
     fn uses(&self, from: usize, to: usize) -> Option<&[(u32, f64)]> {
@@ -96,7 +96,7 @@ impl Ways {
 
 /// Equal trees, and how busy each resource is with all of them.
 struct Trees<'a> {
-    ways: &'a Ways,
+    ways: &'a LinkUses,
     /// By tree and host; the root is its own parent.
     parent: Vec<Vec<usize>>,
     share: f64,
@@ -105,7 +105,7 @@ struct Trees<'a> {
 
 impl<'a> Trees<'a> {
     /// `count` trees, one after the other.
-    fn grow(ways: &'a Ways, count: usize) -> Trees<'a> {
+    fn grow(ways: &'a LinkUses, count: usize) -> Trees<'a> {
         let hosts = ways.hosts.len();
         let mut trees = Trees {
             ways,

@@ -1,26 +1,27 @@
 //! For every waiting cluster, the sender of least fixed weight: min over i in A of w_ij, whatever the ready
 //! times.
 
-use super::instance::Grid;
-use super::sends::Send;
+use super::grid::Grid;
+use super::sends::ClusterSend;
 use super::waiting::Waiting;
 
 /// The weight of the link between two kinds.
 pub(super) type Weight = fn(&Grid, usize, usize) -> f64;
 
-pub(super) struct Nearest<'g> {
+pub(super) struct LightestEdges<'g> {
     grid: &'g Grid,
     weight: Weight,
     waiting: Waiting<'g>,
     /// By kind: the least weight into it and the smallest cluster that has it.
     best: Vec<(f64, u32)>,
-    sends: Vec<Send>,
+    sends: Vec<ClusterSend>,
 }
 
-impl<'g> Nearest<'g> {
+impl<'g> LightestEdges<'g> {
     pub fn new(grid: &'g Grid, weight: Weight) -> Self {
         let best = vec![(f64::INFINITY, u32::MAX); grid.kinds()];
-        let mut nearest = Nearest { grid, weight, waiting: Waiting::new(grid), best, sends: Vec::new() };
+        let mut nearest =
+            LightestEdges { grid, weight, waiting: Waiting::new(grid), best, sends: Vec::new() };
         nearest.join(grid.root() as u32);
         nearest
     }
@@ -48,18 +49,18 @@ impl<'g> Nearest<'g> {
     pub fn send_to(&mut self, kind: usize) {
         let (_, from) = self.best[kind];
         let to = self.waiting.remove_first(kind);
-        self.sends.push(Send { from, to });
+        self.sends.push(ClusterSend { from, to });
         self.join(to);
     }
 
-    pub fn into_sends(self) -> Vec<Send> {
+    pub fn into_sends(self) -> Vec<ClusterSend> {
         self.sends
     }
 }
 
 /// FEF: always over the lightest link out of A, ties to the smallest receiver, then sender.
-pub(super) fn fastest_edge_first(grid: &Grid, weight: Weight) -> Vec<Send> {
-    let mut nearest = Nearest::new(grid, weight);
+pub(super) fn fastest_edge_first(grid: &Grid, weight: Weight) -> Vec<ClusterSend> {
+    let mut nearest = LightestEdges::new(grid, weight);
     while let Some(kind) = nearest.waiting.least(|kind| nearest.weight_s(kind)) {
         nearest.send_to(kind);
     }
