@@ -14,6 +14,12 @@ export PYO3_PYTHON := $(CURDIR)/$(PY)
 # Without the advertisement of its authors.
 mkdocs := NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 
+# make cannot install these itself; without one of them every goal but two ends here, in one line.
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+$(if $(shell command -v cc),,$(error no C compiler (cc) on PATH; install one (Debian: apt-get install gcc libc6-dev)))
+$(if $(shell command -v cargo),,$(error no cargo on PATH; install Rust (https://rustup.rs)))
+endif
+
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
@@ -91,7 +97,8 @@ clean: ## everything that make made
 	$(PYTHON) -m venv .venv
 
 .venv/.tools: pyproject.toml | .venv/bin/python
-	$(PY) -m pip install --quiet --upgrade "pip>=25.1"
+	@# Without --upgrade, which would ask the index each time: a second set-up needs no network.
+	$(PY) -m pip install --quiet "pip>=25.1"
 	$(PY) -m pip install --quiet --group dev
 	@touch $@
 
@@ -102,6 +109,10 @@ clean: ## everything that make made
 
 .venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
 	@echo "building the package (about two minutes the first time) ..."
+	@# The tests' crates too, so that they need no network later.
+	@cargo fetch --quiet --target "$$(rustc --version --verbose | sed -n 's/^host: //p')"
+	@# pip keeps what a build says to itself.
+	@$(PY) crates/broadleaf-mpi/build_runtimes.py --look
 	@# Without isolation pip uses the maturin of .venv, which it looks for on PATH.
 	PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m pip install --quiet --no-build-isolation --editable .
 	@touch $@

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from broadleaf.mpi import Mpi, find_mpis, launch_command
+from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -55,7 +55,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for mpi in find_mpis():
+        for mpi in compiling_mpis().values():
             program, hosts = build(mpi, folder)
             for kind, variables in (("network", {**NETWORK, "LD_PRELOAD": str(hosts)}), ("memory", {})):
                 found, after = pairs(mpi, program, folder, variables)
@@ -82,8 +82,8 @@ def main() -> int:
 def build(mpi: Mpi, folder: Path) -> tuple[Path, Path]:
     """The program, and what makes its ranks believe that they are on several hosts."""
     program, hosts = folder / f"overhead_{mpi.flavour}", folder / f"hosts_{mpi.flavour}.so"
-    subprocess.run([str(mpi.mpicc), "-O2", HERE / "adapt_overhead.c", "-o", program], check=True)
-    subprocess.run([str(mpi.mpicc), "-shared", "-fPIC", SEVERAL_HOSTS, "-o", hosts], check=True)
+    subprocess.run([str(mpi.compiler), "-O2", HERE / "adapt_overhead.c", "-o", program], check=True)
+    subprocess.run([str(mpi.compiler), "-shared", "-fPIC", SEVERAL_HOSTS, "-o", hosts], check=True)
     return program, hosts
 
 

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from broadleaf.mpi import Mpi, find_mpis, launch_command
+from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 
 HERE = Path(__file__).resolve().parent
 RAW = HERE.parent / ".bench" / "mpi_overhead.json"
@@ -31,9 +31,9 @@ BLOCKS = 200
 def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for mpi in find_mpis():
+        for mpi in compiling_mpis().values():
             program = Path(scratch) / f"overhead_{mpi.flavour}"
-            subprocess.run([str(mpi.mpicc), "-O2", HERE / "mpi_overhead.c", "-o", program], check=True)
+            subprocess.run([str(mpi.compiler), "-O2", HERE / "mpi_overhead.c", "-o", program], check=True)
             for ranks in RANKS:
                 rows += [measure(mpi, program, ranks, size) for size in BYTES]
     RAW.parent.mkdir(exist_ok=True)

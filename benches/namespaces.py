@@ -46,7 +46,7 @@ TIMEOUT_S = 120.0
 
 def halved(flavour: Flavour) -> dict[str, Any]:
     """What the statistics say of the broadcasts before and after the change, seconds."""
-    platform, mpi = bl.Platform.load(str(DEFAULT_PLATFORM)), find_mpi(flavour)
+    platform, mpi = bl.Platform.load(str(DEFAULT_PLATFORM)), find_mpi(flavour, compiling=True)
     prefix = mpi.mpiexec.parent.parent
     with (
         tempfile.TemporaryDirectory(prefix="broadleaf-bench-", ignore_cleanup_errors=True) as made,

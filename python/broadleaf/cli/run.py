@@ -70,7 +70,8 @@ def command(
     """
     if platform is not None:
         bl.Platform.load(platform)
-    refuse_what_cannot_run(program[0], plans, planner, stats, trace)
+    refuse_what_cannot_run(plans, planner, stats, trace)
+    started = [located(program[0]), *program[1:]]
     mpi = find_mpi(flavour, mpiexec)
     with (
         tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch,
@@ -89,7 +90,7 @@ def command(
         argv, environment = launch_command(
             mpi,
             ranks,
-            program,
+            started,
             hosts=read_hosts(Path(hosts)) if hosts is not None else (),
             variables={name: value for name, value in variables.items() if value},
             preload=mpi.runtime,
@@ -108,12 +109,20 @@ def command(
     return code
 
 
-def refuse_what_cannot_run(
-    program: str, plans: str | None, planner: str | None, *results: str | None
-) -> None:
-    """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
-    if shutil.which(program) is None:
+def located(program: str) -> str:
+    """The program that a name stands for here.
+
+    Open MPI's launcher puts its own folder before the ranks' PATH: `python3` would be the system's, not the
+    environment's.
+    """
+    found = shutil.which(program)
+    if found is None:
         raise ValueError(f"{program}: no such program; name one on PATH or give its path")
+    return found
+
+
+def refuse_what_cannot_run(plans: str | None, planner: str | None, *results: str | None) -> None:
+    """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
     if plans is not None:
         next(Path(plans).iterdir(), None)  # OSError names the folder and the reason
     known = [card.name for card in bl.planners()]

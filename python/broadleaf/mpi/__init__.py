@@ -1,6 +1,6 @@
 """The MPI at hand: finding it, and starting a program under it with its broadcasts planned."""
 
-from broadleaf.mpi.find import Mpi, MpiNotFoundError, find_mpi, find_mpis
+from broadleaf.mpi.find import Mpi, MpiNotFoundError, compiling_mpis, find_mpi, find_mpis
 from broadleaf.mpi.hosts import Host, HostsFileError, read_hosts
 from broadleaf.mpi.launch import launch_command
 
@@ -9,6 +9,7 @@ __all__ = [
     "HostsFileError",
     "Mpi",
     "MpiNotFoundError",
+    "compiling_mpis",
     "find_mpi",
     "find_mpis",
     "launch_command",

@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -62,11 +64,42 @@ class Mpi:
             )
         return program
 
+    @property
+    def compiler(self) -> Path:
+        """Its mpicc, tried out; raises `MpiNotFoundError` where it has none or that builds no program."""
+        if self.mpicc is None:
+            raise MpiNotFoundError(f"{self.mpiexec} has no mpicc beside it; {INSTALL}")
+        if (trouble := trouble_building(self.mpicc)) is not None:
+            raise MpiNotFoundError(f"{self.mpicc} cannot build a program: {trouble}; {INSTALL}")
+        return self.mpicc
 
-def find_mpi(flavour: Flavour | None = None, mpiexec: str | Path | None = None) -> Mpi:
+
+@cache
+def trouble_building(mpicc: Path) -> str | None:
+    """Why an mpicc cannot build an MPI program, in its own words; None if it can.
+
+    Debian's openmpi-bin, which other packages pull in, has an mpicc and no mpi.h.
+    """
+    program = "#include <mpi.h>\nint main(void) { return MPI_Finalize(); }\n"
+    with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
+        command = [str(mpicc), "-x", "c", "-", "-o", str(Path(scratch) / "program")]
+        try:
+            done = subprocess.run(command, input=program, capture_output=True, text=True, timeout=60)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return str(error)
+    if done.returncode == 0:
+        return None
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no message")
+
+
+def find_mpi(
+    flavour: Flavour | None = None, mpiexec: str | Path | None = None, *, compiling: bool = False
+) -> Mpi:
     """The MPI to use: the named launcher, else the first found, of that flavour if one is given.
 
-    Looked for in this order: `mpiexec`, $BROADLEAF_MPIEXEC, beside this Python, $PATH, a checkout's .mpi.
+    Looked for in this order: `mpiexec`, $BROADLEAF_MPIEXEC, a checkout's .mpi, beside this Python, $PATH.
+    With `compiling` one that was found and cannot build programs is passed over, in a line on standard error.
     """
     named = mpiexec or os.environ.get("BROADLEAF_MPIEXEC")
     if named:
@@ -77,11 +110,32 @@ def find_mpi(flavour: Flavour | None = None, mpiexec: str | Path | None = None) 
             raise MpiNotFoundError(
                 f"{named} belongs to {found.flavour}, not to {flavour}; name the other's mpiexec"
             )
+        if compiling:
+            found.compiler  # noqa: B018
         return found
     for found in find_mpis():
-        if flavour in (None, found.flavour):
+        if flavour in (None, found.flavour) and not (compiling and _passed_over(found)):
             return found
-    raise MpiNotFoundError(f"no mpiexec of {flavour or 'any MPI'} found; {INSTALL}")
+    what = "mpiexec with an mpicc that builds" if compiling else "mpiexec"
+    raise MpiNotFoundError(f"no {what} of {flavour or 'any MPI'} found; {INSTALL}")
+
+
+def compiling_mpis() -> dict[Flavour, Mpi]:
+    """The first of each flavour that can build programs; others are passed over, in a line each."""
+    first: dict[Flavour, Mpi] = {}
+    for found in find_mpis():
+        if found.flavour not in first and not _passed_over(found):
+            first[found.flavour] = found
+    return first
+
+
+def _passed_over(mpi: Mpi) -> bool:
+    try:
+        mpi.compiler  # noqa: B018
+    except MpiNotFoundError as error:
+        print(f"broadleaf: passed over: {error}", file=sys.stderr)
+        return True
+    return False
 
 
 def find_mpis() -> Iterator[Mpi]:
@@ -98,10 +152,11 @@ def find_mpis() -> Iterator[Mpi]:
 
 
 def _folders() -> Iterator[Path]:
+    # A checkout's own before what else is installed: with these its runtimes were built. Open MPI first: it
+    # shares cores better where ranks outnumber them.
+    yield from (CHECKOUT_MPIS / name / "bin" for name in ("openmpi", "mpich"))
     yield Path(sys.prefix) / "bin"
     yield from (Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry)
-    # Open MPI first: it shares cores better where ranks outnumber them.
-    yield from (CHECKOUT_MPIS / name / "bin" for name in ("openmpi", "mpich"))
 
 
 def _examine(mpiexec: Path) -> Mpi | None:

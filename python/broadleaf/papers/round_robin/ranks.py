@@ -203,15 +203,11 @@ def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
 def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance) -> Sheet:
     if not (TESTBEDS / "bcast.c").is_file():
         raise MissingError("local ranks left out: they need a checkout with testbeds/")
-    mpi = find_mpi()
-    if mpi.mpicc is None:
-        raise MissingError(f"local ranks left out: {mpi.mpiexec} comes without mpicc")
+    mpi = find_mpi(compiling=True)
     program = folder / "local"
-    done = subprocess.run(
-        [str(mpi.mpicc), "-O2", str(TESTBEDS / "bcast.c"), "-o", str(program)], capture_output=True, text=True
-    )
-    if done.returncode:
-        raise MissingError(f"local ranks left out: {mpi.mpicc} cannot build testbeds/bcast.c")
+    command = [str(mpi.compiler), "-O2", str(TESTBEDS / "bcast.c"), "-o", str(program)]
+    if subprocess.run(command, capture_output=True).returncode:
+        raise MissingError(f"local ranks left out: {mpi.compiler} cannot build testbeds/bcast.c")
     rows: list[tuple[Cell, ...]] = []
     for count in ranks:
         for line, name in [("the MPI's own", None), *LOCAL.items()]:

@@ -133,15 +133,15 @@ class LocalBed(Bed):
     def __init__(self, folder: Path, repetitions: int) -> None:
         super().__init__(folder)
         try:
-            self.mpi: Mpi = find_mpi()
+            self.mpi: Mpi = find_mpi(compiling=True)
         except MpiNotFoundError as error:
             raise BedError(str(error)) from None
-        if self.mpi.mpicc is None or not PROGRAM.is_file():
-            raise BedError(f"local ranks take a checkout and an mpicc beside {self.mpi.mpiexec}")
+        if not PROGRAM.is_file():
+            raise BedError(f"{PROGRAM}: no such file; local ranks take a checkout")
         self.name = f"{self.mpi.flavour} {self.mpi.version}, {os.cpu_count()} cores"
         self.most_nodes = 8
         self.repetitions = repetitions
-        self.program = compiled(str(self.mpi.mpicc), folder / "plans-local")
+        self.program = compiled(str(self.mpi.compiler), folder / "plans-local")
 
     @property
     def fingerprint(self) -> str:
