@@ -1,12 +1,14 @@
 /* The calls of broadleaf.h. A decision rests only on what all ranks of a communicator agree on: the packed bytes
  * of a block, which MPI requires to be the same everywhere, the communicator and the agreed settings. */
-#include "collectives.h"
+#include "../include/broadleaf.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "../include/broadleaf.h"
-#include "runtime.h"
+#include "agreed.h"
+#include "comms.h"
+#include "contiguous.h"
+#include "datatypes.h"
+#include "interpose.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -32,22 +34,25 @@ static int open_on(MPI_Comm user, bl_comm **comm)
     error = PMPI_Get_processor_name(host, &length);
     if (error != MPI_SUCCESS) return error;
     bl_outcome outcome;
-    (*comm)->collectives = bl_collectives_open(&bl_mpi_ops, *comm, (*comm)->rank, (*comm)->size, host,
+    (*comm)->collectives = bl_collectives_open(&bl_mpi_ops, &(*comm)->transport, (*comm)->rank, (*comm)->size, host,
                                                bl_host_index(), &outcome);
     if (outcome.verdict == BL_DONE) return MPI_SUCCESS;
     return outcome.verdict == BL_MPI ? outcome.mpi_error : MPI_ERR_INTERN;
 }
 
+static int is_planning(void)
+{
+    return bl_threshold_bytes() != UINT64_MAX;
+}
+
 /* The size of one block where the call can be ours, else 0. */
 static uint64_t block_bytes(int count, MPI_Datatype type, MPI_Comm comm)
 {
-    const bl_config *config = bl_agreed_config();
     uint64_t bytes;
     int size;
-    if (!bl_is_running() || config->disabled) return 0;
     if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return 0;
     if (bl_packed_bytes(count, type, &bytes) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return 0;
-    if (bytes > UINT64_MAX / (uint64_t)size || bytes * (uint64_t)size < config->min_bytes) return 0;
+    if (bytes > UINT64_MAX / (uint64_t)size || bytes * (uint64_t)size < bl_threshold_bytes()) return 0;
     return bytes;
 }
 
@@ -137,7 +142,7 @@ EXPORT int broadleaf_scatter(const void *sendbuf, int sendcount, MPI_Datatype se
                              MPI_Datatype recvtype, int root, MPI_Comm user)
 {
     int rank = -1, size = 0, handled = 0, error = MPI_SUCCESS, inter = 1;
-    if (bl_is_running() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS && !inter) {
+    if (is_planning() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS && !inter) {
         PMPI_Comm_rank(user, &rank);
         PMPI_Comm_size(user, &size);
     }
@@ -161,7 +166,7 @@ EXPORT int broadleaf_allgather(const void *sendbuf, int sendcount, MPI_Datatype 
                                int recvcount, MPI_Datatype recvtype, MPI_Comm user)
 {
     int handled = 0, error = MPI_SUCCESS, inter = 1;
-    const int asked = bl_is_running() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS;
+    const int asked = is_planning() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS;
     const uint64_t bytes = asked && !inter ? block_bytes(recvcount, recvtype, user) : 0;
     bl_comm *comm;
     if (bytes > 0) {

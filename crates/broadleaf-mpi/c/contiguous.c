@@ -3,7 +3,7 @@
  * Equal size and extent do not say so, since a type may name its parts out of order. So the type is taken apart
  * the way it was made. What is not understood counts as scattered, which is always right and only costs a copy.
  * The answer is remembered on the type. */
-#include "runtime.h"
+#include "contiguous.h"
 
 #include <stdlib.h>
 

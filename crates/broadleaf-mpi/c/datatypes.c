@@ -1,6 +1,4 @@
-/* Any (address, count, datatype) as packed bytes. Ranks of one broadcast may pass different pairs of equal
- * signature, so the packed form is the only one they share. */
-#include "runtime.h"
+#include "datatypes.h"
 
 #include <limits.h>
 

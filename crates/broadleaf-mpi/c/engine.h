@@ -19,7 +19,8 @@ typedef struct {
     uint32_t reserved;
 } bl_done;
 
-/* The MPI operations that Rust asks for, all on the private communicator behind `comm`. */
+/* The MPI operations that Rust asks for. `comm` is one communicator's side of them: collectives run on the program's
+ * communicator, messages beside it, with tags of their own. */
 typedef struct {
     /* Every rank's `bytes` bytes, in rank order, into `all` on rank 0. */
     int (*gather)(void *comm, const void *mine, uint64_t bytes, void *all);

@@ -1,9 +1,11 @@
 /* Open MPI's Fortran layer calls PMPI functions, so its entry points are caught as well, under each name that
  * Fortran compilers give them. MPICH's Fortran layer calls MPI_Init and MPI_Bcast, which are caught already, save
  * in the module mpi_f08, whose MPI_Init goes past. */
-#include "runtime.h"
-
 #include <dlfcn.h>
+#include <mpi.h>
+#include <stddef.h>
+
+#include "lifecycle.h"
 
 #ifdef OPEN_MPI
 #define EXPORT __attribute__((visibility("default")))

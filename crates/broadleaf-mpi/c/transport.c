@@ -1,8 +1,7 @@
-/* The MPI operations that the engine asks for, on one private communicator. Requests live here, because their
- * type differs between MPIs; the engine knows them by number.
+/* Requests live here, because their type differs between MPIs; the Rust part knows them by number.
  *
  * A communicator carries one collective at a time, so its state needs no lock. */
-#include "runtime.h"
+#include "transport.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -51,66 +50,83 @@ static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
     return error;
 }
 
-static int grow(bl_comm *comm)
+static int grow(bl_transport *transport)
 {
-    uint32_t capacity = comm->capacity == 0 ? 64 : 2 * comm->capacity;
-    void *requests = realloc(comm->requests, capacity * sizeof *comm->requests);
-    if (requests != NULL) comm->requests = requests;
-    void *tickets = realloc(comm->tickets, capacity * sizeof *comm->tickets);
-    if (tickets != NULL) comm->tickets = tickets;
-    void *indices = realloc(comm->indices, capacity * sizeof *comm->indices);
-    if (indices != NULL) comm->indices = indices;
-    void *statuses = realloc(comm->statuses, capacity * sizeof *comm->statuses);
-    if (statuses != NULL) comm->statuses = statuses;
-    void *done = realloc(comm->done, capacity * sizeof *comm->done);
-    if (done != NULL) comm->done = done;
+    uint32_t capacity = transport->capacity == 0 ? 64 : 2 * transport->capacity;
+    void *requests = realloc(transport->requests, capacity * sizeof *transport->requests);
+    if (requests != NULL) transport->requests = requests;
+    void *tickets = realloc(transport->tickets, capacity * sizeof *transport->tickets);
+    if (tickets != NULL) transport->tickets = tickets;
+    void *indices = realloc(transport->indices, capacity * sizeof *transport->indices);
+    if (indices != NULL) transport->indices = indices;
+    void *statuses = realloc(transport->statuses, capacity * sizeof *transport->statuses);
+    if (statuses != NULL) transport->statuses = statuses;
+    void *done = realloc(transport->done, capacity * sizeof *transport->done);
+    if (done != NULL) transport->done = done;
     if (!requests || !tickets || !indices || !statuses || !done) return MPI_ERR_NO_MEM;
-    comm->capacity = capacity;
+    transport->capacity = capacity;
     return MPI_SUCCESS;
 }
 
-void bl_transport_free(bl_comm *comm)
+void bl_transport_free(bl_transport *transport)
 {
-    free(comm->requests);
-    free(comm->tickets);
-    free(comm->indices);
-    free(comm->statuses);
-    free(comm->done);
+    free(transport->world_ranks);
+    free(transport->requests);
+    free(transport->tickets);
+    free(transport->indices);
+    free(transport->statuses);
+    free(transport->done);
 }
 
-static void keep(bl_comm *comm, MPI_Request request, uint32_t number, int is_receive)
+static int world_rank(const bl_transport *transport, int rank)
 {
-    comm->requests[comm->count] = request;
-    comm->tickets[comm->count++] = (bl_ticket){number, is_receive};
+    if (rank == BL_ANY_RANK) return MPI_ANY_SOURCE;
+    return transport->world_ranks != NULL ? transport->world_ranks[rank] : rank;
+}
+
+/* Only asked of a message from any rank, of which a call has few. */
+static int rank_of(const bl_transport *transport, int world_rank)
+{
+    if (transport->world_ranks == NULL) return world_rank;
+    int rank = 0;
+    while (rank < transport->size && transport->world_ranks[rank] != world_rank) rank++;
+    return rank;
+}
+
+static void keep(bl_transport *transport, MPI_Request request, uint32_t number, int is_receive)
+{
+    transport->requests[transport->count] = request;
+    transport->tickets[transport->count++] = (bl_ticket){number, is_receive};
 }
 
 static int isend(void *context, const void *data, uint64_t bytes, int peer, int tag, uint32_t number)
 {
-    bl_comm *comm = context;
+    bl_transport *transport = context;
     MPI_Request request;
     MPI_Datatype type;
     int count, made;
-    int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
+    int error = transport->count == transport->capacity ? grow(transport) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = BL_ISEND(data, count, type, peer, tag, comm->private_comm, &request);
-    if (error == MPI_SUCCESS) keep(comm, request, number, 0);
+    error = BL_ISEND(data, count, type, world_rank(transport, peer), transport->first_tag + tag, transport->messages,
+                     &request);
+    if (error == MPI_SUCCESS) keep(transport, request, number, 0);
     if (made) PMPI_Type_free(&type);
     return error;
 }
 
 static int irecv(void *context, void *data, uint64_t bytes, int peer, int tag, uint32_t number)
 {
-    bl_comm *comm = context;
+    bl_transport *transport = context;
     MPI_Request request;
     MPI_Datatype type;
     int count, made;
-    int error = comm->count == comm->capacity ? grow(comm) : MPI_SUCCESS;
+    int error = transport->count == transport->capacity ? grow(transport) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    if (peer == BL_ANY_RANK) peer = MPI_ANY_SOURCE;
-    error = PMPI_Irecv(data, count, type, peer, tag, comm->private_comm, &request);
-    if (error == MPI_SUCCESS) keep(comm, request, number, 1);
+    error = PMPI_Irecv(data, count, type, world_rank(transport, peer), transport->first_tag + tag,
+                       transport->messages, &request);
+    if (error == MPI_SUCCESS) keep(transport, request, number, 1);
     if (made) PMPI_Type_free(&type);
     return error;
 }
@@ -129,53 +145,53 @@ static int received_bytes(MPI_Status *status, uint64_t *bytes)
 }
 
 /* The status of a send holds nothing but its error. */
-static int describe(bl_comm *comm, int at, int in_status, bl_done *done)
+static int describe(bl_transport *transport, int at, int in_status, bl_done *done)
 {
-    MPI_Status *status = &comm->statuses[at];
-    bl_ticket ticket = comm->tickets[comm->indices[at]];
+    MPI_Status *status = &transport->statuses[at];
+    bl_ticket ticket = transport->tickets[transport->indices[at]];
     int error = MPI_SUCCESS;
     *done = (bl_done){.request = ticket.number, .source = -1};
     if (in_status) done->error = status->MPI_ERROR;
     if (ticket.is_receive && done->error == MPI_SUCCESS) {
-        done->source = status->MPI_SOURCE;
+        done->source = rank_of(transport, status->MPI_SOURCE);
         error = received_bytes(status, &done->bytes);
     }
     return error;
 }
 
 /* Closes the gaps that finished requests left. */
-static void compact(bl_comm *comm)
+static void compact(bl_transport *transport)
 {
     uint32_t kept = 0;
-    for (uint32_t at = 0; at < comm->count; at++) {
-        if (comm->requests[at] == MPI_REQUEST_NULL) continue;
-        comm->requests[kept] = comm->requests[at];
-        comm->tickets[kept++] = comm->tickets[at];
+    for (uint32_t at = 0; at < transport->count; at++) {
+        if (transport->requests[at] == MPI_REQUEST_NULL) continue;
+        transport->requests[kept] = transport->requests[at];
+        transport->tickets[kept++] = transport->tickets[at];
     }
-    comm->count = kept;
+    transport->count = kept;
 }
 
-static int some(bl_comm *comm, int *finished)
+static int some(bl_transport *transport, int *finished)
 {
-    int count = (int)comm->count;
+    int count = (int)transport->count;
 #ifdef SMPI_H
     /* In simulated time there is nobody to yield to, and a poll of one request, which SMPI's PMPI_Waitsome makes
      * for each, costs more of it than most messages. */
     *finished = 1;
-    int error = PMPI_Waitany(count, comm->requests, comm->indices, comm->statuses);
-    if (error == MPI_SUCCESS && comm->indices[0] == MPI_UNDEFINED) *finished = MPI_UNDEFINED;
+    int error = PMPI_Waitany(count, transport->requests, transport->indices, transport->statuses);
+    if (error == MPI_SUCCESS && transport->indices[0] == MPI_UNDEFINED) *finished = MPI_UNDEFINED;
     return error;
 #else
-    return PMPI_Testsome(count, comm->requests, finished, comm->indices, comm->statuses);
+    return PMPI_Testsome(count, transport->requests, finished, transport->indices, transport->statuses);
 #endif
 }
 
 static int wait_some(void *context, const bl_done **done, uint32_t *count, int patient)
 {
-    bl_comm *comm = context;
+    bl_transport *transport = context;
     int finished = 0, in_status = 0;
     for (unsigned polls = 0; finished == 0 && (patient || polls == 0); polls++) {
-        int error = some(comm, &finished);
+        int error = some(transport, &finished);
         if (error != MPI_SUCCESS) {
             int kind;
             if (PMPI_Error_class(error, &kind) != MPI_SUCCESS || kind != MPI_ERR_IN_STATUS) return error;
@@ -185,29 +201,29 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count, int p
         if (finished == MPI_UNDEFINED) return MPI_ERR_INTERN;
         if (finished == 0 && polls >= POLLS_BEFORE_YIELD) sched_yield();
     }
-    *done = comm->done;
+    *done = transport->done;
     *count = (uint32_t)finished;
     if (finished == 0) return MPI_SUCCESS;
     for (int at = 0; at < finished; at++) {
-        int error = describe(comm, at, in_status, &comm->done[at]);
+        int error = describe(transport, at, in_status, &transport->done[at]);
         if (error != MPI_SUCCESS) return error;
     }
-    compact(comm);
+    compact(transport);
     return MPI_SUCCESS;
 }
 
 static int withdraw(void *context, uint32_t number, int *has_come)
 {
-    bl_comm *comm = context;
-    for (uint32_t at = 0; at < comm->count; at++) {
-        if (comm->tickets[at].number != number) continue;
+    bl_transport *transport = context;
+    for (uint32_t at = 0; at < transport->count; at++) {
+        if (transport->tickets[at].number != number) continue;
         MPI_Status status;
         int withdrawn = 0;
-        int error = PMPI_Cancel(&comm->requests[at]);
-        if (error == MPI_SUCCESS) error = PMPI_Wait(&comm->requests[at], &status);
+        int error = PMPI_Cancel(&transport->requests[at]);
+        if (error == MPI_SUCCESS) error = PMPI_Wait(&transport->requests[at], &status);
         if (error == MPI_SUCCESS) error = PMPI_Test_cancelled(&status, &withdrawn);
         *has_come = !withdrawn;
-        compact(comm);
+        compact(transport);
         return error;
     }
     return MPI_ERR_INTERN;
@@ -217,37 +233,39 @@ static int withdraw(void *context, uint32_t number, int *has_come)
 /* Looking for a message that never comes: under every MPI that moves on what is under way. */
 static int progress(void *context)
 {
-    bl_comm *comm = context;
+    bl_transport *transport = context;
     int found;
-    return PMPI_Iprobe(comm->rank, PROGRESS_TAG, comm->private_comm, &found, MPI_STATUS_IGNORE);
+    return PMPI_Iprobe(world_rank(transport, transport->rank), transport->first_tag + PROGRESS_TAG, transport->messages,
+                       &found, MPI_STATUS_IGNORE);
 }
 #endif
 
 static void abandon(void *context)
 {
-    bl_comm *comm = context;
-    for (uint32_t at = 0; at < comm->count; at++) {
+    bl_transport *transport = context;
+    for (uint32_t at = 0; at < transport->count; at++) {
         /* Nothing can be done about an MPI that fails here as well. */
-        (void)PMPI_Cancel(&comm->requests[at]);
-        (void)PMPI_Request_free(&comm->requests[at]);
+        (void)PMPI_Cancel(&transport->requests[at]);
+        (void)PMPI_Request_free(&transport->requests[at]);
     }
-    comm->count = 0;
+    transport->is_abandoned = 1;
+    transport->count = 0;
 }
 
 static int gather(void *context, const void *mine, uint64_t bytes, void *all)
 {
-    bl_comm *comm = context;
-    return PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, comm->private_comm);
+    bl_transport *transport = context;
+    return PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, transport->user);
 }
 
 static int share(void *context, void *data, uint64_t bytes, int root)
 {
-    bl_comm *comm = context;
+    bl_transport *transport = context;
     MPI_Datatype type;
     int count, made;
     int error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Bcast(data, count, type, root, comm->private_comm);
+    error = PMPI_Bcast(data, count, type, root, transport->user);
     if (made) PMPI_Type_free(&type);
     return error;
 }

@@ -1,0 +1,23 @@
+/* What all ranks of MPI_COMM_WORLD share from MPI_Init on. */
+#ifndef BROADLEAF_AGREED_H
+#define BROADLEAF_AGREED_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+/* Collective over MPI_COMM_WORLD, where all ranks are known to take part: rank 0's settings, each rank's place on
+ * its host, and a communicator for messages. */
+int bl_agree(int rank, int size);
+/* In place of bl_agree where they are not: nothing is planned, and only rank 0's own statistics are written. */
+void bl_agree_alone(int rank);
+void bl_agreed_finish(void);
+
+const bl_config *bl_agreed_config(void);
+/* The caller's place among the ranks of its host in MPI_COMM_WORLD. */
+uint32_t bl_host_index(void);
+/* The duplicate of MPI_COMM_WORLD that carries all messages; MPI_COMM_NULL where nothing is planned. */
+MPI_Comm bl_messages(void);
+
+#endif

@@ -1,0 +1,82 @@
+/* Every rank must decide alike, so a decision rests only on what the ranks of a communicator agree on: the
+ * communicator, the packed bytes of the message, and the settings agreed at MPI_Init. Only a call that the MPI itself
+ * refuses on this rank goes there without the others, as it would without us. */
+#include "broadcast.h"
+
+#include <stdlib.h>
+
+#include "agreed.h"
+#include "comms.h"
+#include "contiguous.h"
+#include "datatypes.h"
+#include "passed.h"
+
+/* Runs the planned broadcast of packed bytes; *handled tells whether it was ours. */
+static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root, int *handled)
+{
+    bl_outcome outcome = bl_session_broadcast(private->session, packed, bytes, root);
+    *handled = outcome.verdict != BL_OWN && outcome.verdict != BL_BAD_VALUE;
+    switch (outcome.verdict) {
+    case BL_DONE: return MPI_SUCCESS;
+    case BL_OWN: bl_count_passed(BL_PASSED_NO_PLAN); return MPI_SUCCESS;
+    case BL_BAD_VALUE: bl_count_passed(BL_PASSED_BAD_VALUE); return MPI_SUCCESS;
+    case BL_LENGTH: return MPI_ERR_TRUNCATE;
+    case BL_MPI: return outcome.mpi_error;
+    default: return MPI_ERR_INTERN;
+    }
+}
+
+/* The packed message where it lies, or packed beside and unpacked afterwards. */
+static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int *handled)
+{
+    MPI_Aint first;
+    int in_place;
+    int error = bl_in_place(call->count, call->type, &first, &in_place);
+    if (error != MPI_SUCCESS) return error;
+    /* Under MPI_BOTTOM `data` is null and `first` an address, so the sum is made of integers. */
+    if (in_place)
+        return run(private, (unsigned char *)((uintptr_t)call->data + (uintptr_t)first), bytes, call->root, handled);
+
+    unsigned char *packed = malloc(bytes);
+    if (packed == NULL) return MPI_ERR_NO_MEM;
+    const int is_root = private->rank == call->root;
+    if (is_root) error = bl_pack(call->data, call->count, call->type, packed, bytes);
+    if (error == MPI_SUCCESS) error = run(private, packed, bytes, call->root, handled);
+    if (error == MPI_SUCCESS && *handled && !is_root)
+        error = bl_unpack(packed, bytes, call->data, call->count, call->type);
+    free(packed);
+    return error;
+}
+
+/* Whether the MPI refuses buffer, count or datatype. It is asked by a send to nobody, which is checked like any
+ * other, moves nothing, and whose error no handler of the program's sees. */
+static int is_refused(const bl_call *call)
+{
+    if (call->data == MPI_IN_PLACE) return 1;
+#ifdef BROADLEAF_HAVE_BCAST_C
+    return PMPI_Send_c(call->data, call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
+#else
+    return PMPI_Send(call->data, (int)call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
+#endif
+}
+
+int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled)
+{
+    bl_comm *private;
+    *handled = 0;
+    int error = bl_comm_of(comm, &private);
+    if (error != MPI_SUCCESS) {
+        *handled = 1;
+        return error;
+    }
+    if (private->session == NULL) {
+        bl_count_passed(private->reason);
+        return MPI_SUCCESS;
+    }
+    if (call->root < 0 || call->root >= private->size || is_refused(call)) {
+        bl_count_passed(BL_PASSED_INVALID);
+        return MPI_SUCCESS;
+    }
+    *handled = 1;
+    return run_typed(private, call, bytes, handled);
+}

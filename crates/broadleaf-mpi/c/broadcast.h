@@ -1,0 +1,19 @@
+/* One broadcast of the program's data by the planned way. */
+#ifndef BROADLEAF_BROADCAST_H
+#define BROADLEAF_BROADCAST_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+/* The arguments of a broadcast, but for its communicator. */
+typedef struct {
+    void *data;
+    MPI_Count count;
+    MPI_Datatype type;
+    int root;
+} bl_call;
+
+/* A call of `bytes` > 0 packed bytes. *handled = 0: the MPI's own call is to be made, and has been counted. */
+int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled);
+
+#endif

@@ -1,0 +1,26 @@
+/* The private side of the program's communicators. */
+#ifndef BROADLEAF_COMMS_H
+#define BROADLEAF_COMMS_H
+
+#include <mpi.h>
+
+#include "collectives.h"
+#include "engine.h"
+#include "passed.h"
+#include "transport.h"
+
+typedef struct bl_comm {
+    bl_session *session; /* null: calls are passed through for `reason` */
+    bl_reason reason;
+    int rank, size;
+    bl_transport transport;
+    int tags; /* the range of its messages */
+    bl_collectives *collectives; /* opened by the first scatter or all-gather that is called by name */
+} bl_comm;
+
+int bl_comms_start(void);
+void bl_comms_finish(void);
+/* Collective over a communicator's ranks at its first call. */
+int bl_comm_of(MPI_Comm user, bl_comm **found);
+
+#endif

@@ -1,0 +1,10 @@
+/* The calls that a program makes of MPI and that come here first. */
+#ifndef BROADLEAF_INTERPOSE_H
+#define BROADLEAF_INTERPOSE_H
+
+#include <mpi.h>
+
+/* MPI_Bcast as caught, also where the MPI's own is found first. */
+int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm);
+
+#endif

@@ -1,0 +1,39 @@
+#include "passed.h"
+
+_Atomic uint64_t bl_threshold = UINT64_MAX;
+static _Atomic int reason_for_all = BL_PASSED_NOT_STARTED;
+static _Atomic uint64_t passed[BL_REASON_COUNT];
+
+const char *const bl_reason_names[BL_REASON_COUNT] = {
+#define BL_NAME(id, name) name,
+    BL_REASONS(BL_NAME)
+#undef BL_NAME
+};
+
+void bl_plan_from(uint64_t bytes)
+{
+    atomic_store_explicit(&reason_for_all, BL_PASSED_SMALL, memory_order_relaxed);
+    atomic_store_explicit(&bl_threshold, bytes, memory_order_release);
+}
+
+void bl_pass_all(bl_reason reason)
+{
+    atomic_store_explicit(&reason_for_all, (int)reason, memory_order_relaxed);
+    atomic_store_explicit(&bl_threshold, UINT64_MAX, memory_order_release);
+}
+
+bl_reason bl_all_passed_for(void)
+{
+    return (bl_reason)atomic_load_explicit(&reason_for_all, memory_order_relaxed);
+}
+
+void bl_count_passed(bl_reason reason)
+{
+    atomic_fetch_add_explicit(&passed[reason], 1, memory_order_relaxed);
+}
+
+void bl_passed_counts(uint64_t counts[BL_REASON_COUNT])
+{
+    for (int reason = 0; reason < BL_REASON_COUNT; reason++)
+        counts[reason] = atomic_load_explicit(&passed[reason], memory_order_relaxed);
+}

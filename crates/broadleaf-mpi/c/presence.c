@@ -1,0 +1,145 @@
+/* Rank 0 posts that it is here. Who sees that goes on, and up a tree each rank posts whether all below it are
+ * here too; then rank 0 posts the verdict. Time limits only ever turn the verdict to no: a rank that gave up has
+ * posted nothing, so its parent gives up as well; and a rank that has posted waits for the verdict, which comes. */
+#include "presence.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "store.h"
+
+#ifdef SMPI_H
+/* One program holds all ranks, so they are linked alike. */
+int bl_all_present(int rank, int size, int is_spawned)
+{
+    (void)rank, (void)size, (void)is_spawned;
+    return 1;
+}
+#else
+/* Children of a rank. A rank looks so many values up, and a verdict of 4,096 ranks passes four levels. */
+enum { FAN_OUT = 8 };
+
+/* MPI_Init ends at about the same time on all ranks; so long after its own end a rank takes another for absent. */
+static const double ABSENT_S = 10;
+/* A rank waits so much longer than its children do, so that the lowest one is named. */
+static const double LEVEL_S = 1;
+/* After so long, a rank without an answer finds out whether it can post at all. */
+static const double PROBE_S = 1;
+/* Posts of those who miss rank 0 are all there after so long. */
+static const double SETTLE_S = 0.5;
+
+#define HERE "here"
+#define BELOW "below"
+#define VERDICT "verdict"
+#define ALONE "alone"
+#define ALL "all"
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void sleep_s(double seconds)
+{
+    struct timespec span = {.tv_sec = (time_t)seconds};
+    span.tv_nsec = (long)(1e9 * (seconds - (double)span.tv_sec));
+    nanosleep(&span, NULL);
+}
+
+/* Looks until the value is there or `limit_s` have passed since `start_s`; ever more seldom, because all ranks ask
+ * one server. */
+static int wait_for(int rank, const char *key, char value[BL_VALUE_BYTES], double start_s, double limit_s)
+{
+    double pause_s = 50e-6;
+    while (!bl_store_find(rank, key, value)) {
+        const double waited_s = now_s() - start_s;
+        if (waited_s >= limit_s) return 0;
+        sleep_s(pause_s);
+        pause_s = waited_s / 4 < 50e-6 ? 50e-6 : waited_s / 4 > 0.25 ? 0.25 : waited_s / 4;
+    }
+    return 1;
+}
+
+static void report(int missing)
+{
+    fprintf(stderr,
+            "broadleaf: rank %d of MPI_COMM_WORLD runs without the library, so the MPI's own broadcast is used; "
+            "have it at the same path on every host and preload it into every rank\n",
+            missing);
+}
+
+static int report_no_store(void)
+{
+    fprintf(stderr, "broadleaf: this launcher serves neither PMIx nor MPI_Publish_name, by which ranks learn that all "
+                    "run with the library, so the MPI's own broadcast is used; start the program with mpiexec\n");
+    return 0;
+}
+
+/* Rank 0 is not here, or too late. The lowest of those who noticed says so. */
+static int without_rank_0(int rank, double start_s)
+{
+    char value[BL_VALUE_BYTES];
+    sleep_s(start_s + ABSENT_S + SETTLE_S - now_s() > 0 ? start_s + ABSENT_S + SETTLE_S - now_s() : 0);
+    for (int lower = 1; lower < rank; lower++)
+        if (bl_store_find(lower, ALONE, value)) return 0;
+    report(0);
+    return 0;
+}
+
+static int sees_rank_0(int rank, double start_s)
+{
+    char value[BL_VALUE_BYTES];
+    if (wait_for(0, HERE, value, start_s, PROBE_S)) return 1;
+    /* Under a launcher without a store nobody can post, and rank 0 says so. */
+    if (!bl_store_post(ALONE, ALONE)) return 0;
+    return wait_for(0, HERE, value, start_s, ABSENT_S) || without_rank_0(rank, start_s);
+}
+
+/* The lowest rank known to be missing at or below this one's children, or -1. */
+static int missing_below(int rank, int size, double start_s)
+{
+    double limit_s = ABSENT_S;
+    for (long first = (long)rank * FAN_OUT + 1; first < size; first = first * FAN_OUT + 1) limit_s += LEVEL_S;
+    int missing = -1;
+    const long first = (long)rank * FAN_OUT + 1;
+    for (long child = first; child < first + FAN_OUT && child < size; child++) {
+        char value[BL_VALUE_BYTES];
+        int lacking = (int)child;
+        if (wait_for((int)child, BELOW, value, start_s, limit_s)) {
+            if (strcmp(value, ALL) == 0) continue;
+            lacking = atoi(value);
+        }
+        if (missing < 0 || lacking < missing) missing = lacking;
+    }
+    return missing;
+}
+
+static int agree(int rank, int size, int has_store)
+{
+    const double start_s = now_s();
+    char value[BL_VALUE_BYTES] = ALL;
+    if (rank == 0 && !(has_store && bl_store_post(HERE, HERE))) return report_no_store();
+    if (rank != 0 && !(has_store && sees_rank_0(rank, start_s))) return 0;
+    const int missing = missing_below(rank, size, start_s);
+    if (missing >= 0) snprintf(value, sizeof value, "%d", missing);
+    /* A rank whose store fails it here counts as absent; without a verdict nobody goes on. */
+    if (!bl_store_post(rank == 0 ? VERDICT : BELOW, value)) return 0;
+    if (rank != 0) wait_for(0, VERDICT, value, start_s, INFINITY);
+    if (rank == 0 && missing >= 0) report(missing);
+    return strcmp(value, ALL) == 0;
+}
+
+int bl_all_present(int rank, int size, int is_spawned)
+{
+    if (size == 1) return 1;
+    const int all = agree(rank, size, bl_store_open(rank, is_spawned));
+    bl_store_close();
+    return all;
+}
+#endif

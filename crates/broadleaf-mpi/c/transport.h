@@ -1,0 +1,39 @@
+/* The MPI operations that the Rust part asks for, on the messages of one communicator. */
+#ifndef BROADLEAF_TRANSPORT_H
+#define BROADLEAF_TRANSPORT_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#include "engine.h"
+
+/* A request as the Rust part knows it. */
+typedef struct {
+    uint32_t number;
+    int is_receive;
+} bl_ticket;
+
+/* What messages and collectives of one communicator need; `bl_mpi_ops` take it as their `comm`. */
+typedef struct {
+    MPI_Comm user;     /* for collectives, which only run while all of its ranks are in a call on it */
+    MPI_Comm messages; /* the duplicate of MPI_COMM_WORLD */
+    int rank, size;    /* in `user` */
+    int first_tag;
+    /* Ranks of `user` in MPI_COMM_WORLD; null where they are the same. */
+    int *world_ranks;
+    /* Messages may still be on their way after an error, so its tags must not be used again. */
+    int is_abandoned;
+    /* Requests under way, and what the Rust part knows of each. */
+    MPI_Request *requests;
+    bl_ticket *tickets;
+    uint32_t count, capacity;
+    /* Results of one PMPI_Testsome, of the same capacity. */
+    int *indices;
+    MPI_Status *statuses;
+    bl_done *done;
+} bl_transport;
+
+extern const bl_ops bl_mpi_ops;
+void bl_transport_free(bl_transport *transport);
+
+#endif

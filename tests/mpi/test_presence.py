@@ -1,0 +1,59 @@
+"""The library on some ranks only: nothing is planned, nothing of the program's is touched, and one line names who
+lacks it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench, Run
+
+# What ld.so does on a host that lacks the file, but for its warning.
+WITHOUT = """
+case " $TEST_ABSENT " in *" ${PMIX_RANK:-$PMI_RANK} "*) unset LD_PRELOAD;; esac
+exec "$@"
+"""
+
+
+def run_without(bench: Bench, ranks: int, absent: list[int], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("TEST_ABSENT", " ".join(map(str, absent)))
+    program = bench.compile("partly")
+    return bench.run(ranks, ["sh", "-c", WITHOUT, "sh", program])
+
+
+@pytest.mark.parametrize("absent", [[0], [1], [3], [0, 1], [0, 1, 2], [1, 2, 3], [2, 3]], ids=str)
+def test_some_ranks_without_the_library(
+    bench: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_without(bench, 4, absent, monkeypatch)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "ok\n"
+    assert len(run.reports) == 1, run.stderr
+    assert f"rank {absent[0]} of MPI_COMM_WORLD runs without the library" in run.reports[0]
+    if 0 in absent:
+        assert run.stats is None
+        return
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+    assert set(run.stats["passed_through"]) == {"not-on-all-ranks"}
+
+
+def test_who_is_missing_at_the_bottom_of_the_tree_is_named(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Eight children a rank, so rank 9 is a child of rank 1.
+    run = run_without(bench, 10, [9], monkeypatch)
+    assert run.returncode == 0, run.stderr
+    assert len(run.reports) == 1, run.stderr
+    assert "rank 9 of MPI_COMM_WORLD" in run.reports[0]
+
+
+@pytest.mark.parametrize("ranks", [2, 10])
+def test_all_ranks_with_it(bench: Bench, ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_without(bench, ranks, [], monkeypatch)
+    assert run.returncode == 0, run.stderr
+    assert run.reports == []
+    assert run.stats is not None
+    assert run.stats["planned"] == 3
