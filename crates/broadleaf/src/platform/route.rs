@@ -1,7 +1,8 @@
 //! Quickest paths, for pairs without a direct link and through switches.
 
 use super::{LinkClassId, NodeId, Platform};
-use std::cmp::Ordering;
+use ordered_float::OrderedFloat;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The hops of a transfer: one for a direct link, more when it is relayed.
@@ -18,36 +19,17 @@ pub struct Hop {
     pub class: LinkClassId,
 }
 
-#[derive(PartialEq)]
-struct Reached {
-    at_s: f64,
-    node: NodeId,
-}
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.at_s.total_cmp(&self.at_s).then(other.node.cmp(&self.node))
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// Dijkstra's state.
-struct Search<'a> {
+struct RouteSearch<'a> {
     platform: &'a Platform,
     distance: Vec<f64>,
     before: Vec<Option<Hop>>,
     done: Vec<bool>,
-    queue: BinaryHeap<Reached>,
+    /// Nodes by distance, seconds; ties to the smaller id.
+    queue: BinaryHeap<Reverse<(OrderedFloat<f64>, NodeId)>>,
 }
 
-impl Search<'_> {
+impl RouteSearch<'_> {
     /// Ties go to the smaller predecessor.
     fn reach(&mut self, through_s: f64, hop: Hop) {
         let to = hop.to.index();
@@ -56,7 +38,7 @@ impl Search<'_> {
         if through_s < known_s || (smaller && !self.done[to]) {
             self.distance[to] = through_s;
             self.before[to] = Some(hop);
-            self.queue.push(Reached { at_s: through_s, node: hop.to });
+            self.queue.push(Reverse((OrderedFloat(through_s), hop.to)));
         }
     }
 
@@ -103,7 +85,7 @@ impl Platform {
         sources: &[NodeId],
         seconds: impl Fn(LinkClassId) -> f64,
     ) -> (Vec<f64>, Vec<Option<Hop>>) {
-        let mut search = Search {
+        let mut search = RouteSearch {
             platform: self,
             distance: vec![f64::INFINITY; self.node_count()],
             before: vec![None; self.node_count()],
@@ -112,7 +94,7 @@ impl Platform {
         };
         for &source in sources {
             search.distance[source.index()] = 0.0;
-            search.queue.push(Reached { at_s: 0.0, node: source });
+            search.queue.push(Reverse((OrderedFloat(0.0), source)));
         }
         let mut bridged: Vec<Vec<(LinkClassId, Vec<NodeId>)>> = vec![Vec::new(); self.clusters().len()];
         for bridge in self.bridges() {
@@ -124,7 +106,7 @@ impl Platform {
         }
         let mut meshed: Vec<(LinkClassId, Vec<NodeId>)> =
             self.meshes().iter().map(|mesh| (mesh.class, mesh.nodes.clone())).collect();
-        while let Some(Reached { at_s, node }) = search.queue.pop() {
+        while let Some(Reverse((OrderedFloat(at_s), node))) = search.queue.pop() {
             if std::mem::replace(&mut search.done[node.index()], true) {
                 continue;
             }

@@ -10,9 +10,9 @@ mod estimate;
 mod hops;
 mod interval;
 mod network;
+mod partners;
 mod sharing;
 mod static_order;
-mod talks;
 mod trace;
 mod varying;
 

@@ -1,39 +1,19 @@
 //! The event queue that stands for the network.
 
-mod reserve;
+mod reservations;
+mod routes;
 
-use super::calendar::{same_until, Calendar};
-use super::hops::explicit_hops;
-use super::talks::Talks;
+use super::calendar::same_until;
 use super::trace::{Trace, Transfer};
 use super::varying::Rates;
 use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
-use crate::model::Resource;
 use crate::plan::{Collective, PlanError, Programs};
-use crate::platform::{Hop, LocalStart, NodeId, Platform, PortModel};
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, HashSet};
-
-/// The size of a rendezvous control message, bytes.
-const CONTROL_BYTES: u64 = 1;
-
-/// An [`Occupation`] with dense resource indices.
-#[derive(Clone, Debug, Default)]
-struct Timing {
-    windows: Vec<(u32, f64, f64)>,
-    /// Who talks to whom, from when after the start, for how long; empty where that does not matter.
-    talks: Vec<(NodeId, NodeId, f64, f64)>,
-    release_s: f64,
-    arrival_s: f64,
-}
-
-/// The way of a message between two hosts.
-#[derive(Clone, Debug)]
-struct Way {
-    hops: Vec<Hop>,
-    /// Each hop's timing for a full segment; made on first use.
-    full: Vec<Timing>,
-}
+use crate::platform::{LocalStart, NodeId, Platform, PortModel};
+use ordered_float::OrderedFloat;
+use reservations::{Held, Reservations};
+use routes::{Routes, CONTROL_BYTES};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 
 /// A message under way.
 #[derive(Debug)]
@@ -41,11 +21,11 @@ struct Flight {
     from: NodeId,
     message: Message,
     bytes: u64,
-    way: u32,
+    route: u32,
     hop: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     /// `node` may send to `to` again.
     Free { node: NodeId, to: NodeId },
@@ -53,30 +33,17 @@ enum Happening {
     Arrived { flight: u32 },
 }
 
-#[derive(Clone, Copy, Debug)]
+/// The greatest is the next one: the earliest, of equals the one scheduled first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
-    at_s: f64,
-    number: u64,
+    /// When, seconds, and a number in order of scheduling.
+    due: Reverse<(OrderedFloat<f64>, u64)>,
     happening: Happening,
 }
 
-impl PartialEq for Event {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-
-impl Eq for Event {}
-
-impl PartialOrd for Event {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Event {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.at_s.total_cmp(&self.at_s).then(other.number.cmp(&self.number))
+impl Event {
+    fn at_s(&self) -> f64 {
+        self.due.0 .0.into_inner()
     }
 }
 
@@ -85,15 +52,8 @@ pub(super) struct Network<'a> {
     programs: &'a Programs,
     rates: Option<&'a Rates>,
     executors: Vec<NodeExecutor>,
-    calendars: Vec<Calendar>,
-    resources: Vec<Resource>,
-    resource_index: HashMap<Resource, u32>,
-    busy_s: Vec<f64>,
-    talks: Talks,
-    ways: Vec<Way>,
-    /// The way of each node's output, and of control messages by ordered pair.
-    way_of: Vec<Vec<u32>>,
-    control_way: HashMap<(NodeId, NodeId), u32>,
+    reservations: Reservations<'a>,
+    routes: Routes<'a>,
     flights: Vec<Option<Flight>>,
     free_flights: Vec<u32>,
     events: BinaryHeap<Event>,
@@ -102,13 +62,9 @@ pub(super) struct Network<'a> {
     held_back: Vec<Vec<u32>>,
     /// Combined items that came before their slot: (receiver, sender, segment).
     early: HashSet<(NodeId, NodeId, u64)>,
-    /// With a period, the end of each receiver's latest window: receives keep their order.
-    receive_floor_s: Vec<f64>,
     finish_s: Vec<f64>,
     last_release_s: Vec<f64>,
     in_order: bool,
-    /// Windows may begin before the request (multi-port receive parts longer than the link's).
-    looks_back: bool,
     record: bool,
     transfers: Vec<Transfer>,
     transfer_count: u64,
@@ -129,55 +85,27 @@ impl<'a> Network<'a> {
         let nodes = platform.node_count();
         let executors: Vec<NodeExecutor> =
             platform.nodes().map(|node| NodeExecutor::new(programs, node, |_| window)).collect();
-        let mut network = Network {
+        let routes = Routes::new(platform, programs, &executors)?;
+        Ok(Network {
             platform,
             programs,
             rates,
             executors,
-            calendars: Vec::new(),
-            resources: Vec::new(),
-            resource_index: HashMap::new(),
-            busy_s: Vec::new(),
-            talks: Talks::new(nodes),
-            ways: Vec::new(),
-            way_of: Vec::with_capacity(nodes),
-            control_way: HashMap::new(),
+            reservations: Reservations::new(platform),
+            routes,
             flights: Vec::new(),
             free_flights: Vec::new(),
             events: BinaryHeap::new(),
             next_event: 0,
             held_back: vec![Vec::new(); nodes],
             early: HashSet::new(),
-            receive_floor_s: vec![0.0; nodes],
             finish_s: vec![0.0; nodes],
             last_release_s: vec![0.0; nodes],
             in_order: programs.receives_in_order(),
-            looks_back: platform.port_model() == PortModel::MultiPort,
             record,
             transfers: Vec::new(),
             transfer_count: 0,
-        };
-        let mut way_of_route = HashMap::new();
-        for node in platform.nodes() {
-            let mut ways = Vec::new();
-            for output in &network.executors[node.index()].program().outputs {
-                let switches = programs.switches(output.tree, node, output.target);
-                let key = (node, output.to, switches);
-                let way = match way_of_route.get(&key) {
-                    Some(&way) => way,
-                    None => {
-                        let hops = explicit_hops(platform, node, output.to, &key.2)?;
-                        network.ways.push(Way { hops, full: Vec::new() });
-                        let way = network.ways.len() as u32 - 1;
-                        way_of_route.insert(key, way);
-                        way
-                    }
-                };
-                ways.push(way);
-            }
-            network.way_of.push(ways);
-        }
-        Ok(network)
+        })
     }
 
     pub fn run(mut self) -> Result<Trace, PlanError> {
@@ -192,17 +120,19 @@ impl<'a> Network<'a> {
             self.request_all(now_s, &dirty, &onward)?;
             dirty.clear();
             onward.clear();
-            let Some(&Event { at_s, .. }) = self.events.peek() else { break };
-            now_s = at_s;
+            let Some(next) = self.events.peek() else { break };
+            now_s = next.at_s();
             let instant = same_until(now_s);
-            while let Some(event) = self.events.peek().copied().filter(|event| event.at_s <= instant) {
+            while let Some(event) = self.events.peek().copied().filter(|event| event.at_s() <= instant) {
                 self.events.pop();
                 match event.happening {
                     Happening::Free { node, to } => {
                         self.executors[node.index()].handle_sent(to);
                         dirty.push(node);
                     }
-                    Happening::Arrived { flight } => self.arrive(event.at_s, flight, &mut dirty, &mut onward),
+                    Happening::Arrived { flight } => {
+                        self.arrive(event.at_s(), flight, &mut dirty, &mut onward)
+                    }
                 }
             }
         }
@@ -233,9 +163,9 @@ impl<'a> Network<'a> {
     }
 
     fn take_off(&mut self, from: NodeId, message: Message) -> Result<u32, PlanError> {
-        let way = match message.output {
-            Some(output) => self.way_of[from.index()][output as usize],
-            None => self.way_back(from, message.to)?,
+        let route = match message.output {
+            Some(output) => self.routes.of_output(from, output),
+            None => self.routes.back(from, message.to)?,
         };
         let plan = self.programs.plan();
         let bytes = match message.kind {
@@ -245,7 +175,7 @@ impl<'a> Network<'a> {
             }
             Kind::Request | Kind::Ready => CONTROL_BYTES,
         };
-        let flight = Flight { from, message, bytes, way, hop: 0 };
+        let flight = Flight { from, message, bytes, route, hop: 0 };
         Ok(match self.free_flights.pop() {
             Some(index) => {
                 self.flights[index as usize] = Some(flight);
@@ -256,22 +186,6 @@ impl<'a> Network<'a> {
                 self.flights.len() as u32 - 1
             }
         })
-    }
-
-    /// The way of a `ready` answer: the link back, or the quickest path.
-    fn way_back(&mut self, from: NodeId, to: NodeId) -> Result<u32, PlanError> {
-        if let Some(&way) = self.control_way.get(&(from, to)) {
-            return Ok(way);
-        }
-        let platform = self.platform;
-        let route = platform.route(from, to, CONTROL_BYTES).ok_or_else(|| PlanError::NoPath {
-            from: platform.node(from).id.clone(),
-            to: platform.node(to).id.clone(),
-        })?;
-        self.ways.push(Way { hops: route.hops, full: Vec::new() });
-        let way = self.ways.len() as u32 - 1;
-        self.control_way.insert((from, to), way);
-        Ok(way)
     }
 
     /// Grants a message its windows, or holds it back until its receiver's order comes to it.
@@ -319,34 +233,27 @@ impl<'a> Network<'a> {
     /// Gives a flight's current hop the earliest windows that are free, and schedules what follows.
     fn grant(&mut self, now_s: f64, index: u32) {
         let flight = self.flights[index as usize].as_ref().expect("a live flight");
-        let (from, to, way, hop_index, bytes) =
-            (flight.from, flight.message.to, flight.way as usize, flight.hop, flight.bytes);
+        let (from, to, route, hop_index, bytes) =
+            (flight.from, flight.message.to, flight.route, flight.hop, flight.bytes);
         let (first, kind, items) =
             (flight.message.first, flight.message.kind, 1 + flight.message.rest.len() as u32);
-        let full_bytes = self.programs.plan().segment_bytes;
-        let last_hop = hop_index + 1 == self.ways[way].hops.len();
-        let ordered = (self.in_order && last_hop && kind == Kind::Data && first.target == to).then_some(to);
-        let is_kept = bytes == full_bytes && self.rates.is_none();
-        let timing = if is_kept {
-            if self.ways[way].full.is_empty() {
-                let hops = self.ways[way].hops.clone();
-                self.ways[way].full = hops.into_iter().map(|hop| self.timing(hop, bytes)).collect();
+        let hops = self.routes.hops(route);
+        let (hop, is_last) = (hops[hop_index], hop_index + 1 == hops.len());
+        let ordered = (self.in_order && is_last && kind == Kind::Data && first.target == to).then_some(to);
+        let held = match self.rates {
+            Some(rates) => self.reservations.reserve_varying(now_s, rates, hop, bytes, ordered),
+            None if bytes == self.programs.plan().segment_bytes => {
+                let timing = self.routes.full_timing(route, hop_index, bytes, &mut self.reservations);
+                self.reservations.reserve(now_s, timing, ordered)
             }
-            std::mem::take(&mut self.ways[way].full[hop_index])
-        } else {
-            self.timing(self.ways[way].hops[hop_index], bytes)
+            None => {
+                let timing = self.reservations.timing(hop, bytes);
+                self.reservations.reserve(now_s, &timing, ordered)
+            }
         };
-        let (start_s, timing) = match self.rates {
-            None => (self.reserve(now_s, &timing, ordered), timing),
-            Some(rates) => self.reserve_varying(now_s, rates, self.ways[way].hops[hop_index], bytes, ordered),
-        };
-        let (release_s, arrival_s) = (start_s + timing.release_s, start_s + timing.arrival_s);
-        if is_kept {
-            self.ways[way].full[hop_index] = timing;
-        }
+        let Held { start_s, release_s, arrival_s } = held;
         self.transfer_count += 1;
         if self.record {
-            let hop = self.ways[way].hops[hop_index];
             let segments = if kind == Kind::Data { items } else { 0 };
             self.transfers.push(Transfer {
                 from: hop.from,
@@ -370,12 +277,12 @@ impl<'a> Network<'a> {
     fn schedule(&mut self, at_s: f64, happening: Happening) {
         let number = self.next_event;
         self.next_event += 1;
-        self.events.push(Event { at_s, number, happening });
+        self.events.push(Event { due: Reverse((OrderedFloat(at_s), number)), happening });
     }
 
     fn arrive(&mut self, at_s: f64, index: u32, dirty: &mut Vec<NodeId>, onward: &mut Vec<(NodeId, u32)>) {
         let flight = self.flights[index as usize].as_mut().expect("a live flight");
-        let hops = &self.ways[flight.way as usize].hops;
+        let hops = self.routes.hops(flight.route);
         if flight.hop + 1 < hops.len() {
             flight.hop += 1;
             onward.push((hops[flight.hop].from, index));
@@ -431,7 +338,7 @@ impl<'a> Network<'a> {
             finish_s: self.finish_s,
             transfer_count: self.transfer_count,
             transfers: self.transfers,
-            busy_s: self.resources.into_iter().zip(self.busy_s).collect(),
+            busy_s: self.reservations.busy_s(),
         })
     }
 }

@@ -1,7 +1,10 @@
 //! The best algorithm and segment for a number of nodes and a message size.
 
-use super::segment::least_segment;
-use super::{best_segment, Algorithm, Cluster, PLogP, TuneError};
+use super::algorithm::Algorithm;
+use super::cluster::Cluster;
+use super::error::TuneError;
+use super::plogp::PLogP;
+use super::segment::{best_segment, least_segment};
 use crate::parallel;
 use crate::plan::{Collective, Plan};
 use crate::planners::{find, plan_with, Instance};

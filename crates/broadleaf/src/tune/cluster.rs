@@ -1,7 +1,7 @@
 //! The network that is tuned for, with any number of its nodes.
 
-use super::plogp::handled_bytes;
-use super::{PLogP, TuneError};
+use super::error::TuneError;
+use super::plogp::{handled_bytes, PLogP};
 use crate::json::Fault;
 use crate::plan::PlanError;
 use crate::platform::{

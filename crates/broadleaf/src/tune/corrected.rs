@@ -11,8 +11,9 @@
 //! Exact for gaps that do not fall with the size (a test compares with the event simulation).
 //! Complexity: O(log² P); the chain scatter O(P), as each of its transfers has a size of its own.
 
+use super::algorithm::Algorithm;
+use super::plogp::PLogP;
 use super::printed::log2_ceil;
-use super::{Algorithm, PLogP};
 
 impl Algorithm {
     /// What the plan of this algorithm takes, seconds; the arguments are those of [`Algorithm::printed_s`].
@@ -25,8 +26,8 @@ impl Algorithm {
         let m = message_bytes;
         let latency_s = network.latency_s;
         let gap_s = network.g(m);
-        let whole = Segments { full_s: gap_s, count: 1, last_s: gap_s };
-        let segments = if self.is_segmented() { Segments::of(network, m, segment_bytes) } else { whole };
+        let whole = SegmentTimes { full_s: gap_s, count: 1, last_s: gap_s };
+        let segments = if self.is_segmented() { SegmentTimes::of(network, m, segment_bytes) } else { whole };
         match self {
             Flat | FlatScatter | SegmentedFlat => others as f64 * segments.sum_s() + latency_s,
             FlatRendezvous => shake_s(network, others) + others as f64 * gap_s + latency_s,
@@ -54,20 +55,20 @@ impl Algorithm {
 
 /// The gaps of a message's segments: all alike but the last.
 #[derive(Clone, Copy)]
-struct Segments {
+struct SegmentTimes {
     full_s: f64,
     count: u64,
     last_s: f64,
 }
 
-impl Segments {
-    fn of(network: &PLogP, message_bytes: u64, segment_bytes: u64) -> Segments {
+impl SegmentTimes {
+    fn of(network: &PLogP, message_bytes: u64, segment_bytes: u64) -> SegmentTimes {
         let segment = segment_bytes.clamp(1, message_bytes.max(1));
         let count = message_bytes.div_ceil(segment).max(1);
         let last = message_bytes - (count - 1) * segment;
         let full_s = network.g(segment);
         let last_s = if last == segment { full_s } else { network.g(last) };
-        Segments { full_s, count, last_s }
+        SegmentTimes { full_s, count, last_s }
     }
 
     fn before_last(&self) -> f64 {
@@ -88,7 +89,7 @@ fn shake_s(network: &PLogP, children: u64) -> f64 {
 
 /// The last segment goes down the chain behind the full one ahead of it: out of the root and off the last link
 /// it takes its own gap, and in between that of the slower of the two.
-fn chain_s(links: u64, segments: Segments, latency_s: f64) -> f64 {
+fn chain_s(links: u64, segments: SegmentTimes, latency_s: f64) -> f64 {
     let slower_s = if segments.count > 1 { segments.full_s.max(segments.last_s) } else { segments.last_s };
     segments.sum_s() + (links - 1) as f64 * slower_s + links as f64 * latency_s
 }
@@ -118,7 +119,7 @@ fn most_ones_up_to(limit: u64) -> u32 {
 /// has 2^(d − i): whatever the way, its children's numbers add up to at most d, and that over first children does
 /// so in d hops. Otherwise only the first subtree is incomplete, with R < 2^(⌈log2 P⌉ − 1) nodes and by induction
 /// at most 1 + ⌈log2 R⌉ gaps and 1 + ⌊log2 R⌋ ≤ ⌊log2 P⌋ hops; the second has both.
-fn binomial_s(nodes: u64, segments: Segments, latency_s: f64) -> f64 {
+fn binomial_s(nodes: u64, segments: SegmentTimes, latency_s: f64) -> f64 {
     f64::from(log2_ceil(nodes)) * segments.sum_s() + f64::from(nodes.ilog2()) * latency_s
 }
 

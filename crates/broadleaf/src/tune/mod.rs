@@ -15,6 +15,7 @@ mod mpich;
 mod openmpi;
 mod plogp;
 mod printed;
+mod rule;
 mod rules;
 mod segment;
 
@@ -23,5 +24,6 @@ pub use choose::{choose, survey, Choice, Forecast};
 pub use cluster::Cluster;
 pub use error::TuneError;
 pub use plogp::PLogP;
-pub use rules::{rules_for, Mpi, Rule, Rules};
+pub use rule::Rule;
+pub use rules::{rules_for, Mpi, Rules};
 pub use segment::{best_segment, exhaustive_segment};

@@ -4,8 +4,8 @@
 //! `avg_msg_size<65536`, `…=any` last) and whose leaves are `algorithm=…` with its parameters. A collective that
 //! is not in the file has no algorithm at all, so a whole file has every collective.
 
-use super::rules::{by_nodes, Rule};
-use super::Algorithm;
+use super::algorithm::Algorithm;
+use super::rule::{by_nodes, Rule};
 use crate::plan::Collective;
 use std::fmt::Write;
 

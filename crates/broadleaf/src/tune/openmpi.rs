@@ -5,8 +5,8 @@
 //! the size in bytes, the algorithm's number, its fan-out, and its segment size (0: none). A communicator takes
 //! the largest size that is not above its own, a message likewise; the first message size must be 0.
 
-use super::rules::{by_nodes, Rule};
-use super::Algorithm;
+use super::algorithm::Algorithm;
+use super::rule::{by_nodes, Rule};
 use crate::plan::Collective;
 use std::fmt::Write;
 

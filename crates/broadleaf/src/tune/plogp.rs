@@ -1,6 +1,6 @@
 //! pLogP: what paper 4's models know of a network.
 
-use super::TuneError;
+use super::error::TuneError;
 use crate::platform::{GapTable, LinkClass, TransferTime};
 use crate::portfolio::HANDLING_S;
 

@@ -2,7 +2,8 @@
 //!
 //! One thing is not as printed: k = ⌈m/s⌉, since the paper's ⌊m/s⌋ loses the rest of the message.
 
-use super::{Algorithm, PLogP};
+use super::algorithm::Algorithm;
+use super::plogp::PLogP;
 
 /// ⌊log2 n⌋ of n ≥ 1.
 fn log2_floor(nodes: u64) -> u32 {

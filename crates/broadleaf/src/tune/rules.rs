@@ -1,6 +1,10 @@
 //! The choices in the words of an MPI that people already use.
 
-use super::{mpich, openmpi, Algorithm, Choice, TuneError};
+use super::algorithm::Algorithm;
+use super::choose::Choice;
+use super::error::TuneError;
+use super::rule::Rule;
+use super::{mpich, openmpi};
 use crate::plan::Collective;
 
 /// An MPI whose own rules files can be written.
@@ -28,23 +32,8 @@ impl Mpi {
     }
 }
 
-/// What an MPI is told for one range of nodes and sizes, each from here to the next rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
-    pub collective: Collective,
-    pub nodes: u64,
-    /// From this size on, bytes; 0 for the first rule of its nodes.
-    pub from_bytes: u64,
-    pub algorithm: Algorithm,
-    /// 0: not segmented.
-    pub segment_bytes: u64,
-    /// What it costs to use this instead of the algorithm chosen: expected times' ratio, ≥ 1, at the worst of the
-    /// sizes that the rule was made from.
-    pub worst_ratio: f64,
-}
-
 /// Choices of one collective by nodes and size.
-struct Table<'a> {
+struct ChoiceTable<'a> {
     collective: Collective,
     choices: &'a [Choice],
 }
@@ -64,7 +53,7 @@ pub struct Rules {
 pub fn rules_for(mpi: Mpi, choices: &[Choice]) -> Result<Rules, TuneError> {
     let mut rules = Vec::new();
     for collective in [Collective::Bcast, Collective::Scatter] {
-        let table = Table { collective, choices };
+        let table = ChoiceTable { collective, choices };
         rules.extend(table.rules(mpi));
     }
     if rules.is_empty() {
@@ -77,7 +66,7 @@ pub fn rules_for(mpi: Mpi, choices: &[Choice]) -> Result<Rules, TuneError> {
     Ok(Rules { text, rules })
 }
 
-impl Table<'_> {
+impl ChoiceTable<'_> {
     fn nodes(&self) -> Vec<u64> {
         let mut nodes: Vec<u64> = self.of_collective().map(|choice| choice.nodes).collect();
         nodes.sort_unstable();
@@ -148,11 +137,4 @@ fn one_rule(mpi: Mpi, nodes: u64, choices: &[&Choice]) -> Option<Rule> {
     choices.first()?;
     let collective = Collective::Scatter;
     Some(Rule { collective, nodes, from_bytes: 0, algorithm, segment_bytes: 0, worst_ratio })
-}
-
-/// The rules of one collective, by nodes.
-pub(super) fn by_nodes(rules: &[Rule], collective: Collective) -> Vec<&[Rule]> {
-    let at = rules.partition_point(|rule| rule.collective < collective);
-    let end = rules.partition_point(|rule| rule.collective <= collective);
-    rules[at..end].chunk_by(|a, b| a.nodes == b.nodes).collect()
 }

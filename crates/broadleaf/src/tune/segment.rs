@@ -19,10 +19,12 @@
 //! by more holds for every table, rising or falling. Some dozen ranges are opened, more only where many sizes nearly tie:
 //! microseconds.
 
-use super::{Algorithm, PLogP};
+use super::algorithm::Algorithm;
+use super::plogp::PLogP;
 use crate::platform::TransferTime;
 use crate::portfolio::MOST_SEGMENTS;
-use std::cmp::Ordering;
+use ordered_float::OrderedFloat;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// No other size takes less than the one found by more than this part.
@@ -33,7 +35,7 @@ const TOLERANCE: f64 = 0.002;
 pub fn best_segment(algorithm: Algorithm, network: &PLogP, nodes: u64, message_bytes: u64) -> (u64, f64) {
     let segment_bytes = if algorithm.is_segmented() {
         let least_bytes = least_segment(network, message_bytes);
-        Search::new(network, algorithm.waits(nodes), least_bytes, message_bytes).run()
+        RangeSearch::new(network, algorithm.waits(nodes), least_bytes, message_bytes).run()
     } else {
         message_bytes
     };
@@ -67,54 +69,36 @@ pub(super) fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
 }
 
 /// Segment sizes `first` … `last`, between which g does not bend, and what none of them can undercut, seconds.
-struct Range {
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct SizeRange {
+    /// The greatest range is the one to split first: it promises most; of equals that of the largest sizes.
+    least_s: Reverse<OrderedFloat<f64>>,
     first: u64,
     last: u64,
-    least_s: f64,
 }
 
-/// The greatest is the one to open first: the one that promises most; of equals that of the largest sizes.
-impl Ord for Range {
-    fn cmp(&self, other: &Range) -> Ordering {
-        other.least_s.total_cmp(&self.least_s).then(self.first.cmp(&other.first))
-    }
-}
-
-impl PartialOrd for Range {
-    fn partial_cmp(&self, other: &Range) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Range {
-    fn eq(&self, other: &Range) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Range {}
-
-struct Search<'a> {
+/// A branch and bound over segment sizes.
+struct RangeSearch<'a> {
     network: &'a PLogP,
     /// w.
     waits: f64,
     message_bytes: u64,
     /// 1, the least segment, what of the bends lies inside, and the message; each with its gap.
     bends: Vec<(u64, f64)>,
-    open: BinaryHeap<Range>,
+    open: BinaryHeap<SizeRange>,
     /// The best size tried and its U.
     best: (u64, f64),
 }
 
-impl<'a> Search<'a> {
-    fn new(network: &'a PLogP, waits: f64, least_bytes: u64, message_bytes: u64) -> Search<'a> {
+impl<'a> RangeSearch<'a> {
+    fn new(network: &'a PLogP, waits: f64, least_bytes: u64, message_bytes: u64) -> RangeSearch<'a> {
         let inside = network.bends().into_iter().filter(|size| (1..message_bytes).contains(size));
         let mut bends: Vec<u64> = inside.chain([1, least_bytes, message_bytes]).collect();
         bends.sort_unstable();
         bends.dedup();
         let bends: Vec<(u64, f64)> = bends.into_iter().map(|size| (size, network.g(size))).collect();
         let best = (message_bytes, f64::INFINITY);
-        let mut search = Search { network, waits, message_bytes, bends, open: BinaryHeap::new(), best };
+        let mut search = RangeSearch { network, waits, message_bytes, bends, open: BinaryHeap::new(), best };
         let sizes: Vec<u64> =
             search.bends.iter().map(|bend| bend.0).filter(|&size| size >= least_bytes).collect();
         // From the largest, so that it wins a tie.
@@ -127,7 +111,7 @@ impl<'a> Search<'a> {
 
     fn run(mut self) -> u64 {
         while let Some(range) = self.open.pop() {
-            if !self.promises(range.least_s) {
+            if !self.promises(range.least_s.0 .0) {
                 break;
             }
             self.split(range.first, range.last);
@@ -236,7 +220,7 @@ impl<'a> Search<'a> {
             }
         }
         if self.promises(least_s) {
-            self.open.push(Range { first, last, least_s });
+            self.open.push(SizeRange { least_s: Reverse(OrderedFloat(least_s)), first, last });
         }
     }
 

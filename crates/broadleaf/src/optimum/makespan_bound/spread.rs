@@ -1,6 +1,7 @@
 //! How fast one byte can spread when every node sends one transfer at a time.
 
 use super::imprint::{Imprints, Role};
+use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -42,41 +43,24 @@ impl Sending {
     /// `arrival_s` after it got the byte: the greedy broadcast of the postal model (Bar-Noy and Kipnis), which no
     /// order of sends beats. Seconds; O(receivers · log).
     pub fn spread_s(&self, receivers: usize, first_s: f64, second_s: f64) -> f64 {
-        let mut next: BinaryHeap<Reverse<Instant>> = BinaryHeap::new();
+        let mut next: BinaryHeap<Reverse<OrderedFloat<f64>>> = BinaryHeap::new();
         // First arrivals may be before 0, where windows outlast them.
         let mut last_s = if receivers == 0 { 0.0 } else { f64::NEG_INFINITY };
         for received in 0..receivers {
             let at_s = match (received, next.pop()) {
-                (_, Some(Reverse(Instant(at_s)))) => {
-                    next.push(Reverse(Instant(at_s + self.busy_s)));
+                (_, Some(Reverse(OrderedFloat(at_s)))) => {
+                    next.push(Reverse(OrderedFloat(at_s + self.busy_s)));
                     at_s
                 }
                 (_, None) => {
-                    next.push(Reverse(Instant(second_s)));
+                    next.push(Reverse(OrderedFloat(second_s)));
                     first_s
                 }
             };
             last_s = last_s.max(at_s);
-            next.push(Reverse(Instant(at_s + self.arrival_s)));
+            next.push(Reverse(OrderedFloat(at_s + self.arrival_s)));
         }
         last_s
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-struct Instant(f64);
-
-impl Eq for Instant {}
-
-impl Ord for Instant {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Instant {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
 

@@ -11,26 +11,9 @@
 use super::grid::Grid;
 use super::sends::ClusterSend;
 use super::waiting::Waiting;
+use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// A ready time that can be ordered.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Ready(f64);
-
-impl Eq for Ready {}
-
-impl Ord for Ready {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Ready {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// Up to so many kinds computing anew is quicker: some microseconds a round.
 const FEW_KINDS: usize = 64;
@@ -100,7 +83,7 @@ pub(super) struct Frontier<'g> {
     grid: &'g Grid,
     waiting: Waiting<'g>,
     /// The set A by kind, earliest ready first, ties to the smaller cluster.
-    senders: Vec<BinaryHeap<Reverse<(Ready, u32)>>>,
+    senders: Vec<BinaryHeap<Reverse<(OrderedFloat<f64>, u32)>>>,
     /// By kind, the first of them: its ready time and id; nobody is never ready.
     first: Vec<(f64, u32)>,
     /// Kinds with a sender.
@@ -172,7 +155,7 @@ impl<'g> Frontier<'g> {
 
     fn note_first(&mut self, kind: usize) {
         let first = self.senders[kind].peek();
-        let first = first.map_or(NOBODY, |&Reverse((Ready(ready_s), sender))| (ready_s, sender));
+        let first = first.map_or(NOBODY, |&Reverse((OrderedFloat(ready_s), sender))| (ready_s, sender));
         let before = std::mem::replace(&mut self.first[kind], first);
         if self.anew_s.is_empty() {
             let place = |by_ready: &[(f64, u32)], ready_s: f64| {
@@ -207,7 +190,7 @@ impl<'g> Frontier<'g> {
         if self.senders[from].is_empty() {
             self.active.push(from as u32);
         }
-        self.senders[from].push(Reverse((Ready(ready_s), cluster)));
+        self.senders[from].push(Reverse((OrderedFloat(ready_s), cluster)));
         self.note_first(from);
         if !self.anew_s.is_empty() {
             self.compute_anew();
@@ -353,7 +336,7 @@ impl<'g> Frontier<'g> {
         let receiver = self.waiting.remove_first(kind);
         let gap_s = self.grid.kind_gap_s(from, kind);
         self.senders[from].pop();
-        self.senders[from].push(Reverse((Ready(ready_s + gap_s), sender)));
+        self.senders[from].push(Reverse((OrderedFloat(ready_s + gap_s), sender)));
         self.note_first(from);
         self.sends.push(ClusterSend { from: sender, to: receiver });
         if self.anew_s.is_empty() {

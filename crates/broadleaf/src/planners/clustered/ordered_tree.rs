@@ -8,6 +8,7 @@
 use super::grid::Grid;
 use super::sends::ClusterSend;
 use crate::platform::LocalStart;
+use ordered_float::OrderedFloat;
 use std::collections::BinaryHeap;
 
 /// An edge that a move makes or removes: `child` under `parent`, over `tail_s` after its send; `None`: gone.
@@ -125,14 +126,14 @@ impl<'g> OrderedTree<'g> {
     pub fn sends(&self) -> Vec<ClusterSend> {
         let mut sends = Vec::with_capacity(self.grid.len());
         let mut queue = BinaryHeap::new();
-        let start = |node: u32, at_s: f64| std::cmp::Reverse((Start(at_s), node, 0usize));
+        let start = |node: u32, at_s: f64| std::cmp::Reverse((OrderedFloat(at_s), node, 0usize));
         queue.push(start(self.grid.root() as u32, 0.0));
-        while let Some(std::cmp::Reverse((Start(at_s), from, next))) = queue.pop() {
+        while let Some(std::cmp::Reverse((OrderedFloat(at_s), from, next))) = queue.pop() {
             let Some(&(_, to)) = self.children[from as usize].get(next) else { continue };
             sends.push(ClusterSend { from, to });
             queue.push(start(to, at_s + self.grid.edge_s(from as usize, to as usize)));
             let free_s = at_s + self.grid.gap_s(from as usize, to as usize);
-            queue.push(std::cmp::Reverse((Start(free_s), from, next + 1)));
+            queue.push(std::cmp::Reverse((OrderedFloat(free_s), from, next + 1)));
         }
         sends
     }
@@ -335,23 +336,6 @@ impl<'g> OrderedTree<'g> {
 /// The serving order: largest L + q first, ties to the smaller child.
 fn before(one: (f64, u32), other: (f64, u32)) -> bool {
     one.0 > other.0 || one.0 == other.0 && one.1 < other.1
-}
-
-#[derive(Clone, Copy, PartialEq)]
-struct Start(f64);
-
-impl Eq for Start {}
-
-impl Ord for Start {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Start {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use super::super::{Instance, Unsupported};
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, TreeBuilder};
 use crate::platform::{Hop, NodeId, Platform};
-use std::cmp::Ordering;
+use ordered_float::OrderedFloat;
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 /// Meshes and bridges are written out as edges; beyond this many a planner does not take the platform.
@@ -220,31 +221,13 @@ fn routes_to_hosts(platform: &Platform, from: NodeId, bytes: u64) -> Vec<Vec<Hop
     routes
 }
 
-/// A node on the way of [`through_switches`]; the quickest is the greatest, ties to the smaller id.
-#[derive(PartialEq)]
-struct Reached(f64, NodeId);
-
-impl Eq for Reached {}
-
-impl Ord for Reached {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.0.total_cmp(&self.0).then(other.1.cmp(&self.1))
-    }
-}
-
-impl PartialOrd for Reached {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 /// The last hop of the quickest route to every node that `from` reaches through switches alone (Dijkstra
 /// that never goes on from a host).
 fn through_switches(platform: &Platform, from: NodeId, bytes: u64) -> HashMap<NodeId, Hop> {
     let mut before: HashMap<NodeId, Hop> = HashMap::new();
     let mut at_s: HashMap<NodeId, f64> = HashMap::from([(from, 0.0)]);
-    let mut queue = BinaryHeap::from([Reached(0.0, from)]);
-    while let Some(Reached(now_s, node)) = queue.pop() {
+    let mut queue = BinaryHeap::from([Reverse((OrderedFloat(0.0), from))]);
+    while let Some(Reverse((OrderedFloat(now_s), node))) = queue.pop() {
         if now_s > at_s[&node] || (node != from && platform.node(node).is_host()) {
             continue;
         }
@@ -253,7 +236,7 @@ fn through_switches(platform: &Platform, from: NodeId, bytes: u64) -> HashMap<No
             if at_s.get(&to).is_none_or(|&known_s| then_s < known_s) {
                 at_s.insert(to, then_s);
                 before.insert(to, Hop { from: node, to, class });
-                queue.push(Reached(then_s, to));
+                queue.push(Reverse((OrderedFloat(then_s), to)));
             }
         }
     }

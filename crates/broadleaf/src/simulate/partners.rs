@@ -1,4 +1,4 @@
-//! With whom each node talks, where it can do so with one other at a time.
+//! The partner of each node over time, where a node can have one at a time.
 //!
 //! Under one-port-same-partner a node sends and receives at once only with one and the same partner. Its two
 //! ports stand in the calendars as under one-port; this keeps windows with different partners apart.
@@ -8,23 +8,23 @@ use crate::platform::NodeId;
 
 /// Windows of one node with its partner.
 #[derive(Clone, Debug, Default)]
-struct Talk {
+struct PartnerWindows {
     /// (start, end, partner), sorted by start; windows of the same partner may overlap.
     windows: Vec<(f64, f64, NodeId)>,
 }
 
-/// The talks of all nodes.
+/// The partners of all nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Talks {
-    of: Vec<Talk>,
+pub(super) struct Partners {
+    of: Vec<PartnerWindows>,
 }
 
-impl Talks {
-    pub fn new(nodes: usize) -> Talks {
-        Talks { of: vec![Talk::default(); nodes] }
+impl Partners {
+    pub fn new(nodes: usize) -> Partners {
+        Partners { of: vec![PartnerWindows::default(); nodes] }
     }
 
-    /// The earliest time ≥ `from_s` from which `node` talks to nobody but `partner` for `duration_s`.
+    /// The earliest time ≥ `from_s` from which `node` has no partner but `partner` for `duration_s`.
     pub fn earliest(&self, node: NodeId, partner: NodeId, from_s: f64, duration_s: f64) -> f64 {
         let mut start_s = from_s;
         // Windows begin ever later, but one that began earlier may end later.
@@ -42,7 +42,7 @@ impl Talks {
         }
     }
 
-    /// `node` talks to `partner` from `start_s`; what ended by `now_s` is forgotten.
+    /// `node` has `partner` from `start_s`; what ended by `now_s` is forgotten.
     pub fn take(&mut self, node: NodeId, partner: NodeId, now_s: f64, start_s: f64, duration_s: f64) {
         let windows = &mut self.of[node.index()].windows;
         windows.retain(|&(_, end, _)| end > now_s);
@@ -56,18 +56,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn partners_take_turns_and_one_partner_talks_both_ways() {
+    fn partners_take_turns_and_one_partner_sends_both_ways() {
         let [a, b, c] = [0, 1, 2].map(NodeId);
-        let mut talks = Talks::new(3);
-        talks.take(a, b, 0.0, 0.0, 2.0);
-        assert_eq!(talks.earliest(a, b, 0.0, 2.0), 0.0);
-        assert_eq!(talks.earliest(a, c, 0.0, 2.0), 2.0);
-        assert_eq!(talks.earliest(b, c, 0.0, 2.0), 0.0);
-        talks.take(a, c, 0.0, 3.0, 1.0);
-        // One second is free before the talk with c, two are not.
-        assert_eq!(talks.earliest(a, b, 1.0, 2.0), 1.0);
-        assert_eq!(talks.earliest(a, b, 1.0, 2.5), 4.0);
-        talks.take(a, b, 5.0, 5.0, 1.0);
-        assert_eq!(talks.of[0].windows, [(5.0, 6.0, b)]);
+        let mut partners = Partners::new(3);
+        partners.take(a, b, 0.0, 0.0, 2.0);
+        assert_eq!(partners.earliest(a, b, 0.0, 2.0), 0.0);
+        assert_eq!(partners.earliest(a, c, 0.0, 2.0), 2.0);
+        assert_eq!(partners.earliest(b, c, 0.0, 2.0), 0.0);
+        partners.take(a, c, 0.0, 3.0, 1.0);
+        // One second is free before the window with c, two are not.
+        assert_eq!(partners.earliest(a, b, 1.0, 2.0), 1.0);
+        assert_eq!(partners.earliest(a, b, 1.0, 2.5), 4.0);
+        partners.take(a, b, 5.0, 5.0, 1.0);
+        assert_eq!(partners.of[0].windows, [(5.0, 6.0, b)]);
     }
 }

@@ -1,13 +1,72 @@
 //! When a transfer may start: the earliest time at which everything it needs is free for its window.
 
-use super::{Network, Timing};
 use crate::model::{occupation, Occupation, Resource};
-use crate::platform::{Hop, NodeId, PortModel};
+use crate::platform::{Hop, NodeId, Platform, PortModel};
 use crate::simulate::calendar::{same_until, Calendar};
+use crate::simulate::partners::Partners;
 use crate::simulate::varying::Rates;
+use std::collections::HashMap;
 
-impl Network<'_> {
-    pub(super) fn reserve(&mut self, now_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) -> f64 {
+/// An [`Occupation`] with dense resource indices.
+#[derive(Clone, Debug, Default)]
+pub struct Timing {
+    /// Resource, offset from the start, duration.
+    windows: Vec<(u32, f64, f64)>,
+    /// Node and partner, from when after the start, for how long; empty where that does not matter.
+    partners: Vec<(NodeId, NodeId, f64, f64)>,
+    pub release_s: f64,
+    pub arrival_s: f64,
+}
+
+/// When a transfer starts, frees its sender, and arrives, seconds.
+pub struct Held {
+    pub start_s: f64,
+    pub release_s: f64,
+    pub arrival_s: f64,
+}
+
+impl Held {
+    fn from(start_s: f64, timing: &Timing) -> Held {
+        Held { start_s, release_s: start_s + timing.release_s, arrival_s: start_s + timing.arrival_s }
+    }
+}
+
+/// The windows granted on every resource.
+pub struct Reservations<'a> {
+    platform: &'a Platform,
+    calendars: Vec<Calendar>,
+    resources: Vec<Resource>,
+    resource_index: HashMap<Resource, u32>,
+    busy_s: Vec<f64>,
+    partners: Partners,
+    /// With a period, the end of each receiver's latest window: receives keep their order.
+    receive_floor_s: Vec<f64>,
+    /// Windows may begin before the request (multi-port receive parts longer than the link's).
+    looks_back: bool,
+}
+
+impl<'a> Reservations<'a> {
+    pub fn new(platform: &'a Platform) -> Self {
+        let nodes = platform.node_count();
+        Reservations {
+            platform,
+            calendars: Vec::new(),
+            resources: Vec::new(),
+            resource_index: HashMap::new(),
+            busy_s: Vec::new(),
+            partners: Partners::new(nodes),
+            receive_floor_s: vec![0.0; nodes],
+            looks_back: platform.port_model() == PortModel::MultiPort,
+        }
+    }
+
+    /// How long each resource that was used was held, seconds.
+    pub fn busy_s(self) -> Vec<(Resource, f64)> {
+        self.resources.into_iter().zip(self.busy_s).collect()
+    }
+
+    /// Grants the earliest windows that are free from `now_s` on.
+    pub fn reserve(&mut self, now_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) -> Held {
         let in_port = self.in_port(ordered_receiver);
         let mut start_s = now_s;
         // Each window may push the start; the start only grows, and stops at the first time that suits all.
@@ -22,8 +81,8 @@ impl Network<'_> {
                 let found = self.calendars[resource as usize].earliest(from_s, duration_s);
                 start_s = start_s.max(found - offset_s);
             }
-            for &(node, partner, offset_s, duration_s) in &timing.talks {
-                let found = self.talks.earliest(node, partner, start_s + offset_s, duration_s);
+            for &(node, partner, offset_s, duration_s) in &timing.partners {
+                let found = self.partners.earliest(node, partner, start_s + offset_s, duration_s);
                 start_s = start_s.max(found - offset_s);
             }
             if start_s <= same_until(before) {
@@ -31,28 +90,29 @@ impl Network<'_> {
             }
         }
         self.take(now_s, start_s, timing, ordered_receiver);
-        start_s
+        Held::from(start_s, timing)
     }
 
-    pub(super) fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
+    /// How long a transfer over `hop` holds what it needs.
+    pub fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
         let occupation = occupation(self.platform, hop, bytes);
         self.dense(hop, occupation)
     }
 
-    /// The occupation with dense resource indices, and who talks to whom where that matters.
+    /// The occupation with dense resource indices, and the partners where they matter.
     fn dense(&mut self, hop: Hop, occupation: Occupation) -> Timing {
         let Occupation { windows, release_s, arrival_s } = occupation;
-        let mut talks = Vec::new();
+        let mut partners = Vec::new();
         if self.platform.port_model() == PortModel::OnePortSamePartner && release_s > 0.0 {
             let there = (hop.to, hop.from, arrival_s - release_s, release_s);
-            talks.extend([(hop.from, hop.to, 0.0, release_s), there]);
-            talks.retain(|&(node, ..)| self.platform.node(node).is_host());
+            partners.extend([(hop.from, hop.to, 0.0, release_s), there]);
+            partners.retain(|&(node, ..)| self.platform.node(node).is_host());
         }
         let windows = windows
             .into_iter()
             .map(|window| (self.resource(window.resource), window.offset_s, window.duration_s))
             .collect();
-        Timing { windows, talks, release_s, arrival_s }
+        Timing { windows, partners, release_s, arrival_s }
     }
 
     fn resource(&mut self, resource: Resource) -> u32 {
@@ -70,8 +130,8 @@ impl Network<'_> {
     /// Takes everything that a transfer from `start_s` holds.
     fn take(&mut self, now_s: f64, start_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) {
         let in_port = self.in_port(ordered_receiver);
-        for &(node, partner, offset_s, duration_s) in &timing.talks {
-            self.talks.take(node, partner, now_s, start_s + offset_s, duration_s);
+        for &(node, partner, offset_s, duration_s) in &timing.partners {
+            self.partners.take(node, partner, now_s, start_s + offset_s, duration_s);
         }
         for &(resource, offset_s, duration_s) in &timing.windows {
             let calendar = &mut self.calendars[resource as usize];
@@ -95,18 +155,18 @@ impl Network<'_> {
         ordered_receiver.and_then(|node| self.resource_index.get(&receiving(node)).copied())
     }
 
-    /// The same where rates vary, and how long everything is held from that start on.
+    /// The same where rates vary.
     ///
     /// What starts later ends later, since all bytes of a link move at the same rate at the same time; so of each gap
     /// between other windows only its beginning needs to be tried.
-    pub(super) fn reserve_varying(
+    pub fn reserve_varying(
         &mut self,
         now_s: f64,
         rates: &Rates,
         hop: Hop,
         bytes: u64,
         ordered_receiver: Option<NodeId>,
-    ) -> (f64, Timing) {
+    ) -> Held {
         let mut start_s = now_s;
         let timing = loop {
             let timing = self.dense(hop, rates.occupation(self.platform, hop, bytes, start_s));
@@ -126,8 +186,8 @@ impl Network<'_> {
                         next_s.max(rates.start_of(self.platform, hop, bytes, of_window, offset_s, free_s));
                 }
             }
-            for &(node, partner, offset_s, duration_s) in &timing.talks {
-                let found = self.talks.earliest(node, partner, start_s + offset_s, duration_s);
+            for &(node, partner, offset_s, duration_s) in &timing.partners {
+                let found = self.partners.earliest(node, partner, start_s + offset_s, duration_s);
                 next_s = next_s.max(found - offset_s);
             }
             if next_s <= same_until(start_s) {
@@ -136,6 +196,6 @@ impl Network<'_> {
             start_s = next_s;
         };
         self.take(now_s, start_s, &timing, ordered_receiver);
-        (start_s, timing)
+        Held::from(start_s, &timing)
     }
 }
