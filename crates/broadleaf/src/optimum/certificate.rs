@@ -5,7 +5,7 @@
 //! The upper side: the cheapest arborescence under the prices, by Chu and Liu's and Edmonds' contraction,
 //! O(n · m), with switches passed by Bellman and Ford's relaxation.
 
-use super::Optimum;
+use super::solution::Optimum;
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;

@@ -7,8 +7,9 @@
 use super::balance_loads::{ease, search};
 use super::column_generation::Bound;
 use super::drawn_trees::{Draw, DrawnTrees};
+use super::error::OptimumError;
 use super::occupation_table::OccupationTable;
-use super::{weighted, Optimum, OptimumError, WeightedTree};
+use super::solution::{Optimum, WeightedTree};
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
@@ -89,7 +90,7 @@ pub fn equal_trees(
     let (busiest, mut slots) = best.expect("there is a draw");
     ease(&table, &mut slots, &draw.into, busiest.max(allowed));
     let bytes = bytes_per_s(count as f64 / busiest);
-    let trees = (0..count).map(|slot| weighted(platform, &table, share, &slots.tree(slot))).collect();
+    let trees = (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
     Ok((trees, bytes))
 }
 

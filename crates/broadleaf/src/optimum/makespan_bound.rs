@@ -26,6 +26,7 @@ mod spread;
 
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
 use crossing::{Cover, Crossings};
+use priced::priced_s;
 use spread::Sending;
 
 /// The simulator adds times in another order than the bound does; a bound that is met exactly must not come
@@ -106,7 +107,8 @@ impl<'a> Bound<'a> {
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
         let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
-        let priced_s = self.priced_s() + least_local_s;
+        let priced_s = priced_s(self.platform, self.root, self.message_bytes, &self.first_s, &self.crossings)
+            + least_local_s;
         by_host.max(spread_s).max(priced_s).max(passed_on_s).max(self.single_ports_s()).max(self.root_s())
     }
 

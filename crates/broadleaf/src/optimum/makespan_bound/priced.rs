@@ -10,13 +10,13 @@
 //!
 //! That holds for any prices; those of the optimum make it tight for long messages.
 
+use super::crossing::Crossings;
 use super::imprint::Role;
 use super::lanes::{Held, Lanes};
-use super::Bound;
 use crate::model::Resource;
+use crate::optimum::enclose::{enclose, Limits};
 use crate::optimum::occupation_table::{link_count, OccupationTable};
-use crate::optimum::{enclose, Limits};
-use crate::platform::{Hop, PortModel};
+use crate::platform::{Hop, NodeId, Platform, PortModel};
 use std::collections::HashMap;
 
 /// Beyond so many links the prices take longer than a first plan may.
@@ -25,47 +25,50 @@ const MOST_LINKS: usize = 20_000;
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
 
-impl Bound<'_> {
-    /// Argument 5, without local broadcasts, seconds; 0 where it says nothing.
-    pub fn priced_s(&self) -> f64 {
-        if link_count(self.platform) > MOST_LINKS {
-            return 0.0;
-        }
-        let mut all: HashMap<Resource, Held> = HashMap::new();
-        let of_hop = |hop: Hop| -> Vec<(Resource, f64)> {
-            let ready_s = self.first_s[hop.from.index()];
-            let imprints = self.crossings.imprints(hop);
-            let held = imprints.on.iter().map(|imprint| {
-                let resource = self.resource(imprint.role, hop);
-                let held = Held::of(imprint, ready_s);
-                all.entry(resource).and_modify(|known| *known = known.and(held)).or_insert(held);
-                (resource, imprint.s_per_byte * self.message_bytes as f64)
-            });
-            held.collect()
-        };
-        // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
-        let Ok(mut table) = OccupationTable::of(self.platform, self.root, of_hop) else { return 0.0 };
-        let bound = enclose(&mut table, GAP, LIMITS).0.bound;
-        if !bound.rate.is_finite() {
-            return 0.0;
-        }
-        let mut lanes = Lanes::default();
-        for (resource, &price) in table.resources.iter().zip(&bound.prices) {
-            lanes.rated(all[resource].ready_s(), price);
-        }
-        // The rate is Σ p / C in the table's unit of time, and the prices sum to 1.
-        lanes.carried_s(table.unit_s / bound.rate)
+/// Argument 5 for nodes that have their first byte at `first_s`, without local broadcasts, seconds; 0 where it says
+/// nothing.
+pub(super) fn priced_s(
+    platform: &Platform,
+    root: NodeId,
+    message_bytes: u64,
+    first_s: &[f64],
+    crossings: &Crossings,
+) -> f64 {
+    if link_count(platform) > MOST_LINKS {
+        return 0.0;
     }
+    let mut all: HashMap<Resource, Held> = HashMap::new();
+    let of_hop = |hop: Hop| -> Vec<(Resource, f64)> {
+        let ready_s = first_s[hop.from.index()];
+        let imprints = crossings.imprints(hop);
+        let held = imprints.on.iter().map(|imprint| {
+            let resource = held_resource(platform, imprint.role, hop);
+            let held = Held::of(imprint, ready_s);
+            all.entry(resource).and_modify(|known| *known = known.and(held)).or_insert(held);
+            (resource, imprint.s_per_byte * message_bytes as f64)
+        });
+        held.collect()
+    };
+    // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
+    let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { return 0.0 };
+    let bound = enclose(&mut table, GAP, LIMITS).0.bound;
+    if !bound.rate.is_finite() {
+        return 0.0;
+    }
+    let mut lanes = Lanes::default();
+    for (resource, &price) in table.resources.iter().zip(&bound.prices) {
+        lanes.rated(all[resource].ready_s(), price);
+    }
+    // The rate is Σ p / C in the table's unit of time, and the prices sum to 1.
+    lanes.carried_s(table.unit_s / bound.rate)
+}
 
-    fn resource(&self, role: Role, hop: Hop) -> Resource {
-        match role {
-            Role::Out => Resource::Out(hop.from),
-            Role::In if self.platform.port_model() == PortModel::OnePortUnidirectional => {
-                Resource::Out(hop.to)
-            }
-            Role::In => Resource::In(hop.to),
-            Role::Link => Resource::Link(hop.from, hop.to),
-            Role::Shared(shared) => Resource::Shared(shared),
-        }
+fn held_resource(platform: &Platform, role: Role, hop: Hop) -> Resource {
+    match role {
+        Role::Out => Resource::Out(hop.from),
+        Role::In if platform.port_model() == PortModel::OnePortUnidirectional => Resource::Out(hop.to),
+        Role::In => Resource::In(hop.to),
+        Role::Link => Resource::Link(hop.from, hop.to),
+        Role::Shared(shared) => Resource::Shared(shared),
     }
 }

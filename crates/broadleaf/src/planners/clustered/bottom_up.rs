@@ -6,8 +6,10 @@
 //! Complexity: O(n²) where clusters differ at random, O(n³) at worst. Guarantee: none.
 
 use super::frontier::Frontier;
+use super::grid::Grid;
+use super::heuristic::Heuristic;
 use super::lightest_edge::LightestEdges;
-use super::{ClusterSend, Grid, Heuristic};
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static BOTTOM_UP: Heuristic = Heuristic {

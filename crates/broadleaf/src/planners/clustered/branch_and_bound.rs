@@ -9,8 +9,9 @@
 //!   then. Sorted, the k-th start offered (every sender at its smallest gaps, every receiver at once the best
 //!   of senders) must not lie after the k-th latest start.
 
+use super::flat_sends::flat_sends;
 use super::grid::Grid;
-use super::sends::ClusterSend;
+use super::sends::{makespan_s, ClusterSend};
 use crate::platform::LocalStart;
 use std::time::{Duration, Instant};
 
@@ -69,7 +70,7 @@ pub(super) fn prove(
     most_steps: u64,
     time_limit: Option<Duration>,
 ) -> Proof {
-    let mut branching = Branching::new(grid, super::makespan_s(grid, start), most_steps, time_limit);
+    let mut branching = Branching::new(grid, makespan_s(grid, start), most_steps, time_limit);
     let mut senders = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
     senders[0].cluster = grid.root();
     let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << grid.root());
@@ -318,7 +319,7 @@ pub fn bound_s(grid: &Grid) -> f64 {
     if grid.len() > MOST_CLUSTERS {
         return own_s.max(paths_s(grid));
     }
-    let flat_s = super::makespan_s(grid, &super::flat_sends(grid));
+    let flat_s = makespan_s(grid, &flat_sends(grid));
     let mut branching = Branching::new(grid, flat_s, 0, None);
     let senders = [Sender { ready_s: 0.0, cluster: root }];
     let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << root);

@@ -16,8 +16,8 @@
 //! assert_eq!(makespan_s(&grid, &sends), 4.0);
 //! ```
 
-use super::frontier::Frontier;
-use super::{ClusterSend, Grid, Heuristic};
+use super::frontier::earliest_arrival_first;
+use super::heuristic::Heuristic;
 use crate::planners::Card;
 
 pub static ECEF: Heuristic = Heuristic {
@@ -29,11 +29,5 @@ pub static ECEF: Heuristic = Heuristic {
         guarantee: "none",
         complexity: "O(n²)",
     },
-    rule: sends,
+    rule: earliest_arrival_first,
 };
-
-fn sends(grid: &Grid) -> Vec<ClusterSend> {
-    let mut frontier = Frontier::new(grid);
-    while frontier.send_to_least(|arrival_s, _| arrival_s).is_some() {}
-    frontier.into_sends()
-}

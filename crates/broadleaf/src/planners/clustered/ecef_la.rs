@@ -3,8 +3,10 @@
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.4, after Bhat et al.
 //! Complexity: O(n² log n). Guarantee: none.
 
+use super::grid::Grid;
+use super::heuristic::Heuristic;
 use super::lookahead::{earliest_completion, Extreme};
-use super::{ClusterSend, Grid, Heuristic};
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static ECEF_LA: Heuristic = Heuristic {

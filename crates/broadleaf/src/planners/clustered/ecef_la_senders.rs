@@ -3,8 +3,10 @@
 //! Reference: Bhat et al., as cited in Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.4.
 //! Complexity: O(n²). Guarantee: none.
 
+use super::grid::Grid;
+use super::heuristic::Heuristic;
 use super::lookahead::{earliest_completion, SendersMean};
-use super::{ClusterSend, Grid, Heuristic};
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static ECEF_LA_SENDERS: Heuristic = Heuristic {

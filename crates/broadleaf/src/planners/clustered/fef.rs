@@ -5,8 +5,10 @@
 //! times are not looked at, so a sender may be chosen long before it has the message.
 //! Complexity: O(n²). Guarantee: none.
 
+use super::grid::Grid;
+use super::heuristic::Heuristic;
 use super::lightest_edge;
-use super::{ClusterSend, Grid, Heuristic};
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static FEF: Heuristic = Heuristic {

@@ -4,8 +4,10 @@
 //! edge weight T_ij is this sum rather than the latency alone.
 //! Complexity: O(n²). Guarantee: none.
 
+use super::grid::Grid;
+use super::heuristic::Heuristic;
 use super::lightest_edge;
-use super::{ClusterSend, Grid, Heuristic};
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static FEF_GAP: Heuristic = Heuristic {

@@ -3,7 +3,8 @@
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 4.1. Only for experiments:
 //! on platforms this is the planner `magpie`, and `flat` over nodes.
 
-use super::{ClusterSend, Grid};
+use super::grid::Grid;
+use super::sends::ClusterSend;
 
 pub fn flat_sends(grid: &Grid) -> Vec<ClusterSend> {
     let root = grid.root() as u32;

@@ -6,7 +6,9 @@
 //! Complexity: O(n²). Guarantee: none.
 
 use super::frontier::Frontier;
-use super::{ClusterSend, Grid, Heuristic};
+use super::grid::Grid;
+use super::heuristic::Heuristic;
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 pub static FNF: Heuristic = Heuristic {

@@ -408,6 +408,13 @@ impl<'g> Frontier<'g> {
     }
 }
 
+/// ECEF: always the send that arrives earliest, ties to the smallest receiver, then sender.
+pub(super) fn earliest_arrival_first(grid: &Grid) -> Vec<ClusterSend> {
+    let mut frontier = Frontier::new(grid);
+    while frontier.send_to_least(|arrival_s, _| arrival_s).is_some() {}
+    frontier.into_sends()
+}
+
 /// By kind, the least g + L into it from any other cluster.
 fn least_in_s(grid: &Grid) -> Vec<f64> {
     let mut least_s = vec![f64::INFINITY; grid.kinds()];

@@ -1,14 +1,19 @@
 //! Sends between clusters and trees inside them, as one tree over all hosts.
 
 use super::sends::ClusterSend;
-use super::units::Unit;
+use super::unit::Unit;
 use crate::plan::TreeBuilder;
 use crate::planners::Instance;
-use crate::platform::LocalStart;
+use crate::platform::{LocalStart, NodeId};
 
 /// After the last send to another cluster comes the coordinator's own cluster, as the paper has it. On arrival
 /// both at once would be best; a coordinator has one port, so its own cluster goes first.
-pub(super) fn tree(instance: &Instance, units: &[Unit], sends: &[ClusterSend]) -> TreeBuilder {
+pub(super) fn tree(
+    instance: &Instance,
+    units: &[Unit],
+    inner_edges: &[(NodeId, NodeId)],
+    sends: &[ClusterSend],
+) -> TreeBuilder {
     let mut tree = TreeBuilder::new(instance.platform.node_count());
     let between = |tree: &mut TreeBuilder| {
         for send in sends {
@@ -16,8 +21,8 @@ pub(super) fn tree(instance: &Instance, units: &[Unit], sends: &[ClusterSend]) -
         }
     };
     let inside = |tree: &mut TreeBuilder| {
-        for (from, to) in units.iter().filter_map(|unit| unit.inner.as_ref()).flat_map(|inner| &inner.edges) {
-            tree.add(*from, *to);
+        for &(from, to) in inner_edges {
+            tree.add(from, to);
         }
     };
     match instance.platform.local_start() {

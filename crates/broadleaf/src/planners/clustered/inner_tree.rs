@@ -3,9 +3,12 @@
 //! The paper takes the best of paper 4's models. Here each tree's time comes from the occupation table by
 //! following its segments, which is what those models predict for a homogeneous cluster.
 
-use super::ecef::ECEF;
+use super::coordinator_grid::grid_of;
+use super::frontier::earliest_arrival_first;
+use super::grid::Grid;
 use super::host_times::HostTimes;
-use super::units::{grid_of, Marks, Unit};
+use super::kinds::Marks;
+use super::unit::Unit;
 use crate::planners::Instance;
 use crate::platform::NodeId;
 
@@ -28,7 +31,7 @@ pub(super) fn best(
     links: &mut HostTimes,
     marks: &Marks,
 ) -> Inner {
-    let alone = |host| Unit { coordinator: host, members: vec![host], inner: None };
+    let alone = |host| Unit { coordinator: host, members: vec![host] };
     let units: Vec<Unit> = members.iter().map(|&host| alone(host)).collect();
     let inside = Instance { root: coordinator, ..*instance };
     let grid = grid_of(&inside, &units, links, None, marks);
@@ -41,7 +44,7 @@ pub(super) fn best(
     };
     let count = members.len();
     let early: Vec<(usize, usize)> =
-        ECEF.sends(&grid).iter().map(|send| (send.from as usize, send.to as usize)).collect();
+        earliest_arrival_first(&grid).iter().map(|send| (send.from as usize, send.to as usize)).collect();
     let shape = |parent: fn(usize) -> usize| -> Vec<(usize, usize)> {
         (1..count).map(|position| (at(parent(position)), at(position))).collect()
     };
@@ -91,7 +94,7 @@ impl<'i, 'p> Pace<'i, 'p> {
     }
 
     /// When the last member has the whole message; infinite where a link is missing.
-    fn time_s(&self, edges: &[(usize, usize)], root: usize, grid: &super::Grid) -> f64 {
+    fn time_s(&self, edges: &[(usize, usize)], root: usize, grid: &Grid) -> f64 {
         let count = self.members.len();
         let followed = self.segments.min(FOLLOWED_SEGMENTS) as usize;
         let whole = self.segments as f64;

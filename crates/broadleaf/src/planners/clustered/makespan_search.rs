@@ -2,10 +2,11 @@
 //! order, and for small grids a proof.
 
 use super::branch_and_bound;
+use super::flat_sends::flat_sends;
 use super::grid::Grid;
 use super::ordered_tree::{Move, OrderedTree};
+use super::rules::HEURISTICS;
 use super::sends::{makespan_s, ClusterSend};
-use super::{flat_sends, HEURISTICS};
 use crate::random::Random;
 use std::time::{Duration, Instant};
 

@@ -6,7 +6,9 @@
 
 use super::ecef_la::ECEF_LA;
 use super::ecef_lat_max::ECEF_LAT_MAX;
-use super::{ClusterSend, Grid, Heuristic};
+use super::grid::Grid;
+use super::heuristic::Heuristic;
+use super::sends::ClusterSend;
 use crate::planners::Card;
 
 /// The largest grid that counts as small.

@@ -12,6 +12,7 @@
 
 mod bottom_up;
 mod branch_and_bound;
+mod coordinator_grid;
 mod ecef;
 mod ecef_la;
 mod ecef_la_average;
@@ -31,6 +32,7 @@ mod groups;
 mod heuristic;
 pub(super) mod host_times;
 mod inner_tree;
+mod kinds;
 mod lightest_edge;
 mod lookahead;
 mod magpie;
@@ -40,8 +42,10 @@ mod mixed;
 mod mpich_g2;
 mod ordered_tree;
 mod pipeline_time;
+mod rules;
 mod segmented_tree;
 mod sends;
+mod unit;
 mod units;
 mod waiting;
 
@@ -66,19 +70,5 @@ pub use makespan::Makespan;
 pub use makespan_search::{search, SearchEffort};
 pub use mixed::MIXED;
 pub use mpich_g2::MpichG2;
+pub use rules::HEURISTICS;
 pub use sends::{makespan_s, times, ClusterSend, Times};
-
-/// Every heuristic that is a planner, in the order they are shown.
-pub static HEURISTICS: [&Heuristic; 11] = [
-    &FEF,
-    &FEF_GAP,
-    &FNF,
-    &ECEF,
-    &ECEF_LA,
-    &ECEF_LA_AVERAGE,
-    &ECEF_LA_SENDERS,
-    &ECEF_LAT_MIN,
-    &ECEF_LAT_MAX,
-    &BOTTOM_UP,
-    &MIXED,
-];

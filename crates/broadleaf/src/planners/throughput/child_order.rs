@@ -1,6 +1,21 @@
 //! The order in which a tree's nodes serve their children.
 
-use super::graph::Graph;
+use super::graph::{Edge, Graph};
+use crate::plan::{Plan, TreeBuilder};
+
+/// The plan of the tree with these edges, children in serving order.
+pub fn tree_plan(graph: &Graph, planner: &str, edges: &[usize]) -> Plan {
+    let mut tree = TreeBuilder::new(graph.node_count());
+    for edge in in_serving_order(graph, edges) {
+        let Edge { from, to, .. } = graph.edges[edge];
+        tree.add(from, to);
+        let relays = graph.relays(edge);
+        if !relays.is_empty() {
+            tree.via(to, relays);
+        }
+    }
+    graph.instance().tree_plan(planner, tree)
+}
 
 /// The edges of a tree, each node's in the order it should serve them: whose subtree takes longest first.
 ///
@@ -8,7 +23,7 @@ use super::graph::Graph;
 /// late delays all that hangs below it. Serving by falling remaining time is the best order for one
 /// segment of a one-port tree (exchanging two neighbours that stand otherwise never delays the last leaf).
 /// Ties to the smaller child.
-pub fn in_serving_order(graph: &Graph, edges: &[usize]) -> Vec<usize> {
+fn in_serving_order(graph: &Graph, edges: &[usize]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); graph.node_count()];
     for &edge in edges {
         below[graph.edges[edge].from.index()].push(edge);

@@ -3,7 +3,7 @@
 
 use super::super::{Instance, Unsupported};
 use crate::model::{occupation, Resource};
-use crate::plan::{Collective, Plan, TreeBuilder};
+use crate::plan::Collective;
 use crate::platform::{Hop, NodeId, Platform};
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
@@ -163,17 +163,14 @@ impl<'a> Graph<'a> {
         Ticks::of(self.edges.iter().map(|edge| edge.time_s))
     }
 
-    /// The plan of the tree with these edges, children in [serving order](super::child_order).
-    pub fn plan(&self, planner: &str, edges: &[usize]) -> Plan {
-        let mut tree = TreeBuilder::new(self.node_count());
-        for edge in super::child_order::in_serving_order(self, edges) {
-            let Edge { from, to, .. } = self.edges[edge];
-            tree.add(from, to);
-            if let Some(hops) = self.routes.get(&(edge as u32)) {
-                tree.via(to, hops[1..].iter().map(|hop| hop.from).collect());
-            }
-        }
-        self.instance.tree_plan(planner, tree)
+    /// The switches that a tree's edge passes, in order.
+    pub fn relays(&self, edge: usize) -> Vec<NodeId> {
+        let route = self.routes.get(&(edge as u32));
+        route.map_or(Vec::new(), |hops| hops[1..].iter().map(|hop| hop.from).collect())
+    }
+
+    pub fn instance(&self) -> &Instance<'a> {
+        &self.instance
     }
 }
 

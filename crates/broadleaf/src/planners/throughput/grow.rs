@@ -22,6 +22,7 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(a, b), (b, c), (c, d)]);
 //! ```
 
+use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
 use crate::plan::{Plan, PlanError};
@@ -52,7 +53,7 @@ impl Planner for Grow {
         let ticks = graph.ticks();
         let tree =
             prim::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
-        Ok(graph.plan(CARD.name, &tree))
+        Ok(tree_plan(&graph, CARD.name, &tree))
     }
 
     fn is_quick(&self, instance: &Instance) -> bool {

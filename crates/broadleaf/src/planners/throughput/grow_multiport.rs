@@ -28,6 +28,7 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(a, b), (a, c), (b, d)]);
 //! ```
 
+use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
 use crate::plan::{Plan, PlanError};
@@ -62,7 +63,7 @@ impl Planner for GrowMultiport {
             let sends_s = children.sends_s + edge.send_s;
             ticks.count(sends_s.max(children.longest_s).max(edge.time_s))
         });
-        Ok(graph.plan(CARD.name, &tree))
+        Ok(tree_plan(&graph, CARD.name, &tree))
     }
 
     fn is_quick(&self, instance: &Instance) -> bool {

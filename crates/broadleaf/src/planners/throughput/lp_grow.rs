@@ -24,6 +24,7 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! ```
 
+use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::optimal_loads::{optimal_loads, EdgeLoads};
 use super::prim;
@@ -47,7 +48,7 @@ impl LpGrow {
         let graph = Graph::of(instance);
         let ticks = loads.ticks();
         let tree = prim::grow(&graph, |_, edge| -ticks.count(loads.of(&graph.edges[edge])));
-        graph.plan(CARD.name, &tree)
+        tree_plan(&graph, CARD.name, &tree)
     }
 }
 

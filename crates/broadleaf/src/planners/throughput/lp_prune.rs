@@ -25,6 +25,7 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! ```
 
+use super::child_order::tree_plan;
 use super::drop_edges::prune_in_order;
 use super::graph::{self, Graph};
 use super::optimal_loads::{optimal_loads, EdgeLoads};
@@ -50,7 +51,7 @@ impl LpPrune {
         let ticks = loads.ticks();
         let mut order: Vec<usize> = (0..graph.edges.len()).collect();
         order.sort_by_cached_key(|&edge| (ticks.count(loads.of(&graph.edges[edge])), Reverse(edge)));
-        graph.plan(CARD.name, &prune_in_order(&graph, order))
+        tree_plan(&graph, CARD.name, &prune_in_order(&graph, order))
     }
 }
 

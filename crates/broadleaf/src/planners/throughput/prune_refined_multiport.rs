@@ -25,6 +25,7 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
 
+use super::child_order::tree_plan;
 use super::drop_edges::prune_busiest;
 use super::graph::{self, Graph};
 use crate::plan::{Plan, PlanError};
@@ -53,7 +54,7 @@ impl Planner for PruneRefinedMultiport {
     fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let tree = prune_busiest(&graph, |load| load.sends_s.max(load.longest_s));
-        Ok(graph.plan(CARD.name, &tree))
+        Ok(tree_plan(&graph, CARD.name, &tree))
     }
 
     fn is_quick(&self, instance: &Instance) -> bool {

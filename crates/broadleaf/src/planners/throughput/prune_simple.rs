@@ -23,6 +23,7 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0 / 3.0);
 //! ```
 
+use super::child_order::tree_plan;
 use super::drop_edges::{heaviest_first, prune_in_order};
 use super::graph::{self, Graph};
 use crate::plan::{Plan, PlanError};
@@ -52,7 +53,7 @@ impl Planner for PruneSimple {
         let graph = Graph::of(instance);
         // One pass is enough: an edge that must stay now must stay when there are fewer others.
         let order = heaviest_first(&graph, (0..graph.edges.len()).collect());
-        Ok(graph.plan(CARD.name, &prune_in_order(&graph, order)))
+        Ok(tree_plan(&graph, CARD.name, &prune_in_order(&graph, order)))
     }
 
     fn is_quick(&self, instance: &Instance) -> bool {

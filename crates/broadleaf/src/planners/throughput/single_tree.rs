@@ -34,6 +34,7 @@
 //! assert_eq!((period_s("prune-simple"), period_s("single-tree")), (2.0, 1.25));
 //! ```
 
+use super::child_order::tree_plan;
 use super::drop_edges::prune_busiest;
 use super::edge_exchange::improve;
 use super::graph::{self, Graph};
@@ -92,7 +93,7 @@ impl Planner for SingleTree {
         let into = improve(&network, &start, steps, &mut Random::new(instance.seed), stop);
         let tree: Vec<usize> =
             into.into_iter().filter(|&edge| edge != NO_EDGE).map(|edge| edge as usize).collect();
-        Ok(graph.plan(CARD.name, &tree))
+        Ok(tree_plan(&graph, CARD.name, &tree))
     }
 
     fn is_quick(&self, _: &Instance) -> bool {

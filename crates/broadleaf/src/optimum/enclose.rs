@@ -1,0 +1,87 @@
+//! The optimum enclosed: prices that no packing of trees beats, and trees that come near what they allow.
+
+use super::balance_loads::balance;
+use super::column_generation::{generate, Master, Packing, Pricing};
+use super::cut_relaxation;
+use super::drawn_trees::Draw;
+use super::occupation_table::OccupationTable;
+
+/// How much work a search may do; the same limits give the same result on every machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Cheapest trees asked for at most.
+    pub rounds: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { rounds: 4_000 }
+    }
+}
+
+/// Prices that bound the rate, and trees that come within the gap of it.
+pub(crate) fn enclose(table: &mut OccupationTable, gap: f64, limits: Limits) -> (Pricing, Packing) {
+    let mut pricing = Pricing::new(table);
+    let even = vec![1.0 / table.resources.len().max(1) as f64; table.resources.len()];
+    let (first, _) = pricing.tree(table, &even);
+    let packing = if pricing.bound.rate.is_finite() {
+        pack(table, &mut pricing, first, gap, limits)
+    } else {
+        // A tree that occupies nothing, or no node to send to.
+        Packing { trees: vec![(1.0, first)] }
+    };
+    (pricing, packing)
+}
+
+/// Up to this many vertices, generating trees from the first one on is quicker than a cover.
+const FEW_VERTICES: usize = 70;
+/// Up to this many, the cover need only be rough, because generating trees finishes it quickly.
+const SOME_VERTICES: usize = 300;
+const ROUGH_SWEEPS: usize = 240;
+const SWEEPS: usize = 20_000;
+/// Numbers of equal-share trees drawn before trees are generated one by one.
+const DRAWN: [usize; 5] = [4, 8, 16, 32, 64];
+/// Drawing goes on while it gains this factor.
+const DRAWING_HELPS: f64 = 1.001;
+/// The part of the gap that the cover may leave open.
+const COVER_PART: f64 = 0.3;
+
+fn pack(
+    table: &mut OccupationTable,
+    pricing: &mut Pricing,
+    first: Vec<u32>,
+    gap: f64,
+    limits: Limits,
+) -> Packing {
+    let mut centre = pricing.bound.clone();
+    let mut master = Master::new(table.resources.len());
+    master.add(table, first, true);
+    // A cover is over direct links; which paths lead through switches is only known as trees ask for them.
+    if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
+        let rough = table.graph.vertices <= SOME_VERTICES;
+        let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
+        let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps);
+        let draw = Draw::new(table, fraction, &pricing.bound);
+        let mut reached = 0.0;
+        for count in DRAWN {
+            let mut slots = draw.slots(table, count, 0);
+            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate);
+            for slot in 0..count {
+                master.add(table, slots.tree(slot), true);
+            }
+            master.start_rows();
+            let packing = generate(table, pricing, &mut master, &mut centre, gap, 0);
+            let rate = packing.rate(table);
+            if rate >= pricing.bound.rate * (1.0 - gap) {
+                return packing;
+            }
+            // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
+            if rate < reached * DRAWING_HELPS {
+                break;
+            }
+            reached = rate;
+        }
+    }
+    master.start_rows();
+    generate(table, pricing, &mut master, &mut centre, gap, limits.rounds)
+}

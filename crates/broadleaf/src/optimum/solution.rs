@@ -1,0 +1,137 @@
+//! What the optimum is: trees with shares, the bound, and the prices that prove it.
+
+use super::occupation_table::OccupationTable;
+use crate::model::Resource;
+use crate::plan::{Tree, TreeBuilder};
+use crate::platform::{NodeId, Platform};
+use std::collections::BTreeMap;
+
+/// A spanning tree and the part of the segments it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedTree {
+    /// > 0; the shares of all trees sum to 1.
+    pub share: f64,
+    /// By node; `None` for the root and for switches.
+    pub parent: Vec<Option<NodeId>>,
+    /// The switches that relay the transfer into a node, in order from its parent.
+    pub via: BTreeMap<NodeId, Vec<NodeId>>,
+}
+
+/// Why the value may be out of reach, although nothing can exceed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundOnly {
+    /// One port for both directions: on three nodes with unit links the program says 0.75, the truth is 0.5.
+    UnidirectionalOnePort,
+    /// Both directions at once only with the same partner; the program lets them differ.
+    SamePartner,
+    /// A transfer needs several resources at once, whose free times need not meet.
+    MultiPort,
+    /// As for multi-port: ports and an exclusive shared resource must be free together.
+    SharedResources,
+}
+
+impl std::fmt::Display for BoundOnly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            BoundOnly::UnidirectionalOnePort => {
+                "bound: under unidirectional one-port, conflicts of three nodes can keep any plan below it"
+            }
+            BoundOnly::SamePartner => {
+                "bound: under one-port-same-partner, sending and receiving wait for each other where partners differ"
+            }
+            BoundOnly::MultiPort => {
+                "bound: under multi-port, the windows of one transfer need not fit together"
+            }
+            BoundOnly::SharedResources => {
+                "bound: with exclusive shared resources, the windows of one transfer need not fit together"
+            }
+        })
+    }
+}
+
+/// The throughput optimum, enclosed from both sides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Optimum {
+    pub root: NodeId,
+    pub segment_bytes: u64,
+    /// What `trees` carry when their busiest resource is always busy; infinite where nothing limits.
+    pub throughput_bytes_per_s: f64,
+    /// Σ prices / cheapest tree under them: no packing of trees carries more.
+    pub upper_bound_bytes_per_s: f64,
+    /// Largest share first.
+    pub trees: Vec<WeightedTree>,
+    /// n_uv, the segments a second over each link at that throughput, by (from, to); links of 0 left out.
+    pub link_load: Vec<(NodeId, NodeId, f64)>,
+    /// The certificate above: a price for each resource, summing to 1, zeros left out.
+    pub prices: Vec<(Resource, f64)>,
+    /// Cheapest trees asked for.
+    pub rounds: usize,
+    /// Set where the value is a bound that schedules need not reach.
+    pub bound_only: Option<BoundOnly>,
+}
+
+impl Optimum {
+    /// (upper bound − throughput) / upper bound; 0 where both are infinite.
+    pub fn gap(&self) -> f64 {
+        if self.throughput_bytes_per_s == self.upper_bound_bytes_per_s {
+            return 0.0;
+        }
+        1.0 - self.throughput_bytes_per_s / self.upper_bound_bytes_per_s
+    }
+
+    /// The trees for a plan, children by id.
+    pub fn plan_trees(&self) -> Vec<Tree> {
+        self.trees.iter().map(WeightedTree::plan_tree).collect()
+    }
+}
+
+impl WeightedTree {
+    /// The tree with these entering edges, in terms of the platform's nodes.
+    pub(crate) fn of(
+        platform: &Platform,
+        table: &OccupationTable,
+        share: f64,
+        entering: &[u32],
+    ) -> WeightedTree {
+        let mut tree =
+            WeightedTree { share, parent: vec![None; platform.node_count()], via: BTreeMap::new() };
+        for (vertex, &edge) in entering.iter().enumerate().skip(1) {
+            let to = table.hosts[vertex];
+            tree.parent[to.index()] = Some(table.hosts[table.graph.from[edge as usize] as usize]);
+            let relays = table.relays_of(edge as usize);
+            if !relays.is_empty() {
+                tree.via.insert(to, relays.to_vec());
+            }
+        }
+        tree
+    }
+
+    /// The links the tree uses, those through switches included, by receiver.
+    pub fn hops(&self) -> Vec<(NodeId, NodeId)> {
+        let mut hops = Vec::new();
+        for (to, parent) in self.parent.iter().enumerate() {
+            let (Some(parent), to) = (*parent, NodeId(to as u32)) else { continue };
+            let mut from = parent;
+            for &next in self.via.get(&to).into_iter().flatten().chain([&to]) {
+                hops.push((from, next));
+                from = next;
+            }
+        }
+        hops
+    }
+
+    /// The tree for a plan, children by id.
+    pub fn plan_tree(&self) -> Tree {
+        let mut builder = TreeBuilder::new(self.parent.len()).share(self.share);
+        for (child, parent) in self.parent.iter().enumerate() {
+            if let Some(parent) = parent {
+                let child = NodeId(child as u32);
+                builder.add(*parent, child);
+                if let Some(relays) = self.via.get(&child) {
+                    builder.via(child, relays.clone());
+                }
+            }
+        }
+        builder.build()
+    }
+}
