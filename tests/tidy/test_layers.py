@@ -70,8 +70,9 @@ BINDINGS = [
     *("advisor", "tune", "grid_paper", "adaptive_paper"),
 ]
 C_FILES = [
-    *("transport.c", "contiguous.c", "datatypes.c", "comms.c", "interpose.c", "lifecycle.c", "trace.c"),
-    *("fortran.c", "collectives.c"),
+    *("passed.c", "store.c", "presence.c", "tags.c", "transport.c", "agreed.c", "comms.c"),
+    *("contiguous.c", "datatypes.c", "broadcast.c", "texts.c", "stats.c", "trace.c", "lifecycle.c"),
+    *("interpose.c", "fortran.c", "collectives.c"),
 ]
 
 # `api` is what `import broadleaf` gives; `_core` the bindings.

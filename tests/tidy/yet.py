@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Circles of modules or files.
 CIRCLES: list[tuple[str, ...]] = [
-    ("comms.c", "interpose.c", "lifecycle.c", "trace.c"),
     (
         "planners::baselines",
         "planners::clustered",
@@ -27,11 +26,7 @@ CIRCLES: list[tuple[str, ...]] = [
 ]
 
 # Arrows between C files.
-ARROWS: list[str] = [
-    "comms.c -> lifecycle.c: bl_agreed_config",
-    "interpose.c -> lifecycle.c: bl_start",
-    "lifecycle.c -> trace.c: bl_trace_finish",
-]
+ARROWS: list[str] = []
 
 # Files of the core that read a clock.
 CLOCKS: list[str] = [

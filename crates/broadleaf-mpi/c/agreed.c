@@ -1,3 +1,4 @@
+/* Rank 0 reads the environment and counts the ranks of each host; all learn the result. */
 #include "agreed.h"
 
 #include <stdlib.h>

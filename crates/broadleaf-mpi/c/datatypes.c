@@ -1,3 +1,4 @@
+/* Packing by MPI_Pack in turns, and by messages to oneself where an element is too large for it. */
 #include "datatypes.h"
 
 #include <limits.h>

@@ -1,3 +1,4 @@
+/* The threshold, and counts of the calls that went to the MPI's own broadcast. */
 #include "passed.h"
 
 _Atomic uint64_t bl_threshold = UINT64_MAX;

@@ -1,3 +1,4 @@
+/* What rank 0 writes of the world, beside the rows that the Rust part keeps. */
 #include "stats.h"
 
 #include <mpi.h>

@@ -1,3 +1,4 @@
+/* PMIx by its stable ABI, and PMPI_Publish_name: neither needs a header or a library beyond the MPI's. */
 #include "store.h"
 
 #include <dlfcn.h>

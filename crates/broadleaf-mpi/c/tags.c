@@ -1,3 +1,4 @@
+/* Ranges of tags, taken by agreement. */
 #include "tags.h"
 
 #include <stdatomic.h>

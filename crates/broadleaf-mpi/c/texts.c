@@ -1,3 +1,4 @@
+/* A gather of texts of any length. */
 #include "texts.h"
 
 #include <mpi.h>
