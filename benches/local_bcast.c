@@ -3,7 +3,7 @@
  *
  *   local_bcast BYTES[,BYTES...] REPETITIONS
  *
- * prints for every repetition: the kind (bcast; own; or copy: every rank but the root copies the message out of
+ * prints for every repetition: the kind (bcast; native; or copy: every rank but the root copies the message out of
  * memory that all share), the bytes, and the seconds from one barrier to the next. The three take turns, in every
  * order alike, so that all meet the machine and its caches in the same state. Every byte is compared once. */
 #include <mpi.h>
@@ -19,8 +19,8 @@ static double since(double start)
     return MPI_Wtime() - start;
 }
 
-enum { BCAST, OWN, COPY, KINDS };
-static const char *const names[KINDS] = {"bcast", "own", "copy"};
+enum { BCAST, NATIVE, COPY, KINDS };
+static const char *const names[KINDS] = {"bcast", "native", "copy"};
 
 /* What each kind does, between two barriers; the seconds. */
 static double run(int kind, unsigned char *message, const unsigned char *shared, size_t bytes)
@@ -31,7 +31,7 @@ static double run(int kind, unsigned char *message, const unsigned char *shared,
     double start = MPI_Wtime();
     if (kind == BCAST)
         MPI_Bcast(message, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
-    else if (kind == OWN)
+    else if (kind == NATIVE)
         PMPI_Bcast(message, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     else if (rank != 0)
         memcpy(message, shared, bytes);
@@ -46,7 +46,7 @@ static void compare(unsigned char *message, size_t bytes)
         if (message[at] != (unsigned char)(at * 31 + 7)) MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* A library that tries out which way is quickest has done so by then. */
+/* By then, plans are made and memory has been touched. */
 #define WARM_UP 20
 
 static void measure(size_t bytes, int repetitions)
@@ -61,8 +61,8 @@ static void measure(size_t bytes, int repetitions)
     if (rank == 0) memset(shared, 1, bytes);
     compare(message, bytes);
     for (int turn = -WARM_UP; turn < repetitions; turn++) {
-        static const int orders[6][KINDS] = {{BCAST, OWN, COPY}, {OWN, BCAST, COPY}, {COPY, BCAST, OWN},
-                                             {COPY, OWN, BCAST}, {BCAST, COPY, OWN}, {OWN, COPY, BCAST}};
+        static const int orders[6][KINDS] = {{BCAST, NATIVE, COPY}, {NATIVE, BCAST, COPY}, {COPY, BCAST, NATIVE},
+                                             {COPY, NATIVE, BCAST}, {BCAST, COPY, NATIVE}, {NATIVE, COPY, BCAST}};
         for (int at = 0; at < KINDS; at++) {
             int kind = orders[(turn + WARM_UP) % 6][at];
             double seconds = run(kind, message, shared, bytes);

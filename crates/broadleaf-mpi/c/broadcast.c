@@ -73,6 +73,10 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
         bl_count_passed(private->reason);
         return MPI_SUCCESS;
     }
+    if (bytes < private->threshold) {
+        bl_count_passed(BL_PASSED_SMALL);
+        return MPI_SUCCESS;
+    }
     if (call->root < 0 || call->root >= private->size || is_refused(call)) {
         bl_count_passed(BL_PASSED_INVALID);
         return MPI_SUCCESS;

@@ -103,7 +103,10 @@ static int open_session(MPI_Comm user, bl_comm *comm)
     bl_outcome outcome;
     comm->session = bl_session_open(&bl_mpi_ops, &comm->transport, name, comm->rank, comm->size, host,
                                     bl_host_index(), bl_agreed_config(), &outcome);
-    if (outcome.verdict == BL_DONE) return MPI_SUCCESS;
+    if (outcome.verdict == BL_DONE) {
+        comm->threshold = bl_session_threshold(comm->session);
+        return MPI_SUCCESS;
+    }
     return outcome.verdict == BL_MPI ? outcome.mpi_error : MPI_ERR_INTERN;
 }
 

@@ -12,6 +12,7 @@
 typedef struct bl_comm {
     bl_session *session; /* null: calls are passed through for `reason` */
     bl_reason reason;
+    uint64_t threshold; /* smaller messages go to the MPI's own broadcast */
     int rank, size;
     bl_transport transport;
     int tags; /* the range of its messages */

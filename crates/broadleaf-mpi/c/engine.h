@@ -42,6 +42,10 @@ typedef struct {
     double (*wait_until)(double seconds);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);
+    /* From so many bytes on, shared memory is faster inside a host than this MPI's own broadcast. */
+    uint64_t intranode_from;
+    /* The error code for a communicator one of whose processes has failed. */
+    int process_failed;
 } bl_ops;
 
 /* What all ranks of a world must see alike before their first broadcast; rank 0's environment decides. It is
@@ -81,6 +85,8 @@ void bl_config_read(bl_config *config);
 bl_session *bl_session_open(const bl_ops *ops, void *comm, const char *name, int rank, int size, const char *host,
                             uint32_t host_index, const bl_config *config, bl_outcome *outcome);
 void bl_session_close(bl_session *session);
+/* Broadcasts of fewer bytes go to the MPI's own on all ranks, and are not told to the session. */
+uint64_t bl_session_threshold(const bl_session *session);
 
 /* Broadcasts `bytes` packed bytes from `root`; collective. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);

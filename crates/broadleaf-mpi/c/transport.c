@@ -23,6 +23,21 @@
 #define BL_ISEND PMPI_Isend
 #endif
 
+/* Where the methods of `benches/local.py --methods` are ahead of the MPI's own with 2, 4 and 8 ranks on two cores. */
+#if defined(MPICH_VERSION)
+#define BL_INTRANODE_FROM (128 << 10)
+#else
+#define BL_INTRANODE_FROM (512 << 10)
+#endif
+
+#if defined(MPI_ERR_PROC_FAILED)
+#define BL_PROCESS_FAILED MPI_ERR_PROC_FAILED
+#elif defined(MPIX_ERR_PROC_FAILED)
+#define BL_PROCESS_FAILED MPIX_ERR_PROC_FAILED
+#else
+#define BL_PROCESS_FAILED MPI_ERR_OTHER
+#endif
+
 /* Bytes of one element of the types that stand for more bytes than a count can. */
 #define BIG_ELEMENT (1 << 20)
 
@@ -295,4 +310,6 @@ const bl_ops bl_mpi_ops = {
     .wait_until = wait_until,
 #endif
     .abandon = abandon,
+    .intranode_from = BL_INTRANODE_FROM,
+    .process_failed = BL_PROCESS_FAILED,
 };

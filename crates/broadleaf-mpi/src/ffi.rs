@@ -121,6 +121,13 @@ pub unsafe extern "C" fn bl_session_close(session: *mut Session) {
 }
 
 /// # Safety
+/// `session` came from [`bl_session_open`].
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_threshold(session: *const Session) -> u64 {
+    (*session).threshold()
+}
+
+/// # Safety
 /// `packed` points to `bytes` bytes that nothing else touches during the call.
 #[no_mangle]
 pub unsafe extern "C" fn bl_session_broadcast(

@@ -27,6 +27,8 @@ pub struct Ops {
     progress: Option<extern "C" fn(*mut c_void) -> c_int>,
     wait_until: Option<extern "C" fn(f64) -> f64>,
     abandon: extern "C" fn(*mut c_void),
+    intranode_from: u64,
+    process_failed: c_int,
 }
 
 /// The private side of one communicator.
@@ -130,6 +132,16 @@ impl Mpi {
     /// Whether ranks of one host may share memory under this MPI.
     pub fn shares_memory(&self) -> bool {
         self.ops.progress.is_some()
+    }
+
+    /// From this length on, bytes, shared memory is faster inside a host than this MPI's own broadcast.
+    pub fn intranode_from(&self) -> u64 {
+        self.ops.intranode_from
+    }
+
+    /// The MPI's error code for a communicator one of whose processes has failed.
+    pub fn process_failed(&self) -> i32 {
+        self.ops.process_failed
     }
 
     /// Lets the MPI move on, for a rank that waits for something else.

@@ -73,9 +73,11 @@ impl WorldSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedMemory {
     Off,
-    /// By the way that proves quickest.
+    /// By the method that suits the length.
     On,
-    /// By one way, where all ranks are on the host and the message can take it.
+    /// Not where all ranks are on one host: the MPI's own broadcast serves those.
+    Native,
+    /// By one method, where all ranks are on the host and it is possible there.
     Always(CopyMethod),
 }
 
@@ -90,10 +92,11 @@ impl SharedMemory {
         match value.as_str() {
             "0" => Ok(SharedMemory::Off),
             "1" => Ok(SharedMemory::On),
+            "native" => Ok(SharedMemory::Native),
             name => of_name(name).map(SharedMemory::Always).ok_or(BadValue {
                 variable: VARIABLE,
                 value,
-                fact: "neither 0 nor 1 nor a way".to_string(),
+                fact: "neither 0 nor 1 nor a copy method".to_string(),
                 remedy:
                     "write one of 0, 1, ring, ring-streamed, direct, cooperative, native, or leave it out",
             }),
@@ -104,7 +107,8 @@ impl SharedMemory {
         match self {
             SharedMemory::Off => 0,
             SharedMemory::On => 1,
-            SharedMemory::Always(way) => 2 + way as u32,
+            SharedMemory::Native => 2,
+            SharedMemory::Always(method) => 3 + method as u32,
         }
     }
 
@@ -113,14 +117,15 @@ impl SharedMemory {
         match code {
             0 => Some(SharedMemory::Off),
             1 => Some(SharedMemory::On),
-            other => CopyMethod::ALL.get(other as usize - 2).copied().map(SharedMemory::Always),
+            2 => Some(SharedMemory::Native),
+            other => CopyMethod::ALL.get(other as usize - 3).copied().map(SharedMemory::Always),
         }
     }
 
-    pub fn way(self) -> Option<CopyMethod> {
+    pub fn method(self) -> Option<CopyMethod> {
         match self {
-            SharedMemory::Always(way) => Some(way),
-            SharedMemory::Off | SharedMemory::On => None,
+            SharedMemory::Always(method) => Some(method),
+            SharedMemory::Off | SharedMemory::On | SharedMemory::Native => None,
         }
     }
 }
@@ -135,6 +140,8 @@ pub struct PlanSettings {
     /// How long the first broadcast of its kind may wait for its plan; a better one is searched meanwhile.
     pub first_budget: Duration,
     pub shared_memory: SharedMemory,
+    /// `BROADLEAF_MIN_BYTES` is given, and so rules inside a host too.
+    pub has_min_bytes: bool,
     /// The state directory of the broadcast advisor that the program follows.
     pub advice: Option<PathBuf>,
 }
@@ -166,6 +173,7 @@ impl PlanSettings {
             planner: PlanSettings::planner(lookup)?,
             first_budget,
             shared_memory: SharedMemory::read(lookup)?,
+            has_min_bytes: lookup("BROADLEAF_MIN_BYTES").is_some(),
             advice: lookup("BROADLEAF_ADVICE").map(PathBuf::from),
         })
     }
@@ -242,7 +250,7 @@ mod tests {
         for (value, expected) in [
             ("0", SharedMemory::Off),
             ("1", SharedMemory::On),
-            ("native", SharedMemory::Always(CopyMethod::Native)),
+            ("native", SharedMemory::Native),
             ("ring", SharedMemory::Always(CopyMethod::Ring)),
         ] {
             assert_eq!(read(value), expected);

@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from broadleaf.bench import OURS, BenchError, Row, listed, need_checkout
@@ -16,8 +16,16 @@ from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 TIMEOUT_S = 300.0
 
 
-def bench_local(ranks: int, sizes: Sequence[int], repetitions: int, rounds: int) -> list[Row]:
+def bench_local(
+    ranks: int,
+    sizes: Sequence[int],
+    repetitions: int,
+    rounds: int,
+    variables: Mapping[str, str] | None = None,
+) -> list[Row]:
     """Every MPI found, ours and its own broadcast in turn in one run, and `rounds` such runs of each.
+
+    `variables` are the runtime's, beside the environment's.
 
     The limit is the median time in which all ranks but one copy the message out of shared memory, in the runs
     of that MPI whose barriers disturb it least.
@@ -32,8 +40,10 @@ def bench_local(ranks: int, sizes: Sequence[int], repetitions: int, rounds: int)
         for _ in range(rounds):
             for flavour, mpi in mpis.items():
                 program = [str(programs[flavour]), listed(sizes), str(repetitions)]
-                argv, environment = launch_command(mpi, ranks, program, preload=mpi.runtime)
-                names = {"bcast": f"{OURS} on {flavour}", "own": flavour, "copy": f"copy {flavour}"}
+                argv, environment = launch_command(
+                    mpi, ranks, program, variables=variables, preload=mpi.runtime
+                )
+                names = {"bcast": f"{OURS} on {flavour}", "native": flavour, "copy": f"copy {flavour}"}
                 for kind, size, seconds in run(argv, environment):
                     samples[(names[kind], size)].append(seconds)
     limits = {

@@ -13,8 +13,8 @@ COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
 TIMES = ("seconds", "fastest_s")
 FIELDS = (*COUNTS, *TIMES, "planner")
 
-# What the runtime calls a broadcast that it served inside a host.
-SHARED_MEMORY = "shared-memory"
+# In the place of a planner: broadcasts inside one host, which have none.
+INTRANODE = "intranode"
 
 Document = dict[str, Any]
 
@@ -54,8 +54,8 @@ def fault_of(name: str, row: Document) -> str | None:
         return "a whole number that is not negative"
     if name in TIMES and not (type(value) in (int, float) and 0 <= value < inf):
         return "seconds, finite and not negative"
-    if name == "planner" and not isinstance(value, str):
-        return "a planner's name"
+    if name == "planner" and not isinstance(value, str | None):
+        return "a planner's name or null"
     return f"a rank below {row['ranks']}" if name == "root" and not value < row["ranks"] else None
 
 
@@ -69,7 +69,7 @@ def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> 
     found = []
     for row in rows:
         predicted_s, reason = None, None
-        if row["planner"] == SHARED_MEMORY:
+        if row["planner"] is None:
             reason = "ranks of one host share its memory, which no plan predicts"
         elif row["ranks"] != len(platform.hosts):
             reason = f"{row['ranks']} ranks on {len(platform.hosts)} hosts"
@@ -91,7 +91,7 @@ def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> 
                 "bytes": row["bytes"],
                 "root": row["root"],
                 "ranks": row["ranks"],
-                "planner": row["planner"],
+                "planner": row["planner"] or INTRANODE,
                 "calls": row["planned"],
                 "mean_s": row["seconds"] / row["planned"],
                 "fastest_s": row["fastest_s"],

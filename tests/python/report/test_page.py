@@ -280,7 +280,7 @@ def test_an_unwritable_output_is_refused(
                 ("planned", True, "a whole number that is not negative"),
                 ("seconds", "0.1", "seconds, finite and not negative"),
                 ("fastest_s", float("inf"), "seconds, finite and not negative"),
-                ("planner", 5, "a planner's name"),
+                ("planner", 5, "a planner's name or null"),
             )
         ),
     ],

@@ -3,9 +3,8 @@
 
 use super::copy::{copy_from_process, copy_to_process};
 use super::layout::{Announcement, Area, Member};
-use super::signal::Patience;
+use super::wait::Waiter;
 use crate::error::CallError;
-use crate::mpi::Mpi;
 use std::sync::atomic::Ordering;
 
 /// The parts of a message. A copy between processes takes some 0.4 µs beside what each byte takes, so there are two
@@ -128,12 +127,11 @@ pub unsafe fn help(
 /// # Safety
 /// `to` holds the announced bytes, and nothing else touches them during the call.
 pub unsafe fn take(
-    mpi: &Mpi,
     own: &Member,
     pid: i32,
     announced: &Announcement,
     to: *mut u8,
-    patience: Patience,
+    waiter: &Waiter,
 ) -> Result<bool, CallError> {
     let Announcement { turn, address: from, bytes, .. } = *announced;
     let parts = Parts::of(bytes);
@@ -147,7 +145,7 @@ pub unsafe fn take(
     }
     if copied < parts.count() {
         // The leader writes here until it says so.
-        own.helped.wait((turn as u32).wrapping_add(1), patience, || mpi.progress())?;
+        waiter.wait(&own.helped, (turn as u32).wrapping_add(1))?;
         if own.help_failed.load(Ordering::Relaxed) == turn + 1 {
             is_here &= copy_from_process(pid, from, to, bytes);
         }

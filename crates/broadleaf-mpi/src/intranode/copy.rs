@@ -43,7 +43,7 @@ unsafe fn stream(from: *const u8, to: *mut u8, bytes: usize) {
     std::ptr::copy_nonoverlapping(from.add(at), to.add(at), bytes - at);
 }
 
-/// Which way bytes go between processes.
+/// A system call that moves bytes between processes.
 type Transfer = unsafe extern "C" fn(
     libc::pid_t,
     *const libc::iovec,
@@ -70,7 +70,7 @@ pub unsafe fn copy_to_process(pid: i32, from: *const u8, to: u64, bytes: u64) ->
     transfer(libc::process_vm_writev, pid, from.cast_mut(), to, bytes)
 }
 
-unsafe fn transfer(way: Transfer, pid: i32, own: *mut u8, other: u64, bytes: u64) -> bool {
+unsafe fn transfer(call: Transfer, pid: i32, own: *mut u8, other: u64, bytes: u64) -> bool {
     /// Linux moves no more at a time.
     const MOST: u64 = 1 << 30;
     let mut done = 0;
@@ -78,7 +78,7 @@ unsafe fn transfer(way: Transfer, pid: i32, own: *mut u8, other: u64, bytes: u64
         let length = (bytes - done).min(MOST) as usize;
         let local = libc::iovec { iov_base: own.add(done as usize).cast(), iov_len: length };
         let remote = libc::iovec { iov_base: (other + done) as *mut libc::c_void, iov_len: length };
-        match way(pid, &local, 1, &remote, 1, 0) {
+        match call(pid, &local, 1, &remote, 1, 0) {
             count if count > 0 => done += count as u64,
             _ => return false,
         }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn memory_of_nobody_is_neither_read_nor_written() {
         let (own, mut to) = ([1u8, 2, 3], [0u8; 3]);
         let pid = std::process::id() as i32;
         // SAFETY: three bytes each; address 16 belongs to nobody, and the kernel says so.

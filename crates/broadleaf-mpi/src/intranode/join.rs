@@ -1,17 +1,17 @@
-//! How the ranks of a host come to share memory.
+//! How the ranks of a host come to share memory, or all learn that they cannot.
 
 use super::layout::Area;
-use super::times::now_ns;
 use crate::error::CallError;
 use crate::mpi::Mpi;
 use crate::tags::GROUP_TAG;
 use crate::wire::{put_u32, put_u64, Reader};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 
 /// The lowest rank makes the memory and invites the others.
 pub fn create(mpi: &Mpi, ranks: &[u32]) -> Result<Option<Area>, CallError> {
     let made = Area::create(ranks.len()).ok();
-    let mark = now_ns() ^ (u64::from(std::process::id()) << 40) | 1;
+    let mark = RandomState::new().hash_one(std::process::id()) | 1;
     let mut invitation = Vec::new();
     put_u64(&mut invitation, mark);
     put_u32(&mut invitation, std::process::id());

@@ -2,50 +2,45 @@
 //!
 //! It has no name that could be left behind or found by others: one rank makes it, the others open it through
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
-//! of them, however they end.
+//! of them, however they end. Pages exist from their first use on: a page or two for what the ranks tell each other,
+//! and the ring's only while it is in use ([`super::reclaim`]).
 
-use super::choose::Trials;
 use super::signal::Signal;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::io;
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// The ring's slots hold this much each: enough that passing one on costs little beside copying it. All of them
 /// together must stay in a core's own cache beside what is copied: with 32 slots, 8 ranks took up to twice as long
 /// as with 8.
 pub const SLOT_BYTES: usize = 64 << 10;
 pub const SLOTS: u32 = 8;
-
-/// Announced calls, which are counted as turns, whose announcements and times are kept. A leader is never further
-/// ahead of its slowest rank.
-pub const TURNS: u32 = 16;
+const PAGE: usize = 4096;
 
 /// What the leader of a call tells the others of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Announcement {
     pub call: u64,
-    /// The announcements before this one.
-    pub turn: u64,
     pub root: u32,
     /// The leader's place in the group.
     pub leader: u32,
     pub bytes: u64,
     /// `Delivery` as a number.
-    pub inside: u32,
+    pub delivery: u32,
     /// `CopyMethod` as a number.
-    pub way: u32,
-    /// Whether the time of this call is to be noted for that way.
-    pub timed: u32,
-    /// Where in the ring this call's data begins.
-    pub base: u32,
+    pub method: u32,
+    /// The announcements before this one.
+    pub turn: u64,
     /// Of the message, in the leader's memory.
     pub address: u64,
-    /// What the statistics tell of the plan.
+    /// Where in the ring this call's data begins.
+    pub base: u32,
+    /// What the statistics tell of the plan; no planner where there is none.
     pub segment_bytes: u64,
-    pub trees: u32,
     pub version: u32,
+    pub trees: u32,
     pub planner: [u8; 24],
 }
 
@@ -57,41 +52,32 @@ pub struct Content {
     pub bytes: u64,
 }
 
-/// When a rank came to an announced call and when it was done, by the host's clock.
-#[repr(C)]
-pub struct Stamp {
-    pub arrived_ns: AtomicU64,
-    pub finished_ns: AtomicU64,
-    /// The turn, counted from 1.
-    pub turn: AtomicU64,
-}
-
-/// What one rank says of itself.
+/// What one rank says of itself. Turns are counted from 1, in signals modulo 2³².
 #[repr(C, align(64))]
 pub struct Member {
     /// Announcements that it needs no longer.
     pub done: Signal,
     /// Slots of the ring that it needs no longer.
     pub read: Signal,
-    /// The last turn whose data it has copied from the leader's memory, counted from 1.
+    /// The last turn whose data it has copied from the leader's memory, or could not.
     pub copied: Signal,
-    /// The last turn, counted from 1, in which that failed.
+    /// The last turn in which it could not.
     pub failed_turn: AtomicU64,
-    /// Of a message that the leader copies to this rank as well: the turn, counted from 1,
+    /// 1 when what follows is there.
+    pub introduced: Signal,
+    pub pid: AtomicI32,
+    /// When the process started ([`super::peers::Process`]).
+    pub started: AtomicU64,
+    /// The address of this group's mark in its own memory.
+    pub mark: AtomicU64,
+    /// Of a message that the leader copies to this rank as well: where it goes in this rank's memory, and the turn
     /// and the next part that nobody copies yet.
-    pub claims: AtomicU64,
-    /// Where it goes in this rank's memory.
     pub to: AtomicU64,
-    /// The last turn, counted from 1, in which the leader copies nothing more to this rank.
+    pub claims: AtomicU64,
+    /// The last turn in which the leader copies nothing more to this rank.
     pub helped: Signal,
     /// The last one in which the leader could not.
     pub help_failed: AtomicU64,
-    /// 1 when the two below are there.
-    pub introduced: Signal,
-    pub pid: AtomicI32,
-    /// The address of this group's mark in its own memory.
-    pub mark: AtomicU64,
-    pub stamps: [Stamp; TURNS as usize],
 }
 
 /// What all have in common.
@@ -101,16 +87,17 @@ pub struct Common {
     pub mark: AtomicU64,
     /// Ranks that can read all others' memory.
     pub can_read: AtomicU32,
-    /// A copy from another rank's memory has failed.
+    /// A copy between processes has failed.
     pub direct_failed: AtomicU32,
-    /// The first turn whose time has not been looked at.
-    pub unjudged: AtomicU64,
+    /// A rank has ended in the midst of a call.
+    pub has_lost_rank: AtomicU32,
+    /// 1: a leader uses the ring, or somebody gives its memory back.
+    ring_in_use: AtomicU32,
     /// Turns announced.
     pub announced: Signal,
     /// Slots of the ring that hold data.
     pub written: Signal,
-    pub trials: Trials,
-    pub announcements: [UnsafeCell<Announcement>; TURNS as usize],
+    pub announcement: UnsafeCell<Announcement>,
     pub contents: [UnsafeCell<Content>; SLOTS as usize],
 }
 
@@ -120,13 +107,20 @@ pub struct Area {
     ranks: usize,
 }
 
+// SAFETY: it consists of atomics, and of cells that the ranks' protocol ([`super::group`]) gives to one of them at a
+// time, of whatever process and thread.
+unsafe impl Send for Area {}
+// SAFETY: as above.
+unsafe impl Sync for Area {}
+
 const fn ring_offset(ranks: usize) -> usize {
-    const PAGE: usize = 4096;
     (size_of::<Common>() + ranks * size_of::<Member>()).next_multiple_of(PAGE)
 }
 
+const RING_BYTES: usize = SLOTS as usize * SLOT_BYTES;
+
 const fn total_bytes(ranks: usize) -> usize {
-    ring_offset(ranks) + SLOTS as usize * SLOT_BYTES
+    ring_offset(ranks) + RING_BYTES
 }
 
 impl Area {
@@ -165,14 +159,7 @@ impl Area {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping, which nothing else knows.
         let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                total_bytes(ranks),
-                access,
-                libc::MAP_SHARED | libc::MAP_POPULATE,
-                file.0,
-                0,
-            )
+            libc::mmap(std::ptr::null_mut(), total_bytes(ranks), access, libc::MAP_SHARED, file.0, 0)
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -191,11 +178,45 @@ impl Area {
         unsafe { &*self.base.add(size_of::<Common>()).cast::<Member>().add(at) }
     }
 
-    /// The memory of a position's slot.
+    /// The memory of a position's slot, for whoever has claimed the ring, and its readers.
     pub fn slot(&self, position: u32) -> *mut u8 {
-        let at = ring_offset(self.ranks) + (position % SLOTS) as usize * SLOT_BYTES;
+        let at = (position % SLOTS) as usize * SLOT_BYTES;
         // SAFETY: inside the mapping.
-        unsafe { self.base.add(at) }
+        unsafe { self.ring().add(at) }
+    }
+
+    fn ring(&self) -> *mut u8 {
+        // SAFETY: inside the mapping.
+        unsafe { self.base.add(ring_offset(self.ranks)) }
+    }
+
+    /// Takes the ring for a call or for giving its memory back; false: somebody has it.
+    pub fn claim_ring(&self) -> bool {
+        let claimed = self.common().ring_in_use.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
+        claimed.is_ok()
+    }
+
+    /// By whoever has it, when no reader needs it any longer.
+    pub fn release_ring(&self) {
+        self.common().ring_in_use.store(0, Ordering::Release);
+    }
+
+    /// Gives the ring's memory back to the system, unless it is in use. The next to write there gets new pages.
+    pub fn give_back(&self) {
+        if self.claim_ring() {
+            // SAFETY: whole pages of the mapping, which nobody uses. Where the system cannot, they stay.
+            unsafe { libc::madvise(self.ring().cast(), RING_BYTES, libc::MADV_REMOVE) };
+            self.release_ring();
+        }
+    }
+
+    /// The ring's bytes that have memory.
+    #[cfg(test)]
+    pub fn resident_bytes(&self) -> usize {
+        let mut pages = vec![0u8; RING_BYTES / PAGE];
+        // SAFETY: a byte for every page of the ring.
+        assert_eq!(unsafe { libc::mincore(self.ring().cast(), RING_BYTES, pages.as_mut_ptr()) }, 0);
+        pages.iter().filter(|&&page| page & 1 == 1).count() * PAGE
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::{fence, AtomicU32, Ordering};
 
 /// A number that only rises, modulo 2³². One rank at a time sets it.
-#[repr(C, align(64))]
+#[repr(C)]
 #[derive(Default)]
 pub struct Signal {
     value: AtomicU32,
@@ -42,9 +42,7 @@ impl Patience {
             Patience { looks: 0, turns: 24 }
         }
     }
-}
 
-impl Patience {
     /// Looks before offering the core to others; 0 where ranks outnumber cores.
     pub fn looks(self) -> u32 {
         self.looks
@@ -82,21 +80,13 @@ impl Signal {
         }
     }
 
-    /// Sets the value without looking twice whether somebody falls asleep at this moment, who then has a nap: for
-    /// what is hardly ever waited for.
-    pub fn set_in_passing(&self, value: u32) {
-        self.value.store(value, Ordering::Release);
-        if self.sleepers.load(Ordering::Relaxed) > 0 {
-            self.wake();
-        }
-    }
-
-    /// Waits until the value has reached `target`; `progress` lets the MPI move on.
+    /// Waits until the value has reached `target`. `idle` lets the MPI move on; it is told how many naps this wait has
+    /// taken.
     pub fn wait<E>(
         &self,
         target: u32,
         patience: Patience,
-        mut progress: impl FnMut() -> Result<(), E>,
+        mut idle: impl FnMut(u32) -> Result<(), E>,
     ) -> Result<(), E> {
         for turn in 0u32.. {
             let value = self.value();
@@ -106,13 +96,14 @@ impl Signal {
             if turn < patience.looks {
                 std::hint::spin_loop();
                 if turn % LOOKS_PER_PROGRESS == LOOKS_PER_PROGRESS - 1 {
-                    progress()?;
+                    idle(0)?;
                 }
                 continue;
             }
             let turn = turn - patience.looks;
+            let naps = turn.saturating_sub(patience.turns);
             if turn.is_multiple_of(TURNS_PER_PROGRESS) || turn >= patience.turns {
-                progress()?;
+                idle(naps)?;
             }
             if turn < patience.turns {
                 std::thread::yield_now();
@@ -160,7 +151,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 1..=200 {
-                    signal.wait(round, Patience::of(2), || Ok::<(), ()>(())).unwrap();
+                    signal.wait(round, Patience::of(2), |_| Ok::<(), ()>(())).unwrap();
                     answer.set_for_one(round);
                 }
             });
@@ -170,13 +161,13 @@ mod tests {
                     std::thread::sleep(std::time::Duration::from_millis(2));
                 }
                 signal.set(round);
-                answer.wait(round, Patience::of(2), || Ok::<(), ()>(())).unwrap();
+                answer.wait(round, Patience::of(2), |_| Ok::<(), ()>(())).unwrap();
             }
         });
     }
 
     #[test]
     fn an_mpi_that_fails_ends_the_wait() {
-        assert_eq!(Signal::default().wait(1, Patience::of(2), || Err("broken")), Err("broken"));
+        assert_eq!(Signal::default().wait(1, Patience::of(2), |_| Err("broken")), Err("broken"));
     }
 }

@@ -39,8 +39,8 @@ pub struct Row {
     /// The first planned call's, which includes the planning.
     pub first_s: f64,
     pub ran: Ran,
-    /// Of the planned calls inside one host, how many went which way.
-    pub ways: BTreeMap<&'static str, u64>,
+    /// Calls inside one host, by copy method.
+    pub intranode: BTreeMap<&'static str, u64>,
     /// Of planned calls, on every rank.
     pub latest: RecentCalls,
 }
@@ -52,8 +52,8 @@ pub struct Ran {
     pub segment_bytes: u64,
     pub trees: u32,
     pub plan_version: u32,
-    /// How it went inside the host that all ranks are on.
-    pub way: Option<CopyMethod>,
+    /// Without a planner: how it went inside the host that all ranks are on.
+    pub method: Option<CopyMethod>,
 }
 
 impl Ran {
@@ -63,19 +63,20 @@ impl Ran {
         self.segment_bytes = plan.segment_bytes;
         self.trees = plan.trees.len() as u32;
         self.plan_version = plan_version;
-        self.way = None;
+        self.method = None;
     }
 
     /// As another rank of this host has told it.
     pub fn heard(announcement: &Announcement) -> Ran {
         let name = &announcement.planner;
         let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+        let method = CopyMethod::ALL.get(announcement.method as usize).copied();
         Ran {
             planner: String::from_utf8_lossy(&name[..end]).into_owned(),
             segment_bytes: announcement.segment_bytes,
             trees: announcement.trees,
             plan_version: announcement.version,
-            way: CopyMethod::ALL.get(announcement.way as usize).copied().filter(|_| announcement.timed != 0),
+            method: method.filter(|_| end == 0),
         }
     }
 
@@ -99,8 +100,8 @@ impl Row {
         self.seconds += seconds;
         self.fastest_s = self.fastest_s.min(seconds);
         self.ran.clone_from(ran);
-        if let Some(way) = ran.way {
-            *self.ways.entry(way.name()).or_default() += 1;
+        if let Some(method) = ran.method {
+            *self.intranode.entry(method.name()).or_default() += 1;
         }
     }
 }
@@ -152,8 +153,8 @@ fn row_json(key: &Key, row: &Row) -> Value {
     let counts = json!({
         "intercepted": intercepted,
         "planned": row.planned, "passed_through": row.passed, "failed": row.failed,
-        "planner": row.ran.planner, "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
-        "plan_version": row.ran.plan_version, "ways": row.ways,
+        "planner": Some(&row.ran.planner).filter(|name| !name.is_empty()), "segment_bytes": row.ran.segment_bytes, "trees": row.ran.trees,
+        "plan_version": row.ran.plan_version, "intranode": row.intranode,
         "seconds": row.seconds, "fastest_s": row.fastest_s, "first_s": row.first_s,
     });
     if let (Value::Object(line), Value::Object(counts)) = (&mut line, counts) {

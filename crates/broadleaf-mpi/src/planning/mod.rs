@@ -11,16 +11,18 @@ mod threads;
 
 use crate::decode_cache::Encoded;
 use crate::observe::advice::{self, Look, Mailbox};
-use crate::rank_plan::{Edge, RankPlan};
+use crate::rank_plan::RankPlan;
 use crate::settings::BEST;
 use crate::topology::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::topology::placement::Placement;
 use crate::topology::platform_file::load;
 use crate::topology::rank_map::RankMap;
-use broadleaf::plan::{check, Collective, Plan, Predicted, Protocol, TreeBuilder};
+use broadleaf::adapt::switch::{kind, Kind};
+use broadleaf::plan::{check, Plan};
 use broadleaf::platform::NodeId;
 use broadleaf::portfolio::Effort;
 use job::Job;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -63,6 +65,8 @@ pub struct Planning {
     /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
     placements: [Option<Arc<Placement>>; 2],
     mailbox: Option<Arc<Mailbox>>,
+    /// What is known of the plan directory.
+    stored_kinds: HashMap<Kind, bool>,
     /// Ranks have to see to it that messages do not share their port.
     paced: bool,
 }
@@ -70,7 +74,7 @@ pub struct Planning {
 impl Planning {
     pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, paced: bool) -> Planning {
         let mailbox = rank_map.settings.advice.as_deref().and_then(Mailbox::at);
-        Planning { rank_map, hosts, placements: [None, None], mailbox, paced }
+        Planning { rank_map, hosts, placements: [None, None], mailbox, stored_kinds: HashMap::new(), paced }
     }
 
     pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
@@ -79,6 +83,21 @@ impl Planning {
 
     pub fn communicator(&self) -> u64 {
         self.rank_map.communicator
+    }
+
+    /// Whether the plan directory holds something for such broadcasts, be it a fault to report.
+    pub fn is_stored(&mut self, root: u32, bytes: u64) -> bool {
+        if self.rank_map.settings.plan_dir.is_none() {
+            return false;
+        }
+        let kind = kind(root, bytes);
+        if let Some(&is_stored) = self.stored_kinds.get(&kind) {
+            return is_stored;
+        }
+        let found = self.job(root, bytes, false).and_then(|job| self.stored(&job));
+        let is_stored = !matches!(found, Ok(None));
+        self.stored_kinds.insert(kind, is_stored);
+        is_stored
     }
 
     /// A plan for a broadcast of `bytes` > 0 from `root`. The error is one line for the user.
@@ -90,9 +109,6 @@ impl Planning {
             }
         }
         let name = self.rank_map.settings.planner.clone();
-        if name == BEST && self.hosts.count() == 1 && self.hosts.shares(0) {
-            return Ok(Made::alone(inside_only(self.rank_map.node_of_rank.len(), root, bytes)));
-        }
         let job = self.job(root, bytes, name == BEST)?;
         if let Some(mailbox) = self.mailbox.clone() {
             return self.advised(&mailbox, job, &name);
@@ -203,26 +219,4 @@ impl Planning {
         }
         Ok(nearest.map(|(_, plan)| plan))
     }
-}
-
-/// The plan of ranks that all share one host's memory: there is nothing to send.
-fn inside_only(ranks: usize, root: u32, bytes: u64) -> RankPlan {
-    let plan = Plan {
-        platform: String::new(),
-        platform_digest: String::new(),
-        nodes: Arc::new(vec![String::new(); ranks]),
-        collective: Collective::Bcast,
-        root: NodeId(root),
-        message_bytes: bytes,
-        segment_bytes: bytes,
-        planner: "shared-memory".to_string(),
-        seed: 0,
-        trees: vec![TreeBuilder::new(ranks).share(1.0).build()],
-        period: None,
-        pattern: None,
-        combine: false,
-        protocol: Protocol::Eager,
-        predicted: Predicted::default(),
-    };
-    RankPlan { plan: Arc::new(plan), edges: Arc::new(vec![vec![Edge::ONE_BY_ONE; ranks]]), led: true }
 }

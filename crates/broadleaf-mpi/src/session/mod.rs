@@ -5,6 +5,7 @@
 //! of plans stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
 //! and the others hear the decision from it ([`crate::intranode`]).
 
+use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::intranode::{Announcement, CopyMethod, Delivery, HostGroup};
 use crate::mpi::Mpi;
@@ -17,10 +18,9 @@ use crate::planning::plan_cache::{executor, Book, Current};
 use crate::planning::{Advised, Given, Planning, Search};
 use crate::rank_plan::carried::Carried;
 use crate::report;
-use crate::settings::{SharedMemory, BEST};
 use crate::tags::{call_tag, PLAN_TAG};
-use crate::topology::hosts::{one_node_a_host, Hosts};
-use crate::topology::rank_map::agree_on_rank_map;
+use crate::topology::hosts::Hosts;
+use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use crate::transport::control::Forward;
 use crate::transport::header::{decode_header, encode_header, HEADER_BYTES};
 use crate::transport::MpiTransport;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 mod forecast;
-mod served;
+mod intranode;
 
 use forecast::Forecast;
 
@@ -50,11 +50,16 @@ pub struct Session {
     size: u32,
     /// Large broadcasts so far.
     calls: u64,
+    /// Until the first broadcast that is not left to the MPI's own.
+    rank_map: Option<Arc<Encoded<RankMap>>>,
     /// None: rank 0 found the settings unusable, and all ranks know.
     planning: Option<Planning>,
     hosts: Arc<Hosts>,
     /// The ranks of this host, where they share memory.
     group: Option<HostGroup>,
+    /// Where all ranks are on one host: shorter messages go to the MPI's own broadcast.
+    intranode_from: u64,
+    threshold: u64,
     book: Book,
     /// At a root, what may become its next plans.
     searches: HashMap<Kind, Search>,
@@ -78,17 +83,13 @@ impl Session {
         keeps: Keeps,
     ) -> Result<Session, CallError> {
         let rank_map = agree_on_rank_map(&mpi, rank, size, place)?;
-        let mut hosts =
-            Hosts::new(rank_map.as_ref().map_or_else(Arc::default, |rank_map| Arc::clone(&rank_map.hosts)));
-        let mut group = None;
-        if let Some(rank_map) = &rank_map {
-            // A plan that was asked for by name moves the data itself where it can.
-            let wish = rank_map.settings.shared_memory;
-            let may = wish != SharedMemory::Off && mpi.shares_memory();
-            let serves = may && (rank_map.settings.planner == BEST || one_node_a_host(rank_map, &hosts));
-            group = hosts.join(&mpi, rank, serves, wish.way())?;
-        }
-        let hosts = Arc::new(hosts);
+        let layout = rank_map.as_ref().map_or_else(Arc::default, |rank_map| Arc::clone(&rank_map.hosts));
+        let hosts = Arc::new(Hosts::new(layout));
+        let intranode_from = rank_map.as_ref().map_or(0, |rank_map| intranode::from_bytes(&mpi, rank_map));
+        let threshold = match &rank_map {
+            Some(rank_map) if rank_map.settings.plan_dir.is_none() => intranode_from,
+            _ => 0,
+        };
         let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
         Ok(Session {
             mpi,
@@ -96,9 +97,12 @@ impl Session {
             rank,
             size,
             calls: 0,
-            planning: rank_map.map(|rank_map| Planning::new(rank_map, Arc::clone(&hosts), mpi.shares_port())),
+            rank_map,
+            planning: None,
             hosts,
-            group,
+            group: None,
+            intranode_from,
+            threshold,
             book: Book::default(),
             searches: HashMap::new(),
             advised: HashMap::new(),
@@ -109,6 +113,11 @@ impl Session {
         })
     }
 
+    /// Messages of fewer bytes go to the MPI's own broadcast, on all ranks alike, without a word to this session.
+    pub fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
     /// Broadcasts the packed bytes at `packed`; collective.
     ///
     /// # Safety
@@ -116,22 +125,10 @@ impl Session {
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let start = self.keeps_stats.then(Instant::now);
         let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
-        let outcome = if self.planning.is_none() {
-            Outcome::BadValue
-        } else {
-            let done = if self.rank == root {
-                self.lead(packed, bytes)
-            } else if self.hosts.is_served(self.rank, root) {
-                self.attend(packed, bytes, root)
-            } else {
-                self.follow(packed, bytes, root)
-            };
-            self.calls += 1;
-            done.unwrap_or_else(|error| {
-                self.mpi.abandon();
-                Outcome::from_error(&error)
-            })
-        };
+        let outcome = self.run_call(packed, bytes, root).unwrap_or_else(|error| {
+            self.mpi.abandon();
+            Outcome::from_error(&error)
+        });
         if let Some((tracer, begin_s)) = self.tracer.as_ref().zip(begin_s) {
             let ran = if outcome == Outcome::Done { self.ran.clone() } else { stats::Ran::default() };
             tracer.called(call, bytes, root, begin_s, &ran);
@@ -142,11 +139,29 @@ impl Session {
         outcome
     }
 
+    unsafe fn run_call(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Result<Outcome, CallError> {
+        if let Some(rank_map) = self.rank_map.take() {
+            self.share_memory(rank_map)?;
+        }
+        if self.planning.is_none() {
+            return Ok(Outcome::BadValue);
+        }
+        let done = if self.rank == root {
+            self.lead(packed, bytes)
+        } else if self.hosts.is_served(self.rank, root) {
+            self.attend(packed, bytes, root)
+        } else {
+            self.follow(packed, bytes, root)
+        };
+        self.calls += 1;
+        done
+    }
+
     /// The root's part.
     unsafe fn lead(&mut self, packed: *mut u8, bytes: u64) -> Result<Outcome, CallError> {
         let (call, rank) = (self.calls, self.rank);
-        if let Some(group) = &mut self.group {
-            group.arrive();
+        if self.is_intranode(bytes) {
+            return self.lead_intranode(packed, bytes);
         }
         let kind = kind(rank, bytes);
         if !self.book.knows(kind) {
@@ -216,22 +231,7 @@ impl Session {
         current.resize(bytes);
         self.ran.set(&current.carried.plan, entry.version);
         if let Some(group) = &mut self.group {
-            // All other ranks are on this host.
-            let all_here = current.is_idle() && current.carried.led;
-            let way = if all_here { group.choose_way(bytes) } else { CopyMethod::untried(bytes) };
-            self.ran.way = all_here.then_some(way);
-            let announcement = Announcement {
-                way: way as u32,
-                timed: all_here.into(),
-                address: packed as u64,
-                ..announced(header, &self.ran)
-            };
-            group.announce(&self.mpi, inside(current), announcement)?;
-            if all_here {
-                group.give(&self.mpi, way, packed, bytes)?;
-                group.finish(true);
-                return Ok(Outcome::Done);
-            }
+            group.announce(&self.mpi, delivery(current), announced(header, &self.ran))?;
         }
         let mut transport =
             MpiTransport::new(&self.mpi, packed, current.programs.plan(), current.program.clone());
@@ -240,7 +240,7 @@ impl Session {
         run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
         drop(transport);
         if let Some(group) = &mut self.group {
-            group.finish(true);
+            group.finish_led(&self.mpi)?;
         }
         Ok(Outcome::Done)
     }
@@ -287,12 +287,7 @@ impl Session {
             leads = self.group.as_mut();
         }
         if let Some(group) = &mut leads {
-            let way = CopyMethod::untried(header.message_bytes) as u32;
-            group.announce(
-                &self.mpi,
-                inside(current),
-                Announcement { way, ..announced(header, &self.ran) },
-            )?;
+            group.announce(&self.mpi, delivery(current), announced(header, &self.ran))?;
         }
 
         // The others have been promised the root's length, so a rank with another one still serves them.
@@ -330,7 +325,7 @@ impl Session {
         }
         drop(transport);
         if let Some(group) = leads {
-            group.finish(true);
+            group.finish_led(&self.mpi)?;
         }
         if let Some(plan) = next {
             self.book.keep(&header, plan);
@@ -369,7 +364,7 @@ impl Session {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
         if let Some(group) = &mut self.group {
             group.announce(&self.mpi, Delivery::Native, announced(header, &stats::Ran::default()))?;
-            group.finish(true);
+            group.finish_led(&self.mpi)?;
         }
         let hearers = self.hosts.hearers(header.root);
         let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
@@ -407,7 +402,7 @@ impl Session {
 }
 
 /// What goes on inside this rank's host.
-fn inside(current: &Current) -> Delivery {
+fn delivery(current: &Current) -> Delivery {
     if current.carried.led {
         Delivery::SharedMemory
     } else {
@@ -421,6 +416,7 @@ fn announced(header: Header, ran: &stats::Ran) -> Announcement {
         call: header.call,
         root: header.root,
         bytes: header.message_bytes,
+        method: CopyMethod::through_ring(header.message_bytes) as u32,
         ..Announcement::default()
     };
     ran.tell(&mut announcement);

@@ -124,6 +124,7 @@ fn encode_rank_map(rank_map: &RankMap) -> Vec<u8> {
     }
     put_u64(&mut out, settings.first_budget.as_millis() as u64);
     put_u32(&mut out, settings.shared_memory.code());
+    put_u32(&mut out, settings.has_min_bytes.into());
     put_u64(&mut out, rank_map.communicator);
     rank_map.node_of_rank.iter().chain(rank_map.hosts.of_rank()).for_each(|&node| put_u32(&mut out, node));
     out
@@ -139,6 +140,7 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
     let (planner, digest) = (text()?, text()?);
     let first_budget = Duration::from_millis(from.u64()?);
     let shared_memory = SharedMemory::of_code(from.u32()?).ok_or(Malformed("rank_map"))?;
+    let has_min_bytes = from.u32()? != 0;
     let communicator = from.u64()?;
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
     let settings = PlanSettings {
@@ -147,6 +149,7 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
         planner,
         first_budget,
         shared_memory,
+        has_min_bytes,
         advice: path(advice),
     };
     let mut node_of_rank = Vec::with_capacity(from.bytes.len() / 4);

@@ -1,0 +1,54 @@
+//! What a rank does while it waits for another one of its host: it lets the MPI move on, since the other one may be
+//! on its way here through a message that needs this rank, and now and then looks whether all others still live.
+
+use super::layout::Area;
+use super::peers::Process;
+use super::signal::{Patience, Signal};
+use crate::error::CallError;
+use crate::mpi::Mpi;
+use std::sync::atomic::Ordering;
+
+/// Naps between two looks at the other processes, some 0.1 s: reading `/proc` takes 20 µs a process.
+const NAPS_PER_LOOK: u32 = 400;
+
+/// Of one rank, in one call.
+pub struct Waiter<'a> {
+    pub mpi: &'a Mpi,
+    pub area: &'a Area,
+    /// The other processes, as far as this one sees them.
+    pub peers: &'a [Process],
+    pub patience: Patience,
+}
+
+impl Waiter<'_> {
+    /// Until the signal has reached `target`. Fails as the MPI does where a rank of this host has ended.
+    pub fn wait(&self, signal: &Signal, target: u32) -> Result<(), CallError> {
+        signal.wait(target, self.patience, |naps| {
+            self.mpi.progress()?;
+            self.look(naps)
+        })
+    }
+
+    /// Until this rank has the ring to itself.
+    pub fn claim_ring(&self) -> Result<(), CallError> {
+        let mut turns = 0u32;
+        while !self.area.claim_ring() {
+            std::thread::yield_now();
+            turns = turns.wrapping_add(1);
+            self.look(turns)?;
+        }
+        Ok(())
+    }
+
+    /// Whether all of the host that began the call can end it.
+    pub fn look(&self, naps: u32) -> Result<(), CallError> {
+        let has_lost_rank = &self.area.common().has_lost_rank;
+        if naps > 0 && naps.is_multiple_of(NAPS_PER_LOOK) && self.peers.iter().any(|peer| peer.has_ended()) {
+            has_lost_rank.store(1, Ordering::Relaxed);
+        }
+        match has_lost_rank.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            _ => Err(CallError::Mpi(self.mpi.process_failed())),
+        }
+    }
+}
