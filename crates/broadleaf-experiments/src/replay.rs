@@ -9,6 +9,7 @@ use broadleaf::adapt::advisor::{Advice, Advisor, Key, Settings};
 use broadleaf::adapt::links::{Links, Origin, Pair, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::{search, Segments};
+use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{Group, Hop, LinkChange, NodeId, Platform};
@@ -37,7 +38,7 @@ pub fn first_plans(
     let mut plans = BTreeMap::new();
     for &(_, bytes) in calls {
         if let Entry::Vacant(slot) = plans.entry(bytes.max(1).ilog2()) {
-            slot.insert(Arc::new(search(platform, root, bytes, segments, None)?));
+            slot.insert(Arc::new(search(platform, root, bytes, segments, &Budget::UNLIMITED)?));
         }
     }
     Ok(plans)
@@ -154,7 +155,7 @@ impl Program<'_> {
                 Entry::Occupied(known) => known.get().resized(bytes),
                 Entry::Vacant(slot) => {
                     let instance = Instance::new(&platform, self.root, bytes)?;
-                    slot.insert(plan_with(find(planner)?, &instance)?).clone()
+                    slot.insert(plan_with(find(planner)?, &instance, &Budget::UNLIMITED)?).clone()
                 }
             };
             went.push(self.went((at_s, bytes), Plan { segment_bytes: bytes, ..plan })?);
@@ -333,7 +334,7 @@ impl<'a> Advised<'a> {
                 match advice {
                     Advice::Probe(pair) => self.probe(pair, now_s),
                     Advice::Plan(order) => {
-                        self.advisor.planned(order.number, Some(order.plan(None)?))?;
+                        self.advisor.planned(order.number, Some(order.plan(&Budget::UNLIMITED)?))?;
                     }
                     Advice::Publish { key, plan, .. } => {
                         self.next.insert(key, plan);

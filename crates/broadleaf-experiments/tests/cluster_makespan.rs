@@ -1,9 +1,10 @@
 //! The proved shortest makespan, the searched one and the bound, against brute force and each other.
 
+use broadleaf::budget::Budget;
 use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, ClusterSend, Grid, SearchEffort, HEURISTICS,
 };
-use broadleaf::planners::{find, Instance, Unsupported};
+use broadleaf::planners::{find, Instance};
 use broadleaf::platform::generate::GapDraw;
 use broadleaf::platform::{LocalStart, Platform};
 use broadleaf::simulate::simulate;
@@ -180,7 +181,7 @@ fn plans_take_as_long_as_the_model_says() {
             let instance = Instance::new(&platform, root, 4 << 20).unwrap();
             let least_s = makespan_s(&grid, &solve(&grid, 0, None).unwrap().sends);
             for name in ["exact", "makespan"] {
-                let plan = find(name).unwrap().plan(&instance).unwrap();
+                let plan = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
                 let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
                 assert!((found_s - least_s).abs() < 1e-9, "{name}: {found_s}, not {least_s}");
             }
@@ -196,12 +197,12 @@ fn exact_declines_what_it_cannot_prove() {
     let root = platform.find("c0").unwrap();
     let instance = Instance::new(&platform, root, 1 << 20).unwrap();
     let exact = find("exact").unwrap();
-    let Unsupported(reason) = exact.supports(&instance).unwrap_err();
+    let reason = exact.plan(&instance, &Budget::UNLIMITED).unwrap_err().to_string();
     assert!(reason.contains("60 clusters are more than the 16"), "{reason}");
     // With a time limit it tries, and says so where the time is too short.
-    let hurried = Instance { time_limit: Some(std::time::Duration::ZERO), ..instance };
-    assert!(exact.supports(&hurried).is_ok());
-    let error = exact.plan(&hurried).unwrap_err().to_string();
+    let hurried = Budget::within(std::time::Duration::ZERO);
+    assert!(exact.supports(&instance).is_ok());
+    let error = exact.plan(&instance, &hurried).unwrap_err().to_string();
     assert!(error.contains("no proof for 60 clusters") && error.contains("more time"), "{error}");
     assert!(solve(
         &Draws { clusters: 65, gaps: GapDraw::Pair, local_start: LocalStart::OnArrival, seed: 1 }.grid(0),

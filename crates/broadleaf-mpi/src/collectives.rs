@@ -19,6 +19,7 @@ use crate::topology::platform_file::load;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use crate::transport::MpiTransport;
 use crate::wire::{put_u64, Reader};
+use broadleaf::budget::Budget;
 use broadleaf::execute::{drive, NodeExecutor, Window};
 use broadleaf::plan::{Collective, Programs};
 use broadleaf::planners::{find, supports, Instance};
@@ -189,7 +190,7 @@ impl Job<'_> {
         let instance = self.instance()?;
         let plans_it = |name: &&str| find(name).is_ok_and(|planner| supports(planner, &instance).is_ok());
         let name = Some(asked).filter(plans_it).unwrap_or(BEST);
-        let made = make(&instance, name, SegmentChoice::Auto, Effort::Quick);
+        let made = make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED);
         let plan = made.map_err(|error| error.to_string())?.plan;
         if plan.trees.len() > CHANNEL_TAGS as usize {
             return Err(format!("a plan of {} trees needs more message tags than MPI has", plan.trees.len()));
@@ -205,8 +206,9 @@ impl Job<'_> {
             return Ok(ring_by_node(&self.placement.node_of_rank, self.bytes, local));
         }
         let planner = find(&choice.planner).map_err(|error| error.to_string())?;
-        let plan =
-            planner.plan(&instance.segmented(choice.segment_bytes)).map_err(|error| error.to_string())?;
+        let plan = planner
+            .plan(&instance.segmented(choice.segment_bytes), &Budget::UNLIMITED)
+            .map_err(|error| error.to_string())?;
         let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
         let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
         let ranked = expand(&plan, handled, ranks, self.root, &inside, self.paced);

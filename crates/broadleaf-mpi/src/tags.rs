@@ -42,6 +42,7 @@ pub(crate) fn channels(plan: &Plan) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf::budget::Budget;
     use broadleaf::planners::{find, plan_with, Instance};
     use broadleaf::platform::Mesh;
     use broadleaf::platform::{LinkClass, NodeId, PlatformBuilder, PortModel};
@@ -55,7 +56,7 @@ mod tests {
         builder.add_mesh(Mesh { nodes: (0..8).map(NodeId).collect(), class }).unwrap();
         let platform = builder.build().unwrap();
         let instance = Instance::new(&platform, NodeId(0), bytes).unwrap().segmented(1000);
-        plan_with(find(planner).unwrap(), &instance).unwrap()
+        plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap()
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Several ranks a node: plans go across nodes and then inside, so the wire is crossed once a node.
 
+use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::plan::Programs;
 use broadleaf::planners::{supports, Instance, PLANNERS};
@@ -28,7 +29,7 @@ fn every_plan_enters_each_node_once_a_tree() {
         let instance = Instance::new(&handled, node_of_rank[root as usize], bytes).unwrap().segmented(5000);
         for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
             // A search may give up.
-            let Ok(plan) = planner.plan(&instance) else { continue };
+            let Ok(plan) = planner.plan(&instance, &Budget::UNLIMITED) else { continue };
             let inner = |count: usize| inner_tree(count, bytes, plan.segment_bytes);
             let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
             let ranked = expand(&plan, &handled, &ranks, root, &inside, false).unwrap();

@@ -6,6 +6,7 @@ use crate::platform::Platform;
 use broadleaf::adapt::advisor::{Advice, Key, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
+use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
@@ -51,7 +52,7 @@ impl Order {
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
         // Never endless: the advisor's settings bound it.
         let within = Duration::from_secs_f64(self.core.within_s);
-        let work = || self.core.plan(Some(within));
+        let work = || self.core.plan(&Budget::within(within));
         py.detach(|| on_all_cores(work)).map(Plan::from).map_err(plan_error)
     }
 

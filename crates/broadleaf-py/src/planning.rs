@@ -4,6 +4,7 @@ use crate::arguments::{limit, whole, Seed};
 use crate::errors::{plan_error, PlanError};
 use crate::plan::Plan;
 use crate::platform::Platform;
+use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::{Collective, Protocol};
 use broadleaf::planners::{Instance, BEST};
@@ -167,7 +168,7 @@ pub fn compare(
         None => SegmentChoice::Auto,
         Some(bytes) => SegmentChoice::Bytes(whole("segment_bytes", bytes)?),
     };
-    let time_limit = limit("time_limit_s", time_limit_s)?;
+    let budget = Budget::of(limit("time_limit_s", time_limit_s)?);
     let collective = collective_of(collective)?;
     let protocol = Protocol::from_name(protocol).ok_or_else(|| {
         let known = Protocol::ALL.map(Protocol::name).join(", ");
@@ -176,10 +177,11 @@ pub fn compare(
     let work = || {
         let instance = Instance::new(&platform.core, root, message_bytes)?;
         make(
-            &Instance { collective, protocol, seed: seed.0, time_limit, ..instance },
+            &Instance { collective, protocol, seed: seed.0, ..instance },
             planner,
             segment,
             Effort::Thorough,
+            &budget,
         )
     };
     // Only comparing planners has work for several threads.

@@ -9,8 +9,9 @@
 //!
 //! Run it with `cargo run -p broadleaf --example own_planner`.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError, TreeBuilder};
-use broadleaf::planners::{Card, Instance, Planner, Unsupported};
+use broadleaf::planners::{Card, Instance, Planner, Profile, Unsupported};
 use broadleaf::platform::NodeId;
 
 pub struct Fibonacci;
@@ -22,6 +23,7 @@ static CARD: Card = Card {
     objective: "makespan of short messages whose latency is about one transfer",
     guarantee: "optimal in the postal model with a latency of two sends",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Fibonacci {
@@ -33,7 +35,7 @@ impl Planner for Fibonacci {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.hosts_from_root();
         // sizes[i] nodes can be reached within i sends.
         let mut sizes = vec![1, 1];
@@ -69,7 +71,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             "link": {"latency_s": 1e-4, "bandwidth_bytes_per_s": 1e7}}]}"#;
     let platform = broadleaf::platform::Platform::from_json(text)?;
     let root = platform.find("a").ok_or("no node a")?;
-    let plan = Fibonacci.plan(&Instance::new(&platform, root, 1000)?)?;
+    let plan = Fibonacci.plan(&Instance::new(&platform, root, 1000)?, &Budget::UNLIMITED)?;
     let trace = broadleaf::simulate::simulate(&platform, &plan, false)?;
     println!("{}: {:.6} s", plan.planner, trace.makespan_s);
     Ok(())

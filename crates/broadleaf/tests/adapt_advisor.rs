@@ -4,6 +4,7 @@ use broadleaf::adapt::advisor::{Advice, Advisor, Key, Order, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::{coarse, search, Segments};
+use broadleaf::budget::Budget;
 use broadleaf::plan::check::faults;
 use broadleaf::plan::Plan;
 use broadleaf::planners::Instance;
@@ -30,7 +31,7 @@ fn platform() -> Arc<Platform> {
 
 fn plan(order: &Order) -> Plan {
     let instance = Instance::new(&order.platform, order.key.stream.root, order.bytes).unwrap();
-    make(&instance, "best", SegmentChoice::Auto, Effort::Quick).unwrap().plan
+    make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap().plan
 }
 
 fn call(advisor: &mut Advisor, at_s: f64, bytes: u64) {
@@ -186,7 +187,8 @@ fn slow_links_that_no_plan_uses_are_looked_at_shortly_before_the_next_broadcast(
 fn segments_grow_while_that_costs_next_to_nothing() {
     let platform = platform();
     let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
-    let plan = make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick).unwrap().plan;
+    let plan =
+        make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick, &Budget::UNLIMITED).unwrap().plan;
     let coarse = coarse(&platform, plan.clone(), Segments::COARSE).unwrap();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
     assert!(coarse.segment_bytes > plan.segment_bytes && coarse.trees == plan.trees);
@@ -200,8 +202,8 @@ fn segments_are_robust_where_machines_are_busy() {
     let platform = platform();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
     for bytes in [700, 100_000, 1_000_000, 64 << 20] {
-        let finest = search(&platform, NodeId(0), bytes, Segments::COARSE, None).unwrap();
-        let robust = search(&platform, NodeId(0), bytes, Segments::ROBUST, None).unwrap();
+        let finest = search(&platform, NodeId(0), bytes, Segments::COARSE, &Budget::UNLIMITED).unwrap();
+        let robust = search(&platform, NodeId(0), bytes, Segments::ROBUST, &Budget::UNLIMITED).unwrap();
         let Segments { least_bytes, most_bytes, worth } = Segments::ROBUST;
         assert!(robust.segment_bytes >= least_bytes.min(bytes), "{bytes} bytes: {}", robust.segment_bytes);
         assert!(robust.segment_bytes <= most_bytes.max(finest.segment_bytes));
@@ -214,7 +216,9 @@ fn segments_are_robust_where_machines_are_busy() {
 fn a_timetable_is_made_anew_for_larger_segments() {
     let platform = platform();
     let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
-    let plan = make(&instance, "circulant", SegmentChoice::Bytes(500), Effort::Quick).unwrap().plan;
+    let plan = make(&instance, "circulant", SegmentChoice::Bytes(500), Effort::Quick, &Budget::UNLIMITED)
+        .unwrap()
+        .plan;
     let robust = coarse(&platform, plan, Segments::ROBUST).unwrap();
     assert!(robust.segment_bytes >= 2048);
     assert!(faults(&platform, &robust).is_empty());
@@ -224,7 +228,8 @@ fn a_timetable_is_made_anew_for_larger_segments() {
 #[test]
 fn a_search_out_of_time_still_has_a_plan() {
     let platform = platform();
-    let plan = search(&platform, NodeId(0), 1_000_000, Segments::ROBUST, Some(Duration::ZERO)).unwrap();
+    let plan =
+        search(&platform, NodeId(0), 1_000_000, Segments::ROBUST, &Budget::within(Duration::ZERO)).unwrap();
     assert!(faults(&platform, &plan).is_empty());
 }
 
@@ -242,7 +247,9 @@ fn a_plan_that_is_no_better_is_not_published() {
     let first = order(&mut advisor).unwrap();
     advisor.in_use(first.key, Arc::new(plan(&first)));
     let instance = Instance::new(&first.platform, NodeId(0), first.bytes).unwrap();
-    let flat = make(&instance, "flat", SegmentChoice::Bytes(1_000_000), Effort::Quick).unwrap().plan;
+    let flat = make(&instance, "flat", SegmentChoice::Bytes(1_000_000), Effort::Quick, &Budget::UNLIMITED)
+        .unwrap()
+        .plan;
     advisor.planned(first.number, Some(flat)).unwrap();
     let advice = advisor.tick(0.0).unwrap();
     assert!(!advice.iter().any(|advice| matches!(advice, Advice::Publish { .. })), "{advice:?}");

@@ -1,5 +1,6 @@
 //! Paper 2's heuristics against an independent implementation that computes every formula anew in every round.
 
+use broadleaf::budget::Budget;
 use broadleaf::planners::clustered::{self, makespan_s, times, ClusterSend, Grid, GridError, Heuristic};
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LocalStart, Platform};
@@ -225,7 +226,7 @@ fn plans_of_platforms_take_as_long_as_the_model_says() {
         let root = platform.find(&format!("c{}", slow.root)).unwrap();
         let instance = Instance::new(&platform, root, 1 << 20).unwrap();
         for heuristic in clustered::HEURISTICS {
-            let plan = find(heuristic.name()).unwrap().plan(&instance).unwrap();
+            let plan = find(heuristic.name()).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
             let wanted = slow.makespan(&slow.sends(heuristic.name()));
             let found = simulate(&platform, &plan, false).unwrap().makespan_s;
             assert!((found - wanted).abs() <= 1e-9 * wanted, "{}: {found}, not {wanted}", heuristic.name());
@@ -275,7 +276,7 @@ fn alike_nodes_are_planned_as_if_each_were_its_own_kind() {
         let root = platform.nodes().nth(slow.root).unwrap();
         let instance = Instance::new(&platform, root, 100).unwrap();
         for heuristic in clustered::HEURISTICS {
-            let plan = find(heuristic.name()).unwrap().plan(&instance).unwrap();
+            let plan = find(heuristic.name()).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
             let mut wanted: Vec<(u32, u32)> =
                 slow.sends(heuristic.name()).iter().map(|send| (send.from, send.to)).collect();
             // A tree keeps who sends to whom in which order, sender by sender.
@@ -321,7 +322,7 @@ fn two_levels_become_one_plan() {
         "one-port", "nodes": nodes, "meshes": meshes}));
     let root = platform.find("A2").unwrap();
     let instance = Instance::new(&platform, root, 100).unwrap();
-    let plan = find("ecef-lat-max").unwrap().plan(&instance).unwrap();
+    let plan = find("ecef-lat-max").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     let trace = simulate(&platform, &plan, true).unwrap();
     // T = 2 (two rounds reach three others). A2 sends to B0 first, whose cluster takes 2 s more, [0, 10] and
     // [10, 20] to c; then its own cluster until 22. B0 has it at 10.5, c at 20.5.
@@ -330,7 +331,7 @@ fn two_levels_become_one_plan() {
     assert_eq!((at("B0"), at("c")), (10.5, 20.5));
     assert_eq!(["B1", "B2", "B3"].map(at).iter().copied().fold(0.0, f64::max), 12.5);
     // In segments, between and inside are one pipeline: 10 segments of 10 bytes.
-    let segmented = find("ecef").unwrap().plan(&instance.segmented(10)).unwrap();
+    let segmented = find("ecef").unwrap().plan(&instance.segmented(10), &Budget::UNLIMITED).unwrap();
     assert!(simulate(&platform, &segmented, false).unwrap().makespan_s <= 22.0);
 }
 
@@ -348,8 +349,10 @@ fn hosts_behind_switches_are_reached_over_the_quickest_path() {
         "nodes": nodes, "links": links}));
     let root = platform.find("b").unwrap();
     for heuristic in clustered::HEURISTICS {
-        let plan =
-            find(heuristic.name()).unwrap().plan(&Instance::new(&platform, root, 100).unwrap()).unwrap();
+        let plan = find(heuristic.name())
+            .unwrap()
+            .plan(&Instance::new(&platform, root, 100).unwrap(), &Budget::UNLIMITED)
+            .unwrap();
         assert!(simulate(&platform, &plan, false).is_ok(), "{}", heuristic.name());
     }
     // A chain over d and a: nothing links b to a or c directly.
@@ -358,7 +361,10 @@ fn hosts_behind_switches_are_reached_over_the_quickest_path() {
     let chain = document(json!({"format": "broadleaf-platform/1", "name": "chain", "port_model": "one-port",
         "nodes": hosts.map(|id| json!({"id": id})), "links": links}));
     for heuristic in clustered::HEURISTICS {
-        let plan = find(heuristic.name()).unwrap().plan(&Instance::new(&chain, root, 100).unwrap()).unwrap();
+        let plan = find(heuristic.name())
+            .unwrap()
+            .plan(&Instance::new(&chain, root, 100).unwrap(), &Budget::UNLIMITED)
+            .unwrap();
         assert_eq!(simulate(&chain, &plan, false).unwrap().makespan_s, 3.0, "{}", heuristic.name());
     }
 }

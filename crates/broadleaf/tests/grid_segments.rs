@@ -1,5 +1,6 @@
 //! `makespan` for messages in segments: its formula against the simulator, its trees against all trees.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, TreeBuilder};
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{NodeId, Platform};
@@ -37,7 +38,7 @@ fn the_formula_is_what_the_simulator_finds() {
         let root = NodeId(random.below(hosts) as u32);
         for segments in [2, 7, 40] {
             let instance = Instance::new(&platform, root, 100 * segments).unwrap().segmented(100);
-            let plan = find("makespan").unwrap().plan(&instance).unwrap();
+            let plan = find("makespan").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
             let predicted_s = plan.predicted.makespan_s.unwrap();
             let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
             assert!((found_s - predicted_s).abs() <= 1e-9 * found_s, "{found_s}, not {predicted_s}");
@@ -55,7 +56,7 @@ fn gaps_of_all_magnitudes_are_stepped_through() {
             "links": [link("a", "b", least_s), link("b", "c", 1.0), link("a", "c", 3.0)]});
         let platform = Platform::from_json(&document.to_string()).unwrap();
         let instance = Instance::new(&platform, NodeId(0), 100).unwrap().segmented(10);
-        let plan = find("makespan").unwrap().plan(&instance).unwrap();
+        let plan = find("makespan").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         // Ten segments through b, one second each.
         assert!((simulate(&platform, &plan, false).unwrap().makespan_s - 10.0).abs() < 1e-9);
     }
@@ -69,7 +70,7 @@ fn no_tree_of_five_hosts_is_much_faster() {
         let platform = drawn(&mut random, 5, 0);
         let (root, segments) = (NodeId(0), [3, 12][round % 2]);
         let instance = Instance::new(&platform, root, 100 * segments).unwrap().segmented(100);
-        let found = find("makespan").unwrap().plan(&instance).unwrap();
+        let found = find("makespan").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         let found_s = simulate(&platform, &found, false).unwrap().makespan_s;
         let mut least_s = f64::INFINITY;
         // Parents in all ways, and the edges in all orders of their receivers.
@@ -126,7 +127,10 @@ fn middle_sizes_are_faster_than_chain_and_ecef_on_real_grids() {
             let best_s = |planner: &str, shares: &[u64]| {
                 let instance = Instance::new(&platform, root, bytes).unwrap();
                 let times = shares.iter().map(|share| {
-                    let plan = find(planner).unwrap().plan(&instance.segmented(bytes / share)).unwrap();
+                    let plan = find(planner)
+                        .unwrap()
+                        .plan(&instance.segmented(bytes / share), &Budget::UNLIMITED)
+                        .unwrap();
                     estimate(&platform, &plan).unwrap()
                 });
                 times.fold(f64::INFINITY, f64::min)

@@ -1,6 +1,7 @@
 //! Two levels: sends between clusters with trees inside grafted on are one ordinary plan that takes as long as is
 //! said.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan};
 use broadleaf::planners::{clustered, find, Instance};
 use broadleaf::platform::generate;
@@ -100,7 +101,7 @@ fn plans_of_clusters_are_ordinary_and_take_as_long_as_they_say() {
         for root in [hosts[0], hosts[random.below(hosts.len())]] {
             let instance = Instance::new(platform, root, 4 << 20).unwrap();
             for name in names() {
-                let plan = find(name).unwrap().plan(&instance).unwrap();
+                let plan = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
                 assert_ordinary(platform, &plan);
                 let simulated_s = simulate(platform, &plan, false).unwrap().makespan_s;
                 let wanted_s = followed_s(platform, &plan);
@@ -125,7 +126,7 @@ fn segmented_predictions_are_near() {
     for platform in &platforms {
         let root = platform.hosts().next().unwrap();
         let instance = Instance::new(platform, root, 1 << 20).unwrap().segmented(16 << 10);
-        let plan = find("makespan").unwrap().plan(&instance).unwrap();
+        let plan = find("makespan").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         assert_ordinary(platform, &plan);
         let simulated_s = simulate(platform, &plan, false).unwrap().makespan_s;
         let ratio = plan.predicted.makespan_s.unwrap() / simulated_s;

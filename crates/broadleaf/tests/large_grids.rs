@@ -1,5 +1,6 @@
 //! Grids of more than a thousand hosts: `ecef-pipelined`, and `best`, which has to get to it first.
 
+use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::check;
 use broadleaf::planners::{find, Instance};
@@ -40,8 +41,8 @@ fn grid(sizes: &[usize], seed: u64) -> Platform {
 }
 
 fn planned(platform: &Platform, name: &str, effort: Effort, limit: Option<Duration>) -> Outcome {
-    let instance = Instance { time_limit: limit, ..Instance::new(platform, NodeId(0), 1 << 20).unwrap() };
-    make(&instance, name, SegmentChoice::Auto, effort).unwrap()
+    let instance = Instance::new(platform, NodeId(0), 1 << 20).unwrap();
+    make(&instance, name, SegmentChoice::Auto, effort, &Budget::of(limit)).unwrap()
 }
 
 /// A program's first broadcast lets `best` have a tenth of a second: over before any other planner's turn.
@@ -71,7 +72,7 @@ fn no_other_tree_is_as_fast_on_a_large_grid() {
     let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
     for (name, times) in [("makespan", 1.15), ("ecef", 2.0), ("binomial", 4.0)] {
         let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap().segmented(plan.segment_bytes);
-        let other = find(name).unwrap().plan(&instance).unwrap();
+        let other = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         let other_s = simulate(&platform, &other, false).unwrap().makespan_s;
         assert!(other_s > times * makespan_s, "{name}: {other_s} s, ours {makespan_s} s");
     }
@@ -86,7 +87,7 @@ fn a_budget_keeps_the_pace_that_the_plan_promises() {
         let platform = grid(&sizes, seed);
         for count in [1, 6, 50] {
             let instance = Instance::new(&platform, NodeId(0), 60_000).unwrap().segmented(60_000 / count);
-            let plan = find("ecef-pipelined").unwrap().plan(&instance).unwrap();
+            let plan = find("ecef-pipelined").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
             assert!(check::faults(&platform, &plan).is_empty());
             let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
             let promised_s = plan.predicted.makespan_s.unwrap();

@@ -1,6 +1,7 @@
 //! Planning never starts rayon's global pool, which panics where the system grants no threads. A process has one such
 //! pool, so the test has a process to itself.
 
+use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::Collective;
 use broadleaf::planners::Instance;
@@ -11,7 +12,7 @@ use broadleaf::tune::{survey, Cluster};
 fn best(platform: &Platform) -> String {
     let root = platform.hosts().next().unwrap();
     let instance = Instance::new(platform, root, 1 << 20).unwrap();
-    let made = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough).unwrap();
+    let made = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
     format!("{made:?}")
 }
 

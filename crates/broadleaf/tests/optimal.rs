@@ -1,5 +1,6 @@
 //! The planner `optimal`: its period, simulated under the strict port model, against the bound.
 
+use broadleaf::budget::Budget;
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{
     ExplicitLink, LinkClass, Mesh, Node, NodeId, NodeKind, Platform, PlatformBuilder, PortModel,
@@ -41,7 +42,7 @@ fn random(nodes: u32, links: usize, seed: u64) -> Platform {
 /// The part of the bound that the simulated plan reaches with so many segments.
 fn reached(platform: &Platform, segments: u64) -> f64 {
     let instance = Instance::new(platform, NodeId(0), segments * SEGMENT).unwrap().segmented(SEGMENT);
-    let plan = find("optimal").unwrap().plan(&instance).unwrap();
+    let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     let trace = simulate(platform, &plan, false).unwrap();
     plan.message_bytes as f64 / trace.makespan_s / plan.predicted.bound_bytes_per_s.unwrap()
 }
@@ -63,7 +64,7 @@ fn equal_links_make_a_chain() {
     builder.add_mesh(Mesh { nodes, class }).unwrap();
     let platform = builder.build().unwrap();
     let instance = Instance::new(&platform, NodeId(0), 50 * SEGMENT).unwrap().segmented(SEGMENT);
-    let plan = find("optimal").unwrap().plan(&instance).unwrap();
+    let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     let trace = simulate(&platform, &plan, false).unwrap();
     assert!(trace.makespan_s <= 56.0 + 1e-9, "{}", trace.makespan_s);
 }
@@ -81,7 +82,7 @@ fn trees_through_a_switch_run() {
     }
     let platform = builder.build().unwrap();
     let instance = Instance::new(&platform, NodeId(0), 100 * SEGMENT).unwrap().segmented(SEGMENT);
-    let plan = find("optimal").unwrap().plan(&instance).unwrap();
+    let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     assert!(plan.period.is_none() && plan.trees.iter().all(|tree| !tree.via.is_empty()));
     let trace = simulate(&platform, &plan, false).unwrap();
     // A chain keeps every way into a host busy all the time, and the bound asks for no less.
@@ -111,7 +112,7 @@ fn clusters_of_quick_ports() -> Platform {
 fn slow_links_between_quick_ports_have_no_period() {
     let platform = clusters_of_quick_ports();
     let instance = Instance::new(&platform, NodeId(0), 16 << 20).unwrap().segmented(16 << 10);
-    let plan = find("optimal").unwrap().plan(&instance).unwrap();
+    let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     assert!(plan.period.is_none() && plan.trees.len() > 4);
     let rate = plan.predicted.throughput_bytes_per_s.unwrap();
     assert!(rate > 0.99 * 25e6, "{rate}");
@@ -133,11 +134,11 @@ fn slow_links_between_quick_ports_have_no_period() {
 #[test]
 fn a_quick_search_finds_the_trees_that_use_every_slow_link() {
     let platform = clusters_of_quick_ports();
-    for time_limit in [None, Some(std::time::Duration::ZERO)] {
-        let instance = Instance { time_limit, ..Instance::new(&platform, NodeId(0), 16 << 20).unwrap() };
-        let plan = make(&instance, "best", SegmentChoice::Auto, Effort::Quick).unwrap().plan;
+    for budget in [Budget::UNLIMITED, Budget::within(std::time::Duration::ZERO)] {
+        let instance = Instance::new(&platform, NodeId(0), 16 << 20).unwrap();
+        let plan = make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &budget).unwrap().plan;
         assert_eq!(plan.planner, "optimal");
         let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
-        assert!(makespan_s < 1.2, "{makespan_s} with {time_limit:?}");
+        assert!(makespan_s < 1.2, "{makespan_s} with {budget:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! The throughput optimum against brute force over all spanning arborescences, known values and bad input.
 
+use broadleaf::budget::Budget;
 use broadleaf::model::{occupation, Resource};
 use broadleaf::optimum::{certificate, solve, BoundOnly, Limits, Optimum, OptimumError};
 use broadleaf::plan::{throughput, Plan};
@@ -323,7 +324,7 @@ fn exclusive_shared_resources_are_called_a_bound() {
     assert!(found.bound_only.unwrap().to_string().starts_with("bound:"));
     let instance = Instance::new(&platform, nodes[0], 100 * SEGMENT).unwrap().segmented(SEGMENT);
     let makespan_s = |name: &str| {
-        let plan = find(name).unwrap().plan(&instance).unwrap();
+        let plan = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         simulate(&platform, &plan, false).unwrap().makespan_s
     };
     let best_s =

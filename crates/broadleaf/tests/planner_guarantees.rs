@@ -1,5 +1,6 @@
 //! What the planners' cards promise, against bounds and counts that do not come from the planners.
 
+use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::{throughput, Plan};
 use broadleaf::planners::{find, Instance};
@@ -19,7 +20,7 @@ fn mesh(count: usize, latency_s: f64) -> Platform {
 
 fn plan(planner: &str, platform: &Platform, root: u32, message_bytes: u64, segment_bytes: u64) -> Plan {
     let instance = Instance::new(platform, NodeId(root), message_bytes).unwrap().segmented(segment_bytes);
-    find(planner).unwrap().plan(&instance).unwrap()
+    find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap()
 }
 
 fn trace(planner: &str, platform: &Platform, root: u32, message_bytes: u64) -> Trace {

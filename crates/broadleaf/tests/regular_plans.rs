@@ -1,5 +1,6 @@
 //! Regular plans: what their files hold, what is refused, and what they promise on homogeneous networks.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Collective, Plan};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel, TransferTime};
@@ -16,7 +17,7 @@ fn homogeneous(nodes: usize, class: LinkClass) -> Platform {
 
 fn planned(platform: &Platform, collective: Collective, name: &str, bytes: u64, segment: u64) -> Plan {
     let instance = Instance { collective, ..Instance::new(platform, NodeId(1), bytes).unwrap() };
-    let made = make(&instance, name, SegmentChoice::Bytes(segment), Effort::Thorough);
+    let made = make(&instance, name, SegmentChoice::Bytes(segment), Effort::Thorough, &Budget::UNLIMITED);
     made.unwrap_or_else(|error| panic!("{name}: {error}")).plan
 }
 
@@ -189,7 +190,8 @@ fn a_thousand_nodes() {
         [("circulant", 1.10), ("two-tree", 1.10), ("round-robin", 1.10), ("van-de-geijn", 2.2)]
     {
         let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
-        let plan = make(&instance, name, SegmentChoice::Auto, Effort::Thorough).unwrap().plan;
+        let plan =
+            make(&instance, name, SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap().plan;
         let written = plan.to_file_json().to_string().len();
         assert!(written < 10 << 20, "{name}: {written} bytes");
         let makespan_s = plan.predicted.makespan_s.unwrap();
@@ -197,7 +199,8 @@ fn a_thousand_nodes() {
     }
     // The full simulation says what was promised.
     let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
-    let plan = make(&instance, "circulant", SegmentChoice::Auto, Effort::Thorough).unwrap().plan;
+    let plan =
+        make(&instance, "circulant", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap().plan;
     let simulated_s = simulate(&platform, &plan, false).unwrap().makespan_s;
     assert!((simulated_s / plan.predicted.makespan_s.unwrap() - 1.0).abs() < 1e-9, "{simulated_s} s");
 }
@@ -229,7 +232,7 @@ fn small_messages_and_few_nodes() {
                 );
                 match refused {
                     Ok(()) => {
-                        let plan = planner.plan(&instance).unwrap();
+                        let plan = planner.plan(&instance, &Budget::UNLIMITED).unwrap();
                         let faults = check::faults(&platform, &plan);
                         assert_eq!(faults, [""; 0], "{name}, {nodes} nodes, {bytes} bytes");
                         simulate(&platform, &plan, false).unwrap();

@@ -1,5 +1,6 @@
 //! The searched segment size against every segment size there is.
 
+use broadleaf::budget::Budget;
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -23,7 +24,7 @@ fn scanned_s(platform: &Platform, planner: &str, message_bytes: u64, most: u64) 
     let instance = Instance::new(platform, NodeId(0), message_bytes).unwrap();
     let makespan_s = |count: u64| {
         let instance = instance.segmented(message_bytes.div_ceil(count));
-        let plan = find(planner).unwrap().plan(&instance).unwrap();
+        let plan = find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         simulate(platform, &plan, false).unwrap().makespan_s
     };
     (1..=most).map(makespan_s).fold(f64::INFINITY, f64::min)
@@ -45,7 +46,9 @@ fn no_segment_size_is_much_faster_than_the_searched_one() {
             for planner in ["flat", "chain", "binary", "binomial"] {
                 for message_bytes in [1000, 50_001] {
                     let instance = Instance::new(&platform, NodeId(0), message_bytes).unwrap();
-                    let found = make(&instance, planner, SegmentChoice::Auto, Effort::Thorough).unwrap();
+                    let found =
+                        make(&instance, planner, SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED)
+                            .unwrap();
                     let found_s = found.plan.predicted.makespan_s.unwrap();
                     let scanned_s = scanned_s(&platform, planner, message_bytes, 300);
                     let place = format!("{planner}, {count} nodes, {message_bytes} bytes over {link}");
@@ -64,17 +67,19 @@ fn a_given_segment_size_is_kept() {
     let platform = mesh("one-port", 5, json!({"bandwidth_bytes_per_s": 1e6}));
     let instance = Instance::new(&platform, NodeId(0), 10_000).unwrap();
     for effort in [Effort::Quick, Effort::Thorough] {
-        let chain = make(&instance, "chain", SegmentChoice::Bytes(777), effort).unwrap();
+        let chain = make(&instance, "chain", SegmentChoice::Bytes(777), effort, &Budget::UNLIMITED).unwrap();
         assert_eq!(chain.plan.segment_bytes, 777);
-        let whole = make(&instance, "chain", SegmentChoice::Bytes(1 << 40), effort).unwrap();
+        let whole =
+            make(&instance, "chain", SegmentChoice::Bytes(1 << 40), effort, &Budget::UNLIMITED).unwrap();
         assert_eq!(whole.plan.segment_bytes, 10_000);
-        let best = make(&instance, "best", SegmentChoice::Bytes(777), effort).unwrap();
+        let best = make(&instance, "best", SegmentChoice::Bytes(777), effort, &Budget::UNLIMITED).unwrap();
         assert!(best.tried.iter().filter(|tried| tried.segment_bytes != 777).all(|tried| {
             // Planners that divide the message their own way say so.
-            !find(tried.name).unwrap().is_segmentable() || tried.segment_bytes < 777
+            !find(tried.name).unwrap().card().profile.is_segmentable() || tried.segment_bytes < 777
         }));
         // Van de Geijn has a block for each of the five.
-        let blocks = make(&instance, "van-de-geijn", SegmentChoice::Bytes(777), effort).unwrap();
+        let blocks =
+            make(&instance, "van-de-geijn", SegmentChoice::Bytes(777), effort, &Budget::UNLIMITED).unwrap();
         assert_eq!(blocks.plan.segment_bytes, 2000);
     }
 }
@@ -83,12 +88,12 @@ fn a_given_segment_size_is_kept() {
 fn a_time_limit_of_nothing_still_gives_a_plan() {
     let platform = mesh("one-port", 5, json!({"bandwidth_bytes_per_s": 1e6}));
     let instance = Instance::new(&platform, NodeId(0), 10_000).unwrap();
-    let hurried = Instance { time_limit: Some(Duration::ZERO), ..instance };
+    let none = Budget::within(Duration::ZERO);
     for effort in [Effort::Quick, Effort::Thorough] {
-        let outcome = make(&hurried, "best", SegmentChoice::Auto, effort).unwrap();
+        let outcome = make(&instance, "best", SegmentChoice::Auto, effort, &none).unwrap();
         assert_eq!(outcome.plan.planner, "flat");
         let late = outcome.passed_over.iter().filter(|passed| passed.reason.contains("time limit")).count();
         assert!(late >= 5, "{:?}", outcome.passed_over);
-        make(&hurried, "chain", SegmentChoice::Auto, effort).unwrap();
+        make(&instance, "chain", SegmentChoice::Auto, effort, &none).unwrap();
     }
 }

@@ -3,6 +3,7 @@
 //! are those of the runtime; only the network is made up.
 
 use broadleaf::adapt::switch::{Book, Current, Header, Listening, Order};
+use broadleaf::budget::Budget;
 use broadleaf::execute::{Item, Message, NodeExecutor, Window};
 use broadleaf::plan::Plan;
 use broadleaf::planners::{find, Instance};
@@ -109,7 +110,7 @@ fn some_plan(platform: &Platform, random: &mut Random, root: u32, bytes: u64) ->
         let planner = find(PLANNERS[random.below(PLANNERS.len())]).unwrap();
         let instance = Instance::new(platform, NodeId(root), bytes).unwrap();
         let instance = instance.segmented(SEGMENTS[random.below(SEGMENTS.len())].min(bytes));
-        if let Ok(plan) = planner.plan(&instance) {
+        if let Ok(plan) = planner.plan(&instance, &Budget::UNLIMITED) {
             return Arc::new(plan);
         }
     }

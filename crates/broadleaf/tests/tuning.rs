@@ -1,6 +1,7 @@
 //! Paper 4: printed models against hand values, corrected ones against the event simulation, the segment search
 //! against an exhaustive scan.
 
+use broadleaf::budget::Budget;
 use broadleaf::execute::{threads, Kind, NodeExecutor, Window};
 use broadleaf::plan::{check, Collective, Plan, Programs, Protocol};
 use broadleaf::planners::{find, plan_with, Instance};
@@ -75,7 +76,7 @@ fn plan_of(platform: &Platform, algorithm: Algorithm, message_bytes: u64, segmen
     }
     let instance =
         Instance { collective: algorithm.collective(), protocol: algorithm.protocol(), ..instance };
-    plan_with(find(algorithm.planner()).unwrap(), &instance).unwrap()
+    plan_with(find(algorithm.planner()).unwrap(), &instance, &Budget::UNLIMITED).unwrap()
 }
 
 /// The whole plan, event by event.
@@ -139,7 +140,7 @@ fn printed_models_hold_on_powers_of_two_and_err_between() {
 fn a_segmented_flat_tree_sends_segment_by_segment_to_everyone() {
     let platform = cluster_of(4, &affine(0.5, 1.0, 100.0));
     let instance = Instance::new(&platform, NodeId(0), 90).unwrap().segmented(30);
-    let plan = plan_with(find("flat").unwrap(), &instance).unwrap();
+    let plan = plan_with(find("flat").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
     let trace = simulate(&platform, &plan, true).unwrap();
     let sent: Vec<(u64, u32)> = trace.transfers.iter().map(|sent| (sent.segment, sent.to.0)).collect();
     let expected: Vec<(u64, u32)> = (0..3).flat_map(|segment| (1..4).map(move |to| (segment, to))).collect();
@@ -152,7 +153,7 @@ fn in_a_rendezvous_an_answer_precedes_each_transfer() {
     for planner in ["flat", "chain", "binomial"] {
         let instance = Instance::new(&platform, NodeId(0), 60).unwrap().segmented(20);
         let instance = Instance { protocol: Protocol::Rendezvous, ..instance };
-        let plan = plan_with(find(planner).unwrap(), &instance).unwrap();
+        let plan = plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
         let trace = simulate(&platform, &plan, true).unwrap();
         let data: Vec<_> = trace.transfers.iter().filter(|sent| sent.segments > 0).collect();
         assert_eq!(data.len(), 4 * 3);

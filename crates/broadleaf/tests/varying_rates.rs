@@ -1,6 +1,7 @@
 //! Broadcasts while rates change, against hand values, a slow simulation in small steps, and platforms that are
 //! slower from the start.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, Programs, TreeBuilder};
 use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{
@@ -149,7 +150,7 @@ fn constant_rates_are_those_of_a_slower_platform() {
         rates.set_links(groups[1], groups[1], Course::new(vec![(-1.0, 0.5)]).unwrap());
         let instance = Instance::new(&base, NodeId(0), 97).unwrap().segmented(10);
         for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
-            let plan = plan_with(*planner, &instance).unwrap();
+            let plan = plan_with(*planner, &instance, &Budget::UNLIMITED).unwrap();
             let varying = run_varying(&base, &programs(&base, plan.clone()), &rates, false).unwrap();
             let constant = run(&slower, &programs(&slower, plan), false).unwrap();
             let name = planner.card().name;
@@ -165,7 +166,7 @@ fn no_rates_change_nothing() {
     let base = platform(3, PortModel::MultiPort, Some(15.0));
     let instance = Instance::new(&base, NodeId(0), 97).unwrap().segmented(10);
     for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
-        let programs = programs(&base, plan_with(*planner, &instance).unwrap());
+        let programs = programs(&base, plan_with(*planner, &instance, &Budget::UNLIMITED).unwrap());
         let varying = run_varying(&base, &programs, &Rates::default(), true).unwrap();
         let plain = run(&base, &programs, true).unwrap();
         assert_eq!(varying.transfer_count, plain.transfer_count);

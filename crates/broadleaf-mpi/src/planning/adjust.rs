@@ -1,5 +1,6 @@
 //! What the runtime changes of a plan that the models like, because a real port or processor says otherwise.
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{Platform, PortModel};
@@ -15,11 +16,12 @@ pub fn without_turns(
     in_turn: &Instance,
     best: Outcome,
     effort: Effort,
+    budget: &Budget,
 ) -> Result<Plan, PlanError> {
     if best.plan.period.is_none() {
         return Ok(best.plan);
     }
-    let turns = make(in_turn, &best.plan.planner, SegmentChoice::Auto, effort)?.plan;
+    let turns = make(in_turn, &best.plan.planner, SegmentChoice::Auto, effort, budget)?.plan;
     let mut tried = best.tried;
     tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
     let mut most_s = turns.predicted.makespan_s.unwrap_or(0.0);
@@ -28,7 +30,7 @@ pub fn without_turns(
     }
     for other in tried.iter().take_while(|other| other.makespan_s <= most_s) {
         let segment = SegmentChoice::Bytes(other.segment_bytes);
-        let plan = make(instance, other.name, segment, Effort::Quick)?.plan;
+        let plan = make(instance, other.name, segment, Effort::Quick, budget)?.plan;
         if plan.period.is_none() {
             return Ok(plan);
         }
@@ -94,7 +96,9 @@ mod tests {
 
     fn chain(platform: &Platform, bytes: u64, segment_bytes: u64) -> Plan {
         let instance = Instance::new(platform, NodeId(0), bytes).unwrap();
-        make(&instance, "chain", SegmentChoice::Bytes(segment_bytes), Effort::Quick).unwrap().plan
+        make(&instance, "chain", SegmentChoice::Bytes(segment_bytes), Effort::Quick, &Budget::UNLIMITED)
+            .unwrap()
+            .plan
     }
 
     #[test]
@@ -128,8 +132,11 @@ mod tests {
         let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
         let in_turn = Instance { platform: &placement.in_turn, ..instance };
         let adjusted = |name: &str| {
-            let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick).unwrap();
-            (best.plan.clone(), without_turns(&instance, &in_turn, best, Effort::Quick).unwrap())
+            let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
+            (
+                best.plan.clone(),
+                without_turns(&instance, &in_turn, best, Effort::Quick, &Budget::UNLIMITED).unwrap(),
+            )
         };
         // By the model the tournament is the fastest; a chain has no turns to wait for.
         let (best, free) = adjusted("best");

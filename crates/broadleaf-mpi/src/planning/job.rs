@@ -9,6 +9,7 @@ use crate::settings::BEST;
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
 use crate::topology::placement::{memory_link, Placement};
+use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
@@ -57,8 +58,8 @@ impl Job {
     ) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let deadline = Instant::now() + budget;
+        let budget = Budget::within(budget.mul_f64(BEFORE_LIMIT));
         let made = instance.and_then(|instance| {
-            let instance = Instance { time_limit: Some(budget.mul_f64(BEFORE_LIMIT)), ..instance };
             on_threads(threads, || {
                 // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
                 let is_short = name == BEST && self.bytes < 2 * LEAST_SEGMENT_BYTES;
@@ -67,11 +68,11 @@ impl Job {
                     false => (SegmentChoice::Auto, effort),
                 };
                 let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-                let best = make(&instance, name, segment, first_effort)?;
-                let mut plan = without_turns(&instance, &in_turn, best, effort)?;
+                let best = make(&instance, name, segment, first_effort, &budget)?;
+                let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
                 if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
                     let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
-                    plan = make(&instance, &plan.planner, larger, effort)?.plan;
+                    plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
                 }
                 let plan = coarsened(instance.platform, without_period(instance.platform, plan)?)?;
                 let is_thorough = name == BEST && effort == Effort::Thorough;

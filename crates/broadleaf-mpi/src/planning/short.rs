@@ -200,6 +200,7 @@ fn exchange(children: &mut Children, one: NodeId, other: NodeId) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use broadleaf::budget::Budget;
     use broadleaf::plan::check;
     use broadleaf::platform::Platform;
     use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -257,7 +258,9 @@ mod tests {
     fn a_few_short_messages_go_straight_from_the_root() {
         let platform = cluster(9);
         let instance = Instance::new(&platform, NodeId(0), 1024).unwrap();
-        let chain = make(&instance, "chain", SegmentChoice::Bytes(1024), Effort::Quick).unwrap().plan;
+        let chain = make(&instance, "chain", SegmentChoice::Bytes(1024), Effort::Quick, &Budget::UNLIMITED)
+            .unwrap()
+            .plan;
         let found = shortened(&instance, chain, false, Instant::now() + Duration::from_millis(200));
         assert_eq!(found.trees[0].children(NodeId(0)).len(), 8);
         assert!(check::faults(&platform, &found).is_empty());
@@ -267,7 +270,9 @@ mod tests {
     fn a_plan_in_segments_stays_what_it_is() {
         let platform = cluster(9);
         let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap();
-        let chain = make(&instance, "chain", SegmentChoice::Bytes(8192), Effort::Quick).unwrap().plan;
+        let chain = make(&instance, "chain", SegmentChoice::Bytes(8192), Effort::Quick, &Budget::UNLIMITED)
+            .unwrap()
+            .plan;
         assert_eq!(
             shortened(&instance, chain.clone(), false, Instant::now() + Duration::from_millis(200)),
             chain

@@ -1,6 +1,7 @@
 //! The tree inside a node that several ranks share.
 
 use crate::topology::placement::memory_link;
+use broadleaf::budget::Budget;
 use broadleaf::plan::Plan;
 use broadleaf::planners::{self, Instance};
 use broadleaf::platform::{Mesh, NodeId, Platform, PlatformBuilder, PortModel};
@@ -16,7 +17,7 @@ pub fn inner_tree(count: usize, bytes: u64, segment_bytes: u64) -> Vec<(usize, u
     let instance = instance.segmented(segment_bytes);
     let shapes = ["flat", "chain", "binary", "binomial"].iter().filter_map(|name| planners::find(name).ok());
     let timed = shapes.filter_map(|planner| {
-        let plan = planner.plan(&instance).ok()?;
+        let plan = planner.plan(&instance, &Budget::UNLIMITED).ok()?;
         Some((estimate(&platform, &plan).ok()?, plan))
     });
     let best = timed.min_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -11,12 +11,12 @@
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
 use super::search::{search, Segments};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Earlier plans kept for each key.
 const MOST_EARLIER: usize = 8;
@@ -92,8 +92,8 @@ pub struct Order {
 
 impl Order {
     /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
-    pub fn plan(&self, within: Option<Duration>) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes, self.segments, within)
+    pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
+        search(&self.platform, self.key.stream.root, self.bytes, self.segments, budget)
     }
 }
 

@@ -4,12 +4,12 @@
 //! segments than the model would have: a prediction does not know what a message costs a machine that has other things to
 //! do, and a plan of few messages hardly depends on it.
 
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::Instance;
+use crate::planners::{Instance, BEST};
 use crate::platform::{NodeId, Platform};
 use crate::portfolio::{make, Effort, SegmentChoice};
 use crate::simulate::estimate;
-use std::time::{Duration, Instant};
 
 /// How large a plan's segments are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,22 +38,18 @@ pub fn search(
     root: NodeId,
     bytes: u64,
     segments: Segments,
-    within: Option<Duration>,
+    budget: &Budget,
 ) -> Result<Plan, PlanError> {
-    let deadline = within.map(|within| Instant::now() + within);
-    let instance = Instance { time_limit: within, ..Instance::new(platform, root, bytes)? };
-    let best = make(&instance, "best", SegmentChoice::Auto, Effort::Quick)?.plan;
-    let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-    let chosen = match left {
-        Some(Duration::ZERO) => best,
-        _ => faster(&Instance { time_limit: left, ..instance }, best)?,
-    };
+    let instance = Instance::new(platform, root, bytes)?;
+    let best = make(&instance, BEST, SegmentChoice::Auto, Effort::Quick, budget)?.plan;
+    let chosen = if budget.is_spent() { best } else { faster(&instance, best, budget)? };
     coarse(platform, chosen, segments)
 }
 
 /// `makespan`'s plan, if that is faster.
-fn faster(instance: &Instance, best: Plan) -> Result<Plan, PlanError> {
-    let Ok(other) = make(instance, "makespan", SegmentChoice::Auto, Effort::Quick) else { return Ok(best) };
+fn faster(instance: &Instance, best: Plan, budget: &Budget) -> Result<Plan, PlanError> {
+    let made = make(instance, "makespan", SegmentChoice::Auto, Effort::Quick, budget);
+    let Ok(other) = made else { return Ok(best) };
     let is_faster = estimate(instance.platform, &other.plan)? < estimate(instance.platform, &best)?;
     Ok(if is_faster { other.plan } else { best })
 }
@@ -87,5 +83,6 @@ fn in_segments(platform: &Platform, plan: &Plan, segment_bytes: u64) -> Result<P
         return Ok(Plan { segment_bytes, ..plan.clone() });
     }
     let instance = Instance::new(platform, plan.root, plan.message_bytes)?;
-    make(&instance, &plan.planner, SegmentChoice::Bytes(segment_bytes), Effort::Quick).map(|made| made.plan)
+    let segment = SegmentChoice::Bytes(segment_bytes);
+    make(&instance, &plan.planner, segment, Effort::Quick, &Budget::UNLIMITED).map(|made| made.plan)
 }

@@ -2,7 +2,6 @@
 
 use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
-use std::time::Duration;
 
 /// One broadcast to be planned.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +16,6 @@ pub struct Instance<'a> {
     /// How the plan's transfers start, whatever the planner ([`plan_with`]).
     pub protocol: Protocol,
     pub seed: u64,
-    /// How long a search may take; `None`: the planner's own default.
-    pub time_limit: Option<Duration>,
 }
 
 impl<'a> Instance<'a> {
@@ -44,7 +41,6 @@ impl<'a> Instance<'a> {
             segment_bytes: message_bytes,
             protocol: Protocol::Eager,
             seed: 0,
-            time_limit: None,
         })
     }
 

@@ -9,14 +9,14 @@ pub mod clustered;
 mod instance;
 mod optimal;
 mod pipelines;
+mod profile;
 mod registry;
 mod shapes;
 pub mod throughput;
 
-use registry::has_many_links;
-
 pub use instance::Instance;
 pub use pipelines::{RoundRobin, TwoTree};
+pub use profile::{Pace, Profile, Segmentation};
 pub use registry::{find, plan_with, supports, Card, Planner, Unsupported, BEST, PLANNERS};
 
 /// Platforms of more nodes are searched with less effort.

@@ -1,11 +1,11 @@
 //! The registry: every algorithm is a function from (platform, root, size) to a plan.
 
-use super::{baselines, clustered, optimal, pipelines, shapes, throughput, Instance};
-use crate::optimum::link_count;
+use super::{baselines, clustered, optimal, pipelines, shapes, throughput, Instance, Profile};
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
 
-/// What a planner is, for people. No defaults: an undocumented planner does not compile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a planner is, for people and for the portfolio. No defaults: an undocumented planner does not compile.
+#[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// As on the command line.
     pub name: &'static str,
@@ -19,6 +19,8 @@ pub struct Card {
     pub guarantee: &'static str,
     /// Planning time, n = nodes, k = segments.
     pub complexity: &'static str,
+    /// What those that run planners have to know; [`Profile::QUICK`] for most.
+    pub profile: Profile,
 }
 
 /// Why a planner does not take an instance; not an error of the instance.
@@ -38,53 +40,12 @@ pub trait Planner: Sync {
         &[Collective::Bcast]
     }
 
-    /// A valid plan; the same instance and seed give the same bytes.
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError>;
-
-    /// What a plan becomes that was asked for by name, once its segment size is settled.
-    fn finished(&self, _instance: &Instance, plan: Plan) -> Plan {
-        plan
-    }
-
-    /// Whether the segment size is free to be tuned for this planner's plans.
-    fn is_segmentable(&self) -> bool {
-        true
-    }
-
-    /// The nearest number of segments that a plan of this planner has no unfinished cycle with.
-    fn whole_count(&self, _instance: &Instance, count: u64) -> u64 {
-        count
-    }
-
-    /// The number of segments, at most `most`, that a model of the planner's own asks for: where plans are too
-    /// large to be simulated at many sizes.
-    fn modelled_count(&self, _instance: &Instance, _most: u64) -> Option<u64> {
-        None
-    }
-
-    /// Whether a plan takes no more than about a millisecond, so that it may be made inside a program's
-    /// first broadcast; the others wait until there is time.
-    fn is_quick(&self, _instance: &Instance) -> bool {
-        true
-    }
-
-    /// Whether its plans are likely to be the fastest there, so that it must have had its turn when time runs out.
-    fn goes_first(&self, _instance: &Instance) -> bool {
-        false
-    }
-
-    /// Whether a plan takes so long or so much memory that only who asks for it by name should wait for it.
-    fn is_lengthy(&self, _instance: &Instance) -> bool {
-        false
-    }
-}
-
-/// Links beyond which a planner that solves the optimum takes many seconds and gigabytes.
-const MANY_LINKS: usize = 100_000;
-
-/// [`Planner::is_lengthy`] of the planners that solve the optimum.
-pub(super) fn has_many_links(instance: &Instance) -> bool {
-    link_count(instance.platform) > MANY_LINKS
+    /// A valid plan; without a limit to the budget the same instance and seed give the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`PlanError::Unsupported`] for what only planning finds out, such as a proof that does not come out in time.
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError>;
 }
 
 /// Whether `planner` takes the instance, its collective included.
@@ -101,8 +62,8 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
 }
 
 /// The planner's plan for the instance, with the protocol that the instance asks for.
-pub fn plan_with(planner: &dyn Planner, instance: &Instance) -> Result<Plan, PlanError> {
-    Ok(Plan { protocol: instance.protocol, ..planner.plan(instance)? })
+pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+    Ok(Plan { protocol: instance.protocol, ..planner.plan(instance, budget)? })
 }
 
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.

@@ -9,11 +9,11 @@
 use super::make::{finish, quartiles, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned};
 use super::{Effort, Outcome, PassedOver, SegmentChoice, Tried};
+use crate::budget::Budget;
 use crate::optimum::makespan_bound_s;
 use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
-use crate::planners::{plan_with, supports, Instance, Planner, BEST, LARGE_NODES, PLANNERS};
-use std::time::Instant;
+use crate::planners::{plan_with, supports, Instance, Pace, Planner, BEST, LARGE_NODES, PLANNERS};
 
 /// Entrants looked at together: a constant, so that the outcome does not depend on the machine's cores.
 const TOGETHER: usize = 4;
@@ -54,7 +54,7 @@ struct Contest<'a> {
     instance: &'a Instance<'a>,
     segment: SegmentChoice,
     effort: Effort,
-    deadline: Option<Instant>,
+    budget: &'a Budget,
     entrants: Vec<Entrant>,
     passed_over: Vec<(usize, String)>,
 }
@@ -62,27 +62,29 @@ struct Contest<'a> {
 /// Plans with every planner that supports the instance and keeps the plan of the least makespan; of equal
 /// ones the earlier planner's.
 ///
-/// With a `deadline`, planners that have not begun by then are passed over, except the first supported
+/// With a limit, planners that have not begun when it passes are passed over, except the first supported
 /// one; without, the result depends on nothing but the arguments.
 pub(super) fn plan(
     instance: &Instance,
     segment: SegmentChoice,
     effort: Effort,
-    deadline: Option<Instant>,
+    budget: &Budget,
 ) -> Result<Outcome, PlanError> {
-    let (mut quick, slow): (Vec<usize>, Vec<usize>) =
-        (0..PLANNERS.len()).partition(|&at| PLANNERS[at].is_quick(instance));
-    quick.sort_by_key(|&at| !PLANNERS[at].goes_first(instance));
+    let of_pace = |paces: &[Pace]| -> Vec<usize> {
+        (0..PLANNERS.len()).filter(|&at| paces.contains(&pace(PLANNERS[at], instance))).collect()
+    };
+    let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
+    let slow = of_pace(&[Pace::Slow, Pace::ByName]);
     let mut contest =
-        Contest { instance, segment, effort, deadline, entrants: Vec::new(), passed_over: Vec::new() };
+        Contest { instance, segment, effort, budget, entrants: Vec::new(), passed_over: Vec::new() };
     if contest.is_large() {
         // All others together would take many times as long: what is likely to win is known to the end before.
-        let others = quick.partition_point(|&at| PLANNERS[at].goes_first(instance));
-        let first: Vec<usize> = quick.drain(..others).collect();
         contest.enter(&first)?;
         contest.settle()?;
+        contest.enter(&quick)?;
+    } else {
+        contest.enter(&[first, quick].concat())?;
     }
-    contest.enter(&quick)?;
     contest.settle()?;
     if let Some(reason) = contest.reason_against_slow() {
         for at in slow {
@@ -98,7 +100,7 @@ pub(super) fn plan(
 
 impl Contest<'_> {
     fn is_over(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.budget.is_spent()
     }
 
     /// The fastest as far as is known.
@@ -144,7 +146,7 @@ impl Contest<'_> {
         if let Err(unsupported) = supports(planner, self.instance) {
             return Ok(Attempt::PassedOver(unsupported.to_string()));
         }
-        if planner.is_lengthy(self.instance) {
+        if pace(planner, self.instance) == Pace::ByName {
             let reason = "takes long there; ask for it by name";
             return Ok(Attempt::PassedOver(reason.to_string()));
         }
@@ -161,7 +163,7 @@ impl Contest<'_> {
 
     /// Whether the planner's segment size is to be searched.
     fn is_searched(&self, planner: &dyn Planner) -> bool {
-        self.segment == SegmentChoice::Auto && planner.is_segmentable()
+        self.segment == SegmentChoice::Auto && planner.card().profile.is_segmentable()
     }
 
     fn sized(&self) -> Result<Instance<'_>, PlanError> {
@@ -170,17 +172,17 @@ impl Contest<'_> {
 
     fn first_look(&self, planner: &dyn Planner) -> Result<(Look, Tuned), PlanError> {
         let platform = self.instance.platform;
-        if !planner.is_quick(self.instance) {
+        if !planner.card().profile.is_quick(self.instance) {
             return Ok((Look::Tuned, self.tune(planner)?));
         }
         if !self.is_searched(planner) {
-            let plan = plan_with(planner, &self.sized()?)?;
+            let plan = plan_with(planner, &self.sized()?, self.budget)?;
             return match self.effort {
                 Effort::Quick => Ok((Look::Rough, rough(platform, plan)?)),
                 Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan)?)),
             };
         }
-        let sketched = sketch(self.instance, planner, self.effort)?;
+        let sketched = sketch(self.instance, planner, self.effort, self.budget)?;
         if self.effort == Effort::Quick || self.is_large() {
             return Ok((Look::Sketched, sketched));
         }
@@ -195,14 +197,14 @@ impl Contest<'_> {
     /// The plan that the planner by itself would make.
     fn tune(&self, planner: &dyn Planner) -> Result<Tuned, PlanError> {
         let tuned = if self.is_searched(planner) {
-            search(self.instance, planner, Effort::Thorough, self.deadline)?
+            search(self.instance, planner, Effort::Thorough, self.budget)?
         } else {
-            Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?)?)?
+            Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?, self.budget)?)?
         };
-        if self.effort == Effort::Quick {
+        let (Effort::Thorough, Some(finish)) = (self.effort, planner.card().profile.finish) else {
             return Ok(tuned);
-        }
-        let finished = planner.finished(self.instance, tuned.plan.clone());
+        };
+        let finished = finish(self.instance, tuned.plan.clone());
         let finished = Plan { protocol: self.instance.protocol, ..finished };
         // What a planner adds at the end may hold for just that many segments: no estimate from fewer.
         if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
@@ -300,7 +302,7 @@ impl Contest<'_> {
             let planner = PLANNERS[entrant.at];
             let plan = match entrant.look {
                 Look::Tuned => entrant.tuned.plan.clone(),
-                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes))?,
+                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes), self.budget)?,
             };
             if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
                 return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));
@@ -334,6 +336,10 @@ impl Contest<'_> {
         };
         Ok(Outcome { plan: with_bounds(self.instance, plans.swap_remove(fastest)), tried, passed_over })
     }
+}
+
+fn pace(planner: &dyn Planner, instance: &Instance) -> Pace {
+    (planner.card().profile.pace)(instance)
 }
 
 fn transfers(instance: &Instance, plan: &Plan) -> u64 {

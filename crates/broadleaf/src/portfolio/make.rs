@@ -2,12 +2,12 @@
 
 use super::best;
 use super::segment_search::{search, Tuned};
+use crate::budget::Budget;
 use crate::optimum::{allgather_bound_s, makespan_bound_s};
 use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
 use crate::planners::{find, plan_with, supports, Instance, Planner, BEST};
 use crate::platform::Quartiles;
 use crate::simulate::interval;
-use std::time::Instant;
 
 /// Which segment size a plan gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -32,7 +32,7 @@ impl SegmentChoice {
     }
 }
 
-/// How much work planning may do, apart from [`Instance::time_limit`].
+/// How much work planning may do, apart from its [`Budget`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Effort {
     /// Every planner that supports the instance, fine segment search, the final plans simulated in full.
@@ -94,18 +94,17 @@ pub fn make(
     planner: &str,
     segment: SegmentChoice,
     effort: Effort,
+    budget: &Budget,
 ) -> Result<Outcome, PlanError> {
-    let deadline = instance.time_limit.map(|limit| Instant::now() + limit);
     if planner == BEST {
-        return best::plan(instance, segment, effort, deadline);
+        return best::plan(instance, segment, effort, budget);
     }
     let planner = find(planner)?;
     supports(planner, instance).map_err(|unsupported| PlanError::Unsupported {
         planner: planner.card().name.to_string(),
         reason: unsupported.to_string(),
     })?;
-    alone(instance, planner, segment, effort, deadline)
-        .map_err(|error| unsupported(planner.card().name, error))
+    alone(instance, planner, segment, effort, budget).map_err(|error| unsupported(planner.card().name, error))
 }
 
 /// The outcome of one planner.
@@ -114,15 +113,16 @@ fn alone(
     planner: &dyn Planner,
     segment: SegmentChoice,
     effort: Effort,
-    deadline: Option<Instant>,
+    budget: &Budget,
 ) -> Result<Outcome, PlanError> {
     let sized = segment.applied(instance)?;
+    let profile = &planner.card().profile;
     let mut tuned = match segment {
-        SegmentChoice::Auto if planner.is_segmentable() => search(instance, planner, effort, deadline)?,
-        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized)?)?,
+        SegmentChoice::Auto if profile.is_segmentable() => search(instance, planner, effort, budget)?,
+        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?)?,
     };
-    if effort == Effort::Thorough {
-        tuned.plan = Plan { protocol: instance.protocol, ..planner.finished(instance, tuned.plan) };
+    if let (Effort::Thorough, Some(finish)) = (effort, profile.finish) {
+        tuned.plan = Plan { protocol: instance.protocol, ..finish(instance, tuned.plan) };
     }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;

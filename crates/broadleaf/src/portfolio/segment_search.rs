@@ -6,11 +6,11 @@
 //! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
 
 use super::Effort;
+use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime};
 use crate::simulate::{estimate, estimate_from, makespan};
-use std::time::Instant;
 
 /// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
 /// that it moves in less are not tried. (A start-up that is given or measured says it better.)
@@ -24,6 +24,8 @@ const HALVINGS: u32 = 4;
 const REFINED: usize = 2;
 /// A pipeline through all of n nodes wants more segments than this many times n.
 const DEEP: u64 = 8;
+/// Plans that the search of a slow planner makes at most; between them it varies their segment sizes.
+const VARIED_PLANS: u32 = 3;
 /// Trees made for so many times fewer segments may be others.
 const OTHERWISE: u64 = 4;
 /// A bracket's second minimum further from the best than this part is not refined.
@@ -52,20 +54,20 @@ impl Tuned {
 
 /// Searches the segment size of a segmentable planner.
 ///
-/// Stops early, with the best so far, when `deadline` passes.
+/// Stops early, with the best so far, when the budget is spent.
 pub(super) fn search(
     instance: &Instance,
     planner: &dyn Planner,
     effort: Effort,
-    deadline: Option<Instant>,
+    budget: &Budget,
 ) -> Result<Tuned, PlanError> {
     if let Some(count) = known_count(instance, planner) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        return Tuned::estimated(instance.platform, plan_with(planner, &sized)?);
+        return Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?);
     }
     match effort {
-        Effort::Thorough => thorough(instance, planner, deadline),
-        Effort::Quick => rough(instance.platform, sketch(instance, planner, effort)?.plan),
+        Effort::Thorough => thorough(instance, planner, budget),
+        Effort::Quick => rough(instance.platform, sketch(instance, planner, effort, budget)?.plan),
     }
 }
 
@@ -75,7 +77,11 @@ fn known_count(instance: &Instance, planner: &dyn Planner) -> Option<u64> {
         // All that is ready for the same receiver travels as one transfer, however it is cut.
         return Some(1);
     }
-    planner.modelled_count(instance, most_segments(instance.platform, instance.message_bytes))
+    planner
+        .card()
+        .profile
+        .segments
+        .modelled(instance, most_segments(instance.platform, instance.message_bytes))
 }
 
 /// The segment counts worth trying: 1, 2, 4 … and the most.
@@ -101,7 +107,7 @@ fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
 struct Search<'a> {
     instance: &'a Instance<'a>,
     planner: &'a dyn Planner,
-    deadline: Option<Instant>,
+    budget: &'a Budget,
     /// The plan whose segment size is varied; `None`: each size gets a plan of its own.
     varied: Option<Plan>,
     best: Option<Tuned>,
@@ -111,12 +117,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn out_of_time(&self) -> bool {
-        self.best.is_some() && self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.best.is_some() && self.budget.is_spent()
     }
 
     /// The predicted makespan with `count` segments, seconds.
     fn try_count(&mut self, count: u64) -> Result<f64, PlanError> {
-        let count = self.planner.whole_count(self.instance, count);
+        let count = self.planner.card().profile.segments.whole(self.instance, count);
         let at = match self.seen.binary_search_by_key(&count, |&(seen, _)| seen) {
             Ok(at) => return Ok(self.seen[at].1),
             Err(at) => at,
@@ -124,7 +130,7 @@ impl Search<'_> {
         let segment_bytes = self.instance.message_bytes.div_ceil(count);
         let plan = match &self.varied {
             Some(plan) => Plan { segment_bytes, ..plan.clone() },
-            None => plan_with(self.planner, &self.instance.segmented(segment_bytes))?,
+            None => plan_with(self.planner, &self.instance.segmented(segment_bytes), self.budget)?,
         };
         let least_s = steady_s(self.instance.platform, &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
@@ -138,12 +144,11 @@ impl Search<'_> {
     }
 
     /// Plans for `count` segments and varies that plan from now on: planners that are not quick would
-    /// otherwise take the search's time for trees that hardly differ. A time limit is meant for all of the
-    /// search, so each of its plans gets a third.
+    /// otherwise take the search's time for trees that hardly differ. The budget is meant for all of the
+    /// search, so each of its plans gets its part.
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
-        let time_limit = self.instance.time_limit.map(|limit| limit / 3);
-        let instance = Instance { time_limit, ..*self.instance };
-        let plan = plan_with(self.planner, &instance.segmented(instance.message_bytes.div_ceil(count)))?;
+        let sized = self.instance.segmented(self.instance.message_bytes.div_ceil(count));
+        let plan = plan_with(self.planner, &sized, &self.budget.divided(VARIED_PLANS))?;
         self.varied = Some(plan);
         self.seen.clear();
         Ok(())
@@ -209,20 +214,16 @@ fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
 }
 
-fn thorough(
-    instance: &Instance,
-    planner: &dyn Planner,
-    deadline: Option<Instant>,
-) -> Result<Tuned, PlanError> {
-    let mut search = Search { instance, planner, deadline, varied: None, best: None, seen: Vec::new() };
+fn thorough(instance: &Instance, planner: &dyn Planner, budget: &Budget) -> Result<Tuned, PlanError> {
+    let mut search = Search { instance, planner, budget, varied: None, best: None, seen: Vec::new() };
     let mut bracket_s = Vec::new();
     let mut counts = bracket(instance, 2);
     let middle = counts[counts.len() / 2];
-    let is_quick = planner.is_quick(instance);
+    let is_quick = planner.card().profile.is_quick(instance);
     if !is_quick {
         search.vary(middle)?;
     }
-    if deadline.is_some() {
+    if budget.is_limited() {
         // From the middle outwards: whatever the time allows, it is not all spent on the ends, which serve nobody.
         counts.sort_by_key(|count| (count.ilog2().abs_diff(middle.ilog2()), *count));
     }
@@ -265,7 +266,12 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
 /// A thorough sketch simulates each size roughly. A quick one simulates the first segment of a tree and takes
 /// the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
 /// static order may keep nodes waiting, the steady rate promises too much, and it is simulated too.
-pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort) -> Result<Tuned, PlanError> {
+pub(super) fn sketch(
+    instance: &Instance,
+    planner: &dyn Planner,
+    effort: Effort,
+    budget: &Budget,
+) -> Result<Tuned, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
     let counts = match known_count(instance, planner) {
@@ -273,12 +279,12 @@ pub(super) fn sketch(instance: &Instance, planner: &dyn Planner, effort: Effort)
         None => bracket(instance, if is_large { 64 } else { 4 }),
     };
     let middle = counts[counts.len() / 2];
-    let plan =
-        plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)))?.routed(platform)?;
+    let plan = plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?
+        .routed(platform)?;
     let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
     let mut best: Option<Tuned> = None;
     for count in counts {
-        let count = planner.whole_count(instance, count);
+        let count = planner.card().profile.segments.whole(instance, count);
         let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
         let makespan_s = if is_simulated {
             estimate_from(platform, &plan, SKETCH_SEGMENTS)?
@@ -309,6 +315,7 @@ mod tests {
     use super::*;
     use crate::planners::PLANNERS;
     use crate::platform::NodeId;
+    use std::time::Duration;
 
     /// The runtime's first plan has a tenth of a second: one whole message at a time served nobody.
     #[test]
@@ -320,8 +327,9 @@ mod tests {
         let instance = Instance::new(&platform, NodeId(0), 16 << 20).unwrap();
         for name in ["optimal", "chain"] {
             let planner = PLANNERS.iter().find(|planner| planner.card().name == name).unwrap();
-            let found = search(&instance, *planner, Effort::Thorough, Some(Instant::now())).unwrap();
-            let thorough = search(&instance, *planner, Effort::Thorough, None).unwrap();
+            let found =
+                search(&instance, *planner, Effort::Thorough, &Budget::within(Duration::ZERO)).unwrap();
+            let thorough = search(&instance, *planner, Effort::Thorough, &Budget::UNLIMITED).unwrap();
             assert!(found.plan.segment_bytes < 1 << 20, "{name}: {}", found.plan.segment_bytes);
             assert!(found.makespan_s < 1.2 * thorough.makespan_s, "{name}");
         }

@@ -16,6 +16,7 @@ pub fn interval(quartiles: &Quartiles, plan: &Plan, makespan_s: f64) -> Result<I
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
     use crate::planners::Instance;
     use crate::platform::{NodeId, Platform};
     use crate::portfolio::{make, Effort, SegmentChoice};
@@ -31,7 +32,8 @@ mod tests {
                         "link": {"latency_s": 0.5, "gap": [[10, 1], [20, 2]], "spread": [[10, 0.2]]}}]}"#;
         let platform = Platform::from_json(document).unwrap();
         let instance = Instance::new(&platform, NodeId(0), 40).unwrap();
-        let made = make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Thorough).unwrap();
+        let made =
+            make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Thorough, &Budget::UNLIMITED).unwrap();
         assert_eq!(simulate(&platform, &made.plan, false).unwrap().makespan_s, 6.0);
         let quartiles = Quartiles::of(&platform).unwrap();
         let Interval { low_s, high_s } = interval(&quartiles, &made.plan, 6.0).unwrap();
@@ -40,7 +42,8 @@ mod tests {
         assert_eq!((predicted.low_s, predicted.high_s), (low_s, high_s));
         assert_eq!(made.tried[0].interval, Some(predicted));
         // Nobody asked for it in a hurry.
-        let quick = make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Quick).unwrap();
+        let quick =
+            make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Quick, &Budget::UNLIMITED).unwrap();
         assert_eq!(quick.plan.predicted.interval, None);
     }
 }

@@ -164,6 +164,7 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
     use crate::planners::{supports, Instance, PLANNERS};
     use crate::platform::{ExplicitLink, LinkClass, Mesh, PlatformBuilder};
     use crate::random::Random;
@@ -203,7 +204,7 @@ mod tests {
                     let instance = Instance::new(&platform, NodeId(nodes as u32 / 2), 97).unwrap();
                     let instance = Instance { collective, ..instance.segmented(7) };
                     for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
-                        let plan = planner.plan(&instance).unwrap();
+                        let plan = planner.plan(&instance, &Budget::UNLIMITED).unwrap();
                         let Some(quick_s) = finish_s(&platform, &plan) else { continue };
                         let slow = simulate(&platform, &plan, false).unwrap();
                         let name = planner.card().name;

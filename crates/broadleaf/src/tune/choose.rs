@@ -5,6 +5,7 @@ use super::cluster::Cluster;
 use super::error::TuneError;
 use super::plogp::PLogP;
 use super::segment::{best_segment, least_segment};
+use crate::budget::Budget;
 use crate::parallel;
 use crate::plan::{Collective, Plan};
 use crate::planners::{find, plan_with, Instance};
@@ -178,5 +179,5 @@ fn plan_of(
     let instance = Instance::new(platform, root, message_bytes)?.segmented(segment_bytes);
     let instance =
         Instance { collective: algorithm.collective(), protocol: algorithm.protocol(), ..instance };
-    Ok(plan_with(find(algorithm.planner())?, &instance)?)
+    Ok(plan_with(find(algorithm.planner())?, &instance, &Budget::UNLIMITED)?)
 }

@@ -6,6 +6,7 @@ mod own_planner;
 
 use crate::judge::{judge, Verdict};
 use crate::small_platforms::{mesh, small_platforms};
+use broadleaf::budget::Budget;
 use broadleaf::planners::{Instance, Planner, PLANNERS};
 use broadleaf::platform::PortModel;
 use broadleaf::simulate::simulate;
@@ -45,7 +46,7 @@ fn its_guarantee_holds_where_latency_is_one_transfer() {
     for (count, wanted_s) in [(1, 0.0), (2, 2.0), (3, 3.0), (5, 4.0), (8, 5.0), (13, 6.0), (21, 7.0)] {
         let platform = broadleaf::platform::Platform::from_json(&document(count).to_string()).unwrap();
         let root = platform.find("n0").unwrap();
-        let plan = Fibonacci.plan(&Instance::new(&platform, root, 1).unwrap()).unwrap();
+        let plan = Fibonacci.plan(&Instance::new(&platform, root, 1).unwrap(), &Budget::UNLIMITED).unwrap();
         assert_eq!(simulate(&platform, &plan, false).unwrap().makespan_s, wanted_s, "{count} nodes");
     }
     assert_eq!(mesh(PortModel::OnePort, 8).hosts().count(), 8);

@@ -1,5 +1,6 @@
 //! What every plan must keep, judged by parts of the crate that share no code with planners.
 
+use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::optimum::{allgather_bound_s, makespan_bound_s};
 use broadleaf::plan::{check, throughput, Collective, Plan, PlanError, Programs};
@@ -35,21 +36,26 @@ pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
         return Verdict::Unsupported;
     }
     let place = || place(card.name, instance);
-    let plan = planner.plan(instance).unwrap_or_else(|error| panic!("{}: {error}", place()));
+    let plan = match planner.plan(instance, &Budget::UNLIMITED) {
+        Ok(plan) => plan,
+        Err(PlanError::Unsupported { .. }) => return Verdict::Unsupported,
+        Err(error) => panic!("{}: {error}", place()),
+    };
     assert_eq!(plan.planner, card.name);
     // Whoever goes by the order of ids may meet a host that cannot send; `make` calls that unsupported.
     if let Err(PlanError::NoPath { .. }) = Programs::for_platform(&plan, instance.platform) {
         if find(card.name).is_ok() {
-            let refused = make(instance, card.name, SegmentChoice::Auto, Effort::Quick).unwrap_err();
+            let refused = make(instance, card.name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED)
+                .unwrap_err();
             assert!(matches!(refused, PlanError::Unsupported { .. }), "{}: {refused}", place());
         }
         return Verdict::Unsupported;
     }
     // Planners may divide the message more evenly, but not into larger segments than asked for.
-    if planner.is_segmentable() {
+    if card.profile.is_segmentable() {
         assert!(plan.segment_bytes <= instance.segment_bytes, "{}: {}", place(), plan.segment_bytes);
     }
-    let again = planner.plan(instance).unwrap();
+    let again = planner.plan(instance, &Budget::UNLIMITED).unwrap();
     assert_eq!(plan.to_json().to_string(), again.to_json().to_string(), "{}: not repeatable", place());
     judge_plan(instance, &plan);
     Verdict::Planned

@@ -5,6 +5,7 @@ mod judge;
 mod random_platforms;
 mod small_platforms;
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::Collective;
 use broadleaf::planners::{find, supports, Instance, PLANNERS};
 use broadleaf::platform::{Platform, PortModel};
@@ -45,7 +46,7 @@ fn on_platform(platform: &Platform) -> usize {
                     for segment_bytes in segment_sizes(message_bytes) {
                         let verdict = judge(*planner, &instance.segmented(segment_bytes));
                         planned += usize::from(verdict == Verdict::Planned);
-                        if !planner.is_segmentable() {
+                        if !planner.card().profile.is_segmentable() {
                             break;
                         }
                     }
@@ -62,7 +63,7 @@ fn best_keeps_what_every_planner_keeps() {
         let root = platform.hosts().next().unwrap();
         let instance = Instance::new(&platform, root, 4099).unwrap();
         for effort in [Effort::Thorough, Effort::Quick] {
-            let outcome = make(&instance, "best", SegmentChoice::Auto, effort).unwrap();
+            let outcome = make(&instance, "best", SegmentChoice::Auto, effort, &Budget::UNLIMITED).unwrap();
             judge::judge_plan(&instance, &outcome.plan);
             let predicted = outcome.plan.predicted;
             let (makespan_s, bound_s) = (predicted.makespan_s.unwrap(), predicted.bound_s.unwrap());
@@ -73,13 +74,13 @@ fn best_keeps_what_every_planner_keeps() {
             for PassedOver { name, reason } in passed {
                 let planner = find(name).unwrap();
                 let unsupported = supports(planner, &instance).is_err() || reason.contains("no path leads");
-                assert!(unsupported || !planner.is_quick(&instance), "{name}: {reason}");
+                assert!(unsupported || !planner.card().profile.is_quick(&instance), "{name}: {reason}");
             }
             assert!(
                 outcome.tried.iter().all(|tried| tried.makespan_s >= makespan_s),
                 "a faster plan was tried"
             );
-            let again = make(&instance, "best", SegmentChoice::Auto, effort).unwrap();
+            let again = make(&instance, "best", SegmentChoice::Auto, effort, &Budget::UNLIMITED).unwrap();
             assert_eq!(outcome.plan.to_json(), again.plan.to_json());
         }
     }
@@ -90,7 +91,8 @@ fn best_keeps_what_every_planner_keeps() {
 fn best_leaves_lengthy_planners_out() {
     let platform = mesh(PortModel::OnePort, 400);
     let instance = Instance::new(&platform, platform.hosts().next().unwrap(), 4099).unwrap();
-    let outcome = make(&instance, "best", SegmentChoice::Bytes(4099), Effort::Thorough).unwrap();
+    let outcome =
+        make(&instance, "best", SegmentChoice::Bytes(4099), Effort::Thorough, &Budget::UNLIMITED).unwrap();
     let is_left_out = |name: &str| outcome.passed_over.iter().any(|passed| passed.name == name);
     for name in ["lp-prune", "lp-grow", "optimal"] {
         assert!(is_left_out(name) && supports(find(name).unwrap(), &instance).is_ok(), "{name}");
@@ -103,7 +105,9 @@ fn an_impossible_request_is_an_error_of_one_line() {
     let platform = mesh(PortModel::OnePort, 3);
     let root = platform.hosts().next().unwrap();
     let instance = Instance::new(&platform, root, 100).unwrap();
-    let refused = |name, segment| make(&instance, name, segment, Effort::Quick).unwrap_err().to_string();
+    let refused = |name, segment| {
+        make(&instance, name, segment, Effort::Quick, &Budget::UNLIMITED).unwrap_err().to_string()
+    };
     let unknown = refused("bset", SegmentChoice::Auto);
     assert!(
         unknown.contains("\"bset\"") && unknown.contains("binomial") && !unknown.contains('\n'),
@@ -113,8 +117,9 @@ fn an_impossible_request_is_an_error_of_one_line() {
     assert!(empty.contains("0 bytes") && !empty.contains('\n'), "{empty}");
     assert!(Instance::new(&platform, root, 0).unwrap_err().to_string().contains("0 bytes"));
     let short = Instance::new(&platform, root, 2).unwrap();
-    let unsupported =
-        make(&short, "van-de-geijn", SegmentChoice::Auto, Effort::Quick).unwrap_err().to_string();
+    let unsupported = make(&short, "van-de-geijn", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED)
+        .unwrap_err()
+        .to_string();
     assert!(unsupported.contains("2 bytes") && unsupported.contains("van-de-geijn"), "{unsupported}");
 }
 

@@ -2,6 +2,7 @@
 
 mod slow;
 
+use broadleaf::budget::Budget;
 use broadleaf::plan::{check, throughput, Plan};
 use broadleaf::planners::throughput::{optimal_loads, EdgeLoads, LpGrow, LpPrune};
 use broadleaf::planners::{find, Instance};
@@ -51,7 +52,7 @@ fn platform_heuristics_equal_the_slow_versions() {
         each_drawn(
             &[PortModel::OnePort, PortModel::OnePortUnidirectional, PortModel::MultiPort],
             |drawn, instance, what| {
-                let plan = find(planner).unwrap().plan(instance).unwrap();
+                let plan = find(planner).unwrap().plan(instance, &Budget::UNLIMITED).unwrap();
                 let slow = slow_tree(drawn, instance.root.index(), planner);
                 assert_same(drawn, &plan, slow, &format!("{planner}, {what}"));
             },
@@ -64,7 +65,7 @@ fn platform_heuristics_equal_the_slow_versions() {
 fn heuristics_by_time_alone_work_under_link_capacity() {
     for planner in ["prune-simple", "prune-refined", "grow"] {
         each_drawn(&[PortModel::LinkCapacity], |drawn, instance, what| {
-            let plan = find(planner).unwrap().plan(instance).unwrap();
+            let plan = find(planner).unwrap().plan(instance, &Budget::UNLIMITED).unwrap();
             let slow = slow_tree(drawn, instance.root.index(), planner);
             assert_same(drawn, &plan, slow, &format!("{planner}, {what}"));
         });
@@ -130,13 +131,13 @@ fn routes_through_switches_are_edges() {
     let platform = builder.build().unwrap();
     let instance = Instance::new(&platform, hosts[1], 50 * SEGMENT).unwrap().segmented(SEGMENT);
     for planner in ["prune-simple", "prune-refined", "grow", "grow-multiport", "lp-prune", "lp-grow"] {
-        let plan = find(planner).unwrap().plan(&instance).unwrap();
+        let plan = find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
         assert_eq!(check::faults(&platform, &plan), [""; 0], "{planner}");
         let tree = &plan.trees[0];
         assert!(tree.edges().all(|(_, child)| !tree.via[&child].is_empty()), "{planner}");
     }
     // Everyone passes it on once: a segment every second.
-    let plan = find("grow").unwrap().plan(&instance).unwrap();
+    let plan = find("grow").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     assert_eq!(throughput(&platform, &plan).unwrap(), 1000.0);
     assert_eq!(edges_of(&plan), [(0, 2), (1, 0), (2, 3)]);
     assert_eq!(plan.trees[0].via[&hosts[2]], [left, right]);
@@ -160,7 +161,7 @@ fn degenerate_platforms_are_right() {
         let mut builder = PlatformBuilder::new("one", PortModel::OnePort);
         let only = builder.add_host("only").unwrap();
         let platform = builder.build().unwrap();
-        let plan = planner.plan(&Instance::new(&platform, only, 10).unwrap()).unwrap();
+        let plan = planner.plan(&Instance::new(&platform, only, 10).unwrap(), &Budget::UNLIMITED).unwrap();
         assert_eq!((check::faults(&platform, &plan).len(), plan.trees[0].edges().count()), (0, 0), "{name}");
         // Links that cost nothing, and one bridge between two pairs.
         for bandwidth in [None, Some(100.0)] {
@@ -178,7 +179,8 @@ fn degenerate_platforms_are_right() {
                 builder.add_link(ExplicitLink { from, to, both_ways: true, class }).unwrap();
             }
             let platform = builder.build().unwrap();
-            let plan = planner.plan(&Instance::new(&platform, nodes[0], 100).unwrap()).unwrap();
+            let plan =
+                planner.plan(&Instance::new(&platform, nodes[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
             assert_eq!(edges_of(&plan), [(0, 1), (1, 2), (2, 3)], "{name}");
             assert_eq!(throughput(&platform, &plan).unwrap(), bandwidth.unwrap_or(f64::INFINITY), "{name}");
         }
@@ -232,7 +234,7 @@ fn single_tree_finds_the_best_tree_of_small_platforms() {
             let root = random.below(drawn.times.len());
             let instance = Instance::new(&drawn.platform, NodeId(root as u32), 50 * SEGMENT).unwrap();
             let instance = instance.segmented(SEGMENT);
-            let plan = find("single-tree").unwrap().plan(&instance).unwrap();
+            let plan = find("single-tree").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
             assert_eq!(check::faults(&drawn.platform, &plan), [""; 0]);
             let found_s = SEGMENT as f64 / throughput(&drawn.platform, &plan).unwrap();
             let best_s = best_period_s(&drawn, root);
@@ -263,7 +265,7 @@ fn single_tree_sees_shared_resources() {
     }
     let platform = builder.build().unwrap();
     let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-    let plan = |planner: &str| find(planner).unwrap().plan(&instance).unwrap();
+    let plan = |planner: &str| find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
     assert!((throughput(&platform, &plan("prune-simple")).unwrap() - 100.0 / 3.0).abs() < 1e-9);
     assert_eq!(throughput(&platform, &plan("single-tree")).unwrap(), 100.0);
 }
@@ -272,7 +274,7 @@ fn single_tree_sees_shared_resources() {
 #[test]
 fn single_tree_keeps_what_it_starts_from_and_repeats() {
     each_drawn(&PortModel::ALL, |drawn, instance, what| {
-        let plan = |planner: &str| find(planner).unwrap().plan(instance).unwrap();
+        let plan = |planner: &str| find(planner).unwrap().plan(instance, &Budget::UNLIMITED).unwrap();
         let rate = |plan: &Plan| throughput(&drawn.platform, plan).unwrap();
         let found = plan("single-tree");
         assert_eq!(found, plan("single-tree"), "{what}");
@@ -290,8 +292,10 @@ fn single_tree_is_far_ahead_on_the_papers_platforms() {
         let density = [0.04, 0.08, 0.12, 0.16, 0.20][seed as usize % 5];
         let platform = generate::random(&RandomGraph::new(50, density, seed)).unwrap().platform;
         let instance = Instance::new(&platform, NodeId(0), 1 << 26).unwrap().segmented(1 << 20);
-        let rate =
-            |planner: &str| throughput(&platform, &find(planner).unwrap().plan(&instance).unwrap()).unwrap();
+        let rate = |planner: &str| {
+            throughput(&platform, &find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap())
+                .unwrap()
+        };
         let papers = ["prune-simple", "prune-refined", "grow", "lp-prune", "lp-grow"].map(rate);
         ratios.push(rate("single-tree") / papers.into_iter().fold(0.0, f64::max));
     }

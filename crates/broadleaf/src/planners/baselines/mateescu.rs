@@ -12,6 +12,7 @@
 //! Complexity: O(n²) for the matrices; O(n² · senders) at most to grow. Guarantee: none.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -20,15 +21,16 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.to_vec(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("mateescu").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap()).unwrap();
+//! let plan = find("mateescu").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! // At 1 s a has sent to b; at 2 s a to c, and b to d: b, the deeper child, stays first.
 //! assert_eq!(plan.trees[0].children(nodes[0]), [nodes[1], nodes[2]]);
 //! assert_eq!(plan.trees[0].children(nodes[1]), [nodes[3]]);
 //! ```
 
 use super::pairs::{self, Pairs};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
 pub struct Mateescu;
 
@@ -40,6 +42,10 @@ static CARD: Card = Card {
     objective: "makespan in the end-to-end model, which sees no shared pipes",
     guarantee: "none",
     complexity: "O(n²) for the matrices, O(n² · senders) at most",
+    profile: Profile {
+        pace: |instance| Pace::quick_if(instance.platform.node_count() <= QUICK_HOSTS),
+        ..Profile::QUICK
+    },
 };
 
 /// Up to so many hosts the tree is there within about a millisecond.
@@ -54,12 +60,8 @@ impl Planner for Mateescu {
         pairs::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         Ok(pairs::plan(instance, CARD.name, tree))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.platform.node_count() <= QUICK_HOSTS
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::frontier::Frontier;
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::lightest_edge::LightestEdges;
 use super::sends::ClusterSend;
 use crate::planners::Card;
@@ -20,6 +20,7 @@ pub static BOTTOM_UP: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n²) at random, O(n³) at worst",
+        profile: PROFILE,
     },
     rule: sends,
 };
@@ -33,6 +34,7 @@ pub static BOTTOM_UP_AS_PRINTED: Heuristic = Heuristic {
         objective: "comparison with the paper",
         guarantee: "none",
         complexity: "O(n²)",
+        profile: PROFILE,
     },
     rule: sends_as_printed,
 };

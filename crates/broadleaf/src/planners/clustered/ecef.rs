@@ -17,7 +17,7 @@
 //! ```
 
 use super::frontier::earliest_arrival_first;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use crate::planners::Card;
 
 pub static ECEF: Heuristic = Heuristic {
@@ -28,6 +28,7 @@ pub static ECEF: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n²)",
+        profile: PROFILE,
     },
     rule: earliest_arrival_first,
 };

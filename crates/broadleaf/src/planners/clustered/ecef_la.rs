@@ -4,7 +4,7 @@
 //! Complexity: O(n² log n). Guarantee: none.
 
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::lookahead::{earliest_completion, Extreme};
 use super::sends::ClusterSend;
 use crate::planners::Card;
@@ -17,6 +17,7 @@ pub static ECEF_LA: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n² log n)",
+        profile: PROFILE,
     },
     rule: sends,
 };

@@ -4,7 +4,7 @@
 //! Complexity: O(n²). Guarantee: none.
 
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::lookahead::{earliest_completion, SendersMean};
 use super::sends::ClusterSend;
 use crate::planners::Card;
@@ -17,6 +17,7 @@ pub static ECEF_LA_SENDERS: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n²)",
+        profile: PROFILE,
     },
     rule: sends,
 };

@@ -13,6 +13,7 @@
 //! Guarantee: none.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, PortModel};
 //!
@@ -23,7 +24,7 @@
 //! let platform = builder.build().unwrap();
 //! let depth = |segments: u64| {
 //!     let instance = Instance::new(&platform, hosts[0], 100).unwrap().segmented(100 / segments);
-//!     find("ecef-pipelined").unwrap().plan(&instance).unwrap().trees[0].depth(hosts[0])
+//!     find("ecef-pipelined").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap().trees[0].depth(hosts[0])
 //! };
 //! // Whole, ECEF's binomial tree: everybody who has it sends. In many segments, a chain: everybody sends once.
 //! assert_eq!((depth(1), depth(100)), (2, 3));
@@ -34,8 +35,9 @@ use super::heuristic::supports;
 use super::pipeline_time::Pipeline;
 use super::segmented_tree::budgets;
 use super::units::Units;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Predicted};
-use crate::planners::{Card, Instance, Planner, Unsupported, LARGE_NODES};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported, LARGE_NODES};
 use std::collections::BTreeMap;
 
 pub struct EcefPipelined;
@@ -47,6 +49,11 @@ static CARD: Card = Card {
     objective: "makespan of one message in segments, over thousands of hosts in clusters",
     guarantee: "none",
     complexity: "O(budgets · n · kinds of hosts)",
+    profile: Profile {
+        pace,
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: modelled_count },
+        finish: None,
+    },
 };
 
 impl Planner for EcefPipelined {
@@ -58,7 +65,7 @@ impl Planner for EcefPipelined {
         supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = Units::of_hosts(instance);
         let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
         let (makespan_s, parents) = tree(&hosts, segments);
@@ -68,37 +75,37 @@ impl Planner for EcefPipelined {
         let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
         Ok(Plan { predicted, ..plan })
     }
+}
 
-    /// Where other planners take far longer.
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.platform.node_count() > LARGE_NODES
+/// Where other planners take far longer.
+fn pace(instance: &Instance) -> Pace {
+    if instance.platform.node_count() > LARGE_NODES {
+        Pace::First
+    } else {
+        Pace::Slow
     }
+}
 
-    fn goes_first(&self, instance: &Instance) -> bool {
-        self.is_quick(instance)
+/// The model is as good as a simulation, and quicker.
+fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+    let mut known: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut makespan_s = |count: u64| {
+        *known.entry(count).or_insert_with(|| {
+            let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+            tree(&Units::of_hosts(&sized), count).0
+        })
+    };
+    let hosts = instance.platform.hosts().count() as u64;
+    // What twice as many segments must win, as a factor.
+    let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
+    let mut best = START_SEGMENTS.min(most);
+    while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
+        best *= 2;
     }
-
-    /// The model is as good as a simulation, and quicker.
-    fn modelled_count(&self, instance: &Instance, most: u64) -> Option<u64> {
-        let mut known: BTreeMap<u64, f64> = BTreeMap::new();
-        let mut makespan_s = |count: u64| {
-            *known.entry(count).or_insert_with(|| {
-                let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-                tree(&Units::of_hosts(&sized), count).0
-            })
-        };
-        let hosts = instance.platform.hosts().count() as u64;
-        // What twice as many segments must win, as a factor.
-        let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
-        let mut best = START_SEGMENTS.min(most);
-        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
-            best *= 2;
-        }
-        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
-            best /= 2;
-        }
-        Some(best)
+    while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
+        best /= 2;
     }
+    Some(best)
 }
 
 /// The makespan has one minimum over the number of segments, nearly: it is looked for from here on, by doubling and

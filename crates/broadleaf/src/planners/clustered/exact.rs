@@ -21,8 +21,9 @@ use super::grid::Grid;
 use super::heuristic::supports;
 use super::makespan_search::{anneal, best_heuristic};
 use super::units::Units;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use std::time::Duration;
 
 pub struct Exact;
@@ -36,6 +37,7 @@ static CARD: Card = Card {
     objective: "makespan of one message between clusters, then inside them",
     guarantee: "optimal in the pLogP model: unsegmented, clusters one after the other as the paper has them",
     complexity: "exponential; milliseconds at 20 clusters of the paper's draws",
+    profile: Profile { pace: |_| Pace::Slow, segments: Segmentation::Fixed, finish: None },
 };
 
 /// Moves per cluster of the annealed start: it should cost no more than the proof.
@@ -46,6 +48,15 @@ const MOST_STEPS: u64 = 50_000;
 
 /// Platforms of more units are refused at once rather than after a long search.
 const SUPPORTED_CLUSTERS: usize = 16;
+
+fn at_most(most: usize, instance: &Instance) -> Result<(), Unsupported> {
+    match Units::count(instance) {
+        clusters if clusters > most => Err(Unsupported(format!(
+            "{clusters} clusters are more than the {most} it can prove; use makespan"
+        ))),
+        _ => Ok(()),
+    }
+}
 
 /// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).
 pub fn solve(grid: &Grid, seed: u64, time_limit: Option<Duration>) -> Option<Proof> {
@@ -69,23 +80,19 @@ impl Planner for Exact {
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
         supports(instance)?;
-        let clusters = Units::count(instance);
-        // With a time limit somebody is ready to wait.
-        let most = if instance.time_limit.is_some() { MOST_CLUSTERS } else { SUPPORTED_CLUSTERS };
-        if clusters > most {
-            return Err(Unsupported(format!(
-                "{clusters} clusters are more than the {most} it can prove; use makespan"
-            )));
-        }
-        Ok(())
+        at_most(MOST_CLUSTERS, instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
+        // With a time limit somebody is ready to wait.
+        if !budget.is_limited() {
+            at_most(SUPPORTED_CLUSTERS, instance).map_err(|Unsupported(reason)| unsupported(reason))?;
+        }
         // Segments would overlap what the model has one after the other, and the proof would be void.
         let instance = &instance.segmented(instance.message_bytes);
         let units = Units::new(instance);
-        let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
-        let proof = solve(&units.grid, instance.seed, instance.time_limit)
+        let proof = solve(&units.grid, instance.seed, budget.left())
             .ok_or_else(|| unsupported(format!("more than {MOST_CLUSTERS} clusters; use makespan")))?;
         if !proof.proved {
             return Err(unsupported(format!(
@@ -95,13 +102,5 @@ impl Planner for Exact {
             )));
         }
         Ok(instance.tree_plan(CARD.name, units.graft(instance, &proof.sends)))
-    }
-
-    fn is_segmentable(&self) -> bool {
-        false
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
     }
 }

@@ -6,7 +6,7 @@
 //! Complexity: O(n²). Guarantee: none.
 
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::lightest_edge;
 use super::sends::ClusterSend;
 use crate::planners::Card;
@@ -19,6 +19,7 @@ pub static FEF: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n²)",
+        profile: PROFILE,
     },
     rule: sends,
 };

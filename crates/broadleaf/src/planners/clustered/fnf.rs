@@ -7,7 +7,7 @@
 
 use super::frontier::Frontier;
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
@@ -19,6 +19,7 @@ pub static FNF: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n²)",
+        profile: PROFILE,
     },
     rule: sends,
 };

@@ -3,8 +3,9 @@
 use super::grid::Grid;
 use super::sends::ClusterSend;
 use super::units::Units;
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
 /// A rule with its card.
 #[derive(Debug)]
@@ -33,19 +34,21 @@ impl Planner for Heuristic {
         supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let units = Units::new(instance);
         let sends = self.sends(&units.grid);
         Ok(instance.tree_plan(self.card.name, units.graft(instance, &sends)))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.platform.node_count() <= QUICK_NODES
     }
 }
 
 /// Up to so many nodes that differ from each other a rule takes about a millisecond.
 const QUICK_NODES: usize = 200;
+
+/// Of every rule.
+pub(super) const PROFILE: Profile = Profile {
+    pace: |instance| Pace::quick_if(instance.platform.node_count() <= QUICK_NODES),
+    ..Profile::QUICK
+};
 
 /// How many kinds of clusters (or hosts) may differ: three matrices of that side take 0.4 GiB.
 const MOST_KINDS: usize = 4096;

@@ -13,6 +13,7 @@
 //! Cost: (c − 1)·T(m) over the wide area for c clusters, then a binomial tree in the last. Complexity: O(n).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{Bridge, LinkClass, Mesh, Node, PlatformBuilder, PortModel};
 //!
@@ -28,16 +29,17 @@
 //! builder.add_mesh(Mesh { nodes: b.to_vec(), class: near }).unwrap();
 //! builder.add_bridge(Bridge { from: here, to: there, both_ways: true, class: far }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("magpie").unwrap().plan(&Instance::new(&platform, a[0], 100).unwrap()).unwrap();
+//! let plan = find("magpie").unwrap().plan(&Instance::new(&platform, a[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // Two seconds of sending to b0, then one to a1; b0 has it at 5 s and passes it on.
 //! assert_eq!(trace.finish_s, [0.0, 3.0, 5.0, 6.0]);
 //! ```
 
 use super::groups::{by_cluster, with_root_first};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::shapes::add_binomial;
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Magpie;
 
@@ -49,6 +51,7 @@ static CARD: Card = Card {
     objective: "makespan where wide-area latency dominates",
     guarantee: "each cluster is entered once",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Magpie {
@@ -60,7 +63,7 @@ impl Planner for Magpie {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.platform.hosts().collect();
         let clusters = with_root_first(by_cluster(instance.platform, hosts), instance.root);
         let mut tree = TreeBuilder::new(instance.platform.node_count());

@@ -10,8 +10,9 @@ use super::heuristic::supports;
 use super::makespan_search::{search, SearchEffort};
 use super::segmented_tree;
 use super::units::Units;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Predicted};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
 pub struct Makespan;
 
@@ -24,6 +25,7 @@ static CARD: Card = Card {
     objective: "makespan of one message between clusters, then inside them, or in segments over all hosts",
     guarantee: "unsegmented: no later than any heuristic of paper 2 in the pLogP model",
     complexity: "O(moves · depth · children), tens of milliseconds at 50 clusters",
+    profile: Profile { pace: |_| Pace::Slow, ..Profile::QUICK },
 };
 
 impl Planner for Makespan {
@@ -35,7 +37,7 @@ impl Planner for Makespan {
         supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         if instance.segment_bytes < instance.message_bytes {
             let hosts = Units::of_hosts(instance);
             let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
@@ -45,12 +47,8 @@ impl Planner for Makespan {
             return Ok(Plan { predicted, ..plan });
         }
         let units = Units::new(instance);
-        let effort = SearchEffort::usual(units.grid.len(), instance.seed, instance.time_limit);
+        let effort = SearchEffort::usual(units.grid.len(), instance.seed, budget.left());
         let sends = search(&units.grid, &effort);
         Ok(instance.tree_plan(CARD.name, units.graft(instance, &sends)))
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
     }
 }

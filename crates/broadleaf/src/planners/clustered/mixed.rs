@@ -7,7 +7,7 @@
 use super::ecef_la::ECEF_LA;
 use super::ecef_lat_max::ECEF_LAT_MAX;
 use super::grid::Grid;
-use super::heuristic::Heuristic;
+use super::heuristic::{Heuristic, PROFILE};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
@@ -22,6 +22,7 @@ pub static MIXED: Heuristic = Heuristic {
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
         complexity: "O(n² log n)",
+        profile: PROFILE,
     },
     rule: sends,
 };

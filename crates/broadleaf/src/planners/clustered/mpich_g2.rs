@@ -15,6 +15,7 @@
 //! tree. Complexity: O(n).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, Node, PlatformBuilder, PortModel};
 //!
@@ -28,16 +29,17 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: vec![a[0], a[1], b, c, d], class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("mpich-g2").unwrap().plan(&Instance::new(&platform, a[0], 100).unwrap()).unwrap();
+//! let plan = find("mpich-g2").unwrap().plan(&Instance::new(&platform, a[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! // Site y first, then cluster B of the root's site, then its own cluster.
 //! assert_eq!(plan.trees[0].children(a[0]), [c, b, a[1]]);
 //! assert_eq!(plan.trees[0].children(c), [d]);
 //! ```
 
 use super::groups::{by_cluster, by_site, with_root_first};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::shapes::add_binomial;
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct MpichG2;
 
@@ -49,6 +51,7 @@ static CARD: Card = Card {
     objective: "makespan where each level is much slower than the next",
     guarantee: "each site and each cluster is entered once",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for MpichG2 {
@@ -60,7 +63,7 @@ impl Planner for MpichG2 {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let platform = instance.platform;
         let sites = with_root_first(by_site(platform, platform.hosts().collect()), instance.root);
         let mut tree = TreeBuilder::new(platform.node_count());

@@ -12,6 +12,7 @@
 //! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
 //!
@@ -25,7 +26,7 @@
 //! }
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(10);
-//! let plan = find("optimal").unwrap().plan(&instance).unwrap();
+//! let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // 100 segments of a second each, and one more second for the last one's second hop.
 //! assert_eq!(trace.makespan_s, 101.0);
@@ -37,9 +38,10 @@ mod period_layout;
 mod shorten_period;
 mod timetable;
 
+use crate::budget::Budget;
 use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
-use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use assign_windows::assign_windows;
 use balanced_trees::{balanced_trees, must_share};
 use period_layout::Layout;
@@ -55,6 +57,7 @@ static CARD: Card = Card {
     objective: "throughput of long messages on any platform",
     guarantee: "within the stated gap of the bound in throughput, before start-up and rounding to segments",
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
+    profile: Profile { pace, ..Profile::QUICK },
 };
 
 /// Nodes up to which trees of even load are found in about a millisecond.
@@ -106,20 +109,7 @@ impl Planner for Optimal {
         Ok(())
     }
 
-    /// Where there is no timetable to lay out, among few nodes.
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.platform.node_count() <= QUICK_NODES && must_share(instance)
-    }
-
-    fn goes_first(&self, instance: &Instance) -> bool {
-        self.is_quick(instance)
-    }
-
-    fn is_lengthy(&self, instance: &Instance) -> bool {
-        has_many_links(instance)
-    }
-
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, segment_bytes, .. } = *instance;
         // What is left between throughput and bound is small beside what rounding to segments costs.
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
@@ -141,6 +131,15 @@ impl Planner for Optimal {
             ..Predicted::default()
         };
         Ok(plan)
+    }
+}
+
+/// Among few nodes it is quick where there is no timetable to lay out.
+fn pace(instance: &Instance) -> Pace {
+    if instance.platform.node_count() <= QUICK_NODES && must_share(instance) {
+        Pace::First
+    } else {
+        Pace::of_optimum(instance)
     }
 }
 

@@ -15,6 +15,7 @@
 //! written out. Guarantee: round-optimal there, for any n.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance, Planner};
 //! use broadleaf::portfolio::{make, Effort, SegmentChoice};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
@@ -25,13 +26,14 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 20).unwrap();
-//! let made = make(&instance, "circulant", SegmentChoice::Bytes(1), Effort::Thorough).unwrap();
+//! let made = make(&instance, "circulant", SegmentChoice::Bytes(1), Effort::Thorough, &Budget::UNLIMITED).unwrap();
 //! // 20 segments of 1 s; three rounds reach five nodes.
 //! assert_eq!(made.plan.predicted.makespan_s, Some(3.0 - 1.0 + 20.0));
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Regular, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Circulant;
 
@@ -46,6 +48,7 @@ static CARD: Card = Card {
     guarantee: "ceil(log2 n) - 1 + k rounds on homogeneous one-port networks, the fewest there can be; one \
                 more for more than 262144 / (n - 1) segments",
     complexity: "O(n log n)",
+    profile: Profile { finish: Some(written_out), ..Profile::QUICK },
 };
 
 impl Planner for Circulant {
@@ -57,7 +60,7 @@ impl Planner for Circulant {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.root_and_receivers();
         if hosts.len() < 2 {
             let empty = TreeBuilder::new(instance.platform.node_count());
@@ -69,16 +72,17 @@ impl Planner for Circulant {
         let turn = ((rounds - segments % rounds) % rounds) as u32;
         Ok(instance.regular_plan(CARD.name, Regular::Circulant { turn }, hosts))
     }
+}
 
-    fn finished(&self, instance: &Instance, plan: Plan) -> Plan {
-        let (hosts, segments) = (instance.root_and_receivers(), plan.segment_count());
-        let slots = segments.saturating_mul(hosts.len() as u64 - 1);
-        if slots == 0 || slots > MOST_SLOTS {
-            return plan;
-        }
-        let regular = Regular::CirculantOnce { segments: segments as u32 };
-        instance.segmented(plan.segment_bytes).regular_plan(CARD.name, regular, hosts)
+/// The plan as one period of all its segments, where that is not too long.
+fn written_out(instance: &Instance, plan: Plan) -> Plan {
+    let (hosts, segments) = (instance.root_and_receivers(), plan.segment_count());
+    let slots = segments.saturating_mul(hosts.len() as u64 - 1);
+    if slots == 0 || slots > MOST_SLOTS {
+        return plan;
     }
+    let regular = Regular::CirculantOnce { segments: segments as u32 };
+    instance.segmented(plan.segment_bytes).regular_plan(CARD.name, regular, hosts)
 }
 
 #[cfg(test)]
@@ -104,8 +108,8 @@ mod tests {
             for segments in [1, 2, 5, 31, 64] {
                 let instance =
                     Instance::new(&platform, NodeId(nodes as u32 / 2), segments).unwrap().segmented(1);
-                let repeated = Circulant.plan(&instance).unwrap();
-                let once = Circulant.finished(&instance, repeated.clone());
+                let repeated = Circulant.plan(&instance, &Budget::UNLIMITED).unwrap();
+                let once = written_out(&instance, repeated.clone());
                 for (plan, rounds) in [(repeated, least + 1.0), (once, least)] {
                     assert_eq!(check::faults(&platform, &plan), [""; 0]);
                     let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
@@ -121,11 +125,11 @@ mod tests {
     fn one_node_and_plans_too_long_to_write_out() {
         let alone = homogeneous(1);
         let instance = Instance::new(&alone, NodeId(0), 7).unwrap();
-        let plan = Circulant.finished(&instance, Circulant.plan(&instance).unwrap());
+        let plan = written_out(&instance, Circulant.plan(&instance, &Budget::UNLIMITED).unwrap());
         assert_eq!(simulate(&alone, &plan, false).unwrap().makespan_s, 0.0);
         let platform = homogeneous(5);
         let instance = Instance::new(&platform, NodeId(0), MOST_SLOTS).unwrap().segmented(1);
-        let plan = Circulant.finished(&instance, Circulant.plan(&instance).unwrap());
+        let plan = written_out(&instance, Circulant.plan(&instance, &Budget::UNLIMITED).unwrap());
         assert_eq!(plan.trees.len(), 3);
         assert_eq!(plan.period.unwrap().segments, 3);
     }

@@ -6,6 +6,7 @@
 //! Guarantee: log2(n) start-ups, for n a power of two only.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::plan::Collective;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
@@ -17,15 +18,16 @@
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 100).unwrap();
 //! let instance = Instance { collective: Collective::Allgather, ..instance };
-//! let plan = find("recursive-doubling").unwrap().plan(&instance).unwrap();
+//! let plan = find("recursive-doubling").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // One contribution of 1 s, there at 1.5; then two together, there at 4.
 //! assert_eq!(trace.finish_s, [4.0; 4]);
 //! assert_eq!(trace.transfer_count, 8);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Regular};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1024;
@@ -40,6 +42,7 @@ static CARD: Card = Card {
     objective: "makespan of small all-gathers on a homogeneous network",
     guarantee: "log2(n) start-ups, n a power of two",
     complexity: "O(n^2)",
+    profile: Profile { segments: Segmentation::Fixed, ..Profile::QUICK },
 };
 
 impl Planner for RecursiveDoubling {
@@ -61,11 +64,7 @@ impl Planner for RecursiveDoubling {
         }
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         Ok(instance.regular_plan(CARD.name, Regular::RecursiveDoubling, instance.platform.hosts().collect()))
-    }
-
-    fn is_segmentable(&self) -> bool {
-        false
     }
 }

@@ -6,6 +6,7 @@
 //! Complexity: O(n²) slots. Guarantee: none elsewhere.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::plan::Collective;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
@@ -17,14 +18,15 @@
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 100).unwrap();
 //! let instance = Instance { collective: Collective::Allgather, ..instance };
-//! let plan = find("ring").unwrap().plan(&instance).unwrap();
+//! let plan = find("ring").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // Two rounds of 1 s, half a second on the way each.
 //! assert_eq!(trace.finish_s, [3.0, 3.0, 3.0]);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Regular};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1500;
@@ -42,6 +44,14 @@ static CARD: Card = Card {
     objective: "makespan of large all-gathers on a homogeneous network",
     guarantee: "optimal but for latencies on a homogeneous one-port network",
     complexity: "O(n^2)",
+    profile: Profile {
+        // In one piece, which is best but for latencies.
+        segments: Segmentation::Guided {
+            whole: |_, count| count,
+            modelled: |instance, _| (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1),
+        },
+        ..Profile::QUICK
+    },
 };
 
 impl Planner for Ring {
@@ -60,12 +70,7 @@ impl Planner for Ring {
         }
     }
 
-    /// In one piece, which is best but for latencies.
-    fn modelled_count(&self, instance: &Instance, _most: u64) -> Option<u64> {
-        (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1)
-    }
-
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         Ok(instance.regular_plan(CARD.name, Regular::Ring, instance.platform.hosts().collect()))
     }
 }

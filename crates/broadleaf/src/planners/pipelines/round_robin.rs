@@ -20,6 +20,7 @@
 //! Complexity: O(n²) slots. Guarantee: the limit m/b as the message grows, for even n.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{Instance, Planner, RoundRobin};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -29,14 +30,15 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 6).unwrap().segmented(1);
-//! let plan = RoundRobin.plan(&instance).unwrap();
+//! let plan = RoundRobin.plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // The root is done with six messages at 6; three rounds later the last exchange is over.
 //! assert_eq!(trace.makespan_s, 9.0);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Regular, TreeBuilder, MOST_AHEAD};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::{NodeId, Platform, PortModel};
 
 /// n − 1 trees of n − 1 edges: beyond this the plan would take more than 32 MiB.
@@ -57,6 +59,12 @@ static CARD: Card = Card {
     objective: "throughput on homogeneous full-duplex clusters",
     guarantee: "the limit m/b as the message grows, for even n on homogeneous one-port networks",
     complexity: "O(n^2)",
+    profile: Profile {
+        // Every simulation of it lasts for whole periods of n² slots.
+        pace: |instance| Pace::quick_if(instance.receivers().count() < QUICK_HOSTS),
+        segments: Segmentation::Guided { whole: whole_tournaments, modelled: modelled_count },
+        finish: None,
+    },
 };
 
 impl Planner for RoundRobin {
@@ -85,41 +93,7 @@ impl Planner for RoundRobin {
         &[Collective::Bcast, Collective::Allgather]
     }
 
-    /// Every simulation of it lasts for whole periods of n² slots.
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.receivers().count() < QUICK_HOSTS
-    }
-
-    /// A tournament of one message takes as long as one of n − 1.
-    fn whole_count(&self, instance: &Instance, count: u64) -> u64 {
-        let receivers = instance.receivers().count() as u64;
-        match instance.collective {
-            Collective::Bcast if (1..=instance.message_bytes).contains(&receivers) => {
-                ((count + receivers / 2) / receivers).max(1) * receivers
-            }
-            _ => count,
-        }
-    }
-
-    /// Whole tournaments, sized by the model of section 5.3 with its start-ups, which the paper leaves out.
-    fn modelled_count(&self, instance: &Instance, most: u64) -> Option<u64> {
-        let hosts = instance.receivers().count() as u64 + 1;
-        if hosts <= MOST_SEARCHED {
-            return None;
-        }
-        if instance.collective == Collective::Allgather {
-            // No contribution waits for another, so nothing is gained by cutting them.
-            return Some(1);
-        }
-        let receivers = hosts - 1;
-        let largest = (most / receivers).max(1);
-        let doubled = std::iter::successors(Some(1), |tournaments| Some(tournaments * 2));
-        let tournaments = doubled.take_while(|&tournaments| tournaments < largest).chain([largest]);
-        let timed = tournaments.map(|tournaments| tournaments * receivers);
-        timed.min_by(|&a, &b| rounds_s(instance, hosts, a).total_cmp(&rounds_s(instance, hosts, b)))
-    }
-
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         if instance.collective == Collective::Allgather {
             let hosts: Vec<NodeId> = instance.platform.hosts().collect();
             let idles = hosts.len() % 2 == 1 && is_full_duplex(instance.platform);
@@ -139,6 +113,35 @@ impl Planner for RoundRobin {
         let lookahead = lookahead(&sized, receivers);
         Ok(sized.regular_plan(CARD.name, Regular::RoundRobin { back_and_forth, lookahead }, players))
     }
+}
+
+/// A tournament of one message takes as long as one of n − 1.
+fn whole_tournaments(instance: &Instance, count: u64) -> u64 {
+    let receivers = instance.receivers().count() as u64;
+    match instance.collective {
+        Collective::Bcast if (1..=instance.message_bytes).contains(&receivers) => {
+            ((count + receivers / 2) / receivers).max(1) * receivers
+        }
+        _ => count,
+    }
+}
+
+/// Whole tournaments, sized by the model of section 5.3 with its start-ups, which the paper leaves out.
+fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+    let hosts = instance.receivers().count() as u64 + 1;
+    if hosts <= MOST_SEARCHED {
+        return None;
+    }
+    if instance.collective == Collective::Allgather {
+        // No contribution waits for another, so nothing is gained by cutting them.
+        return Some(1);
+    }
+    let receivers = hosts - 1;
+    let largest = (most / receivers).max(1);
+    let doubled = std::iter::successors(Some(1), |tournaments| Some(tournaments * 2));
+    let tournaments = doubled.take_while(|&tournaments| tournaments < largest).chain([largest]);
+    let timed = tournaments.map(|tournaments| tournaments * receivers);
+    timed.min_by(|&a, &b| rounds_s(instance, hosts, a).total_cmp(&rounds_s(instance, hosts, b)))
 }
 
 /// The paper's rounds with messages of m / `segments`: a tournament has one more for odd n, the first scatter and
@@ -222,7 +225,7 @@ mod tests {
             let platform = homogeneous_with(nodes, latency_s);
             let messages = 300 * (nodes as u64 - 1);
             let instance = Instance::new(&platform, NodeId(0), messages).unwrap().segmented(1);
-            let plan = RoundRobin.plan(&instance).unwrap();
+            let plan = RoundRobin.plan(&instance, &Budget::UNLIMITED).unwrap();
             let trace = simulate(&platform, &plan, false).unwrap();
             let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
             let relative = trace.makespan_s / messages as f64;
@@ -238,7 +241,7 @@ mod tests {
                 let platform = homogeneous_with(nodes, latency_s);
                 let messages = 1000 * (nodes as u64 - 1);
                 let instance = Instance::new(&platform, NodeId(0), messages).unwrap().segmented(1);
-                let plan = RoundRobin.plan(&instance).unwrap();
+                let plan = RoundRobin.plan(&instance, &Budget::UNLIMITED).unwrap();
                 assert_eq!(crate::plan::check::faults(&platform, &plan), [""; 0]);
                 let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
                 let paper = if nodes % 2 == 0 { 1.0 } else { nodes as f64 / (nodes - 1) as f64 };
@@ -260,7 +263,7 @@ mod tests {
             for (platform, rounds) in [(&full_duplex, nodes - 1), (&partners, nodes - 1 + nodes % 2)] {
                 let instance = Instance::new(platform, NodeId(0), 100).unwrap();
                 let instance = Instance { collective: Collective::Allgather, ..instance };
-                let plan = RoundRobin.plan(&instance).unwrap();
+                let plan = RoundRobin.plan(&instance, &Budget::UNLIMITED).unwrap();
                 assert_eq!(crate::plan::check::faults(platform, &plan), [""; 0]);
                 let trace = simulate(platform, &plan, false).unwrap();
                 assert_eq!(trace.makespan_s, rounds as f64 * 100.0, "{nodes} nodes");
@@ -273,11 +276,12 @@ mod tests {
         let platform = homogeneous(5);
         let instance = |bytes| Instance::new(&platform, NodeId(2), bytes).unwrap().segmented(100);
         assert!(RoundRobin.supports(&instance(3)).is_err());
-        let plan = RoundRobin.plan(&instance(10)).unwrap();
+        let plan = RoundRobin.plan(&instance(10), &Budget::UNLIMITED).unwrap();
         assert_eq!(plan.segment_bytes, 2);
         simulate(&platform, &plan, false).unwrap();
         let alone = homogeneous(1);
-        let plan = RoundRobin.plan(&Instance::new(&alone, NodeId(0), 7).unwrap()).unwrap();
+        let plan =
+            RoundRobin.plan(&Instance::new(&alone, NodeId(0), 7).unwrap(), &Budget::UNLIMITED).unwrap();
         assert_eq!(simulate(&alone, &plan, false).unwrap().makespan_s, 0.0);
     }
 }

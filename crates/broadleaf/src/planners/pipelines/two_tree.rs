@@ -13,6 +13,7 @@
 //! Guarantee: full bandwidth with logarithmic start-up on homogeneous one-port networks.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{Instance, Planner, TwoTree};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -22,13 +23,14 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 100).unwrap().segmented(1);
-//! let trace = broadleaf::simulate::simulate(&platform, &TwoTree.plan(&instance).unwrap(), false).unwrap();
+//! let trace = broadleaf::simulate::simulate(&platform, &TwoTree.plan(&instance, &Budget::UNLIMITED).unwrap(), false).unwrap();
 //! // The root sends for 100 s; the last segment needs one more hop, and the two trees one step to mesh.
 //! assert!(trace.makespan_s <= 102.0);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct TwoTree;
 
@@ -40,6 +42,7 @@ static CARD: Card = Card {
     objective: "throughput with logarithmic start-up on homogeneous clusters",
     guarantee: "m/b + O(log n) segments on homogeneous one-port networks",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 /// A parent for every host 1 … p; host 0 stands for the root.
@@ -54,7 +57,7 @@ impl Planner for TwoTree {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.root_and_receivers();
         let receivers = hosts.len() - 1;
         if receivers < 2 {
@@ -224,7 +227,8 @@ mod tests {
         for nodes in [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 17, 100, 1000] {
             let platform = homogeneous(nodes);
             let instance = Instance::new(&platform, NodeId(0), 400).unwrap().segmented(1);
-            let trace = simulate(&platform, &TwoTree.plan(&instance).unwrap(), false).unwrap();
+            let trace =
+                simulate(&platform, &TwoTree.plan(&instance, &Budget::UNLIMITED).unwrap(), false).unwrap();
             let levels = usize::BITS - nodes.leading_zeros();
             assert!(
                 trace.makespan_s <= 400.0 + 2.0 * f64::from(levels) + 2.0,

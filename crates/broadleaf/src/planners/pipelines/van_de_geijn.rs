@@ -19,6 +19,7 @@
 //! one-port network with n a power of two.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -27,7 +28,7 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("van-de-geijn").unwrap().plan(&Instance::new(&platform, nodes[0], 400).unwrap()).unwrap();
+//! let plan = find("van-de-geijn").unwrap().plan(&Instance::new(&platform, nodes[0], 400).unwrap(), &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // Blocks of 1 s. Scatter: a sends 2 and 3 to c until 2 s, then 1 to b and c sends 3 to d until 3 s.
 //! // Round 0: a and b exchange 0 (b has 1), c and d 2, until 4 s.
@@ -37,8 +38,9 @@
 //! assert_eq!(trace.transfer_count, 3 + 2 + 3);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Regular};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 
 pub struct VanDeGeijn;
 
@@ -57,6 +59,11 @@ static CARD: Card = Card {
     guarantee: "at most twice the time of the message over one link, but for start-ups and latency, on a \
                 homogeneous one-port network with n a power of two",
     complexity: "O(n^2)",
+    profile: Profile {
+        pace: |instance| Pace::quick_if(instance.platform.hosts().count() <= QUICK_NODES),
+        segments: Segmentation::Fixed,
+        finish: None,
+    },
 };
 
 impl Planner for VanDeGeijn {
@@ -80,18 +87,9 @@ impl Planner for VanDeGeijn {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.hosts_from_root();
         let blocks = instance.segmented(instance.message_bytes.div_ceil(hosts.len() as u64));
         Ok(blocks.regular_plan(CARD.name, Regular::VanDeGeijn, hosts))
-    }
-
-    /// One segment a node.
-    fn is_segmentable(&self) -> bool {
-        false
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        instance.platform.hosts().count() <= QUICK_NODES
     }
 }

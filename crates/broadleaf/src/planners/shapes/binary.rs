@@ -6,6 +6,7 @@
 //! on a homogeneous one-port network. Complexity: O(n).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -14,7 +15,7 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("binary").unwrap().plan(&Instance::new(&platform, nodes[3], 100).unwrap()).unwrap();
+//! let plan = find("binary").unwrap().plan(&Instance::new(&platform, nodes[3], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! // Relative to d: d serves a and b, a serves c.
 //! assert_eq!(plan.trees[0].children(nodes[3]), [nodes[0], nodes[1]]);
 //! assert_eq!(plan.trees[0].children(nodes[0]), [nodes[2]]);
@@ -22,8 +23,9 @@
 //! assert_eq!(trace.finish_s, [1.0, 2.0, 2.0, 0.0]);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Binary;
 
@@ -35,6 +37,7 @@ static CARD: Card = Card {
     objective: "makespan of middling messages on a homogeneous network",
     guarantee: "at most ceil(log2 n) levels of two transfers",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Binary {
@@ -46,7 +49,7 @@ impl Planner for Binary {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.hosts_from_root();
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         for place in 1..hosts.len() {

@@ -12,6 +12,7 @@
 //! that have the message can at most double in each T(m).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -20,15 +21,16 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("binomial").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap()).unwrap();
+//! let plan = find("binomial").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // Rounds of 1 s: a to e; a to c; a to b and c to d.
 //! assert_eq!(trace.finish_s, [0.0, 3.0, 2.0, 3.0, 1.0]);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::pattern::binomial::children;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 use crate::platform::NodeId;
 
 pub struct Binomial;
@@ -41,6 +43,7 @@ static CARD: Card = Card {
     objective: "makespan of short messages on a homogeneous network",
     guarantee: "unsegmented, optimal on a homogeneous one-port network without latency",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Binomial {
@@ -56,7 +59,7 @@ impl Planner for Binomial {
         &[Collective::Bcast, Collective::Scatter]
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         add_binomial(&mut tree, &instance.hosts_from_root());
         Ok(instance.tree_plan(CARD.name, tree))

@@ -7,6 +7,7 @@
 //! network, where no node can receive faster than 1/T.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -16,14 +17,15 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[1], 200).unwrap().segmented(100);
-//! let plan = find("chain").unwrap().plan(&instance).unwrap();
+//! let plan = find("chain").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // b sends segments at 0 and 1 s; c has them at 1.5 and 2.5 s, and a, behind c, at 3 and 4 s.
 //! assert_eq!(trace.finish_s, [4.0, 0.0, 2.5]);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Chain;
 
@@ -35,6 +37,7 @@ static CARD: Card = Card {
     objective: "throughput on a homogeneous one-port network",
     guarantee: "optimal steady state on a homogeneous one-port network",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Chain {
@@ -50,7 +53,7 @@ impl Planner for Chain {
         &[Collective::Bcast, Collective::Scatter]
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         for pair in instance.hosts_from_root().windows(2) {
             tree.add(pair[0], pair[1]);

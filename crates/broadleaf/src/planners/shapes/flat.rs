@@ -6,6 +6,7 @@
 //! Cost: (n − 1)·T(m) + latency on a homogeneous one-port network. Complexity: O(n).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -14,14 +15,15 @@
 //! let class = builder.add_class(LinkClass::affine(0.5, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("flat").unwrap().plan(&Instance::new(&platform, nodes[0], 200).unwrap()).unwrap();
+//! let plan = find("flat").unwrap().plan(&Instance::new(&platform, nodes[0], 200).unwrap(), &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
 //! // Two transfers of 2 s each, one after the other, the second half a second on its way.
 //! assert_eq!(trace.finish_s, [0.0, 2.5, 4.5]);
 //! ```
 
+use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Flat;
 
@@ -33,6 +35,7 @@ static CARD: Card = Card {
     objective: "makespan of very few nodes",
     guarantee: "none",
     complexity: "O(n)",
+    profile: Profile::QUICK,
 };
 
 impl Planner for Flat {
@@ -48,7 +51,7 @@ impl Planner for Flat {
         &[Collective::Bcast, Collective::Scatter]
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         for receiver in instance.receivers() {
             tree.add(instance.root, receiver);

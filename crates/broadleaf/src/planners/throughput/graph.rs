@@ -1,9 +1,9 @@
 //! The graph that the throughput planners prune and grow: hosts, and an edge for each pair that can talk
 //! without passing another host.
 
-use super::super::{Instance, Unsupported};
 use crate::model::{occupation, Resource};
 use crate::plan::Collective;
+use crate::planners::{Instance, Pace, Unsupported};
 use crate::platform::{Hop, NodeId, Platform};
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
@@ -57,9 +57,9 @@ pub fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Whether a heuristic takes about a millisecond.
-pub fn is_quick(instance: &Instance) -> bool {
-    most_edges(instance.platform) <= QUICK_EDGES
+/// Of every heuristic: about a millisecond on few edges.
+pub fn pace(instance: &Instance) -> Pace {
+    Pace::quick_if(most_edges(instance.platform) <= QUICK_EDGES)
 }
 
 /// An upper limit of the number of edges, without writing them out.

@@ -7,6 +7,7 @@
 //! Complexity: O(n·E) at worst, about O(E log n). Guarantee: none; about 0.7 of the optimum in the paper.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -16,7 +17,7 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-//! let plan = find("grow").unwrap().plan(&instance).unwrap();
+//! let plan = find("grow").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! // A second child would make its node's period 2 s, one for the newcomer 1 s: a chain by id.
 //! let [a, b, c, d] = [nodes[0], nodes[1], nodes[2], nodes[3]];
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(a, b), (b, c), (c, d)]);
@@ -25,8 +26,9 @@
 use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Grow;
 
@@ -37,6 +39,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "O(n·E) at worst, about O(E log n)",
+    profile: Profile { pace: graph::pace, ..Profile::QUICK },
 };
 
 impl Planner for Grow {
@@ -48,15 +51,11 @@ impl Planner for Grow {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let ticks = graph.ticks();
         let tree =
             prim::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
         Ok(tree_plan(&graph, CARD.name, &tree))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        graph::is_quick(instance)
     }
 }

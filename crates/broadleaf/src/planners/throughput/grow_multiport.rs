@@ -8,6 +8,7 @@
 //! Complexity: O(n·E) at worst, about O(E log n). Guarantee: none.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, Node, PlatformBuilder, PortModel};
 //!
@@ -21,7 +22,7 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-//! let plan = find("grow-multiport").unwrap().plan(&instance).unwrap();
+//! let plan = find("grow-multiport").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! // Two sends of half a second fit into the second of a link, a third would not: a serves b and c, then b
 //! // is as good as any.
 //! let [a, b, c, d] = [nodes[0], nodes[1], nodes[2], nodes[3]];
@@ -31,8 +32,9 @@
 use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct GrowMultiport;
 
@@ -44,6 +46,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree under multi-port",
     guarantee: "none",
     complexity: "O(n·E) at worst, about O(E log n)",
+    profile: Profile { pace: graph::pace, ..Profile::QUICK },
 };
 
 impl Planner for GrowMultiport {
@@ -55,7 +58,7 @@ impl Planner for GrowMultiport {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let ticks = graph.ticks();
         let tree = prim::grow(&graph, |children, edge| {
@@ -64,9 +67,5 @@ impl Planner for GrowMultiport {
             ticks.count(sends_s.max(children.longest_s).max(edge.time_s))
         });
         Ok(tree_plan(&graph, CARD.name, &tree))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        graph::is_quick(instance)
     }
 }

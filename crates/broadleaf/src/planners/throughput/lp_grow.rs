@@ -7,6 +7,7 @@
 //! Complexity: the optimum, then O(n·E) at worst. Guarantee: none; about 0.7 of the optimum in the paper.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
 //!
@@ -20,7 +21,7 @@
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
 //! // T is 1, 2 and 2.5 s. Chains x and stars y: a is busy for x + 3y, c's port for 2.5x + 2y. Both are full
 //! // at x = 2/11, y = 3/11, so that a→b carries 5/11, a→c 3/11 and b→c 2/11 segments a second: a→c enters.
-//! let plan = find("lp-grow").unwrap().plan(&instance).unwrap();
+//! let plan = find("lp-grow").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! ```
 
@@ -28,8 +29,9 @@ use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::optimal_loads::{optimal_loads, EdgeLoads};
 use super::prim;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
 pub struct LpGrow;
 
@@ -40,6 +42,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "the optimum's, then O(n·E) at worst",
+    profile: Profile { pace: Pace::of_optimum, ..Profile::QUICK },
 };
 
 impl LpGrow {
@@ -61,15 +64,7 @@ impl Planner for LpGrow {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance)?))
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
-    }
-
-    fn is_lengthy(&self, instance: &Instance) -> bool {
-        has_many_links(instance)
     }
 }

@@ -8,6 +8,7 @@
 //! Complexity: the optimum, then as simple pruning. Guarantee: none; about 0.7 of the optimum in the paper.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
 //!
@@ -21,7 +22,7 @@
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
 //! // T is 1, 2 and 2.5 s. Chains x and stars y: a is busy for x + 3y, c's port for 2.5x + 2y. Both are full
 //! // at x = 2/11, y = 3/11, so that a→b carries 5/11, a→c 3/11 and b→c 2/11 segments a second: b→c goes.
-//! let plan = find("lp-prune").unwrap().plan(&instance).unwrap();
+//! let plan = find("lp-prune").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! ```
 
@@ -29,8 +30,9 @@ use super::child_order::tree_plan;
 use super::drop_edges::prune_in_order;
 use super::graph::{self, Graph};
 use super::optimal_loads::{optimal_loads, EdgeLoads};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{has_many_links, Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use std::cmp::Reverse;
 
 pub struct LpPrune;
@@ -42,6 +44,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "the optimum's, then O(E²) at worst",
+    profile: Profile { pace: Pace::of_optimum, ..Profile::QUICK },
 };
 
 impl LpPrune {
@@ -64,15 +67,7 @@ impl Planner for LpPrune {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance)?))
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
-    }
-
-    fn is_lengthy(&self, instance: &Instance) -> bool {
-        has_many_links(instance)
     }
 }

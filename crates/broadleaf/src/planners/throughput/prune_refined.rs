@@ -6,6 +6,7 @@
 //! Complexity: as simple pruning. Guarantee: none; about 0.7 of the optimum in the paper.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -15,7 +16,7 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-//! let plan = find("prune-refined").unwrap().plan(&instance).unwrap();
+//! let plan = find("prune-refined").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! // The nodes lose edges in turn, so that nobody keeps two: a chain, a segment every second.
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
@@ -23,8 +24,9 @@
 use super::child_order::tree_plan;
 use super::drop_edges::prune_busiest;
 use super::graph::{self, Graph};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct PruneRefined;
 
@@ -35,6 +37,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+    profile: Profile { pace: graph::pace, ..Profile::QUICK },
 };
 
 impl Planner for PruneRefined {
@@ -46,13 +49,9 @@ impl Planner for PruneRefined {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let tree = prune_busiest(&graph, |load| load.times_s);
         Ok(tree_plan(&graph, CARD.name, &tree))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        graph::is_quick(instance)
     }
 }

@@ -7,6 +7,7 @@
 //! platform says no send part, send = T. Complexity: as simple pruning. Guarantee: none.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, Node, PlatformBuilder, PortModel};
 //!
@@ -20,7 +21,7 @@
 //! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-//! let plan = find("prune-refined-multiport").unwrap().plan(&instance).unwrap();
+//! let plan = find("prune-refined-multiport").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! // Two sends of 0.25 s fit into the second that a link takes: whatever the tree, the links limit.
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
@@ -28,8 +29,9 @@
 use super::child_order::tree_plan;
 use super::drop_edges::prune_busiest;
 use super::graph::{self, Graph};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct PruneRefinedMultiport;
 
@@ -40,6 +42,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree under multi-port",
     guarantee: "none",
     complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+    profile: Profile { pace: graph::pace, ..Profile::QUICK },
 };
 
 impl Planner for PruneRefinedMultiport {
@@ -51,13 +54,9 @@ impl Planner for PruneRefinedMultiport {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let tree = prune_busiest(&graph, |load| load.sends_s.max(load.longest_s));
         Ok(tree_plan(&graph, CARD.name, &tree))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        graph::is_quick(instance)
     }
 }

@@ -6,6 +6,7 @@
 //! it at once on dense platforms. Guarantee: none; a node may keep very many light edges.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{ExplicitLink, LinkClass, NodeId, PlatformBuilder, PortModel};
 //!
@@ -17,7 +18,7 @@
 //! }
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
-//! let plan = find("prune-simple").unwrap().plan(&instance).unwrap();
+//! let plan = find("prune-simple").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! // b→c takes 4 s and goes: a serves both in 1 + 2 s, the slower c first.
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(nodes[0], nodes[2]), (nodes[0], nodes[1])]);
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0 / 3.0);
@@ -26,8 +27,9 @@
 use super::child_order::tree_plan;
 use super::drop_edges::{heaviest_first, prune_in_order};
 use super::graph::{self, Graph};
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct PruneSimple;
 
@@ -38,6 +40,7 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+    profile: Profile { pace: graph::pace, ..Profile::QUICK },
 };
 
 impl Planner for PruneSimple {
@@ -49,14 +52,10 @@ impl Planner for PruneSimple {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         // One pass is enough: an edge that must stay now must stay when there are fewer others.
         let order = heaviest_first(&graph, (0..graph.edges.len()).collect());
         Ok(tree_plan(&graph, CARD.name, &prune_in_order(&graph, order)))
-    }
-
-    fn is_quick(&self, instance: &Instance) -> bool {
-        graph::is_quick(instance)
     }
 }

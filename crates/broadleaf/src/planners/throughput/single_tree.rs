@@ -13,6 +13,7 @@
 //! up to 20,000 edges never below prune-refined and prune-refined-multiport either.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
 //!
@@ -28,7 +29,7 @@
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
 //! let period_s = |planner: &str| {
-//!     let plan = find(planner).unwrap().plan(&instance).unwrap();
+//!     let plan = find(planner).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //!     100.0 / broadleaf::plan::throughput(&platform, &plan).unwrap()
 //! };
 //! assert_eq!((period_s("prune-simple"), period_s("single-tree")), (2.0, 1.25));
@@ -40,12 +41,12 @@ use super::edge_exchange::improve;
 use super::graph::{self, Graph};
 use super::prim;
 use super::tree_loads::{EdgeUses, NO_EDGE};
+use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::random::Random;
 use std::collections::HashMap;
-use std::time::Instant;
 
 /// Edges tried without a time limit: some 20 ms for 50 nodes.
 const DEFAULT_STEPS: u64 = 60_000;
@@ -66,6 +67,7 @@ static CARD: Card = Card {
     guarantee:
         "at least grow and grow-multiport; to 20,000 edges prune-refined and its multi-port version too",
     complexity: "O(E log E), then O(depth) an edge tried",
+    profile: Profile { pace: |_| Pace::Slow, ..Profile::QUICK },
 };
 
 impl Planner for SingleTree {
@@ -77,8 +79,7 @@ impl Planner for SingleTree {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
-        let began = Instant::now();
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let graph = Graph::of(instance);
         let network = network(&graph);
         let start = starts(&graph)
@@ -86,18 +87,14 @@ impl Planner for SingleTree {
             .map(|tree| entering(&graph, &tree))
             .min_by(|a, b| network.period_s(a).total_cmp(&network.period_s(b)))
             .expect("there are heuristics");
-        let steps = instance.time_limit.map_or(DEFAULT_STEPS, |limit| {
+        let steps = budget.left().map_or(DEFAULT_STEPS, |limit| {
             (limit.as_secs_f64() * STEPS_PER_SECOND / graph.host_count() as f64) as u64
         });
-        let stop = || instance.time_limit.is_some_and(|limit| began.elapsed() >= limit);
+        let stop = || budget.is_spent();
         let into = improve(&network, &start, steps, &mut Random::new(instance.seed), stop);
         let tree: Vec<usize> =
             into.into_iter().filter(|&edge| edge != NO_EDGE).map(|edge| edge as usize).collect();
         Ok(tree_plan(&graph, CARD.name, &tree))
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
     }
 }
 

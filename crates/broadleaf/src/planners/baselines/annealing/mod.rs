@@ -15,6 +15,7 @@
 //! Complexity: O(depth · children) a move; at least one annealing of up to 1,680 moves for each pool. Guarantee: none.
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::{find, Instance};
 //! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
 //!
@@ -23,7 +24,7 @@
 //! let class = builder.add_class(LinkClass::affine(0.0, 100.0));
 //! builder.add_mesh(Mesh { nodes: nodes.to_vec(), class }).unwrap();
 //! let platform = builder.build().unwrap();
-//! let plan = find("annealing").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap()).unwrap();
+//! let plan = find("annealing").unwrap().plan(&Instance::new(&platform, nodes[0], 100).unwrap(), &Budget::UNLIMITED).unwrap();
 //! // Two rounds are the least: a to x, then a and x to the others.
 //! assert_eq!(plan.trees[0].children(nodes[0]).len(), 2);
 //! ```
@@ -43,7 +44,7 @@ pub use tree::cost_s;
 use super::mateescu;
 use super::pairs;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::random::Random;
 
 /// Moves for each pair of hosts without a time limit: every host could be tried below every other so often.
@@ -65,6 +66,11 @@ static CARD: Card = Card {
     objective: "makespan in the end-to-end model, which sees no shared pipes",
     guarantee: "none",
     complexity: "O(depth · children) a move, 32 n² moves, or as long as the time limit says",
+    profile: Profile {
+        // It runs for as long as it is given, and judges trees by a model without shared pipes.
+        pace: |_| Pace::ByName,
+        ..Profile::QUICK
+    },
 };
 
 impl Planner for Annealing {
@@ -76,9 +82,9 @@ impl Planner for Annealing {
         pairs::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &crate::budget::Budget) -> Result<Plan, PlanError> {
         Ok(pairs::plan(instance, CARD.name, |matrices, root| {
-            let budget = instance.time_limit.map_or(usual_budget(matrices.len()), Budget::Time);
+            let budget = budget.left().map_or(usual_budget(matrices.len()), Budget::Time);
             let found = search(matrices, root, Rule::EveryPair, budget, &mut Random::new(instance.seed));
             if !found.cost_s.is_finite() {
                 // Where some pairs have no path, random trees may not find a way round them; one that grows from the
@@ -87,15 +93,6 @@ impl Planner for Annealing {
             }
             found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect()
         }))
-    }
-
-    fn is_quick(&self, _: &Instance) -> bool {
-        false
-    }
-
-    fn is_lengthy(&self, _: &Instance) -> bool {
-        // It runs for as long as it is given, and judges trees by a model without shared pipes.
-        true
     }
 }
 

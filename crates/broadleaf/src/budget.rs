@@ -1,0 +1,110 @@
+//! How long a search may take. The only place in this crate that reads a clock.
+//!
+//! A search without a limit counts its work instead of timing it, so the same arguments give the same plan.
+
+use std::time::{Duration, Instant};
+
+/// The time left for a search, or none to keep to. Whatever searches takes it as an argument and stops, with the
+/// best so far, once it is spent.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    limit: Option<Limit>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Limit {
+    whole: Duration,
+    deadline: Instant,
+}
+
+impl Budget {
+    /// No limit: the outcome does not depend on the machine's speed.
+    pub const UNLIMITED: Budget = Budget { limit: None };
+
+    /// That much time from now on. More than a clock can show (some centuries) is no limit.
+    pub fn within(whole: Duration) -> Budget {
+        let deadline = Instant::now().checked_add(whole);
+        Budget { limit: deadline.map(|deadline| Limit { whole, deadline }) }
+    }
+
+    /// [`Budget::within`] the limit, if there is one.
+    pub fn of(limit: Option<Duration>) -> Budget {
+        limit.map_or(Budget::UNLIMITED, Budget::within)
+    }
+
+    /// Whether there is a limit at all.
+    pub fn is_limited(&self) -> bool {
+        self.limit.is_some()
+    }
+
+    /// Whether the time is up; never without a limit.
+    pub fn is_spent(&self) -> bool {
+        self.limit.is_some_and(|limit| Instant::now() >= limit.deadline)
+    }
+
+    /// What is left, zero once it is spent; `None` without a limit.
+    pub fn left(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// The part of the whole time that has passed, 0 to 1: an annealing cools by it. 0 without a limit.
+    pub fn spent_part(&self) -> f64 {
+        let Some(Limit { whole, .. }) = self.limit else { return 0.0 };
+        match (whole.as_secs_f64(), self.left()) {
+            (whole_s, Some(left)) if whole_s > 0.0 => 1.0 - left.as_secs_f64() / whole_s,
+            _ => 1.0,
+        }
+    }
+
+    /// The `count`-th part of the whole time, from now on, but no longer than there is left: for one of several
+    /// searches that share the time.
+    pub fn divided(&self, count: u32) -> Budget {
+        let Some(limit) = self.limit else { return Budget::UNLIMITED };
+        let whole = (limit.whole / count.max(1)).min(self.left().unwrap_or_default());
+        Budget::within(whole)
+    }
+}
+
+/// Seconds since it was started: what a search that is watched reports, never what a plan depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch {
+    began: Instant,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub fn start() -> Stopwatch {
+        Stopwatch { began: Instant::now() }
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_spent_when_its_time_has_passed() {
+        let none = Budget::within(Duration::ZERO);
+        assert!(none.is_limited() && none.is_spent());
+        assert_eq!((none.left(), none.spent_part()), (Some(Duration::ZERO), 1.0));
+        let hour = Budget::within(Duration::from_secs(3600));
+        assert!(!hour.is_spent() && hour.spent_part() < 0.1);
+        assert!(none.divided(3).is_spent() && !hour.divided(3).is_spent());
+        assert!(hour.divided(3).left().unwrap() <= Duration::from_secs(1200));
+        assert!(hour.divided(0).left().unwrap() <= hour.left().unwrap() + Duration::from_secs(1));
+    }
+
+    #[test]
+    fn no_limit_and_one_beyond_the_clock_are_never_spent() {
+        for budget in [Budget::UNLIMITED, Budget::within(Duration::MAX), Budget::of(None)] {
+            assert!(!budget.is_limited() && !budget.is_spent());
+            assert_eq!((budget.left(), budget.spent_part()), (None, 0.0));
+            assert!(!budget.divided(3).is_limited());
+        }
+    }
+}
