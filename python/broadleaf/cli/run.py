@@ -20,8 +20,9 @@ from broadleaf.advise.start import advisor
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import Size, example, json_option
 from broadleaf.files import refuse_unwritable
-from broadleaf.mpi import find_mpi, launch_command, read_hosts
+from broadleaf.mpi import Host, find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
+from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 
 INTERRUPTED = 130
 
@@ -33,6 +34,12 @@ INTERRUPTED = 130
     "-n", "ranks", type=click.IntRange(1), required=True, metavar="RANKS", help="How many to start."
 )
 @click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
+@click.option(
+    "--check-hosts/--no-check-hosts",
+    "is_checked",
+    default=None,
+    help="Look first whether every host has the runtime.  [default: where --hosts names other machines]",
+)
 @click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
 @click.option("--plans", metavar="FOLDER", help="Plan files to use where one fits, instead of planning.")
 @click.option("--planner", metavar="NAME", help="The planner, see broadleaf planners.  [default: best]")
@@ -50,6 +57,7 @@ INTERRUPTED = 130
 def command(
     ranks: int,
     hosts: str | None,
+    is_checked: bool | None,
     platform: str | None,
     plans: str | None,
     planner: str | None,
@@ -73,6 +81,9 @@ def command(
     refuse_what_cannot_run(plans, planner, stats, trace)
     started = [located(program[0]), *program[1:]]
     mpi = find_mpi(flavour, mpiexec)
+    machines = read_hosts(Path(hosts)) if hosts is not None else [Host("localhost", 1)]
+    if is_remote(machines) if is_checked is None else is_checked:
+        refuse_without_runtime(mpi, machines, mpi.runtime)
     with (
         tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch,
         advisor(state, platform, hosts, mpi, wanted=adapt) as advice,
@@ -91,7 +102,7 @@ def command(
             mpi,
             ranks,
             started,
-            hosts=read_hosts(Path(hosts)) if hosts is not None else (),
+            hosts=machines if hosts is not None else (),
             variables={name: value for name, value in variables.items() if value},
             preload=mpi.runtime,
         )
