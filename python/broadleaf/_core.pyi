@@ -35,6 +35,7 @@ __all__ = [
     "simulate",
     "throughput",
     "tiers",
+    "trace_events",
     "tune",
     "tuning_rules",
     "unloaded_plans",
@@ -280,6 +281,15 @@ def replay(
     robust: bool = False,
     latencies: Sequence[tuple[str, str, list[tuple[float, float]]]] = (),
 ) -> list[tuple[float, Plan, bool, bool]]: ...
+def trace_events(
+    processes: list[str],
+    lanes: list[str],
+    slices: list[tuple[int, int, str, int, int, str]],
+    transfers: list[tuple[int, int]],
+    forwards: list[tuple[int, int]],
+    loads: list[tuple[str, int, int, float]],
+    about: str,
+) -> str: ...
 def unloaded_plans(
     platform: Platform, root: str, calls: list[tuple[float, int]], *, robust: bool = False
 ) -> list[Plan]: ...

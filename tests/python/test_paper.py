@@ -143,10 +143,14 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
 
 
 def test_round_robin_shows_what_the_paper_claims() -> None:
-    # Table 2, over 300 tournaments; a tournament also waits for a latency, a tenth of these messages' time.
-    for nodes, printed, paper, ours in round_robin.table_2_sheet((3, 5, 7), lambda: None).rows:
-        assert printed == pytest.approx(paper, abs=1e-3)
-        assert 1.0 <= float(ours or 0) <= 1.01 * float(paper or 0), nodes
+    # Table 2, over 300 tournaments: a node that sends to one and receives from another at once is ahead of
+    # the paper's rule. Simulated times are exact, so any change of plan or simulator shows here.
+    rows = round_robin.table_2_sheet((3, 5, 7), lambda: None).rows
+    assert [(nodes, printed, ours) for nodes, printed, _, ours in rows] == [
+        (3, 1.5, 1.0035),
+        (5, 1.25, 1.1309),
+        (7, 1.167, 1.0895),
+    ]
     # Table 1's sums; pipelines have their segments beside.
     ratios = {row[0]: float(row[3] or 0) for row in round_robin.table_1_sheet(24_000_000).rows}
     for line in ("linear", "binomial", "van de Geijn"):

@@ -35,6 +35,7 @@ CORE = {
     "portfolio": {"optimum", "plan", "planners", "platform", "simulate"} | TOOLS,
     "tune": {"plan", "planners", "platform", "portfolio", "simulate"} | TOOLS,
     "measure": {"platform"} | TOOLS,
+    "trace_events": set(),
     "adapt": {"plan", "planners", "platform", "portfolio", "simulate"} | TOOLS,
 }
 

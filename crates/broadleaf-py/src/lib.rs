@@ -16,6 +16,7 @@ mod planning;
 mod platform;
 mod registry;
 mod trace;
+mod trace_events;
 mod tune;
 
 use pyo3::prelude::*;
@@ -50,6 +51,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(planning::compare, module)?)?;
     module.add_function(wrap_pyfunction!(planning::plan, module)?)?;
     module.add_function(wrap_pyfunction!(registry::planners, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_events::trace_events, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tune, module)?)?;
     module.add_function(wrap_pyfunction!(tune::tuning_rules, module)?)?;
     Ok(())

@@ -18,4 +18,5 @@ pub mod platform;
 pub mod portfolio;
 pub mod random;
 pub mod simulate;
+pub mod trace_events;
 pub mod tune;

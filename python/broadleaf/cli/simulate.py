@@ -34,11 +34,10 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     steady = bl.throughput(network, broadcast)
     merged = None
     if trace_file is not None:
-        from broadleaf.formats.perfetto import as_text, trace_events
+        from broadleaf.formats.perfetto import trace_text
 
-        events = trace_events(network, trace)
-        merged = events["otherData"].get("merged")
-        write_whole(Path(trace_file), as_text(events))
+        text, merged = trace_text(network, trace)
+        write_whole(Path(trace_file), text)
     ends = zip(trace.nodes, trace.finish_s.tolist(), strict=True)
     finish = {node: end for node, end in ends if not isnan(end)}
     # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.

@@ -1,12 +1,11 @@
-//! The file: the Trace Event Format, as `python/broadleaf/formats/perfetto.py` writes it for simulated transfers.
-//!
-//! One process a rank, with rows for its calls, its sends and its receives; flows from each send to its receive
-//! and on to the sends that hand the segment on; one more process with a counter for each link in use.
+//! What the core's writer of trace files gets: one process a rank, with rows for its calls, its sends and its
+//! receives; arrows from each send to its receive and on to the sends that hand the segment on; what each link carries.
 
 use super::moves::{CallId, Move, Side};
 use crate::observe::stats::{destination, replace};
+use broadleaf::trace_events::{nanoseconds, Document, Slice};
 use serde_json::{json, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// A segment on one hop of its way: call, sender, receiver, tree, segment.
 type Hop = (CallId, u32, u32, u32, u64);
@@ -51,40 +50,29 @@ fn hop(one: &Move) -> Option<Hop> {
     Some((one.call, from, to, one.tree, one.segment))
 }
 
+const LANES: [&str; 3] = ["broadcasts", "sends", "receives"];
+
 fn document(mut processes: Vec<Process>) -> String {
     settle_clocks(&mut processes);
-    let mut events: Vec<String> = Vec::new();
-    let mut put = |event: Value| events.push(event.to_string());
-    let counters = processes.iter().map(|process| process.rank + 1).max().unwrap_or(0);
-    for process in &processes {
-        let name = format!("rank {} on {}", process.rank, process.host);
-        name_process(process.rank, &name, &mut put);
-    }
-    name_process(counters, "load of links", &mut put);
-    // Where the slice of each hop's send and receive is: process, thread, time stamp.
+    let names = processes.iter().map(|process| format!("rank {} on {}", process.rank, process.host));
+    let mut document = Document::new(names.collect(), &LANES);
+    // Where the slices of each hop's send and receive are.
     let (mut sent, mut received) = (HashMap::new(), HashMap::new());
-    for process in &processes {
-        let threads = threads(&process.moves);
-        let used: BTreeSet<(u64, Side)> =
-            threads.iter().zip(&process.moves).map(|(&thread, one)| (thread, one.side)).collect();
-        for (thread, side) in used {
-            let kind = ["broadcasts", "sends", "receives"][side as usize];
-            let row = (thread - FIRST_THREAD) / 3;
-            let row = if row > 0 { format!(" {}", row + 1) } else { String::new() };
-            put(json!({"ph": "M", "name": "thread_name", "pid": process.rank, "tid": thread,
-                       "args": {"name": format!("{kind}{row}")}}));
-        }
-        for (one, thread) in process.moves.iter().zip(threads) {
-            put(slice(process.rank, thread, one));
-            let place = (process.rank, thread, nanoseconds(one.begin_s));
+    for (place, process) in processes.iter().enumerate() {
+        for one in &process.moves {
             if let Some(hop) = hop(one) {
                 let ends = if one.side == Side::Send { &mut sent } else { &mut received };
-                ends.insert(hop, place);
+                ends.insert(hop, document.slices.len());
             }
+            if let (Side::Send, Some(peer)) = (one.side, one.peer) {
+                let counter = format!("{}: {} → {peer}", one.label, one.own);
+                let (begin_ns, end_ns) = (nanoseconds(one.begin_s), nanoseconds(one.end_s));
+                document.add_load(&counter, begin_ns, end_ns, one.bytes as f64);
+            }
+            document.slices.push(slice(place, one));
         }
     }
-    flows(&sent, &received, &mut put);
-    loads(&processes, counters, &mut put);
+    document.arrows = arrows(&sent, &received);
     let all = || processes.iter().flat_map(|process| &process.moves).filter(|one| one.side == Side::Send);
     let (transfers, slices) = (all().map(|one| one.count).sum::<u64>(), all().count() as u64);
     let mut about = json!({"ranks": processes.len(), "transfers": transfers});
@@ -92,11 +80,7 @@ fn document(mut processes: Vec<Process>) -> String {
         about["merged"] =
             json!(format!("{transfers} transfers were merged into {slices} bars; each is a run of several"));
     }
-    // chrome://tracing compares slices in thousandths of the unit: in "ms" a short one lies inside the one before.
-    let head = json!({"displayTimeUnit": "ns", "otherData": about}).to_string();
-    let text = format!("{},\"traceEvents\":[\n{}\n]}}\n", &head[..head.len() - 1], events.join(",\n"));
-    // To Perfetto a string that ends in `\\` has no end.
-    text.replace(r"\\", r"\u005c")
+    document.text(&about)
 }
 
 /// A slice's length at least: an arrow to one without length would lead nowhere.
@@ -120,36 +104,7 @@ fn settle_clocks(processes: &mut [Process]) {
     }
 }
 
-/// Thread 0 is another word for a process's main thread to Perfetto, which would put one row into another.
-const FIRST_THREAD: u64 = 1;
-
-/// The row of each move: what overlaps on a side lies in further rows.
-fn threads(moves: &[Move]) -> Vec<u64> {
-    let mut order: Vec<usize> = (0..moves.len()).collect();
-    order.sort_by(|&a, &b| moves[a].begin_s.total_cmp(&moves[b].begin_s).then(a.cmp(&b)));
-    let mut ends: [Vec<f64>; 3] = Default::default();
-    let mut rows = vec![0; moves.len()];
-    for at in order {
-        let one = &moves[at];
-        let side = &mut ends[one.side as usize];
-        let free = side.iter().position(|&end_s| end_s <= one.begin_s);
-        let row = free.unwrap_or(side.len());
-        if row == side.len() {
-            side.push(one.end_s);
-        } else {
-            side[row] = one.end_s;
-        }
-        rows[at] = FIRST_THREAD + 3 * row as u64 + one.side as u64;
-    }
-    rows
-}
-
-fn name_process(place: u64, name: &str, put: &mut impl FnMut(Value)) {
-    put(json!({"ph": "M", "name": "process_name", "pid": place, "args": {"name": name}}));
-    put(json!({"ph": "M", "name": "process_sort_index", "pid": place, "args": {"sort_index": place}}));
-}
-
-fn slice(rank: u64, thread: u64, one: &Move) -> Value {
+fn slice(process: usize, one: &Move) -> Slice {
     let peer = one.peer.map_or_else(|| json!("several"), |peer| json!(peer));
     let (name, args) = match one.side {
         Side::Call => {
@@ -170,79 +125,34 @@ fn slice(rank: u64, thread: u64, one: &Move) -> Value {
             (name, args)
         }
     };
-    let category = if one.side == Side::Call { "broadcast" } else { "transfer" };
-    let (begin, end) = (nanoseconds(one.begin_s), nanoseconds(one.end_s));
-    json!({"ph": "X", "name": name, "cat": category, "pid": rank, "tid": thread, "ts": microseconds(begin),
-           "dur": microseconds(end - begin), "args": args})
+    Slice {
+        process,
+        lane: one.side as usize,
+        name,
+        category: if one.side == Side::Call { "broadcast" } else { "transfer" },
+        begin_ns: nanoseconds(one.begin_s),
+        end_ns: nanoseconds(one.end_s),
+        args: args.to_string(),
+    }
 }
 
-/// Process, thread, nanoseconds.
-type Place = (u64, u64, i64);
-
-/// Instants are whole nanoseconds, the step of the viewers: what ends when the next begins still does as text.
-fn nanoseconds(seconds: f64) -> i64 {
-    (seconds * 1e9).round() as i64
-}
-
-/// As the format wants times.
-fn microseconds(nanoseconds: i64) -> f64 {
-    nanoseconds as f64 / 1e3
-}
-
-/// Arrows from each send to its receive, and from there to the sends that hand on what came in.
-fn flows(sent: &HashMap<Hop, Place>, received: &HashMap<Hop, Place>, put: &mut impl FnMut(Value)) {
-    let mut number = 0u64;
-    let mut arrow = |name: &str, start: Place, finish: Place| {
-        for ((pid, tid, ts), phase) in [(start, "s"), (finish, "f")] {
-            put(
-                json!({"ph": phase, "name": name, "cat": name, "id": number, "bp": "e", "pid": pid, "tid": tid,
-                       "ts": microseconds(ts)}),
-            );
-        }
-        number += 1;
-    };
+/// From each send to its receive, and from there to the sends that hand on what came in.
+fn arrows(sent: &HashMap<Hop, usize>, received: &HashMap<Hop, usize>) -> Vec<(&'static str, usize, usize)> {
     let mut hops: Vec<Hop> = sent.keys().filter(|hop| received.contains_key(hop)).copied().collect();
     hops.sort_unstable();
-    let arrived: HashMap<(CallId, u32, u32, u64), Place> = received
+    let arrived: HashMap<(CallId, u32, u32, u64), usize> = received
         .iter()
         .map(|(&(call, _, to, tree, segment), &place)| ((call, to, tree, segment), place))
         .collect();
+    let mut found = Vec::new();
     for hop in hops {
-        arrow("transfer", sent[&hop], received[&hop]);
+        found.push(("transfer", sent[&hop], received[&hop]));
         let (call, from, _, tree, segment) = hop;
         if let Some(&source) = arrived.get(&(call, from, tree, segment)) {
-            if source.2 <= sent[&hop].2 {
-                arrow("forward", source, sent[&hop]);
-            }
+            found.push(("forward", source, sent[&hop]));
         }
     }
-}
-
-/// A counter for each link, MB/s: a transfer's bytes over the time that its send took.
-fn loads(processes: &[Process], place: u64, put: &mut impl FnMut(Value)) {
-    let mut changes: BTreeMap<String, BTreeMap<i64, f64>> = BTreeMap::new();
-    for one in processes.iter().flat_map(|process| &process.moves) {
-        let (Side::Send, Some(peer)) = (one.side, one.peer) else { continue };
-        let (begin, end) = (nanoseconds(one.begin_s), nanoseconds(one.end_s));
-        if end > begin {
-            // Bytes a nanosecond are thousands of megabytes a second.
-            let rate = one.bytes as f64 / (end - begin) as f64 * 1e3;
-            let steps = changes.entry(format!("{}: {} → {peer}", one.label, one.own)).or_default();
-            *steps.entry(begin).or_default() += rate;
-            *steps.entry(end).or_default() -= rate;
-        }
-    }
-    for (name, steps) in changes {
-        let largest = steps.values().map(|step| step.abs()).fold(0.0, f64::max);
-        let mut load = 0.0;
-        for (instant, step) in steps {
-            load += step;
-            // What is left of equal rates added and taken off again is rounding.
-            load = if f64::abs(load) < 1e-9 * largest { 0.0 } else { load };
-            put(json!({"ph": "C", "name": name, "cat": "load", "pid": place, "ts": microseconds(instant),
-                       "args": {"MB/s": load}}));
-        }
-    }
+    found
 }
 
 #[cfg(test)]
@@ -287,12 +197,6 @@ mod tests {
             names.contains(&&json!("rank 1 on here")) && names.contains(&&json!("receives")),
             "{names:?}"
         );
-    }
-
-    #[test]
-    fn what_overlaps_lies_in_rows_of_its_own() {
-        let moves = [sent(1, 0, 0.0), sent(2, 0, 0.25), sent(1, 1, 0.5)];
-        assert_eq!(threads(&moves), [2, 5, 2]);
     }
 
     #[test]
