@@ -22,7 +22,6 @@ CIRCLES: list[tuple[str, ...]] = [
     ),
     ("planners::throughput::child_order", "planners::throughput::graph"),
     ("portfolio::best", "portfolio::make", "portfolio::segment_search"),
-    ("tune::mpich", "tune::openmpi", "tune::rules"),
 ]
 
 # Arrows between C files.
@@ -46,12 +45,10 @@ LONG: list[str] = [
     "crates/broadleaf/src/adapt/advisor.rs",
     "crates/broadleaf/src/adapt/links.rs",
     "crates/broadleaf/src/adapt/switch.rs",
-    "crates/broadleaf/src/execute/executor.rs",
     "crates/broadleaf/src/measure/tests.rs",
     "crates/broadleaf/src/plan/program.rs",
     "crates/broadleaf/src/planners/clustered/frontier.rs",
     "crates/broadleaf/src/planners/clustered/ordered_tree.rs",
-    "crates/broadleaf/src/simulate/network.rs",
     "crates/broadleaf/tests/grid.rs",
     "crates/broadleaf/tests/optimum.rs",
     "crates/broadleaf/tests/switch_over.rs",

@@ -29,6 +29,9 @@ const UNAWARE_LATENCY_S: f64 = 2e-3;
 const SAMPLES: usize = 2;
 
 /// The advisor's plan for the first size of each size class on the platform as measured: what there is without loads.
+///
+/// # Errors
+/// A platform that the planners cannot plan for.
 pub fn first_plans(
     platform: &Platform,
     root: NodeId,
@@ -85,6 +88,9 @@ pub struct Broadcast {
 }
 
 /// All broadcasts of the program.
+///
+/// # Errors
+/// A platform that the planners cannot plan for.
 pub fn replay(program: &Program, source: &PlanSource) -> Result<Vec<Broadcast>, PlanError> {
     match source {
         PlanSource::Fixed(planner) => program.monitored(planner, f64::INFINITY),

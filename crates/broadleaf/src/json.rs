@@ -9,12 +9,16 @@ use std::fmt;
 /// What is wrong with a document: the place (a JSON path or `line L column C`), the fact, the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
+    /// Path of the value, such as `$.nodes[3].id`.
     pub place: String,
+    /// What is wrong, with the offending value.
     pub fact: String,
+    /// What to do about it.
     pub remedy: String,
 }
 
 impl Fault {
+    /// A fault at `place`.
     pub fn new(place: impl Into<String>, fact: impl Into<String>, remedy: impl Into<String>) -> Self {
         Fault { place: place.into(), fact: fact.into(), remedy: remedy.into() }
     }
@@ -29,6 +33,9 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// Parses a document, turning syntax errors into a one-line [`Fault`] with line and column.
+///
+/// # Errors
+/// Text that is no JSON, with line and column.
 pub fn parse(text: &str) -> Result<Value, Fault> {
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());
@@ -87,10 +94,12 @@ fn kind(value: &Value) -> &'static str {
 }
 
 impl<'a> Place<'a> {
+    /// The whole document, `$`.
     pub fn root(value: &'a Value) -> Self {
         Place { value, path: PathTo::Root }
     }
 
+    /// The value's path from the root.
     pub fn path(&self) -> String {
         self.path.to_string()
     }
@@ -104,11 +113,18 @@ impl<'a> Place<'a> {
         self.fault(format!("{} where {wanted} is wanted", kind(self.value)), format!("write {wanted}"))
     }
 
+    /// The value as an object.
+    ///
+    /// # Errors
+    /// A value of another kind.
     pub fn object(&self) -> Result<&'a Map<String, Value>, Fault> {
         self.value.as_object().ok_or_else(|| self.wrong_type("an object"))
     }
 
     /// The field, or `None` where it is absent or null.
+    ///
+    /// # Errors
+    /// A value that is no object.
     pub fn optional<'b>(&'b self, name: &'b str) -> Result<Option<Place<'b>>, Fault> {
         Ok(self
             .object()?
@@ -117,12 +133,19 @@ impl<'a> Place<'a> {
             .map(|value| Place { value, path: PathTo::Field(self, name) }))
     }
 
+    /// The member of that name.
+    ///
+    /// # Errors
+    /// A value that is no object, or has no such member.
     pub fn required<'b>(&'b self, name: &'b str) -> Result<Place<'b>, Fault> {
         self.optional(name)?
             .ok_or_else(|| self.fault(format!("the required field \"{name}\" is missing"), "add it"))
     }
 
     /// The items of a list.
+    ///
+    /// # Errors
+    /// A value that is no list.
     pub fn items<'b>(&'b self) -> Result<impl ExactSizeIterator<Item = Place<'b>>, Fault> {
         let list = self.value.as_array().ok_or_else(|| self.wrong_type("a list"))?;
         Ok(list
@@ -132,6 +155,9 @@ impl<'a> Place<'a> {
     }
 
     /// The entries of an object, in document order.
+    ///
+    /// # Errors
+    /// A value that is no object.
     pub fn entries<'b>(&'b self) -> Result<impl Iterator<Item = (&'a str, Place<'b>)>, Fault> {
         let map = self.object()?;
         Ok(map
@@ -139,15 +165,26 @@ impl<'a> Place<'a> {
             .map(move |(name, value)| (name.as_str(), Place { value, path: PathTo::Field(self, name) })))
     }
 
+    /// The value as a string.
+    ///
+    /// # Errors
+    /// A value of another kind.
     pub fn string(&self) -> Result<&'a str, Fault> {
         self.value.as_str().ok_or_else(|| self.wrong_type("a string"))
     }
 
+    /// The value as a boolean.
+    ///
+    /// # Errors
+    /// A value of another kind.
     pub fn boolean(&self) -> Result<bool, Fault> {
         self.value.as_bool().ok_or_else(|| self.wrong_type("true or false"))
     }
 
     /// A whole number ≥ 0.
+    ///
+    /// # Errors
+    /// A value that is no whole number from 0 on.
     pub fn whole(&self) -> Result<u64, Fault> {
         let number = self.value.as_number().ok_or_else(|| self.wrong_type("a whole number"))?;
         if let Some(whole) = number.as_u64() {
@@ -160,6 +197,9 @@ impl<'a> Place<'a> {
     }
 
     /// A finite number.
+    ///
+    /// # Errors
+    /// A value that is no finite number.
     pub fn number(&self) -> Result<f64, Fault> {
         let number = self.value.as_number().ok_or_else(|| self.wrong_type("a number"))?;
         match number.as_f64() {
@@ -168,6 +208,10 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// The value as a finite number from 0 on.
+    ///
+    /// # Errors
+    /// A value that is no number, or below 0.
     pub fn not_negative(&self) -> Result<f64, Fault> {
         let value = self.number()?;
         if value < 0.0 {
@@ -176,6 +220,10 @@ impl<'a> Place<'a> {
         Ok(value)
     }
 
+    /// The value as a finite number above 0.
+    ///
+    /// # Errors
+    /// A value that is no number, or not above 0.
     pub fn positive(&self) -> Result<f64, Fault> {
         let value = self.number()?;
         if value <= 0.0 {
@@ -185,6 +233,9 @@ impl<'a> Place<'a> {
     }
 
     /// Refuses a document whose `"format"` is not `family/major`.
+    ///
+    /// # Errors
+    /// No `format`, another family, or another version.
     pub fn expect_format(&self, family: &str, major: u32) -> Result<(), Fault> {
         let place = self.required("format")?;
         let format = place.string()?;

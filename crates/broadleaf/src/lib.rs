@@ -4,6 +4,8 @@
 //! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`] → [`portfolio`], and a plan is run by the one
 //! [`execute`]d state machine that the [`simulate`]d network, threads and MPI all drive.
 
+#![deny(missing_docs)]
+
 pub mod adapt;
 pub mod budget;
 pub mod execute;

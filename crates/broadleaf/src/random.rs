@@ -19,6 +19,7 @@ fn splitmix64(state: &mut u64) -> u64 {
 }
 
 impl Random {
+    /// The stream of a seed.
     pub fn new(seed: u64) -> Self {
         let mut state = seed;
         Random { state: std::array::from_fn(|_| splitmix64(&mut state)) }

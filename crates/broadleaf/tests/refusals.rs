@@ -39,6 +39,7 @@ fn assert_refused(text: &str, place: &str, fact: &str) {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one table of refusals")]
 fn platforms() {
     Platform::from_json(&good_platform().to_string()).unwrap();
     let link = |fields: Value| with(good_platform(), &["links", "0"], fields);

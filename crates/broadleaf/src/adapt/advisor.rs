@@ -33,6 +33,7 @@ pub struct Settings {
     pub margin: f64,
     /// How long planning may take at least and at most, whatever is predicted, seconds.
     pub least_s: f64,
+    /// The same at most, seconds.
     pub most_s: f64,
     /// How long planning waits for probes of links in doubt, seconds.
     pub patience_s: f64,
@@ -65,12 +66,14 @@ impl Default for Settings {
 /// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
+    /// Whose broadcasts.
     pub stream: Stream,
     /// ⌊log₂ bytes⌋, as the runtime has it.
     pub size_class: u32,
 }
 
 impl Key {
+    /// The key of a stream's broadcasts of `bytes`.
     pub fn new(stream: Stream, bytes: u64) -> Key {
         Key { stream, size_class: bytes.max(1).ilog2() }
     }
@@ -79,7 +82,9 @@ impl Key {
 /// A plan that is wanted.
 #[derive(Clone, Debug)]
 pub struct Order {
+    /// Told back in [`Advisor::planned`].
     pub number: u64,
+    /// What the plan is for.
     pub key: Key,
     /// The size to plan for.
     pub bytes: u64,
@@ -87,11 +92,15 @@ pub struct Order {
     pub within_s: f64,
     /// The network as it is believed to be.
     pub platform: Arc<Platform>,
+    /// Limits of its segments.
     pub segments: Segments,
 }
 
 impl Order {
     /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
+    ///
+    /// # Errors
+    /// Those of [`search`].
     pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
         search(&self.platform, self.key.stream.root, self.bytes, self.segments, budget)
     }
@@ -99,6 +108,7 @@ impl Order {
 
 /// What is to be done.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Advice {
     /// Time a transfer over these links, and [`Advisor::sampled`] the result.
     Probe(Pair),
@@ -155,10 +165,12 @@ impl Advisor {
         }
     }
 
+    /// The broadcasts seen.
     pub fn record(&self) -> &Record {
         &self.record
     }
 
+    /// What is believed of the links.
     pub fn links(&self) -> &Links {
         &self.links
     }
@@ -207,6 +219,9 @@ impl Advisor {
 
     /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of an order given up) are
     /// left out.
+    ///
+    /// # Errors
+    /// A plan at hand that cannot be simulated on the platform as it is believed to be.
     pub fn planned(&mut self, number: u64, plan: Option<Plan>) -> Result<(), PlanError> {
         let Some((order, believed, _)) = self.ordered.take_if(|(order, ..)| order.number == number) else {
             return Ok(());
@@ -227,6 +242,9 @@ impl Advisor {
     }
 
     /// What to do now. Time may stand still but not run back; one that does is as good as the last.
+    ///
+    /// # Errors
+    /// As [`Advisor::planned`].
     pub fn tick(&mut self, now_s: f64) -> Result<Vec<Advice>, PlanError> {
         self.ask_about_doubts(now_s);
         self.look_at_slow(now_s);

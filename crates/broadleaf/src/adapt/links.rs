@@ -33,7 +33,9 @@ const RATE_BYTES: u64 = 1 << 20;
 /// The links from one group of nodes to another, or inside one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair {
+    /// Of the senders.
     pub from: Group,
+    /// Of the receivers.
     pub to: Group,
 }
 
@@ -49,8 +51,11 @@ pub enum Origin {
 /// One timed transfer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
+    /// The sender.
     pub from: NodeId,
+    /// The receiver.
     pub to: NodeId,
+    /// Length of the transfer.
     pub bytes: u64,
     /// How long it kept its link busy, latency left out, seconds.
     pub seconds: f64,
@@ -59,12 +64,14 @@ pub struct Sample {
     pub expected_s: Option<f64>,
     /// When it ended, seconds.
     pub at_s: f64,
+    /// Who timed it.
     pub origin: Origin,
 }
 
 /// What is not as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
+    /// Whose links.
     pub pair: Pair,
     /// The believed rate over the measured one.
     pub factor: f64,

@@ -19,15 +19,18 @@ const MOST_STREAMS: usize = 256;
 pub struct Stream {
     /// Any number that tells communicators apart; 0 is the world's.
     pub communicator: u64,
+    /// The node that has the message.
     pub root: NodeId,
 }
 
 /// One broadcast that was called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
+    /// Whose broadcast.
     pub stream: Stream,
     /// When, seconds on the caller's clock.
     pub at_s: f64,
+    /// Length of the message.
     pub bytes: u64,
 }
 
@@ -46,6 +49,7 @@ struct History {
 /// The next broadcast of a stream, as far as can be told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
+    /// Whose broadcast.
     pub stream: Stream,
     /// ≥ 1.
     pub bytes: u64,

@@ -33,6 +33,9 @@ impl Segments {
 
 /// The plan to use. Without a limit to its time it depends on nothing but the arguments; with one the quick planners'
 /// best serves where there was no time for more.
+///
+/// # Errors
+/// No planner that supports the platform, or a root or a size that it refuses.
 pub fn search(
     platform: &Platform,
     root: NodeId,
@@ -55,6 +58,9 @@ fn faster(instance: &Instance, best: Plan, budget: &Budget) -> Result<Plan, Plan
 }
 
 /// The plan in the largest segments that are predicted to cost next to nothing.
+///
+/// # Errors
+/// A plan that cannot be simulated on the platform.
 pub fn coarse(platform: &Platform, plan: Plan, segments: Segments) -> Result<Plan, PlanError> {
     let most_bytes = segments.most_bytes.min(plan.message_bytes);
     let mut chosen = plan;

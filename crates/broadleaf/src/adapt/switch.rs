@@ -37,9 +37,11 @@ impl Order {
 pub struct Header {
     /// The call's number among the planned broadcasts of its communicator.
     pub call: u64,
+    /// The rank that has the message.
     pub root: u32,
     /// The root's packed length.
     pub message_bytes: u64,
+    /// What the root has decided.
     pub order: Order,
     /// The plan to run, among those of (root, size class).
     pub version: u32,
@@ -51,6 +53,7 @@ pub struct Header {
 
 /// A header that does not belong where it arrived: ranks call different broadcasts, or the fault is ours.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum Stray {
     #[error("rank {sender} is in broadcast {theirs} from root {their_root}, this rank in broadcast {call} from root {root}")]
     OtherCall { sender: u32, theirs: u64, their_root: u32, call: u64, root: u32 },
@@ -62,6 +65,7 @@ pub enum Stray {
 
 /// Something that holds a plan whose nodes are ranks.
 pub trait Carries {
+    /// The plan.
     fn plan(&self) -> &Arc<Plan>;
 
     /// All ranks' programs for messages of `bytes`. Whoever holds one plan for several ranks may give them the same.
@@ -79,19 +83,24 @@ impl Carries for Arc<Plan> {
 /// A plan in use, and what one rank does in it.
 #[derive(Debug)]
 pub struct Current<P> {
+    /// What holds the plan.
     pub carried: P,
     /// For messages of one length; most programs broadcast the same length again and again.
     pub programs: Arc<Programs>,
+    /// This rank's, among [`Self::programs`].
     pub program: NodeProgram,
     /// The first tree carries plans.
     pub plan_parent: Option<u32>,
+    /// Ranks that get a new plan from this one.
     pub plan_children: Vec<u32>,
     /// Everyone that sends to this rank, and everyone it sends to.
     pub before: BTreeSet<u32>,
+    /// Everyone this rank sends to.
     pub after: BTreeSet<u32>,
 }
 
 impl<P: Carries> Current<P> {
+    /// The part of `rank` in broadcasts of `bytes`.
     pub fn new(carried: P, rank: u32, bytes: u64) -> Current<P> {
         let programs = carried.programs(bytes);
         let first = &carried.plan().trees[0];
@@ -130,6 +139,7 @@ impl<P: Carries> Current<P> {
 #[derive(Debug)]
 pub struct Entry<P> {
     used: u64,
+    /// Of the plan in use: 0 for the first, then one more with every switch.
     pub version: u32,
     /// None: without a plan.
     pub current: Option<Current<P>>,
@@ -179,6 +189,7 @@ impl<P> Default for Book<P> {
 }
 
 impl<P: Carries> Book<P> {
+    /// Whether there is an entry.
     pub fn knows(&self, kind: Kind) -> bool {
         self.find(kind).is_some()
     }
@@ -245,6 +256,9 @@ impl<P: Carries> Book<P> {
 
     /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Order::RunNew`].
     /// `None`: without a plan.
+    ///
+    /// # Errors
+    /// A header that belongs to another call, or to a plan that this rank does not have.
     pub fn follow(
         &mut self,
         rank: u32,
@@ -288,12 +302,16 @@ pub struct Listening {
 }
 
 impl Listening {
+    /// Waits for the header of a call.
     pub fn new(call: u64, root: u32) -> Listening {
         Listening { call, root, told: BTreeSet::new() }
     }
 
     /// A header has come from `sender`. True: it is the one to act on, which is the first that comes, or with a
     /// new plan the one that the plan follows.
+    ///
+    /// # Errors
+    /// A header that belongs to another call.
     pub fn hear(&mut self, sender: u32, header: &Header) -> Result<bool, Stray> {
         if header.call != self.call || header.root != self.root {
             let (theirs, their_root) = (header.call, header.root);

@@ -1,11 +1,15 @@
 //! The sans-I/O state machine of one node: events in, messages out.
 
+mod by_slots;
+mod by_trees;
+
 use super::flow::{Peer, Port, Window};
 use super::message::{Item, Kind, Message, Receive};
-use super::order::{Order, SlotOrder, TreeOrder};
-use crate::plan::{NodeProgram, Programs, Protocol, Segments, SlotSend, Source};
+use super::send_order::{SendOrder, TreeOrder};
+use super::wiring::{outputs_by_input, peers_of, slot_order};
+use crate::plan::{NodeProgram, Programs, Protocol, Segments, Source};
 use crate::platform::NodeId;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Progress of one sending channel.
@@ -35,7 +39,7 @@ enum Permission {
 pub struct NodeExecutor {
     program: NodeProgram,
     segments: Arc<Segments>,
-    order: Order,
+    order: SendOrder,
     combine: bool,
     rendezvous: bool,
     in_order: bool,
@@ -65,13 +69,7 @@ impl NodeExecutor {
         let segments = Arc::clone(programs.segments());
         let program = programs.node(node);
         let rendezvous = plan.protocol == Protocol::Rendezvous;
-        let mut around: Vec<NodeId> = program.outputs.iter().map(|output| output.to).collect();
-        if rendezvous {
-            around.extend(program.inputs.iter().map(|input| input.from));
-        }
-        around.sort_unstable();
-        around.dedup();
-        let peers: Vec<Peer> = around.into_iter().map(|peer| Peer::new(peer, window(peer))).collect();
+        let peers = peers_of(&program, rendezvous, window);
         let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
         let carried = |tree: u32, blocks: Option<&Arc<[u32]>>| -> u64 {
             segments.in_tree(tree as usize) * blocks.map_or(1, |list| list.len() as u64)
@@ -83,33 +81,14 @@ impl NodeExecutor {
             ..Outgoing::default()
         });
         let outgoing: Vec<Outgoing> = outgoing.collect();
-        let own_inputs = program.inputs.iter().enumerate().filter(|(_, input)| input.target == node);
-        let input_of: HashMap<u32, usize> = own_inputs.map(|(at, input)| (input.tree, at)).collect();
-        let mut fed = vec![Vec::new(); program.inputs.len() + 1];
-        for (at, output) in program.outputs.iter().enumerate() {
-            let input = match output.source {
-                Source::Relay(input) => input as usize,
-                // What no input brings is the node's own.
-                Source::Held => input_of.get(&output.tree).copied().unwrap_or(program.inputs.len()),
-            };
-            fed[input].push(at as u32);
-        }
         let to_send = outgoing.iter().map(|channel| channel.carried).sum();
         let inputs = program.inputs.iter().enumerate();
         let to_receive = inputs.map(|(at, input)| carried(input.tree, program.input_blocks.get(at))).sum();
         let order = match &plan.period {
-            Some(period) => {
-                let mut slots = SlotOrder::new(period, &segments, program.is_root && segments.blocks() == 1);
-                if program.is_root && segments.blocks() > 1 {
-                    let own =
-                        (u64::from(program.block)..segments.count()).step_by(segments.blocks() as usize);
-                    own.for_each(|segment| slots.hold(segment));
-                }
-                Order::Slots(slots)
-            }
-            None => Order::Trees(TreeOrder::default()),
+            Some(period) => SendOrder::Slots(slot_order(period, &program, &segments)),
+            None => SendOrder::Trees(TreeOrder::default()),
         };
-        let inputs = program.inputs.len();
+        let (inputs, fed) = (program.inputs.len(), outputs_by_input(&program));
         let mut executor = NodeExecutor {
             program,
             segments,
@@ -138,10 +117,12 @@ impl NodeExecutor {
         executor
     }
 
+    /// Whose executor it is.
     pub fn node(&self) -> NodeId {
         self.program.node
     }
 
+    /// What it runs.
     pub fn program(&self) -> &NodeProgram {
         &self.program
     }
@@ -150,7 +131,7 @@ impl NodeExecutor {
     /// control messages, an order of receives that is known. Otherwise the transport must be ready for any
     /// message.
     pub fn is_announced(&self) -> bool {
-        let known_order = self.in_order || matches!(self.order, Order::Trees(_));
+        let known_order = self.in_order || matches!(self.order, SendOrder::Trees(_));
         !self.combine && !self.rendezvous && known_order
     }
 
@@ -208,7 +189,7 @@ impl NodeExecutor {
         if self.posts_receives && (relayed || !by_slot) {
             self.postings.push_back(input as u32);
         }
-        if let Order::Slots(slots) = &mut self.order {
+        if let SendOrder::Slots(slots) = &mut self.order {
             if relayed {
                 slots.relayed.push_back((segment, self.fed[input][0]));
             } else {
@@ -225,23 +206,6 @@ impl NodeExecutor {
             }
             self.outgoing[output as usize].available += 1;
             self.enqueue(output);
-        }
-    }
-
-    /// Puts a channel into the order if it has something to send and is not there yet.
-    fn enqueue(&mut self, output: u32) {
-        let Order::Trees(order) = &mut self.order else { return };
-        let channel = &mut self.outgoing[output as usize];
-        if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested
-        {
-            channel.queued = true;
-            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
-            // Questions go ahead of data: they are short, and what they wait for passes while data is sent.
-            let turn = match channel.permission {
-                Permission::Missing => 0,
-                _ => 1 + self.segments.split(segment).1,
-            };
-            order.push(turn, output);
         }
     }
 
@@ -266,8 +230,8 @@ impl NodeExecutor {
             }
         }
         match &self.order {
-            Order::Trees(_) => self.poll_trees(),
-            Order::Slots(_) => self.poll_slots(),
+            SendOrder::Trees(_) => self.poll_trees(),
+            SendOrder::Slots(_) => self.poll_slots(),
         }
     }
 
@@ -275,28 +239,6 @@ impl NodeExecutor {
         let out = &self.program.outputs[output as usize];
         let relayed = out.source != Source::Held;
         Item { tag: out.tag, segment, tree: out.tree, target: out.target, relayed }
-    }
-
-    fn poll_trees(&mut self) -> Option<Message> {
-        loop {
-            let Order::Trees(order) = &mut self.order else { unreachable!("called for tree order only") };
-            let (_, output) = order.pop()?;
-            let channel = &mut self.outgoing[output as usize];
-            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
-            let peer = &mut self.peers[channel.peer as usize];
-            if !peer.has_room_for_one_of(channel.carried - channel.sent) {
-                peer.parked.push(output);
-                continue;
-            }
-            channel.queued = false;
-            self.port.issue(peer);
-            let message = self.message(output, segment);
-            if message.kind == Kind::Data && self.combine {
-                return Some(self.combined(message));
-            }
-            self.enqueue(output);
-            return Some(message);
-        }
     }
 
     /// The data message of a channel's next segment, or the request for it.
@@ -314,115 +256,6 @@ impl NodeExecutor {
         channel.sent += 1;
         self.to_send -= 1;
         Message { to, kind: Kind::Data, output: Some(output), first, rest: Vec::new() }
-    }
-
-    /// Adds every other item that is ready for the same receiver, lowest segment first.
-    fn combined(&mut self, mut message: Message) -> Message {
-        let same: Vec<u32> = (0..self.program.outputs.len() as u32)
-            .filter(|&output| self.program.outputs[output as usize].to == message.to)
-            .collect();
-        for &output in &same {
-            for index in self.outgoing[output as usize].sent..self.outgoing[output as usize].available {
-                let segment = nth_sent(&self.program, &self.segments, output, index);
-                message.rest.push(self.item(output, segment));
-            }
-            let channel = &mut self.outgoing[output as usize];
-            self.to_send -= channel.available - channel.sent;
-            channel.sent = channel.available;
-            channel.queued = false;
-        }
-        if let Order::Trees(order) = &mut self.order {
-            order.remove(&same);
-        }
-        message.rest.sort_unstable_by_key(|item| (item.segment, item.tag));
-        message
-    }
-
-    fn poll_slots(&mut self) -> Option<Message> {
-        let relayed = self.slots().relayed.front().copied();
-        if let Some((segment, output)) = relayed {
-            return self.issue_slot(output, segment, |executor| {
-                executor.slots().relayed.pop_front();
-            });
-        }
-        let (slot, segment) = self.next_slot()?;
-        let output = self.program.sends[slot].out;
-        if !self.slots().holds(segment) {
-            return None;
-        }
-        let mut message = self.issue_slot(output, segment, NodeExecutor::next_send)?;
-        while self.combine && message.kind == Kind::Data {
-            let Some((slot, segment)) = self.next_slot() else { break };
-            let SlotSend { out: output, joins, .. } = self.program.sends[slot];
-            let same_peer = joins && self.program.outputs[output as usize].to == message.to;
-            if !same_peer || !self.slots().holds(segment) {
-                break;
-            }
-            self.outgoing[output as usize].sent += 1;
-            self.to_send -= 1;
-            message.rest.push(self.item(output, segment));
-            self.next_send();
-        }
-        Some(message)
-    }
-
-    /// Sends (or asks to send) a slot's segment if its peer has room, then `done` moves on.
-    fn issue_slot(&mut self, output: u32, segment: u64, done: impl Fn(&mut Self)) -> Option<Message> {
-        let channel = &self.outgoing[output as usize];
-        let peer = channel.peer as usize;
-        if channel.permission == Permission::Requested || !self.peers[peer].has_room() {
-            return None;
-        }
-        self.port.issue(&mut self.peers[peer]);
-        let message = self.message(output, segment);
-        if message.kind == Kind::Data {
-            done(self);
-        }
-        Some(message)
-    }
-
-    fn slots(&mut self) -> &mut SlotOrder {
-        match &mut self.order {
-            Order::Slots(slots) => slots,
-            Order::Trees(_) => unreachable!("called for slot order only"),
-        }
-    }
-
-    fn next_slot(&mut self) -> Option<(usize, u64)> {
-        let NodeExecutor { order: Order::Slots(slots), program, .. } = self else { return None };
-        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        slots.send.settle(program.sends.len(), periods, |slot, at| {
-            let send = &program.sends[slot];
-            period.segment_of(send.segment, send.lag, at, count)
-        })
-    }
-
-    fn next_send(&mut self) {
-        let sends = self.program.sends.len();
-        self.slots().send.advance(sends);
-    }
-
-    /// With a period: the sender and segment that this node must receive next, in slot order; `None` when
-    /// all are received or receives have no order.
-    pub fn expected(&mut self) -> Option<(NodeId, u64)> {
-        let NodeExecutor { order: Order::Slots(slots), program, .. } = self else { return None };
-        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        let (slot, segment) = slots.receive.settle(program.receives.len(), periods, |slot, at| {
-            let receive = &program.receives[slot];
-            period.segment_of(receive.segment, receive.lag, at, count)
-        })?;
-        Some((program.inputs[program.receives[slot].input as usize].from, segment))
-    }
-
-    /// Whether receives have an order.
-    pub fn receives_in_order(&self) -> bool {
-        self.in_order
-    }
-
-    /// The expected receive is under way: the next one is expected.
-    pub fn advance_expected(&mut self) {
-        let receives = self.program.receives.len();
-        self.slots().receive.advance(receives);
     }
 
     /// The next receive to post, as far as [`NodeExecutor::post_ahead`] allows.
@@ -458,23 +291,6 @@ impl NodeExecutor {
             }
         }
         None
-    }
-
-    fn next_slot_posting(&mut self) -> Option<(u32, u64)> {
-        let NodeExecutor { order: Order::Slots(slots), program, slot_posts_left, .. } = self else {
-            return None;
-        };
-        if *slot_posts_left == 0 {
-            return None;
-        }
-        let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        let (slot, segment) = slots.posted.settle(program.receives.len(), periods, |slot, at| {
-            let receive = &program.receives[slot];
-            period.segment_of(receive.segment, receive.lag, at, count)
-        })?;
-        slots.posted.advance(program.receives.len());
-        *slot_posts_left -= 1;
-        Some((program.receives[slot].input, segment))
     }
 }
 

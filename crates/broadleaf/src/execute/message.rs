@@ -7,7 +7,9 @@ use crate::platform::NodeId;
 pub struct Item {
     /// The channel's number on the ordered pair of sender and receiver.
     pub tag: u32,
+    /// Number of the segment, in the order of [`crate::plan::Segments`].
     pub segment: u64,
+    /// The tree along which it travels.
     pub tree: u32,
     /// The end of the tree's edge that this hop belongs to.
     pub target: NodeId,
@@ -16,8 +18,10 @@ pub struct Item {
     pub relayed: bool,
 }
 
+/// What a message carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Segments.
     Data,
     /// Rendezvous: may I send this item? One byte.
     Request,
@@ -28,16 +32,20 @@ pub enum Kind {
 /// A message that the executor wants sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
+    /// The receiver.
     pub to: NodeId,
+    /// What it carries.
     pub kind: Kind,
     /// The sender's output channel of the first item; none for [`Kind::Ready`].
     pub output: Option<u32>,
+    /// Its first segment, and for control messages the one they are about.
     pub first: Item,
     /// Further items of a combined transfer.
     pub rest: Vec<Item>,
 }
 
 impl Message {
+    /// All segments in it, in the order in which their bytes follow.
     pub fn items(&self) -> impl Iterator<Item = Item> + '_ {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }
@@ -46,6 +54,8 @@ impl Message {
 /// A receive that the executor wants posted: messages of one channel arrive in the order of posting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receive {
+    /// The sender.
     pub from: NodeId,
+    /// The segment.
     pub item: Item,
 }

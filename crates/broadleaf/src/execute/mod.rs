@@ -6,9 +6,10 @@
 mod executor;
 mod flow;
 mod message;
-mod order;
+mod send_order;
 pub mod threads;
 mod transport;
+mod wiring;
 
 pub use executor::NodeExecutor;
 pub use flow::Window;

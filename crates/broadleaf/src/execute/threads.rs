@@ -12,6 +12,7 @@ const STALL: Duration = Duration::from_secs(60);
 
 /// Why a run in threads stopped early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum ThreadsError {
     #[error("node {0} has waited {secs} s for a message; the plan blocks itself", secs = STALL.as_secs())]
     Stalled(NodeId),
@@ -111,6 +112,9 @@ impl Transport for Threads<'_> {
 ///
 /// `message` holds all blocks, one behind the other in the order of the hosts: one for a broadcast. A node
 /// starts with what it gives, and with bytes that differ everywhere from `message` for the rest.
+///
+/// # Errors
+/// A node that waits for a minute without a message, or that stopped before its peers.
 pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
     let plan = programs.plan();
     assert_eq!(programs.total_bytes(), message.len() as u64, "the plan is for a message of another size");

@@ -5,6 +5,7 @@ use crate::platform::NodeId;
 
 /// Something that happened on the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Completion {
     /// A message to `to` no longer needs its buffer or its place in the window.
     Sent { to: NodeId },
@@ -14,20 +15,33 @@ pub enum Completion {
 
 /// Carries messages between nodes; in-process threads and MPI implement it.
 pub trait Transport {
+    /// Why a message cannot be moved.
     type Error;
 
     /// Starts a send and returns at once; [`Completion::Sent`] follows.
+    ///
+    /// # Errors
+    /// What keeps the transport from moving it.
     fn send(&mut self, message: &Message) -> Result<(), Self::Error>;
 
     /// Announces a receive (only for plans whose executor [`is_announced`](NodeExecutor::is_announced)).
+    ///
+    /// # Errors
+    /// What keeps the transport from receiving.
     fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
 
     /// Waits until something has happened and appends it to `done`. Data of one channel is told in the order in
     /// which it was sent: the executor counts it.
+    ///
+    /// # Errors
+    /// What keeps the transport from going on.
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), Self::Error>;
 }
 
 /// Runs one node's part of a plan to its end.
+///
+/// # Errors
+/// The transport's.
 pub fn drive<T: Transport>(executor: &mut NodeExecutor, transport: &mut T) -> Result<(), T::Error> {
     let mut done = Vec::new();
     loop {

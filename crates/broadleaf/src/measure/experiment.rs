@@ -7,6 +7,7 @@ use crate::platform::NodeId;
 
 /// One timed experiment between a sender and a receiver.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Trial {
     /// A message there, an empty one back, `repeats` times. Timed at the sender: the round trip and the
     /// send call in it; where both ends read one clock, the way there as well.
@@ -20,6 +21,7 @@ pub enum Trial {
 }
 
 impl Trial {
+    /// How often the experiment is made.
     pub fn repeats(&self) -> u32 {
         match *self {
             Trial::PingPong { repeats, .. }
@@ -50,8 +52,11 @@ impl Trial {
 /// Trials of one pair, one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
+    /// The sender.
     pub from: NodeId,
+    /// The receiver.
     pub to: NodeId,
+    /// In this order.
     pub trials: Vec<Trial>,
 }
 

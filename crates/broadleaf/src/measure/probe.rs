@@ -15,6 +15,7 @@ use crate::platform::Platform;
 
 /// Why a measurement cannot start or end.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum MeasureError {
     #[error("no ranks to measure between; start at least 1")]
     NoRanks,
@@ -33,9 +34,11 @@ pub enum MeasureError {
 /// How far the measurement is, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
+    /// Name of the stage: latencies, screening, tables, pipes or again.
     pub stage: &'static str,
     /// Pairs done and to do in this stage, as far as known.
     pub done: usize,
+    /// See [`Progress::done`].
     pub total: usize,
 }
 
@@ -85,6 +88,9 @@ pub struct Probe {
 
 impl Probe {
     /// A measurement between ranks 0 … n−1, which become the platform's nodes in that order.
+    ///
+    /// # Errors
+    /// No ranks, or settings outside their limits.
     pub fn new(ranks: &[RankHost], settings: Settings) -> Result<Probe, MeasureError> {
         if ranks.is_empty() {
             return Err(MeasureError::NoRanks);
@@ -132,6 +138,7 @@ impl Probe {
         self.stage.take(&round, samples, &mut self.known, now_s - started_s);
     }
 
+    /// How far the measurement is.
     pub fn progress(&self) -> Progress {
         let (done, total) = self.stage.progress();
         Progress { stage: self.stage.name(), done, total }
@@ -171,6 +178,9 @@ impl Probe {
     }
 
     /// The measured network.
+    ///
+    /// # Errors
+    /// A measurement that is not finished.
     pub fn platform(&self) -> Result<Platform, MeasureError> {
         if !self.finished {
             return Err(MeasureError::Unfinished);

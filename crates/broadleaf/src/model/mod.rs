@@ -27,21 +27,27 @@ pub enum Resource {
     Out(NodeId),
     /// The receiving side of a node.
     In(NodeId),
+    /// The link from one node to another.
     Link(NodeId, NodeId),
+    /// A resource that several links use.
     Shared(SharedId),
 }
 
 /// A resource held for `[start + offset_s, start + offset_s + duration_s]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
+    /// What is occupied.
     pub resource: Resource,
+    /// From the transfer's start, seconds; negative where it is occupied earlier.
     pub offset_s: f64,
+    /// For how long, seconds.
     pub duration_s: f64,
 }
 
 /// All windows of one transfer, relative to its start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Occupation {
+    /// One for each resource that the transfer occupies.
     pub windows: Vec<Window>,
     /// When the sender may start its next transfer (under link-capacity: on this link), seconds.
     pub release_s: f64,

@@ -75,6 +75,18 @@ fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>)
             }
         }
     }
+    check_loads(platform, optimum, &busy, crossing, faults);
+}
+
+/// No resource is overloaded, and `link_load` is what the trees put on each link.
+fn check_loads(
+    platform: &Platform,
+    optimum: &Optimum,
+    busy: &HashMap<Resource, f64>,
+    mut crossing: HashMap<(NodeId, NodeId), f64>,
+    faults: &mut Vec<String>,
+) {
+    let name = |node: NodeId| platform.node(node).id.as_str();
     let segments_per_s = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
     let busiest = busy.values().copied().fold(0.0, f64::max);
     if segments_per_s.is_infinite() {
@@ -83,7 +95,7 @@ fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>)
         }
         return;
     }
-    for (resource, share) in &busy {
+    for (resource, share) in busy {
         if share * segments_per_s > 1.0 + TOLERANCE {
             faults.push(format!("{resource:?} is busy {} of the time", share * segments_per_s));
         }

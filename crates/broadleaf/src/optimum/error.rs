@@ -2,6 +2,7 @@
 
 /// A request that has no optimum, in one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum OptimumError {
     #[error("the gap {0} is not positive; give a relative gap above 0, e.g. 1e-4")]
     Gap(f64),

@@ -49,6 +49,31 @@ impl Uses {
     }
 }
 
+/// The direct links from hosts to `to`, by the sender's vertex.
+fn hops_into(platform: &Platform, to: NodeId, vertex: &[u32]) -> Vec<(u32, Hop)> {
+    let mut into: Vec<(u32, Hop)> = platform
+        .predecessors(to)
+        .into_iter()
+        .filter(|&(from, _)| platform.node(from).is_host())
+        .map(|(from, class)| (vertex[from.index()], Hop { from, to, class }))
+        .collect();
+    into.sort_unstable_by_key(|&(from, _)| from);
+    into
+}
+
+/// Of what a hop holds, in seconds, what needs a row: not a link that binds no tighter than a port it loads at least
+/// as long, nor what it does not load.
+fn binding(mut holds: Vec<(Resource, f64)>) -> impl Iterator<Item = (Resource, f64)> {
+    let link = holds.iter().position(|(resource, _)| matches!(resource, Resource::Link(..)));
+    if let Some(at) = link {
+        let busy = holds[at].1;
+        if holds.iter().enumerate().any(|(other, &(_, time))| other != at && time >= busy) {
+            holds.remove(at);
+        }
+    }
+    holds.into_iter().filter(|&(_, seconds)| seconds > 0.0)
+}
+
 impl OccupationTable {
     /// The program of segments of `segment_bytes` from `root`.
     pub fn new(
@@ -94,18 +119,8 @@ impl OccupationTable {
         table.graph.vertices = table.hosts.len();
         let mut entries: Vec<(u32, f64)> = Vec::new();
         let mut add = |table: &mut OccupationTable, hop: Hop, entries: &mut Vec<(u32, f64)>| {
-            let mut holds = held(hop);
-            // A link that binds no tighter than a port it loads at least as long needs no row of its own, and a
-            // row that nothing loads would be one without sense.
-            let link = holds.iter().position(|(resource, _)| matches!(resource, Resource::Link(..)));
-            if let Some(at) = link {
-                let busy = holds[at].1;
-                if holds.iter().enumerate().any(|(other, &(_, time))| other != at && time >= busy) {
-                    holds.remove(at);
-                }
-            }
             entries.clear();
-            for (resource, seconds) in holds.into_iter().filter(|&(_, seconds)| seconds > 0.0) {
+            for (resource, seconds) in binding(held(hop)) {
                 let resource = *index.entry(resource).or_insert_with(|| {
                     table.resources.push(resource);
                     table.resources.len() as u32 - 1
@@ -119,14 +134,7 @@ impl OccupationTable {
         };
         for to_vertex in 1..table.hosts.len() {
             let to = table.hosts[to_vertex];
-            let mut into: Vec<(u32, Hop)> = platform
-                .predecessors(to)
-                .into_iter()
-                .filter(|&(from, _)| platform.node(from).is_host())
-                .map(|(from, class)| (vertex[from.index()], Hop { from, to, class }))
-                .collect();
-            into.sort_unstable_by_key(|&(from, _)| from);
-            for (from, hop) in into {
+            for (from, hop) in hops_into(platform, to, &vertex) {
                 add(&mut table, hop, &mut entries);
                 table.uses.push(entries.iter().copied());
                 table.graph.from.push(from);

@@ -232,10 +232,9 @@ impl Simplex {
         }
     }
 
-    /// Makes the inverse, levels and prices anew from the basis (Gauss-Jordan with partial pivoting).
-    fn refresh(&mut self) {
+    /// The inverse of the basis, row-major (Gauss-Jordan with partial pivoting); `None` where it is nearly singular.
+    fn basis_inverse(&self) -> Option<Vec<f64>> {
         let rows = self.right.len();
-        self.pivots = 0;
         // Row-major [basis | identity]; position p's column is the basis member p.
         let mut matrix = vec![0.0; rows * rows];
         for (position, member) in self.basis.iter().enumerate() {
@@ -256,10 +255,9 @@ impl Simplex {
             let by_size = |&a: &usize, &b: &usize| {
                 matrix[a * rows + at].abs().total_cmp(&matrix[b * rows + at].abs()).then(b.cmp(&a))
             };
-            let Some(pivot) = (at..rows).max_by(by_size) else { return };
+            let pivot = (at..rows).max_by(by_size)?;
             if matrix[pivot * rows + at].abs() < 1e-12 {
-                // Too near to singular to be made anew: the present inverse is the better one.
-                return;
+                return None;
             }
             if pivot != at {
                 for column in 0..rows {
@@ -283,6 +281,15 @@ impl Simplex {
                 }
             }
         }
+        Some(inverse)
+    }
+
+    /// Makes the inverse, levels and prices anew from the basis; the present ones are better than those of a nearly
+    /// singular one.
+    fn refresh(&mut self) {
+        let rows = self.right.len();
+        self.pivots = 0;
+        let Some(inverse) = self.basis_inverse() else { return };
         for row in 0..rows {
             for position in 0..rows {
                 self.inverse[row][position] = inverse[position * rows + row];

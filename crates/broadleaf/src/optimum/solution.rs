@@ -52,7 +52,9 @@ impl std::fmt::Display for BoundOnly {
 /// The throughput optimum, enclosed from both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
+    /// The node that has the message.
     pub root: NodeId,
+    /// The size at which T(s) of every link is read, bytes.
     pub segment_bytes: u64,
     /// What `trees` carry when their busiest resource is always busy; infinite where nothing limits.
     pub throughput_bytes_per_s: f64,

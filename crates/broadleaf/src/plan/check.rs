@@ -94,6 +94,7 @@ fn short(digest: &str) -> &str {
 }
 
 /// Every host but the root has one parent, hangs below the root, and can be reached from its parent.
+#[allow(clippy::too_many_lines, reason = "one check after the other, in the order of their dependence")]
 fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let root = plan.root_of(tree);

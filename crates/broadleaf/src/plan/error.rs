@@ -4,6 +4,7 @@ use crate::json::Fault;
 
 /// A plan that cannot be made, read or run, in one line.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum PlanError {
     #[error("{0}")]
     Document(#[from] Fault),

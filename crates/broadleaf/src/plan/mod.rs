@@ -39,6 +39,7 @@ pub enum Collective {
 }
 
 impl Collective {
+    /// In the order of the documentation.
     pub const ALL: [Collective; 3] = [Collective::Bcast, Collective::Scatter, Collective::Allgather];
 
     /// The name in plan files and on the command line.
@@ -50,6 +51,7 @@ impl Collective {
         }
     }
 
+    /// The inverse of [`Collective::name`].
     pub fn from_name(name: &str) -> Option<Collective> {
         Collective::ALL.into_iter().find(|collective| collective.name() == name)
     }
@@ -73,6 +75,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// In the order of the documentation.
     pub const ALL: [Protocol; 2] = [Protocol::Eager, Protocol::Rendezvous];
 
     /// The name in plan files and on the command line.
@@ -83,6 +86,7 @@ impl Protocol {
         }
     }
 
+    /// The inverse of [`Protocol::name`].
     pub fn from_name(name: &str) -> Option<Protocol> {
         Protocol::ALL.into_iter().find(|protocol| protocol.name() == name)
     }
@@ -91,9 +95,13 @@ impl Protocol {
 /// One transfer of the period: segment `segments·(period − lag) + segment` goes `from` → `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
+    /// Position of the segment in its period, from 0.
     pub segment: u32,
+    /// The sender.
     pub from: NodeId,
+    /// The receiver.
     pub to: NodeId,
+    /// Periods by which the segment is behind the one that runs.
     pub lag: u32,
 }
 
@@ -102,10 +110,12 @@ pub struct Slot {
 pub struct Period {
     /// Segments moved by one period.
     pub segments: u32,
+    /// In the order in which each node serves its sends and its receives.
     pub slots: Vec<Slot>,
 }
 
 impl Period {
+    /// The largest [`Slot::lag`], 0 without slots.
     pub fn longest_lag(&self) -> u32 {
         self.slots.iter().map(|slot| slot.lag).max().unwrap_or(0)
     }
@@ -130,19 +140,24 @@ impl Period {
 /// Between these the makespan lies while every gap lies between the quartiles of its samples, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
+    /// With every gap at its lower quartile.
     pub low_s: f64,
+    /// With every gap at its upper quartile.
     pub high_s: f64,
 }
 
 /// What a planner expects of its plan; absent where nothing predicted it.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Predicted {
+    /// Simulated or modelled time until the last host has the message, seconds.
     pub makespan_s: Option<f64>,
     /// What a measured spread of the links makes of the makespan; absent where none was measured.
     pub interval: Option<Interval>,
+    /// Rate in steady state.
     pub throughput_bytes_per_s: Option<f64>,
     /// No plan of any segment size is faster, seconds.
     pub bound_s: Option<f64>,
+    /// Limit of that rate, over all plans.
     pub bound_bytes_per_s: Option<f64>,
 }
 
@@ -150,9 +165,13 @@ pub struct Predicted {
 /// plan that was made for it or [`bind`](Plan::bind)ed to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
+    /// Name of the platform.
     pub platform: String,
+    /// [`crate::platform::Platform::digest`] of the platform.
     pub platform_digest: String,
+    /// The platform's node ids; [`NodeId`]s are indices into them.
     pub nodes: Arc<Vec<String>>,
+    /// What is moved.
     pub collective: Collective,
     /// Of an all-gather, whose trees have their own roots: the first one's.
     pub root: NodeId,
@@ -160,16 +179,22 @@ pub struct Plan {
     pub message_bytes: u64,
     /// ≥ 1; an unsegmented plan's is the message's size.
     pub segment_bytes: u64,
+    /// Name of the planner, as in the registry.
     pub planner: String,
+    /// Of the planner's random draws.
     pub seed: u64,
+    /// Spanning trees from the root with their shares of the message.
     pub trees: Vec<Tree>,
+    /// The order of transfers across trees; `None`: by the trees' child order alone.
     pub period: Option<Period>,
     /// The construction that `trees` and `period` came from, if they did; what is done with a plan reads only
     /// those.
     pub pattern: Option<Pattern>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
+    /// How a message is announced to its receiver.
     pub protocol: Protocol,
+    /// What the planner promises.
     pub predicted: Predicted,
 }
 
@@ -244,6 +269,9 @@ impl Plan {
     ///
     /// Fails where the plan names a node the platform does not have; the digest is not compared here, so
     /// that a plan can be tried on a re-measured platform ([`check`] compares it).
+    ///
+    /// # Errors
+    /// A node of the plan that the platform does not have.
     pub fn bind(&self, platform: &Platform) -> Result<Plan, PlanError> {
         if Arc::ptr_eq(&self.nodes, platform.ids()) || self.nodes == *platform.ids() {
             return Ok(Plan { nodes: Arc::clone(platform.ids()), ..self.clone() });

@@ -22,9 +22,11 @@ pub enum Source {
 /// Segments of `tree` that come from `from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InChannel {
+    /// The sender.
     pub from: NodeId,
     /// The channel's number among those of the ordered pair; both ends count alike.
     pub tag: u32,
+    /// The tree whose segments travel on it.
     pub tree: u32,
     /// The tree's edge this hop belongs to: the node the segments are for.
     pub target: NodeId,
@@ -33,18 +35,26 @@ pub struct InChannel {
 /// Segments of `tree` that go to `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutChannel {
+    /// The receiver.
     pub to: NodeId,
+    /// Tells the channels between two nodes apart.
     pub tag: u32,
+    /// The tree whose segments travel on it.
     pub tree: u32,
+    /// The node that the segments are for: `to`, or a host beyond it.
     pub target: NodeId,
+    /// Where this node has the segments from.
     pub source: Source,
 }
 
 /// A slot in which the node sends on its channel `out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotSend {
+    /// Position of the segment in its period, from 0.
     pub segment: u32,
+    /// Periods by which the segment is behind the one that runs.
     pub lag: u32,
+    /// Index into [`NodeProgram::outputs`].
     pub out: u32,
     /// The slot stands right behind one of the same sender and receiver in the plan's list, and may travel
     /// with it where the plan combines.
@@ -54,14 +64,18 @@ pub struct SlotSend {
 /// A slot in which the node receives on its channel `input`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotReceive {
+    /// Position of the segment in its period, from 0.
     pub segment: u32,
+    /// Periods by which the segment is behind the one that runs.
     pub lag: u32,
+    /// Index into [`NodeProgram::inputs`].
     pub input: u32,
 }
 
 /// One node's part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeProgram {
+    /// Whose program it is.
     pub node: NodeId,
     /// The node holds a block from the start: a broadcast's or scatter's root, every host of an all-gather.
     pub is_root: bool,
@@ -75,9 +89,11 @@ pub struct NodeProgram {
     /// For a scatter, the blocks that each input and output carries, rising; else empty: a channel carries
     /// everything of its tree.
     pub input_blocks: Vec<Arc<[u32]>>,
+    /// By output: the blocks of a scatter that go over it.
     pub output_blocks: Vec<Arc<[u32]>>,
     /// The slots of one period in the node's order; empty without a period.
     pub sends: Vec<SlotSend>,
+    /// Of one period, in order.
     pub receives: Vec<SlotReceive>,
 }
 
@@ -117,6 +133,9 @@ struct Relay {
 
 impl Programs {
     /// Programs of a valid plan that is bound to `platform`; edges without a link are routed.
+    ///
+    /// # Errors
+    /// An edge of the plan that no path of the platform leads along.
     pub fn for_platform(plan: &Plan, platform: &Platform) -> Result<Programs, PlanError> {
         let plan = plan.bind(platform)?.routed(platform)?;
         let is_host = platform.nodes().map(|node| platform.node(node).is_host()).collect();
@@ -188,6 +207,7 @@ impl Programs {
         }
     }
 
+    /// The plan that the programs carry out.
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
@@ -201,6 +221,7 @@ impl Programs {
         self.plan.period.is_some() && self.relays.is_empty()
     }
 
+    /// The segments of its trees.
     pub fn segments(&self) -> &Arc<Segments> {
         &self.segments
     }
@@ -391,6 +412,9 @@ pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
 
 impl Plan {
     /// The plan with every edge that has no link and no `via` routed along the quickest path.
+    ///
+    /// # Errors
+    /// As [`Programs::for_platform`].
     pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
         let mut plan = self.clone();
         for tree in &mut plan.trees {

@@ -37,6 +37,9 @@ struct RawTree {
 
 impl Plan {
     /// Reads a plan file; every refusal names the file, the place and the remedy.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that is no plan.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let shown = path.display().to_string();
         let text = std::fs::read_to_string(path)
@@ -45,6 +48,10 @@ impl Plan {
     }
 
     /// Reads a plan document. Whether the plan is right for a platform is for [`check`] to say.
+    ///
+    /// # Errors
+    /// Text that is no plan: the place, the fact and the remedy.
+    #[allow(clippy::too_many_lines, reason = "one field of the document after the other")]
     pub fn from_json(text: &str) -> Result<Plan, Fault> {
         let value = parse(text)?;
         let document = Place::root(&value);

@@ -126,6 +126,7 @@ impl Segments {
         ((id % u64::from(self.blocks)) as u32, id / u64::from(self.blocks))
     }
 
+    /// The tree along which a segment travels.
     pub fn tree_of(&self, id: u64) -> usize {
         let (block, segment) = self.split(id);
         match &self.deal {

@@ -11,6 +11,9 @@ use std::collections::HashMap;
 /// Each segment of tree t holds every resource for the windows of t's edges; the trees carry their shares,
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'
 /// periods). Infinite when nothing limits, e.g. on one node.
+///
+/// # Errors
+/// An edge of the plan that no path of the platform leads along.
 pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let routed;
     // A copy of a plan of n² edges takes longer than the rest.

@@ -95,10 +95,12 @@ pub struct TreeBuilder {
 }
 
 impl TreeBuilder {
+    /// A tree without edges, share 1, over `node_count` nodes.
     pub fn new(node_count: usize) -> Self {
         TreeBuilder { node_count, share: 1.0, root: None, edges: Vec::new(), via: BTreeMap::new() }
     }
 
+    /// Sets the tree's share of the message, 0 … 1.
     pub fn share(mut self, share: f64) -> Self {
         self.share = share;
         self
@@ -124,6 +126,7 @@ impl TreeBuilder {
         self
     }
 
+    /// The tree; children in the order in which they were added.
     pub fn build(self) -> Tree {
         let mut first = vec![0u32; self.node_count + 1];
         for &(parent, _) in &self.edges {

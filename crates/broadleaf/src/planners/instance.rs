@@ -6,8 +6,11 @@ use crate::platform::{NodeId, Platform, PlatformError};
 /// One broadcast to be planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
+    /// The network.
     pub platform: &'a Platform,
+    /// What to move.
     pub collective: Collective,
+    /// The host that has the message; of an all-gather, the first of the order.
     pub root: NodeId,
     /// > 0.
     pub message_bytes: u64,
@@ -15,11 +18,15 @@ pub struct Instance<'a> {
     pub segment_bytes: u64,
     /// How the plan's transfers start, whatever the planner ([`plan_with`]).
     pub protocol: Protocol,
+    /// For planners that draw.
     pub seed: u64,
 }
 
 impl<'a> Instance<'a> {
     /// An unsegmented broadcast; refuses a root that is a switch, an empty message, and unreachable hosts.
+    ///
+    /// # Errors
+    /// An empty message, a root that is a switch, or hosts that cannot be reached.
     pub fn new(platform: &'a Platform, root: NodeId, message_bytes: u64) -> Result<Self, PlanError> {
         if !platform.node(root).is_host() {
             return Err(PlatformError::RootIsSwitch(platform.node(root).id.clone()).into());

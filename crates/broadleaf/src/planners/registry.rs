@@ -30,9 +30,13 @@ pub struct Unsupported(pub String);
 
 /// An algorithm that plans broadcasts.
 pub trait Planner: Sync {
+    /// What the planner is, for people.
     fn card(&self) -> &'static Card;
 
     /// Whether [`Planner::plan`] takes the instance; never panics.
+    ///
+    /// # Errors
+    /// Why the planner refuses the instance.
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
 
     /// The collectives it plans.
@@ -49,6 +53,9 @@ pub trait Planner: Sync {
 }
 
 /// Whether `planner` takes the instance, its collective included.
+///
+/// # Errors
+/// Why the planner refuses the instance.
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
     if !planner.collectives().contains(&instance.collective) {
         let known: Vec<&str> = planner.collectives().iter().map(|collective| collective.name()).collect();
@@ -62,6 +69,9 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
 }
 
 /// The planner's plan for the instance, with the protocol that the instance asks for.
+///
+/// # Errors
+/// An instance that the planner does not support, or for which it finds no plan.
 pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
     Ok(Plan { protocol: instance.protocol, ..planner.plan(instance, budget)? })
 }
@@ -111,6 +121,9 @@ pub static PLANNERS: &[&dyn Planner] = &[
 pub const BEST: &str = "best";
 
 /// The planner of that name.
+///
+/// # Errors
+/// A name that no planner has.
 pub fn find(name: &str) -> Result<&'static dyn Planner, PlanError> {
     PLANNERS.iter().copied().find(|planner| planner.card().name == name).ok_or_else(|| {
         let known: Vec<&str> = PLANNERS.iter().map(|planner| planner.card().name).chain([BEST]).collect();

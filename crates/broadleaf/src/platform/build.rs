@@ -34,6 +34,7 @@ fn fault(fact: String, remedy: &str) -> Fault {
 }
 
 impl PlatformBuilder {
+    /// A platform without nodes.
     pub fn new(name: impl Into<String>, port_model: PortModel) -> Self {
         PlatformBuilder {
             name: name.into(),
@@ -56,6 +57,7 @@ impl PlatformBuilder {
         }
     }
 
+    /// Sets when a cluster's local broadcast begins.
     pub fn local_start(&mut self, local_start: LocalStart) -> &mut Self {
         self.local_start = local_start;
         self
@@ -83,6 +85,10 @@ impl PlatformBuilder {
         cluster
     }
 
+    /// The cluster of that name.
+    ///
+    /// # Errors
+    /// A name that no cluster has.
     pub fn find_cluster(&self, name: &str) -> Result<ClusterId, Fault> {
         self.cluster_by_name
             .get(name)
@@ -90,6 +96,10 @@ impl PlatformBuilder {
             .ok_or_else(|| fault(format!("unknown cluster \"{name}\""), "name a cluster of some node"))
     }
 
+    /// Adds a node; ids count up from 0.
+    ///
+    /// # Errors
+    /// An id that is taken.
     pub fn add_node(&mut self, node: Node) -> Result<NodeId, Fault> {
         let id = NodeId(self.nodes.len() as u32);
         match self.by_id.entry(node.id.clone()) {
@@ -106,10 +116,17 @@ impl PlatformBuilder {
     }
 
     /// A host of that id with nothing else set.
+    ///
+    /// # Errors
+    /// As [`PlatformBuilder::add_node`].
     pub fn add_host(&mut self, id: impl Into<String>) -> Result<NodeId, Fault> {
         self.add_node(Node { id: id.into(), ..Node::default() })
     }
 
+    /// The node of that id.
+    ///
+    /// # Errors
+    /// An id that no node has.
     pub fn find_node(&self, id: &str) -> Result<NodeId, Fault> {
         self.by_id
             .get(id)
@@ -117,6 +134,10 @@ impl PlatformBuilder {
             .ok_or_else(|| fault(format!("unknown node id \"{id}\""), "name one of \"nodes\""))
     }
 
+    /// Adds a shared resource of so many bytes/s.
+    ///
+    /// # Errors
+    /// An id that is taken, or a bandwidth that is not above 0.
     pub fn add_shared(
         &mut self,
         id: impl Into<String>,
@@ -139,6 +160,10 @@ impl PlatformBuilder {
         self.shared[shared.index()].spread = Some(spread);
     }
 
+    /// The shared resource of that id.
+    ///
+    /// # Errors
+    /// An id that no shared resource has.
     pub fn find_shared(&self, id: &str) -> Result<SharedId, Fault> {
         self.shared_by_id
             .get(id)
@@ -146,11 +171,16 @@ impl PlatformBuilder {
             .ok_or_else(|| fault(format!("unknown shared id \"{id}\""), "name one of \"shared\""))
     }
 
+    /// Adds a link class for links, meshes and bridges to name.
     pub fn add_class(&mut self, class: LinkClass) -> LinkClassId {
         self.classes.push(class);
         LinkClassId(self.classes.len() as u32 - 1)
     }
 
+    /// Adds a link; it overrides meshes and bridges.
+    ///
+    /// # Errors
+    /// A link from a node to itself, or a second one between the same nodes.
     pub fn add_link(&mut self, link: ExplicitLink) -> Result<(), Fault> {
         let ExplicitLink { from, to, both_ways, .. } = link;
         let id = |node: NodeId| self.nodes[node.index()].id.clone();
@@ -169,6 +199,10 @@ impl PlatformBuilder {
         Ok(())
     }
 
+    /// Adds a mesh; where two meshes hold the same pair, the later one counts.
+    ///
+    /// # Errors
+    /// A node that stands twice in it.
     pub fn add_mesh(&mut self, mesh: Mesh) -> Result<(), Fault> {
         let mut sorted = mesh.nodes.clone();
         sorted.sort_unstable();
@@ -180,6 +214,10 @@ impl PlatformBuilder {
         Ok(())
     }
 
+    /// Adds a bridge between two clusters.
+    ///
+    /// # Errors
+    /// A second bridge between the same clusters.
     pub fn add_bridge(&mut self, bridge: Bridge) -> Result<(), Fault> {
         let Bridge { from, to, both_ways, class } = bridge;
         let reverse = (both_ways && from != to).then_some((to, from));
@@ -194,6 +232,10 @@ impl PlatformBuilder {
         Ok(())
     }
 
+    /// The platform.
+    ///
+    /// # Errors
+    /// A platform without a host.
     pub fn build(self) -> Result<Platform, Fault> {
         if self.nodes.iter().all(|node| !node.is_host()) {
             return Err(Fault::new("$.nodes", "the platform has no host", "add a node that is not a switch"));

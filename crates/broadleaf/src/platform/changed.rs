@@ -5,14 +5,18 @@ use super::*;
 /// Nodes whose links to others are believed alike: a cluster, or a node without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
+    /// All nodes of a cluster.
     Cluster(ClusterId),
+    /// A node without a cluster.
     Node(NodeId),
 }
 
 /// What has become of all links from the nodes of one group to those of another (or the same).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
+    /// Of the senders.
     pub from: Group,
+    /// Of the receivers.
     pub to: Group,
     /// Of their rate; > 0, below 1 is slower.
     pub factor: f64,
@@ -39,6 +43,28 @@ impl LinkClass {
             TransferTime::Gap(table) => TransferTime::Gap(scaled(table)),
         };
         LinkClass { time, bulk: self.bulk.as_ref().map(scaled), ..self.clone() }
+    }
+}
+
+/// Link classes with changes; equal changes of one class make one class.
+struct ChangedClasses<'a> {
+    classes: &'a mut Vec<LinkClass>,
+    /// The shared resource that pipe 0 has become.
+    first_pipe: usize,
+    made: HashMap<(LinkClassId, [u64; 2], Option<usize>), LinkClassId>,
+}
+
+impl ChangedClasses<'_> {
+    fn of(&mut self, class: LinkClassId, change: Option<&LinkChange>) -> LinkClassId {
+        let Some(change) = change else { return class };
+        let numbers = [change.factor, change.added_latency_s].map(f64::to_bits);
+        *self.made.entry((class, numbers, change.pipe)).or_insert_with(|| {
+            let mut changed = self.classes[class.index()].at_rate(change.factor);
+            changed.latency_s = (changed.latency_s + change.added_latency_s).max(0.0);
+            changed.uses.extend(change.pipe.map(|pipe| SharedId((self.first_pipe + pipe) as u32)));
+            self.classes.push(changed);
+            LinkClassId(self.classes.len() as u32 - 1)
+        })
     }
 }
 
@@ -75,17 +101,7 @@ impl Platform {
         for (id, rate) in pipes {
             platform.shared.push(Shared { id: id.clone(), bandwidth_bytes_per_s: *rate, spread: None });
         }
-        let mut made: HashMap<(LinkClassId, [u64; 2], Option<usize>), LinkClassId> = HashMap::new();
-        let mut class_of = |classes: &mut Vec<LinkClass>, class: LinkClassId, change: &LinkChange| {
-            let numbers = [change.factor, change.added_latency_s].map(f64::to_bits);
-            *made.entry((class, numbers, change.pipe)).or_insert_with(|| {
-                let mut changed = classes[class.index()].at_rate(change.factor);
-                changed.latency_s = (changed.latency_s + change.added_latency_s).max(0.0);
-                changed.uses.extend(change.pipe.map(|pipe| SharedId((first_pipe + pipe) as u32)));
-                classes.push(changed);
-                LinkClassId(classes.len() as u32 - 1)
-            })
-        };
+        let mut classes = ChangedClasses { classes: &mut platform.classes, first_pipe, made: HashMap::new() };
         let change_of = |from: Group, to: Group| by_groups.get(&(from, to)).copied();
         let mut links = Vec::new();
         for &link in &self.links {
@@ -96,8 +112,7 @@ impl Platform {
                 continue;
             }
             for (from, to, change) in ways.into_iter().take(1 + usize::from(link.both_ways)) {
-                let class =
-                    change.map_or(link.class, |change| class_of(&mut platform.classes, link.class, change));
+                let class = classes.of(link.class, change);
                 links.push(ExplicitLink { from, to, both_ways: false, class });
             }
         }
@@ -111,27 +126,21 @@ impl Platform {
             }
             let directions = 1 + usize::from(bridge.both_ways && bridge.from != bridge.to);
             for (from, to, change) in ways.into_iter().take(directions) {
-                let class = change
-                    .map_or(bridge.class, |change| class_of(&mut platform.classes, bridge.class, change));
+                let class = classes.of(bridge.class, change);
                 bridges.push(Bridge { from, to, both_ways: false, class });
             }
         }
         // A mesh that is one cluster changes as a whole; of any other, pair by pair.
-        let is_whole = |mesh: &Mesh| {
-            let group = self.group(mesh.nodes[0]);
-            mesh.nodes.iter().all(|&node| self.group(node) == group).then_some(group)
-        };
         for mesh in platform.meshes.iter_mut().filter(|mesh| !mesh.nodes.is_empty()) {
-            if let Some(change) = is_whole(mesh).and_then(|group| change_of(group, group)) {
-                mesh.class = class_of(&mut platform.classes, mesh.class, change);
-            }
+            let change = self.only_group(mesh).and_then(|group| change_of(group, group));
+            mesh.class = classes.of(mesh.class, change);
         }
-        for (&(from, to), change) in &by_groups {
+        for (&(from, to), &change) in &by_groups {
             for u in self.members(from) {
                 for v in self.members(to).into_iter().filter(|&v| v != u) {
-                    let Some(mesh) = self.mesh_of(u, v) else { continue };
-                    if is_whole(&self.meshes[mesh]).is_none() {
-                        let class = class_of(&mut platform.classes, self.meshes[mesh].class, change);
+                    let Some(mesh) = self.mesh_of(u, v).map(|mesh| &self.meshes[mesh]) else { continue };
+                    if self.only_group(mesh).is_none() {
+                        let class = classes.of(mesh.class, Some(change));
                         links.push(ExplicitLink { from: u, to: v, both_ways: false, class });
                     }
                 }
@@ -141,6 +150,12 @@ impl Platform {
         platform.links = links;
         platform.bridges = bridges;
         platform.indexed()
+    }
+
+    /// The group that all of a mesh's nodes belong to, if they do.
+    fn only_group(&self, mesh: &Mesh) -> Option<Group> {
+        let group = self.group(mesh.nodes[0]);
+        mesh.nodes.iter().all(|&node| self.group(node) == group).then_some(group)
     }
 
     /// The mesh that a pair's link comes from, if it does.

@@ -20,6 +20,9 @@ use std::path::{Path, PathBuf};
 /// assert_eq!(latency, PathBuf::from("out/net.latency.csv"));
 /// assert_eq!(file_pair(&bandwidth).unwrap(), (latency, bandwidth));
 /// ```
+///
+/// # Errors
+/// A name that does not end in `.csv`.
 pub fn file_pair(path: &Path) -> Result<(PathBuf, PathBuf), Fault> {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let stem = [".latency.csv", ".bandwidth.csv", ".csv"].iter().find_map(|suffix| name.strip_suffix(suffix));
@@ -38,6 +41,9 @@ pub fn file_pair(path: &Path) -> Result<(PathBuf, PathBuf), Fault> {
 impl Platform {
     /// Reads the two files that `path` stands for (see [`file_pair`]) as a one-port platform named after
     /// them; every refusal names the file, line and column.
+    ///
+    /// # Errors
+    /// Files that cannot be read, or that are no matrices.
     pub fn load_csv(path: &Path) -> Result<Platform, PlatformError> {
         let (latency_path, bandwidth_path) = file_pair(path)?;
         let read = |path: &Path| -> Result<Table, PlatformError> {

@@ -4,6 +4,7 @@ use crate::json::Fault;
 
 /// A platform that cannot be used, in one line: place, fact, remedy.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum PlatformError {
     #[error("{0}")]
     Document(#[from] Fault),

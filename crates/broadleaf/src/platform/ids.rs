@@ -9,6 +9,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
+            /// As an index into lists by id.
             pub fn index(self) -> usize {
                 self.0 as usize
             }

@@ -5,11 +5,14 @@ use super::SharedId;
 /// `startup_s + s_per_byte · bytes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine {
+    /// Time that a transfer of no bytes takes, seconds.
     pub startup_s: f64,
+    /// Further time for each byte, seconds.
     pub s_per_byte: f64,
 }
 
 impl Affine {
+    /// The time for so many bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         self.startup_s + self.s_per_byte * bytes as f64
     }
@@ -29,10 +32,12 @@ impl GapTable {
         GapTable { rows }
     }
 
+    /// Size in bytes and time in seconds, by rising size; never empty.
     pub fn rows(&self) -> &[(u64, f64)] {
         &self.rows
     }
 
+    /// The time for so many bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         let rows = &self.rows;
         let after = rows.partition_point(|&(size, _)| size <= bytes);
@@ -51,6 +56,7 @@ impl GapTable {
 
 /// T(s), the time a transfer of s bytes occupies its ports.
 #[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum TransferTime {
     /// `startup_s + s / bandwidth_bytes_per_s`; no bandwidth means unlimited.
     Affine { startup_s: f64, bandwidth_bytes_per_s: Option<f64> },
@@ -59,6 +65,7 @@ pub enum TransferTime {
 }
 
 impl TransferTime {
+    /// The time for so many bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         match self {
             TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => {
@@ -104,6 +111,7 @@ impl TransferTime {
 pub struct LinkClass {
     /// Delays the arrival and occupies nothing, seconds.
     pub latency_s: f64,
+    /// T(s), or g(m) of pLogP.
     pub time: TransferTime,
     /// The part of T that occupies the sender under multi-port; absent: the node's NIC, else T.
     pub send: Option<Affine>,
@@ -113,6 +121,7 @@ pub struct LinkClass {
     pub uses: Vec<SharedId>,
     /// Measured overheads os(m), or(m) of pLogP, seconds.
     pub send_overhead: Option<GapTable>,
+    /// or(m) of pLogP.
     pub receive_overhead: Option<GapTable>,
     /// Measured gap of messages sent back to back (paper 4's bulk transmission), seconds; below `time` where
     /// the second message finds ready what the first had to set up.
@@ -126,6 +135,7 @@ pub struct LinkClass {
 /// Bimodal samples of one size, e.g. of delayed acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Delayed {
+    /// Size of the message.
     pub bytes: u64,
     /// Of the samples, 0 ... 1.
     pub share: f64,
@@ -151,6 +161,7 @@ impl Default for LinkClass {
 }
 
 impl LinkClass {
+    /// A link without a start-up.
     pub fn affine(latency_s: f64, bandwidth_bytes_per_s: f64) -> Self {
         LinkClass {
             latency_s,

@@ -6,7 +6,9 @@ use crate::json::Fault;
 /// The two numbers that a matrix holds for an ordered pair of nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairLink {
+    /// Latency of the pair, seconds.
     pub latency_s: f64,
+    /// Rate of the pair.
     pub bandwidth_bytes_per_s: f64,
 }
 
@@ -24,6 +26,9 @@ impl Matrices {
     ///
     /// Refuses matrices of other shapes, a pair that stands in one of them only, a latency that is negative
     /// or not finite, and a bandwidth that is not positive and finite.
+    ///
+    /// # Errors
+    /// Matrices of the wrong shape, a link in only one of the two, or a value out of range.
     pub fn new(
         ids: Vec<String>,
         latency_s: &[Vec<Option<f64>>],
@@ -51,6 +56,7 @@ impl Matrices {
         Ok(Matrices { ids, links })
     }
 
+    /// Node ids in the order of rows and columns.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
@@ -93,6 +99,9 @@ fn pair_link(
 
 impl Platform {
     /// One host a row, in their order, and one link a pair.
+    ///
+    /// # Errors
+    /// An id that is taken, or no host.
     pub fn from_matrices(name: &str, port_model: PortModel, matrices: &Matrices) -> Result<Platform, Fault> {
         let mut builder = PlatformBuilder::new(name, port_model);
         for (row, id) in matrices.ids.iter().enumerate() {
@@ -112,6 +121,9 @@ impl Platform {
     ///
     /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot say it; what no
     /// two matrices can say at all (shared resources, switches, local broadcasts, NICs, overheads) always is.
+    ///
+    /// # Errors
+    /// What two matrices cannot express, as above.
     pub fn to_matrices(&self, at_bytes: Option<u64>) -> Result<Matrices, Fault> {
         self.refuse_more_than_pairs()?;
         let count = self.node_count();

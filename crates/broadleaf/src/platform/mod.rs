@@ -51,6 +51,7 @@ pub enum PortModel {
 }
 
 impl PortModel {
+    /// In the order of the documentation.
     pub const ALL: [PortModel; 5] = [
         PortModel::OnePort,
         PortModel::OnePortUnidirectional,
@@ -97,8 +98,10 @@ impl LocalStart {
     }
 }
 
+/// Whether a node takes part in collectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum NodeKind {
+    /// Holds the message.
     #[default]
     Host,
     /// Relays one-in one-out, never multiplies, has no ports, neither holds nor needs the message.
@@ -108,20 +111,26 @@ pub enum NodeKind {
 /// A vertex of the platform.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Node {
+    /// Unique on its platform.
     pub id: String,
+    /// Host or switch.
     pub kind: NodeKind,
+    /// The cluster that it belongs to.
     pub cluster: Option<ClusterId>,
+    /// Where it stands; only for pictures.
     pub site: Option<Arc<str>>,
     /// The machine's name; the id where absent.
     pub host: Option<String>,
     /// NIC rates of the bounded multi-port model, bytes/s.
     pub out_bytes_per_s: Option<f64>,
+    /// Limit of all that the node receives at once.
     pub in_bytes_per_s: Option<f64>,
     /// The node stands for a whole cluster whose inner broadcast takes this long, seconds.
     pub local_broadcast_s: Option<f64>,
 }
 
 impl Node {
+    /// Whether it holds the message.
     pub fn is_host(&self) -> bool {
         self.kind == NodeKind::Host
     }
@@ -135,7 +144,9 @@ impl Node {
 /// A pipe that several links use, e.g. a site's wide-area access.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
+    /// Unique on its platform.
     pub id: String,
+    /// What all its links carry together.
     pub bandwidth_bytes_per_s: f64,
     /// Measured interquartile range of the rate over the rate.
     pub spread: Option<f64>,
@@ -144,25 +155,35 @@ pub struct Shared {
 /// One entry of `links`: a directed link, or both directions with the same class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExplicitLink {
+    /// The sender.
     pub from: NodeId,
+    /// The receiver.
     pub to: NodeId,
+    /// Whether the same holds for the other direction.
     pub both_ways: bool,
+    /// Latency, time and what is shared.
     pub class: LinkClassId,
 }
 
 /// One entry of `meshes`: every ordered pair of `nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mesh {
+    /// Each linked to each.
     pub nodes: Vec<NodeId>,
+    /// Latency, time and what is shared.
     pub class: LinkClassId,
 }
 
 /// One entry of `bridges`: every ordered pair between two clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bridge {
+    /// The senders' cluster.
     pub from: ClusterId,
+    /// The receivers' cluster.
     pub to: ClusterId,
+    /// Whether the same holds for the other direction.
     pub both_ways: bool,
+    /// Latency, time and what is shared.
     pub class: LinkClassId,
 }
 
@@ -195,19 +216,24 @@ pub struct Platform {
 /// A named group of nodes of about equal mutual latency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
+    /// Unique on its platform.
     pub name: String,
+    /// In order of id.
     pub members: Vec<NodeId>,
 }
 
 impl Platform {
+    /// The platform's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
+    /// What a transfer occupies.
     pub fn port_model(&self) -> PortModel {
         self.port_model
     }
 
+    /// When a cluster's local broadcast begins.
     pub fn local_start(&self) -> LocalStart {
         self.local_start
     }
@@ -217,6 +243,7 @@ impl Platform {
         self.nodes.len()
     }
 
+    /// All nodes, hosts and switches, in order of id.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeId> + Clone {
         (0..self.nodes.len() as u32).map(NodeId)
     }
@@ -226,6 +253,7 @@ impl Platform {
         self.nodes().filter(|&node| self.node(node).is_host())
     }
 
+    /// The properties of a node.
     pub fn node(&self, node: NodeId) -> &Node {
         &self.nodes[node.index()]
     }
@@ -235,34 +263,42 @@ impl Platform {
         &self.ids
     }
 
+    /// The node of that id.
     pub fn find(&self, id: &str) -> Option<NodeId> {
         self.by_id.get(id).copied()
     }
 
+    /// By [`ClusterId`].
     pub fn clusters(&self) -> &[Cluster] {
         &self.clusters
     }
 
+    /// By [`SharedId`].
     pub fn shared(&self) -> &[Shared] {
         &self.shared
     }
 
+    /// The properties of a link class.
     pub fn class(&self, class: LinkClassId) -> &LinkClass {
         &self.classes[class.index()]
     }
 
+    /// By [`LinkClassId`].
     pub fn classes(&self) -> &[LinkClass] {
         &self.classes
     }
 
+    /// In the order of the file.
     pub fn explicit_links(&self) -> &[ExplicitLink] {
         &self.links
     }
 
+    /// In the order of the file; a later one overrides an earlier one.
     pub fn meshes(&self) -> &[Mesh] {
         &self.meshes
     }
 
+    /// In the order of the file; a later one overrides an earlier one.
     pub fn bridges(&self) -> &[Bridge] {
         &self.bridges
     }

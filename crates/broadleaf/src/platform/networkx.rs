@@ -13,6 +13,9 @@ const GRAPH_FIELDS: [&str; 5] = ["name", "port_model", "local_start", "provenanc
 impl Platform {
     /// The document that NetworkX's `node_link_graph(document, edges="edges")` reads as a `DiGraph`, with
     /// one edge an ordered pair: meshes, bridges and links in both directions are written out.
+    ///
+    /// # Errors
+    /// More links than a document can hold, once meshes and bridges are written out.
     pub fn to_node_link(&self) -> Result<Value, Fault> {
         self.node_link_within(MOST_EDGES)
     }
@@ -55,6 +58,9 @@ impl Platform {
     ///
     /// A directed edge is a directed link, an undirected one both directions. NetworkX called the list of
     /// edges "links" before version 3.4. A graph without a port model is one-port.
+    ///
+    /// # Errors
+    /// Text that is no node-link document, or attributes that no platform may have.
     pub fn from_node_link(text: &str) -> Result<Platform, Fault> {
         let value = parse(text)?;
         let root = Place::root(&value);

@@ -8,14 +8,18 @@ use std::collections::BinaryHeap;
 /// The hops of a transfer: one for a direct link, more when it is relayed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
+    /// From the sender to the receiver.
     pub hops: Vec<Hop>,
 }
 
 /// One hop of a [`Route`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
+    /// The hop's sender.
     pub from: NodeId,
+    /// The hop's receiver.
     pub to: NodeId,
+    /// The link's class.
     pub class: LinkClassId,
 }
 

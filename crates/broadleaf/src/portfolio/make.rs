@@ -46,12 +46,15 @@ pub enum Effort {
 /// A planner's plan with its best segment size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tried {
+    /// The planner's name.
     pub name: &'static str,
+    /// The best segment size found.
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
     /// What a measured spread of the links makes of it; absent where none was measured, or time is short.
     pub interval: Option<Interval>,
+    /// Whether the whole plan was simulated.
     pub is_simulated: bool,
     /// Steady state, bytes/s; infinite where nothing limits.
     pub throughput_bytes_per_s: f64,
@@ -60,16 +63,20 @@ pub struct Tried {
 /// A planner that was not tried, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassedOver {
+    /// The planner's name.
     pub name: &'static str,
+    /// Why, in a few words.
     pub reason: String,
 }
 
 /// A plan with its predictions filled in, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
+    /// The fastest.
     pub plan: Plan,
     /// What was tried, in the order of [`PLANNERS`](crate::planners::PLANNERS).
     pub tried: Vec<Tried>,
+    /// What was not tried, in the same order.
     pub passed_over: Vec<PassedOver>,
 }
 
@@ -89,6 +96,9 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
 ///
 /// Sets every field of [`Predicted`] that is known. Fails for an unknown name, and for a planner that does
 /// not support the instance.
+///
+/// # Errors
+/// A planner that is unknown or does not support the instance, or a segment size out of range.
 pub fn make(
     instance: &Instance,
     planner: &str,

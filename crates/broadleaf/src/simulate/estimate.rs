@@ -18,6 +18,9 @@ const LEAST_SEGMENTS: u64 = 16;
 /// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase. Each node is
 /// extended at its own pace: one that is close but fed slowly may finish before one far away in both short
 /// simulations, and long after it in the end.
+///
+/// # Errors
+/// A plan that the platform cannot run.
 pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let nodes = (platform.node_count() as u64).max(LARGE_NODES);
     estimate_from(platform, plan, (FULL_SEGMENTS * LARGE_NODES / nodes).max(LEAST_SEGMENTS))
@@ -25,6 +28,9 @@ pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
 
 /// [`estimate`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker
 /// and the rougher.
+///
+/// # Errors
+/// A plan that the platform cannot run.
 pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<f64, PlanError> {
     let count = plan.segment_count();
     let depth = plan.trees.iter().map(|tree| tree.depth(plan.root_of(tree))).max().unwrap_or(0) as u64;
@@ -51,6 +57,9 @@ pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<
 }
 
 /// The makespan that [`simulate`](super::simulate) finds, without a trace and without a check, seconds.
+///
+/// # Errors
+/// A plan that the platform cannot run.
 pub fn makespan(platform: &Platform, plan: Plan) -> Result<f64, PlanError> {
     finish_s(platform, plan).map(|finish_s| latest_s(finish_s.into_iter()))
 }

@@ -8,6 +8,9 @@ use crate::platform::Quartiles;
 ///
 /// `makespan_s`, the prediction itself, is always inside: with windows granted in the order of request, a
 /// faster link may now and then make a plan slower.
+///
+/// # Errors
+/// A plan that the platform cannot run.
 pub fn interval(quartiles: &Quartiles, plan: &Plan, makespan_s: f64) -> Result<Interval, PlanError> {
     let (fast_s, slow_s) = (estimate(&quartiles.fast, plan)?, estimate(&quartiles.slow, plan)?);
     Ok(Interval { low_s: fast_s.min(slow_s).min(makespan_s), high_s: fast_s.max(slow_s).max(makespan_s) })

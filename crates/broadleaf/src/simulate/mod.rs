@@ -28,6 +28,9 @@ use crate::platform::Platform;
 /// Runs a plan on a platform; `record` keeps every transfer in the trace.
 ///
 /// The plan is checked first, so that nothing but a valid plan is timed.
+///
+/// # Errors
+/// The faults of a plan that is not valid; an edge without a path; a plan whose nodes wait for one another.
 pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
     let faults = check::faults(platform, plan);
     if !faults.is_empty() {
@@ -38,11 +41,17 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 }
 
 /// Runs the programs of a valid plan.
+///
+/// # Errors
+/// An edge without a path, or a plan whose nodes wait for one another.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
     network::Network::new(platform, programs, None, record)?.run()
 }
 
 /// Runs a valid plan while rates change.
+///
+/// # Errors
+/// As [`run`].
 pub fn run_varying(
     platform: &Platform,
     programs: &Programs,

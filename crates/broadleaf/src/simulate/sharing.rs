@@ -93,6 +93,7 @@ impl<'a> Sharing<'a> {
 
     /// When the last node of the tree holds the message, seconds; infinite where an edge has no link.
     /// `children[node]` in serving order.
+    #[allow(clippy::too_many_lines, reason = "one event loop over local state")]
     pub fn makespan_s(&mut self, root: NodeId, children: &[Vec<NodeId>]) -> f64 {
         let nodes = self.platform.node_count();
         let mut next = vec![0usize; nodes];

@@ -93,6 +93,11 @@ impl Timing {
         Some(timing)
     }
 
+    /// Where the arrival of a slot's segment of period `now` − `lag` is kept.
+    fn place(&self, slot: usize, now: u64, lag: u32) -> usize {
+        slot * self.ring + ((now - u64::from(lag)) % self.ring as u64) as usize
+    }
+
     fn run(&self, platform: &Platform, plan: &Plan, period: &Period) -> Vec<f64> {
         let slots = &period.slots;
         let blocks = match plan.collective {
@@ -113,12 +118,9 @@ impl Timing {
         // When a receiver last agreed to a transfer: it agrees in its order.
         let mut agreed_s = vec![0.0f64; nodes];
         let mut arrived_s = vec![0.0f64; slots.len() * self.ring];
-        let place = |slot: usize, now: u64, lag: u32| {
-            slot * self.ring + ((now - u64::from(lag)) % self.ring as u64) as usize
-        };
         let held_s = |arrived_s: &[f64], slot: usize, now: u64| match self.brought_by[slot] {
             NONE => 0.0,
-            before => arrived_s[place(before as usize, now, slots[slot].lag)],
+            before => arrived_s[self.place(before as usize, now, slots[slot].lag)],
         };
         for now in 0..period.periods(count) {
             let mut index = 0;
@@ -151,7 +153,7 @@ impl Timing {
                 in_free_s[to] = start_s + latency_s + busy_s;
                 for (carried, slot) in slots[first..index].iter().enumerate() {
                     if period.segment(slot, now, count).is_some() {
-                        arrived_s[place(first + carried, now, slot.lag)] = in_free_s[to];
+                        arrived_s[self.place(first + carried, now, slot.lag)] = in_free_s[to];
                     }
                 }
             }

@@ -6,17 +6,23 @@ use crate::platform::NodeId;
 /// One transfer over one hop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
+    /// The hop's sender.
     pub from: NodeId,
+    /// The hop's receiver.
     pub to: NodeId,
+    /// The tree of its first segment.
     pub tree: u32,
     /// The first segment it carries.
     pub segment: u64,
     /// Segments it carries: more than one where combined, none for a control message.
     pub segments: u32,
+    /// Length of the message.
     pub bytes: u64,
+    /// When it begins to leave the sender, seconds.
     pub start_s: f64,
     /// The sender's port is free again.
     pub release_s: f64,
+    /// When its last byte is there, seconds.
     pub arrival_s: f64,
 }
 

@@ -17,6 +17,9 @@ pub struct Course {
 
 impl Course {
     /// From each of those times (seconds, rising) on, that factor (> 0). Refuses others in one line.
+    ///
+    /// # Errors
+    /// Times that do not rise, or a factor that is not a finite number above 0.
     pub fn new(steps: Vec<(f64, f64)>) -> Result<Course, String> {
         for (at, &(time_s, factor)) in steps.iter().enumerate() {
             if !(factor.is_finite() && factor > 0.0) {

@@ -7,6 +7,7 @@ use Protocol::{Eager, Rendezvous};
 
 /// An implementation technique of table 1 or 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs, reason = "the table below says what each is")]
 pub enum Algorithm {
     Flat,
     FlatRendezvous,
@@ -68,6 +69,7 @@ impl Algorithm {
         self.row().1
     }
 
+    /// What it moves.
     pub fn collective(self) -> Collective {
         self.row().2
     }
@@ -77,6 +79,7 @@ impl Algorithm {
         self.row().3
     }
 
+    /// How it announces a message.
     pub fn protocol(self) -> Protocol {
         self.row().4
     }

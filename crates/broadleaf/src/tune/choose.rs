@@ -24,6 +24,7 @@ const SIMULATED_SEGMENTS: u64 = 64;
 /// What is predicted for one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
+    /// Whose forecast it is.
     pub algorithm: Algorithm,
     /// The whole message where the algorithm has no segments.
     pub segment_bytes: u64,
@@ -45,7 +46,9 @@ impl Forecast {
 /// All algorithms for one number of nodes and one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
+    /// What is moved.
     pub collective: Collective,
+    /// Number of nodes, the root included.
     pub nodes: u64,
     /// Of a scatter, one node's block.
     pub message_bytes: u64,
@@ -84,6 +87,9 @@ fn is_faster(a_s: f64, b_s: f64) -> bool {
 }
 
 /// The best of a collective's algorithms on `nodes` nodes of the cluster.
+///
+/// # Errors
+/// No models for the collective, more nodes than there are, or an empty message.
 pub fn choose(
     cluster: &Cluster,
     collective: Collective,
@@ -95,6 +101,9 @@ pub fn choose(
 }
 
 /// [`choose`] for every pair of `nodes` and `sizes`, in their order, nodes first.
+///
+/// # Errors
+/// As [`choose`].
 pub fn survey(
     cluster: &Cluster,
     collective: Collective,

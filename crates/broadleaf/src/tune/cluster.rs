@@ -32,6 +32,9 @@ pub struct Cluster<'a> {
 impl<'a> Cluster<'a> {
     /// Refuses a platform of fewer than two hosts, a root that is a switch, hosts that nothing joins, and what
     /// [`PLogP::of`] refuses.
+    ///
+    /// # Errors
+    /// What makes the platform none that the models know.
     pub fn new(platform: &'a Platform, root: NodeId) -> Result<Cluster<'a>, TuneError> {
         let refused = |fact: String, remedy| TuneError::Platform {
             platform: platform.name().to_string(),
@@ -97,6 +100,7 @@ impl<'a> Cluster<'a> {
         &self.network
     }
 
+    /// The platform that the cluster was made from.
     pub fn platform(&self) -> &'a Platform {
         self.platform
     }
@@ -118,6 +122,9 @@ impl<'a> Cluster<'a> {
     }
 
     /// A platform of that many nodes, and its root.
+    ///
+    /// # Errors
+    /// Fewer than two nodes, or more than the platform has where its links differ.
     pub fn of_nodes(&self, nodes: u64) -> Result<(Platform, NodeId), TuneError> {
         let hosts = self.platform.hosts().count() as u64;
         if let Some(most) = self.most_nodes().filter(|&most| nodes > most) {

@@ -4,6 +4,7 @@ use crate::plan::PlanError;
 
 /// What keeps a choice from being made, in one line.
 #[derive(Clone, Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum TuneError {
     #[error("{platform}: {fact}; {remedy}")]
     Platform { platform: String, fact: String, remedy: &'static str },

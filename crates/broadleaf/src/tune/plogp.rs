@@ -16,6 +16,7 @@ pub struct PLogP {
     pub gap: TransferTime,
     /// os(m) and or(m), where measured. The models do not use them: g(m) ≥ os(m), or(m) by definition.
     pub send_overhead: Option<GapTable>,
+    /// See [`PLogP::send_overhead`].
     pub receive_overhead: Option<GapTable>,
     /// Fewer bytes than a link without a start-up moves while a host handles one message make no segment: their
     /// time would be that of the hosts, of which such a link says nothing. 1 where every message has its own cost.
@@ -29,6 +30,9 @@ impl PLogP {
     /// Of a link of the platform `name`; refuses what the models make no sense of: a gap table of one row, and
     /// one that falls with the size by more than noise. Where the fall was measured (the link has a `spread`) it
     /// is a fact of the network, e.g. of a protocol that changes with the size, and stays.
+    ///
+    /// # Errors
+    /// A gap table of one row, one that falls with the size, or a link that takes no time.
     pub fn of(platform: &str, class: &LinkClass) -> Result<PLogP, TuneError> {
         let refused =
             |fact: String, remedy| TuneError::Platform { platform: platform.to_string(), fact, remedy };

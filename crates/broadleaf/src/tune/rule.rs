@@ -6,10 +6,13 @@ use crate::plan::Collective;
 /// What an MPI is told for one range of nodes and sizes, each from here to the next rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
+    /// What is moved.
     pub collective: Collective,
+    /// From this number of nodes on, up to the next rule's.
     pub nodes: u64,
     /// From this size on, bytes; 0 for the first rule of its nodes.
     pub from_bytes: u64,
+    /// What the MPI is told to use.
     pub algorithm: Algorithm,
     /// 0: not segmented.
     pub segment_bytes: u64,

@@ -10,11 +10,17 @@ use crate::plan::Collective;
 /// An MPI whose own rules files can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mpi {
+    /// Open MPI 4.0 to 5.0.
     OpenMpi,
+    /// MPICH 4.0 to 5.0.
     Mpich,
 }
 
 impl Mpi {
+    /// `openmpi` or `mpich`.
+    ///
+    /// # Errors
+    /// A name that is neither.
     pub fn from_name(name: &str) -> Result<Mpi, TuneError> {
         match name {
             "openmpi" => Ok(Mpi::OpenMpi),
@@ -41,7 +47,9 @@ struct ChoiceTable<'a> {
 /// A rules file, or the part of one, with what stands in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
+    /// The file's text.
     pub text: String,
+    /// The rules in it.
     pub rules: Vec<Rule>,
 }
 
@@ -50,6 +58,9 @@ pub struct Rules {
 /// For Open MPI the text is a whole file. For MPICH it is a JSON object that holds, under `collective=…`, the
 /// part for communicators of one group; a whole file has the rules of all other collectives too, since MPICH
 /// knows none beside its file.
+///
+/// # Errors
+/// No choices of a collective that rules are written for.
 pub fn rules_for(mpi: Mpi, choices: &[Choice]) -> Result<Rules, TuneError> {
     let mut rules = Vec::new();
     for collective in [Collective::Bcast, Collective::Scatter] {

@@ -23,23 +23,30 @@ pub enum Regular {
     ///
     /// What is exchanged, the root gave `lookahead` tournaments ago; 0, for one way only: what it gave last.
     RoundRobin {
+        /// Whether every second tournament is played backwards.
         back_and_forth: bool,
+        /// How many tournaments ago the root gave what is exchanged.
         lookahead: u32,
     },
     /// Their global data exchange.
     Exchange,
     /// The same for an odd number, where everyone sends to one and receives from another in every round.
     Shift,
+    /// Around the hosts: n − 1 trees of one chain each.
     Ring,
+    /// All-gather among a power of two of hosts, in log₂ n exchanges.
     RecursiveDoubling,
+    /// Scatter along a binomial tree, then the ring.
     VanDeGeijn,
     /// Träff's broadcast on a circulant graph, whose first segment leaves in round `turn` of ⌈log2 n⌉.
     Circulant {
+        /// The round in which the first segment leaves, from 0.
         turn: u32,
     },
     /// The same for just that many segments, all of them one period: the last one takes a way of its own and
     /// is a round earlier.
     CirculantOnce {
+        /// The number of segments.
         segments: u32,
     },
 }
@@ -47,7 +54,9 @@ pub enum Regular {
 /// A regular plan: its construction and the hosts in the construction's order, a broadcast's root first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
+    /// Which pattern.
     pub regular: Regular,
+    /// The hosts in the pattern's order, the root first.
     pub hosts: Vec<NodeId>,
 }
 
@@ -57,7 +66,9 @@ pub const MOST_AHEAD: u32 = 16;
 /// A regular plan's trees and its period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expanded {
+    /// The spanning trees that the pattern stands for.
     pub trees: Vec<Tree>,
+    /// One period of its slots.
     pub period: Period,
 }
 
@@ -111,6 +122,7 @@ impl Regular {
         }
     }
 
+    /// What the pattern moves.
     pub fn collective(self) -> Collective {
         match self {
             Regular::Exchange | Regular::Shift | Regular::Ring | Regular::RecursiveDoubling => {

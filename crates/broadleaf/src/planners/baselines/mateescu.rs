@@ -32,7 +32,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
-pub struct Mateescu;
+pub(crate) struct Mateescu;
 
 static CARD: Card = Card {
     name: "mateescu",

@@ -4,6 +4,7 @@ pub mod annealing;
 mod mateescu;
 mod pairs;
 
-pub use annealing::Annealing;
-pub use mateescu::{tree as mateescu_tree, Mateescu};
+pub(crate) use annealing::Annealing;
+pub use mateescu::tree as mateescu_tree;
+pub(crate) use mateescu::Mateescu;
 pub use pairs::Pairs;

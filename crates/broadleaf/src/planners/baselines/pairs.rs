@@ -50,6 +50,7 @@ impl Pairs {
         self.count
     }
 
+    /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -12,6 +12,7 @@ use super::lightest_edge::LightestEdges;
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
+/// The planner `bottom-up`.
 pub static BOTTOM_UP: Heuristic = Heuristic {
     card: &Card {
         name: "bottom-up",

@@ -58,6 +58,7 @@ struct Branching {
 pub struct Proof {
     /// Optimal if `proved`.
     pub sends: Vec<ClusterSend>,
+    /// Whether the search was exhausted.
     pub proved: bool,
     /// Senders looked at.
     pub steps: u64,

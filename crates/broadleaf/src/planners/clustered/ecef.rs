@@ -20,6 +20,7 @@ use super::frontier::earliest_arrival_first;
 use super::heuristic::{Heuristic, PROFILE};
 use crate::planners::Card;
 
+/// The planner `ecef`.
 pub static ECEF: Heuristic = Heuristic {
     card: &Card {
         name: "ecef",

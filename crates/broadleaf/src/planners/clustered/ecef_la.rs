@@ -9,6 +9,7 @@ use super::lookahead::{earliest_completion, Extreme};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
+/// The planner `ecef-la`.
 pub static ECEF_LA: Heuristic = Heuristic {
     card: &Card {
         name: "ecef-la",

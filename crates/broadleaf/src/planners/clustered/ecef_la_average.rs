@@ -9,7 +9,7 @@ use super::lookahead::{earliest_completion, Mean};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
-pub static ECEF_LA_AVERAGE: Heuristic = Heuristic {
+pub(crate) static ECEF_LA_AVERAGE: Heuristic = Heuristic {
     card: &Card {
         name: "ecef-la-average",
         summary: "ECEF plus the receiver's mean cost to the waiting clusters",

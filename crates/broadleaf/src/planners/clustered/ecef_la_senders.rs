@@ -9,7 +9,7 @@ use super::lookahead::{earliest_completion, SendersMean};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
-pub static ECEF_LA_SENDERS: Heuristic = Heuristic {
+pub(crate) static ECEF_LA_SENDERS: Heuristic = Heuristic {
     card: &Card {
         name: "ecef-la-senders",
         summary: "ECEF plus the mean cost from all senders, the receiver among them, to the waiting clusters",

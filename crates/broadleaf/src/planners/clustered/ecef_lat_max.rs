@@ -9,6 +9,7 @@ use super::lookahead::{earliest_completion, Extreme};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
+/// The planner `ecef-lat-max`.
 pub static ECEF_LAT_MAX: Heuristic = Heuristic {
     card: &Card {
         name: "ecef-lat-max",

@@ -40,7 +40,7 @@ use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported, LARGE_NODES};
 use std::collections::BTreeMap;
 
-pub struct EcefPipelined;
+pub(crate) struct EcefPipelined;
 
 static CARD: Card = Card {
     name: "ecef-pipelined",

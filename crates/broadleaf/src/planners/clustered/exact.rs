@@ -26,7 +26,7 @@ use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use std::time::Duration;
 
-pub struct Exact;
+pub(crate) struct Exact;
 
 static CARD: Card = Card {
     name: "exact",

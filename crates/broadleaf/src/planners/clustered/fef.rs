@@ -11,6 +11,7 @@ use super::lightest_edge;
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
+/// The planner `fef`.
 pub static FEF: Heuristic = Heuristic {
     card: &Card {
         name: "fef",

@@ -10,7 +10,7 @@ use super::lightest_edge;
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
-pub static FEF_GAP: Heuristic = Heuristic {
+pub(crate) static FEF_GAP: Heuristic = Heuristic {
     card: &Card {
         name: "fef-gap",
         summary: "fastest edge first with g + L as the weight of a link",

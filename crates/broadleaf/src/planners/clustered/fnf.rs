@@ -11,7 +11,7 @@ use super::heuristic::{Heuristic, PROFILE};
 use super::sends::ClusterSend;
 use crate::planners::Card;
 
-pub static FNF: Heuristic = Heuristic {
+pub(crate) static FNF: Heuristic = Heuristic {
     card: &Card {
         name: "fnf",
         summary: "fastest node first: next the cluster that sends fastest on average, from whoever gets it there earliest",

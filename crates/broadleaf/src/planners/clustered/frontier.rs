@@ -78,12 +78,15 @@ impl Near {
     }
 }
 
+/// Ready time, seconds, and cluster.
+type ReadySender = Reverse<(OrderedFloat<f64>, u32)>;
+
 #[derive(Clone, Debug)]
 pub(super) struct Frontier<'g> {
     grid: &'g Grid,
     waiting: Waiting<'g>,
     /// The set A by kind, earliest ready first, ties to the smaller cluster.
-    senders: Vec<BinaryHeap<Reverse<(OrderedFloat<f64>, u32)>>>,
+    senders: Vec<BinaryHeap<ReadySender>>,
     /// By kind, the first of them: its ready time and id; nobody is never ready.
     first: Vec<(f64, u32)>,
     /// Kinds with a sender.

@@ -37,6 +37,7 @@ pub(super) struct Pipes {
 
 /// Why a grid is refused: fact, offending value, remedy.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum GridError {
     #[error("a grid of 0 clusters; give at least one")]
     Empty,
@@ -52,6 +53,9 @@ pub enum GridError {
 
 impl Grid {
     /// A grid from n×n matrices, row by row, sender first, in seconds; the diagonals are not looked at.
+    ///
+    /// # Errors
+    /// No clusters, matrices of the wrong shape, or values that are negative or not finite.
     pub fn from_matrices(
         gap_s: &[f64],
         latency_s: &[f64],
@@ -124,10 +128,12 @@ impl Grid {
         self.kind_of.is_empty()
     }
 
+    /// The cluster that has the message.
     pub fn root(&self) -> usize {
         self.root
     }
 
+    /// When a cluster's local broadcast begins.
     pub fn local_start(&self) -> LocalStart {
         self.local_start
     }

@@ -15,6 +15,7 @@ pub struct Heuristic {
 }
 
 impl Heuristic {
+    /// The planner's name.
     pub fn name(&self) -> &'static str {
         self.card.name
     }

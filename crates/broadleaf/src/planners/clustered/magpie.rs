@@ -41,7 +41,7 @@ use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::shapes::add_binomial;
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct Magpie;
+pub(crate) struct Magpie;
 
 static CARD: Card = Card {
     name: "magpie",

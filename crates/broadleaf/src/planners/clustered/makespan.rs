@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
-pub struct Makespan;
+pub(crate) struct Makespan;
 
 static CARD: Card = Card {
     name: "makespan",

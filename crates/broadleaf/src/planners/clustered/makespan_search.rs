@@ -19,6 +19,7 @@ pub struct SearchEffort {
     pub steps: u64,
     /// A cap on top of both.
     pub time_limit: Option<Duration>,
+    /// Of the random draws.
     pub seed: u64,
 }
 

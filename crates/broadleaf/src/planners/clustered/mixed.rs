@@ -14,7 +14,7 @@ use crate::planners::Card;
 /// The largest grid that counts as small.
 const SMALL_CLUSTERS: usize = 10;
 
-pub static MIXED: Heuristic = Heuristic {
+pub(crate) static MIXED: Heuristic = Heuristic {
     card: &Card {
         name: "mixed",
         summary: "ecef-la up to 10 clusters, ecef-lat-max beyond",

@@ -41,7 +41,7 @@ use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::shapes::add_binomial;
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct MpichG2;
+pub(crate) struct MpichG2;
 
 static CARD: Card = Card {
     name: "mpich-g2",

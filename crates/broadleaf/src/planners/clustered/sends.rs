@@ -6,16 +6,20 @@ use crate::platform::LocalStart;
 /// One send between clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClusterSend {
+    /// The sending cluster.
     pub from: u32,
+    /// The receiving cluster.
     pub to: u32,
 }
 
 /// When each cluster holds the message and has it everywhere, seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
+    /// By cluster: when it has the message, seconds.
     pub arrival_s: Vec<f64>,
     /// Its own broadcast included.
     pub finish_s: Vec<f64>,
+    /// When the last local broadcast has ended, seconds.
     pub makespan_s: f64,
 }
 

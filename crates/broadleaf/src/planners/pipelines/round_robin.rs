@@ -44,6 +44,7 @@ use crate::platform::{NodeId, Platform, PortModel};
 /// n − 1 trees of n − 1 edges: beyond this the plan would take more than 32 MiB.
 const MOST_HOSTS: usize = 1500;
 
+/// The planner `round-robin`.
 pub struct RoundRobin;
 
 /// Up to here it is planned and simulated at several segment sizes in a few milliseconds.

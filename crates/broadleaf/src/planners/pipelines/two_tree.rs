@@ -32,6 +32,7 @@ use crate::budget::Budget;
 use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
+/// The planner `two-tree`.
 pub struct TwoTree;
 
 static CARD: Card = Card {

@@ -30,7 +30,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct Grow;
+pub(crate) struct Grow;
 
 static CARD: Card = Card {
     name: "grow",

@@ -36,7 +36,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct GrowMultiport;
+pub(crate) struct GrowMultiport;
 
 static CARD: Card = Card {
     name: "grow-multiport",

@@ -33,6 +33,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 
+/// The planner `lp-grow`.
 pub struct LpGrow;
 
 static CARD: Card = Card {

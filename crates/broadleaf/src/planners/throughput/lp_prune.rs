@@ -35,6 +35,7 @@ use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use std::cmp::Reverse;
 
+/// The planner `lp-prune`.
 pub struct LpPrune;
 
 static CARD: Card = Card {

@@ -17,12 +17,12 @@ mod prune_simple;
 mod single_tree;
 mod tree_loads;
 
-pub use grow::Grow;
-pub use grow_multiport::GrowMultiport;
+pub(crate) use grow::Grow;
+pub(crate) use grow_multiport::GrowMultiport;
 pub use lp_grow::LpGrow;
 pub use lp_prune::LpPrune;
 pub use optimal_loads::{optimal_loads, EdgeLoads};
-pub use prune_refined::PruneRefined;
-pub use prune_refined_multiport::PruneRefinedMultiport;
-pub use prune_simple::PruneSimple;
-pub use single_tree::SingleTree;
+pub(crate) use prune_refined::PruneRefined;
+pub(crate) use prune_refined_multiport::PruneRefinedMultiport;
+pub(crate) use prune_simple::PruneSimple;
+pub(crate) use single_tree::SingleTree;

@@ -25,6 +25,9 @@ impl EdgeLoads {
 }
 
 /// The loads of the optimum's trees for the instance's segments.
+///
+/// # Errors
+/// A platform for which the program has no solution.
 pub fn optimal_loads(planner: &str, instance: &Instance) -> Result<EdgeLoads, PlanError> {
     let optimum =
         solve(instance.platform, instance.root, instance.segment_bytes, GAP, Limits::default()).map_err(

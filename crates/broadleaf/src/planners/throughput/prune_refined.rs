@@ -28,7 +28,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct PruneRefined;
+pub(crate) struct PruneRefined;
 
 static CARD: Card = Card {
     name: "prune-refined",

@@ -33,7 +33,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct PruneRefinedMultiport;
+pub(crate) struct PruneRefinedMultiport;
 
 static CARD: Card = Card {
     name: "prune-refined-multiport",

@@ -31,7 +31,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
-pub struct PruneSimple;
+pub(crate) struct PruneSimple;
 
 static CARD: Card = Card {
     name: "prune-simple",

@@ -56,7 +56,7 @@ const STEPS_PER_SECOND: f64 = 5e6 * 50.0;
 /// Pruning larger graphs takes longer than the search.
 const PRUNED_EDGES: usize = 20_000;
 
-pub struct SingleTree;
+pub(crate) struct SingleTree;
 
 static CARD: Card = Card {
     name: "single-tree",

@@ -10,7 +10,9 @@ const SEND_PART: f64 = 0.80;
 /// The rates of links: normally distributed and redrawn until positive, bytes/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
+    /// Mean of the normal distribution.
     pub mean_bytes_per_s: f64,
+    /// Its standard deviation.
     pub deviation_bytes_per_s: f64,
 }
 

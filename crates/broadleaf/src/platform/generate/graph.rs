@@ -11,11 +11,15 @@ const MOST_NODES: usize = 100_000;
 /// What [`random`] draws from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomGraph {
+    /// Number of hosts.
     pub nodes: usize,
     /// The probability of a link between two nodes, 0 to 1.
     pub density: f64,
+    /// Distribution of link rates.
     pub bandwidth: Bandwidth,
+    /// Of the platform.
     pub port_model: PortModel,
+    /// Of the draws.
     pub seed: u64,
 }
 
@@ -36,6 +40,9 @@ impl RandomGraph {
 /// assert_eq!(drawn.platform.node_count(), 20);
 /// assert!(random(&RandomGraph::new(20, 1.5, 1)).unwrap_err().to_string().starts_with("density: 1.5"));
 /// ```
+///
+/// # Errors
+/// Parameters outside their limits.
 pub fn random(graph: &RandomGraph) -> Result<Generated, Fault> {
     let &RandomGraph { nodes, density, bandwidth, port_model, seed } = graph;
     if !(1..=MOST_NODES).contains(&nodes) {

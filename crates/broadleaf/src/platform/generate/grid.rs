@@ -23,11 +23,14 @@ pub enum GapDraw {
     Receiver,
     /// The sending cluster's.
     Sender,
+    /// The mean of a pair's two.
     Mean,
+    /// The larger of a pair's two.
     Max,
 }
 
 impl GapDraw {
+    /// In the order of the documentation.
     pub const ALL: [GapDraw; 6] =
         [GapDraw::Pair, GapDraw::Min, GapDraw::Receiver, GapDraw::Sender, GapDraw::Mean, GapDraw::Max];
 
@@ -43,6 +46,10 @@ impl GapDraw {
         }
     }
 
+    /// The draw of that name.
+    ///
+    /// # Errors
+    /// A name that no draw has.
     pub fn find(name: &str) -> Result<GapDraw, Fault> {
         GapDraw::ALL.into_iter().find(|gaps| gaps.name() == name).ok_or_else(|| {
             let known = GapDraw::ALL.map(GapDraw::name).join(", ");
@@ -65,6 +72,7 @@ impl GapDraw {
 /// What [`grid`] draws from, each uniformly from a range in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
+    /// Number of clusters.
     pub clusters: usize,
     /// L of a pair of clusters, the same in both directions.
     pub latency_s: (f64, f64),
@@ -72,8 +80,11 @@ pub struct Grid {
     pub gap_s: (f64, f64),
     /// T of a cluster, the time of its inner broadcast.
     pub local_broadcast_s: (f64, f64),
+    /// How gaps are drawn.
     pub gaps: GapDraw,
+    /// When a cluster's local broadcast begins.
     pub local_start: LocalStart,
+    /// Of the draws.
     pub seed: u64,
 }
 
@@ -110,6 +121,9 @@ impl Grid {
     }
 
     /// One draw; the next one from the same generator is another grid of the same kind.
+    ///
+    /// # Errors
+    /// Parameters outside their limits.
     pub fn draw(&self, random: &mut Random) -> Result<GridDraw, Fault> {
         self.check()?;
         let count = self.clusters;
@@ -146,6 +160,7 @@ fn symmetric(count: usize, mut value: impl FnMut() -> f64) -> Vec<f64> {
 /// A drawn grid as plain matrices, for experiments that draw thousands of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridDraw {
+    /// Number of clusters.
     pub clusters: usize,
     /// L from i to j at `i · clusters + j`, seconds.
     pub latency_s: Vec<f64>,
@@ -157,6 +172,9 @@ pub struct GridDraw {
 
 impl GridDraw {
     /// The same as a one-port platform of nodes C0, C1, …, whatever the message's size.
+    ///
+    /// # Errors
+    /// Values that no platform may have.
     pub fn platform(&self, name: &str, local_start: LocalStart) -> Result<Platform, Fault> {
         let mut builder = PlatformBuilder::new(name, PortModel::OnePort);
         builder.local_start(local_start);
@@ -189,6 +207,9 @@ impl GridDraw {
 /// let platform = grid(&Grid::new(6, 1)).unwrap();
 /// assert_eq!((platform.node_count(), platform.explicit_links().len()), (6, 30));
 /// ```
+///
+/// # Errors
+/// Parameters outside their limits.
 pub fn grid(grid: &Grid) -> Result<Platform, Fault> {
     let draw = grid.draw(&mut Random::new(grid.seed))?;
     let name = format!("grid-{}-{}-{}", grid.clusters, grid.gaps.name(), grid.seed);

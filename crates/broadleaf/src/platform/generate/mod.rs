@@ -16,6 +16,7 @@ use super::Platform;
 /// A drawn platform, and how far the draw had to be repaired.
 #[derive(Clone, Debug)]
 pub struct Generated {
+    /// The platform that was drawn.
     pub platform: Platform,
     /// Pairs of nodes that were linked to join the components of a disconnected draw.
     pub joined: usize,

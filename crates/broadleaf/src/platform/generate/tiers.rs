@@ -28,8 +28,11 @@ pub struct Tiers {
     pub lans_per_man: usize,
     /// Linked pairs / all pairs; no redundancy links where the trees alone have more.
     pub density: f64,
+    /// Distribution of link rates.
     pub bandwidth: Bandwidth,
+    /// Of the platform.
     pub port_model: PortModel,
+    /// Of the draws.
     pub seed: u64,
 }
 
@@ -95,6 +98,9 @@ const MOST_NODES: usize = 20_000;
 /// // 0.10 of 30 · 29 ordered pairs, rounded to whole pairs.
 /// assert_eq!((platform.node_count(), platform.explicit_links().len()), (30, 88));
 /// ```
+///
+/// # Errors
+/// Parameters outside their limits.
 pub fn tiers(tiers: &Tiers) -> Result<Generated, Fault> {
     tiers.check()?;
     let mut random = Random::new(tiers.seed);

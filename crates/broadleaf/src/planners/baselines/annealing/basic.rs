@@ -21,7 +21,9 @@ const MOST_GOOD: usize = 64;
 /// A tree that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
+    /// The makespan of the plan, seconds.
     pub cost_s: f64,
+    /// The node that has the message.
     pub root: usize,
     /// Parents before their children, siblings in serving order.
     pub edges: Vec<(u32, u32)>,

@@ -37,9 +37,13 @@ impl Budget {
 /// The best so far after each annealing: the paper's figure 3.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
+    /// Moves tried so far.
     pub moves: u64,
+    /// Time spent so far.
     pub seconds: f64,
+    /// Makespan of the best tree so far, seconds.
     pub best_s: f64,
+    /// Whether the second phase has begun.
     pub is_refining: bool,
 }
 

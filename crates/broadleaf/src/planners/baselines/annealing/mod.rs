@@ -57,7 +57,7 @@ fn usual_budget(hosts: usize) -> Budget {
     Budget::Moves((MOVES_A_PAIR * pairs).min(MOST_MOVES))
 }
 
-pub struct Annealing;
+pub(crate) struct Annealing;
 
 static CARD: Card = Card {
     name: "annealing",

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// The next thing a node may send.
 #[derive(Debug)]
-pub(super) enum Order {
+pub(super) enum SendOrder {
     Trees(TreeOrder),
     Slots(SlotOrder),
 }

@@ -1,0 +1,68 @@
+//! Sending in tree order: of what the node holds, the lowest segment first, then child order.
+
+use super::{nth_sent, NodeExecutor, Permission};
+use crate::execute::message::{Kind, Message};
+use crate::execute::send_order::SendOrder;
+
+impl NodeExecutor {
+    /// Puts a channel into the order if it has something to send and is not there yet.
+    pub(super) fn enqueue(&mut self, output: u32) {
+        let SendOrder::Trees(order) = &mut self.order else { return };
+        let channel = &mut self.outgoing[output as usize];
+        if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested
+        {
+            channel.queued = true;
+            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
+            // Questions go ahead of data: they are short, and what they wait for passes while data is sent.
+            let turn = match channel.permission {
+                Permission::Missing => 0,
+                _ => 1 + self.segments.split(segment).1,
+            };
+            order.push(turn, output);
+        }
+    }
+
+    pub(super) fn poll_trees(&mut self) -> Option<Message> {
+        loop {
+            let SendOrder::Trees(order) = &mut self.order else { unreachable!("called for tree order only") };
+            let (_, output) = order.pop()?;
+            let channel = &mut self.outgoing[output as usize];
+            let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
+            let peer = &mut self.peers[channel.peer as usize];
+            if !peer.has_room_for_one_of(channel.carried - channel.sent) {
+                peer.parked.push(output);
+                continue;
+            }
+            channel.queued = false;
+            self.port.issue(peer);
+            let message = self.message(output, segment);
+            if message.kind == Kind::Data && self.combine {
+                return Some(self.combined(message));
+            }
+            self.enqueue(output);
+            return Some(message);
+        }
+    }
+
+    /// Adds every other item that is ready for the same receiver, lowest segment first.
+    fn combined(&mut self, mut message: Message) -> Message {
+        let same: Vec<u32> = (0..self.program.outputs.len() as u32)
+            .filter(|&output| self.program.outputs[output as usize].to == message.to)
+            .collect();
+        for &output in &same {
+            for index in self.outgoing[output as usize].sent..self.outgoing[output as usize].available {
+                let segment = nth_sent(&self.program, &self.segments, output, index);
+                message.rest.push(self.item(output, segment));
+            }
+            let channel = &mut self.outgoing[output as usize];
+            self.to_send -= channel.available - channel.sent;
+            channel.sent = channel.available;
+            channel.queued = false;
+        }
+        if let SendOrder::Trees(order) = &mut self.order {
+            order.remove(&same);
+        }
+        message.rest.sort_unstable_by_key(|item| (item.segment, item.tag));
+        message
+    }
+}
