@@ -9,6 +9,7 @@ use crate::plan::Plan;
 pub struct Profile {
     /// By the instance: most planners are quick on small platforms only.
     pub pace: fn(&Instance) -> Pace,
+    /// How many segments its plans may have.
     pub segments: Segmentation,
     /// What a plan becomes whose segment size is settled, where the planner can improve on it for just that many.
     pub finish: Option<fn(&Instance, Plan) -> Plan>,
