@@ -23,7 +23,7 @@ endif
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check check-format check-rust check-docs check-python docs \
+.PHONY: help setup demo test test-rust test-python check check-format check-rust check-rust-version check-docs check-python docs \
 	format bench soak clean
 
 help: ## this list
@@ -43,7 +43,7 @@ test-python: setup
 	$(PY) -m pytest
 
 # In parts, so that `make --keep-going check` tells everything at once.
-check: check-format check-rust check-docs check-python ## formatting, lints, types, documentation
+check: check-format check-rust check-rust-version check-docs check-python ## formatting, lints, types, documentation
 
 check-format: .venv/.tools
 	cargo fmt --all --check -- --color never
@@ -51,6 +51,15 @@ check-format: .venv/.tools
 
 check-rust: .venv/.tools
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+# The oldest Rust that Cargo.toml promises, where rustup has it; resolver 3 keeps dependencies to those that it builds.
+check-rust-version: .venv/.tools
+	@version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	if rustup run $$version cargo --version >/dev/null 2>&1; then \
+		rustup run $$version cargo check --workspace --quiet --target-dir target/rust-$$version; \
+	else \
+		echo "check: Rust $$version is not here, so nothing was built with it; rustup toolchain install $$version"; \
+	fi
 
 check-docs: setup
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet

@@ -43,9 +43,6 @@ CLOCKS: list[str] = [
 LONG: list[str] = [
     "crates/broadleaf-mpi/src/session/mod.rs",
     "crates/broadleaf/src/adapt/advisor.rs",
-    "crates/broadleaf/src/adapt/links.rs",
-    "crates/broadleaf/src/adapt/switch.rs",
-    "crates/broadleaf/src/measure/tests.rs",
     "crates/broadleaf/src/plan/program.rs",
     "crates/broadleaf/src/planners/clustered/frontier.rs",
     "crates/broadleaf/src/planners/clustered/ordered_tree.rs",

@@ -1,6 +1,6 @@
 //! What is believed of the network now: the platform as it was measured, and how far links have drifted from it.
 //!
-//! Links are believed alike from one [`Group`] to another (the paper measures one representative of each cluster).
+//! Links are believed alike from one [`Group`](crate::platform::Group) to another (the paper measures one representative of each cluster).
 //! A sample says how long one transfer kept its link busy; what a link's latency is only probes can say. One sample
 //! that does not fit may be a hiccup; a second in a row that agrees with it is a drift, begun or ended. What does not
 //! fit is *in doubt* until then, and so are, once a drift is seen, all other links at its two ends: whatever slows one
@@ -9,9 +9,12 @@
 //! nothing else would see the load end.
 
 use super::belief::Belief;
-use crate::platform::{Group, LinkChange, NodeId, Platform};
+use super::drift::{drifted, representatives};
+use crate::platform::{NodeId, Platform};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+pub use super::drift::{Drift, Origin, Pair, Sample};
 
 /// Rates that differ by less than this part are the same: what time-sharing and measuring add, and less than
 /// what another plan would gain.
@@ -26,65 +29,6 @@ const LATENCY_SLACK_S: f64 = 5e-4;
 /// Factors beyond these limits are as good as these.
 const SLOWEST: f64 = 1e-3;
 const FASTEST: f64 = 1e3;
-
-/// Bytes at which a link's rate is read from its class.
-const RATE_BYTES: u64 = 1 << 20;
-
-/// The links from one group of nodes to another, or inside one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pair {
-    /// Of the senders.
-    pub from: Group,
-    /// Of the receivers.
-    pub to: Group,
-}
-
-/// Who timed a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// The executor, forwarding what it forwards anyway.
-    Passive,
-    /// The monitor's probe.
-    Active,
-}
-
-/// One timed transfer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// The sender.
-    pub from: NodeId,
-    /// The receiver.
-    pub to: NodeId,
-    /// Length of the transfer.
-    pub bytes: u64,
-    /// How long it kept its link busy, latency left out, seconds.
-    pub seconds: f64,
-    /// What that would be on the platform as measured, where the caller knows better than T(bytes): in a plan
-    /// whose transfers share pipes, what a simulation says.
-    pub expected_s: Option<f64>,
-    /// When it ended, seconds.
-    pub at_s: f64,
-    /// Who timed it.
-    pub origin: Origin,
-}
-
-/// What is not as measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
-    /// Whose links.
-    pub pair: Pair,
-    /// The believed rate over the measured one.
-    pub factor: f64,
-    /// The believed latency beyond the measured one, seconds.
-    pub added_latency_s: f64,
-}
-
-impl Drift {
-    /// Whether it is to be avoided.
-    pub fn is_worse(&self) -> bool {
-        self.factor < 1.0 || self.added_latency_s > 0.0
-    }
-}
 
 /// What is believed of the links of one pair.
 #[derive(Clone, Copy, Debug)]
@@ -218,7 +162,7 @@ impl Links {
         }
         self.doubt_around(pair, at_s);
         self.version += 1;
-        self.current = self.believed();
+        self.current = drifted(&self.base, self.drifts().collect());
         true
     }
 
@@ -251,12 +195,7 @@ impl Links {
 
     /// The two nodes to probe a pair with: the first of each group, the first two of one.
     pub fn representatives(&self, pair: Pair) -> Option<(NodeId, NodeId)> {
-        let (from, to) = (self.base.members(pair.from), self.base.members(pair.to));
-        let link = |&u: &NodeId, &v: &NodeId| self.base.link(u, v).is_some();
-        from.iter()
-            .flat_map(|u| to.iter().map(move |v| (u, v)))
-            .find(|(u, v)| link(u, v))
-            .map(|(&u, &v)| (u, v))
+        representatives(&self.base, pair)
     }
 
     /// The other links at both ends of one that changed, unless they were looked at just now.
@@ -288,50 +227,6 @@ impl Links {
             return None;
         }
         Some((bytes_s / (sample.seconds - fixed_s).max(bytes_s / FASTEST)).clamp(SLOWEST, FASTEST))
-    }
-
-    /// The base with its drifts. What slows links of one cluster is taken for one pipe that they share, or a plan
-    /// would enter a loaded cluster by eight links at once and find them one.
-    fn believed(&self) -> Arc<Platform> {
-        let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
-        let mut around: BTreeMap<(bool, Group), usize> = BTreeMap::new();
-        for Drift { pair, factor, .. } in self.drifts() {
-            if slow(&pair, factor) {
-                *around.entry((false, pair.from)).or_default() += 1;
-                *around.entry((true, pair.to)).or_default() += 1;
-            }
-        }
-        let mut pipes: Vec<(String, f64)> = Vec::new();
-        let mut pipe_of: BTreeMap<(bool, Group), usize> = BTreeMap::new();
-        let mut changes = Vec::new();
-        for Drift { pair, factor, added_latency_s } in self.drifts() {
-            let mut pipe = None;
-            let rate = self.rate_bytes_per_s(pair).map(|rate| rate * factor);
-            if let (true, Some(rate)) = (slow(&pair, factor), rate) {
-                let (out, into) = ((false, pair.from), (true, pair.to));
-                let end = if around[&out] > around[&into] { out } else { into };
-                let index = *pipe_of.entry(end).or_insert_with(|| {
-                    let way = if end.0 { "into" } else { "out of" };
-                    pipes.push((format!("slowed {way} {}", self.base.group_name(end.1)), 0.0));
-                    pipes.len() - 1
-                });
-                pipes[index].1 = pipes[index].1.max(rate);
-                pipe = Some(index);
-            }
-            changes.push(LinkChange { from: pair.from, to: pair.to, factor, added_latency_s, pipe });
-        }
-        if changes.is_empty() {
-            return Arc::clone(&self.base);
-        }
-        Arc::new(self.base.changed(&changes, &pipes))
-    }
-
-    /// The measured rate of a pair's links; none where no bytes limit it.
-    fn rate_bytes_per_s(&self, pair: Pair) -> Option<f64> {
-        let (from, to) = self.representatives(pair)?;
-        let class = self.base.link(from, to)?;
-        let seconds = self.base.transfer_s(class, RATE_BYTES) - self.base.class(class).time.fixed_s();
-        (seconds > 0.0).then(|| RATE_BYTES as f64 / seconds)
     }
 }
 

@@ -10,6 +10,8 @@
 
 pub mod advisor;
 mod belief;
+mod drift;
+mod header;
 pub mod links;
 pub mod predict;
 pub mod record;

@@ -14,54 +14,7 @@ use crate::platform::NodeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What the root has decided about a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Run the plan that all have.
-    Run,
-    /// Run the plan that comes with this call's headers.
-    RunNew,
-    /// Run the plan that all have; the next call of its kind runs the one that comes now.
-    RunThenSwitch,
-    /// No plan: use another broadcast.
-    Own,
-}
-
-impl Order {
-    /// In the order of their numbers in messages.
-    pub const ALL: [Order; 4] = [Order::Run, Order::RunNew, Order::RunThenSwitch, Order::Own];
-}
-
-/// Goes down the plan's edges ahead of the data of one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// The call's number among the planned broadcasts of its communicator.
-    pub call: u64,
-    /// The rank that has the message.
-    pub root: u32,
-    /// The root's packed length.
-    pub message_bytes: u64,
-    /// What the root has decided.
-    pub order: Order,
-    /// The plan to run, among those of (root, size class).
-    pub version: u32,
-    /// Bytes of the plan that travels with this call; 0 for none.
-    pub plan_bytes: u64,
-    /// Whether it comes from the sender of this header.
-    pub sends_plan: bool,
-}
-
-/// A header that does not belong where it arrived: ranks call different broadcasts, or the fault is ours.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant's message is its documentation")]
-pub enum Stray {
-    #[error("rank {sender} is in broadcast {theirs} from root {their_root}, this rank in broadcast {call} from root {root}")]
-    OtherCall { sender: u32, theirs: u64, their_root: u32, call: u64, root: u32 },
-    #[error("call {call} runs version {wanted} of its plan, and this rank has version {had}")]
-    OtherVersion { call: u64, wanted: u32, had: u32 },
-    #[error("call {0} runs a plan that never came")]
-    NoPlan(u64),
-}
+pub use super::header::{Header, Order, Stray};
 
 /// Something that holds a plan whose nodes are ranks.
 pub trait Carries {

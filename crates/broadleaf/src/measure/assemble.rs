@@ -1,7 +1,7 @@
 //! From the findings to a platform: typical pairs share an entry, outliers have their own.
 
 use super::findings::{BottleneckPlace, ClusterPair, Findings};
-use super::hosts::Pair;
+use super::hosts::NodePair;
 use super::one_way::OneWayLatencies;
 use super::outliers::{Outlier, PairSplit};
 use super::pair_table::{six_digits, PairTable};
@@ -49,7 +49,7 @@ fn add_cluster_pair(
     let sorted = known.split_pairs(cluster_pair);
     let one_way = OneWayLatencies::of(known, cluster_pair);
     let usual = if from == to {
-        let measured: Vec<(Pair, &PairTable)> =
+        let measured: Vec<(NodePair, &PairTable)> =
             sorted.typical.iter().filter_map(|&pair| Some((pair, known.tables.get(&pair)?))).collect();
         if measured.is_empty() {
             return Ok(());
@@ -57,7 +57,7 @@ fn add_cluster_pair(
         let tables: Vec<&PairTable> = measured.iter().map(|&(_, table)| table).collect();
         // Each as if its pair's way were the usual one.
         let at_usual =
-            |&(pair, table): &(Pair, &PairTable)| table.latency_s - excess_s(known, &one_way, pair);
+            |&(pair, table): &(NodePair, &PairTable)| table.latency_s - excess_s(known, &one_way, pair);
         let latencies: Vec<f64> = measured.iter().map(at_usual).collect();
         PairTable { latency_s: median(&latencies).max(0.0), ..PairTable::median_of(&tables) }
     } else {
@@ -79,7 +79,7 @@ fn add_cluster_pair(
 }
 
 /// By how much a pair's way is longer than the usual one, seconds; 0 where that is no more than noise.
-fn excess_s(known: &Findings, one_way: &OneWayLatencies, pair: Pair) -> f64 {
+fn excess_s(known: &Findings, one_way: &OneWayLatencies, pair: NodePair) -> f64 {
     if one_way.differs(known, pair) {
         known.one_way_s(pair) - one_way.usual_s
     } else {
@@ -124,7 +124,7 @@ fn add_meshes(
 /// and its latency.
 #[derive(Clone, Copy, PartialEq)]
 struct OwnLink {
-    table_of: Option<Pair>,
+    table_of: Option<NodePair>,
     factor: f64,
     latency_s: f64,
 }
@@ -135,15 +135,15 @@ fn own_links(
     sorted: &PairSplit,
     one_way: &OneWayLatencies,
     usual: &PairTable,
-) -> BTreeMap<Pair, (OwnLink, PairTable)> {
+) -> BTreeMap<NodePair, (OwnLink, PairTable)> {
     let large_bytes = known.large_bytes.get(&cluster_pair).copied().unwrap_or(known.settings.largest_bytes);
     let large_s = |table: &PairTable| table.at(large_bytes).gap_s;
     let mut links = BTreeMap::new();
-    let mut add = |pair: Pair, own: OwnLink| {
+    let mut add = |pair: NodePair, own: OwnLink| {
         let table = own.table_of.and_then(|pair| known.tables.get(&pair)).unwrap_or(usual);
         links.insert(pair, (own, PairTable { latency_s: own.latency_s, ..table.scaled(own.factor) }));
     };
-    let shifted_s = |pair: Pair| (usual.latency_s + excess_s(known, one_way, pair)).max(0.0);
+    let shifted_s = |pair: NodePair| (usual.latency_s + excess_s(known, one_way, pair)).max(0.0);
     for &pair in sorted.typical.iter().filter(|&&pair| one_way.differs(known, pair)) {
         add(pair, OwnLink { table_of: None, factor: 1.0, latency_s: shifted_s(pair) });
     }
@@ -169,7 +169,7 @@ fn own_links(
 /// Links made of the same are of one class, and of one entry where they lead to and fro.
 fn add_links(
     known: &Findings,
-    links: BTreeMap<Pair, (OwnLink, PairTable)>,
+    links: BTreeMap<NodePair, (OwnLink, PairTable)>,
     shared: &HashMap<BottleneckPlace, SharedId>,
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
@@ -189,7 +189,12 @@ fn add_links(
 
 /// The pair's own table; else that of a pair of about the same slowness, or `None` for the usual one, and the
 /// factor between them.
-fn nearest_table(known: &Findings, outliers: &[Outlier], pair: Pair, slowness: f64) -> (Option<Pair>, f64) {
+fn nearest_table(
+    known: &Findings,
+    outliers: &[Outlier],
+    pair: NodePair,
+    slowness: f64,
+) -> (Option<NodePair>, f64) {
     if known.tables.contains_key(&pair) {
         return (Some(pair), 1.0);
     }
@@ -203,7 +208,11 @@ fn nearest_table(known: &Findings, outliers: &[Outlier], pair: Pair, slowness: f
 }
 
 /// The bottlenecks that a pair's transfers go through.
-fn uses(known: &Findings, (from, to): Pair, shared: &HashMap<BottleneckPlace, SharedId>) -> Vec<SharedId> {
+fn uses(
+    known: &Findings,
+    (from, to): NodePair,
+    shared: &HashMap<BottleneckPlace, SharedId>,
+) -> Vec<SharedId> {
     let (a, b) = (known.cluster_of[from.index()], known.cluster_of[to.index()]);
     let mut places = Vec::new();
     if known.hosts.same_host(from, to) {

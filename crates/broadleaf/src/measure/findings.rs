@@ -1,6 +1,6 @@
 //! What the stages have learned so far; each reads the earlier ones' part and adds its own.
 
-use super::hosts::{Hosts, Pair};
+use super::hosts::{Hosts, NodePair};
 use super::pair_table::PairTable;
 use super::settings::Settings;
 use super::statistics::lower_quartile;
@@ -37,9 +37,9 @@ pub struct Findings {
     pub settings: Settings,
     pub hosts: Hosts,
     /// Samples of the empty round trip, by (smaller, larger) node, seconds.
-    pub round_trips: HashMap<Pair, Vec<f64>>,
+    pub round_trips: HashMap<NodePair, Vec<f64>>,
     /// The share of it that the way from the smaller to the larger node takes, where both ends read one clock.
-    pub one_way_shares: HashMap<Pair, Vec<f64>>,
+    pub one_way_shares: HashMap<NodePair, Vec<f64>>,
     /// The usual empty round trip inside each machine, seconds.
     pub host_round_trip_s: Vec<Option<f64>>,
     pub clusters: Vec<Vec<NodeId>>,
@@ -49,8 +49,8 @@ pub struct Findings {
     /// What counts as a large message there, bytes.
     pub large_bytes: HashMap<ClusterPair, u64>,
     /// Seconds that one takes, one value a pass.
-    pub large_gaps: BTreeMap<Pair, Vec<f64>>,
-    pub tables: BTreeMap<Pair, PairTable>,
+    pub large_gaps: BTreeMap<NodePair, Vec<f64>>,
+    pub tables: BTreeMap<NodePair, PairTable>,
     pub bottlenecks: Vec<Bottleneck>,
     /// Places in which there was no time to look for a bottleneck.
     pub untried_bottlenecks: usize,
@@ -84,7 +84,7 @@ impl Findings {
     ///
     /// Pairs of one machine all count as the machine's usual pair: what differs there is which processor the
     /// scheduler had to spare, not the network.
-    pub fn round_trip_s(&self, (a, b): Pair) -> f64 {
+    pub fn round_trip_s(&self, (a, b): NodePair) -> f64 {
         let usual_s =
             if self.hosts.same_host(a, b) { self.host_round_trip_s[self.hosts.of(a)] } else { None };
         usual_s
@@ -99,11 +99,11 @@ impl Findings {
         (0..count).map(|cluster| (cluster, cluster)).chain(between.filter(|(from, to)| from != to))
     }
 
-    pub fn cluster_pair_of(&self, (from, to): Pair) -> ClusterPair {
+    pub fn cluster_pair_of(&self, (from, to): NodePair) -> ClusterPair {
         (self.cluster_of[from.index()], self.cluster_of[to.index()])
     }
 
-    pub fn pairs_of(&self, (from, to): ClusterPair) -> impl Iterator<Item = Pair> + '_ {
+    pub fn pairs_of(&self, (from, to): ClusterPair) -> impl Iterator<Item = NodePair> + '_ {
         let pairs =
             self.clusters[from].iter().flat_map(move |&a| self.clusters[to].iter().map(move |&b| (a, b)));
         pairs.filter(|(a, b)| a != b)

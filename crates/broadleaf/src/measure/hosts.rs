@@ -13,7 +13,7 @@ pub struct RankHost {
 }
 
 /// An ordered pair: sender, receiver.
-pub type Pair = (NodeId, NodeId);
+pub type NodePair = (NodeId, NodeId);
 
 /// The machines of all ranks.
 #[derive(Clone, Debug)]
@@ -76,8 +76,8 @@ impl Hosts {
     ///
     /// A pair that leaves its machine less than that runs alone. The order of the pairs is kept as far as
     /// possible: each goes into the first group that takes it.
-    pub fn groups(&self, pairs: &[Pair]) -> Vec<Vec<Pair>> {
-        let mut groups: Vec<(Vec<Pair>, Vec<bool>)> = Vec::new();
+    pub fn groups(&self, pairs: &[NodePair]) -> Vec<Vec<NodePair>> {
+        let mut groups: Vec<(Vec<NodePair>, Vec<bool>)> = Vec::new();
         for &pair in pairs {
             let (from, to) = (self.of(pair.0), self.of(pair.1));
             let alone = !self.has_cores_to_spare(pair);
@@ -96,7 +96,7 @@ impl Hosts {
         groups.into_iter().map(|(group, _)| group).collect()
     }
 
-    fn has_cores_to_spare(&self, (from, to): Pair) -> bool {
+    fn has_cores_to_spare(&self, (from, to): NodePair) -> bool {
         if self.same_host(from, to) {
             return self.cores[self.of(from)] >= 4;
         }
@@ -113,7 +113,7 @@ mod tests {
         Hosts::new(&list.iter().map(rank).collect::<Vec<_>>())
     }
 
-    fn pairs(list: &[(u32, u32)]) -> Vec<Pair> {
+    fn pairs(list: &[(u32, u32)]) -> Vec<NodePair> {
         list.iter().map(|&(a, b)| (NodeId(a), NodeId(b))).collect()
     }
 

@@ -5,7 +5,7 @@
 //! too: routes need not be the same there and back. Without one nobody can tell, and each is half of a round trip.
 
 use super::findings::{ClusterPair, Findings};
-use super::hosts::Pair;
+use super::hosts::NodePair;
 use super::outliers::most_common;
 use super::statistics::{lower_quartile, median};
 use crate::measure::settings::outliers::{EQUAL_LATENCIES, NOISE_FACTOR};
@@ -21,7 +21,7 @@ pub struct OneWayLatencies {
 
 impl OneWayLatencies {
     pub fn of(known: &Findings, cluster_pair: ClusterPair) -> OneWayLatencies {
-        let pairs: Vec<Pair> = known.pairs_of(cluster_pair).collect();
+        let pairs: Vec<NodePair> = known.pairs_of(cluster_pair).collect();
         let noises: Vec<f64> = pairs
             .iter()
             .filter(|(a, b)| !known.hosts.same_host(*a, *b))
@@ -37,7 +37,7 @@ impl OneWayLatencies {
     }
 
     /// Whether the pair's time is not like the usual one, in both halves of its samples.
-    pub fn differs(&self, known: &Findings, pair: Pair) -> bool {
+    pub fn differs(&self, known: &Findings, pair: NodePair) -> bool {
         let halves = known.one_way_halves_s(pair);
         let is_longer = |way_s: &f64| *way_s > (1.0 + self.limit) * self.usual_s;
         let is_shorter = |way_s: &f64| *way_s * (1.0 + self.limit) < self.usual_s;
@@ -47,12 +47,12 @@ impl OneWayLatencies {
 
 impl Findings {
     /// How long an empty message is under way on a quiet network, seconds; 0 where nothing is known yet.
-    pub fn one_way_s(&self, pair: Pair) -> f64 {
+    pub fn one_way_s(&self, pair: NodePair) -> f64 {
         self.share_of_trip(pair) * self.round_trip_s(pair)
     }
 
     /// The same from the first and from the second half of the samples, which are of different moments.
-    fn one_way_halves_s(&self, pair @ (a, b): Pair) -> [f64; 2] {
+    fn one_way_halves_s(&self, pair @ (a, b): NodePair) -> [f64; 2] {
         match self.round_trips.get(&(a.min(b), a.max(b))) {
             Some(samples) if samples.len() > 1 && !self.hosts.same_host(a, b) => {
                 let (first, second) = samples.split_at(samples.len() / 2);
@@ -63,7 +63,7 @@ impl Findings {
     }
 
     /// The share of the empty round trip that the way there takes.
-    fn share_of_trip(&self, (a, b): Pair) -> f64 {
+    fn share_of_trip(&self, (a, b): NodePair) -> f64 {
         let shares = self.one_way_shares.get(&(a.min(b), a.max(b))).filter(|shares| !shares.is_empty());
         match shares.map(|shares| median(shares)) {
             Some(share) if !self.hosts.same_host(a, b) => {
@@ -78,7 +78,7 @@ impl Findings {
     }
 
     /// The pair that stands for the link between two clusters: the first that is like the others.
-    pub fn representative(&self, cluster_pair: ClusterPair) -> Pair {
+    pub fn representative(&self, cluster_pair: ClusterPair) -> NodePair {
         let one_way = OneWayLatencies::of(self, cluster_pair);
         let typical = self.split_pairs(cluster_pair).typical;
         let usual = typical.iter().find(|&&pair| !one_way.differs(self, pair));

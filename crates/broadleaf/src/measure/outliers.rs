@@ -1,7 +1,7 @@
 //! Which pairs between the same two clusters take about as long for a large message as most others, and which do not.
 
 use super::findings::{ClusterPair, Findings};
-use super::hosts::Pair;
+use super::hosts::NodePair;
 use super::statistics::median;
 use crate::measure::settings::outliers::{EQUAL_GAPS, NOISE_FACTOR};
 use crate::platform::NodeId;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// The ordered pairs from one cluster to another, or inside one, typical ones and outliers.
 #[derive(Clone, Debug, Default)]
 pub struct PairSplit {
-    pub typical: Vec<Pair>,
+    pub typical: Vec<NodePair>,
     pub outliers: Vec<Outlier>,
     /// The factor by which gaps of typical pairs may differ.
     pub limit: f64,
@@ -19,7 +19,7 @@ pub struct PairSplit {
 /// A pair whose gap differs from that of most others.
 #[derive(Clone, Copy, Debug)]
 pub struct Outlier {
-    pub pair: Pair,
+    pub pair: NodePair,
     /// Its large gap over the usual one.
     pub slowness: f64,
 }
@@ -85,10 +85,10 @@ impl Findings {
 
     /// The large gap of every ordered pair of nodes, seconds. A pair that was not tried is as slow as the
     /// slower of its ends was at its best.
-    fn known_gaps(&self, cluster_pair: ClusterPair) -> Vec<(Pair, f64)> {
+    fn known_gaps(&self, cluster_pair: ClusterPair) -> Vec<(NodePair, f64)> {
         let mut best_out: HashMap<NodeId, f64> = HashMap::new();
         let mut best_in: HashMap<NodeId, f64> = HashMap::new();
-        let tried: HashMap<Pair, f64> = self
+        let tried: HashMap<NodePair, f64> = self
             .pairs_of(cluster_pair)
             .filter_map(|pair| self.large_gaps.get(&pair).map(|passes| (pair, median(passes))))
             .collect();

@@ -1,11 +1,12 @@
 //! The whole measurement against networks that are known by heart.
 
 use super::fake_network::FakeNetwork;
-use super::{MeasureError, Probe, RankHost, Settings};
+use super::{Probe, Settings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
 mod artefacts;
 mod pairs;
+mod refusals;
 mod unfinished;
 
 /// What a measurement may be off, relatively (issue's own figure for pipes; the noise is 1 %).
@@ -367,29 +368,6 @@ fn the_same_samples_give_the_same_platform() {
         measured(&mut network).digest().to_string()
     };
     assert_eq!(run(), run());
-}
-
-#[test]
-fn bad_settings_are_refused_in_one_line() {
-    let ranks = vec![RankHost { host: "a".to_string(), cores: 2 }; 2];
-    let refuse = |ranks: &[RankHost], change: fn(&mut Settings)| -> MeasureError {
-        let mut settings = Settings::new("x");
-        change(&mut settings);
-        Probe::new(ranks, settings).err().expect("a refusal")
-    };
-    let refusals = [
-        (refuse(&[], |_| ()), "no ranks"),
-        (refuse(&ranks, |settings| settings.tolerance = -0.1), "tolerance -0.1"),
-        (refuse(&ranks, |settings| settings.tolerance = f64::NAN), "tolerance NaN"),
-        (refuse(&ranks, |settings| settings.budget_s = Some(0.0)), "budget of 0 s"),
-        (refuse(&ranks, |settings| settings.largest_bytes = 7), "7 bytes"),
-    ];
-    for (error, fact) in refusals {
-        let line = error.to_string();
-        assert!(line.contains(fact) && !line.contains('\n'), "{line}");
-    }
-    let unfinished = Probe::new(&ranks, Settings::new("x")).unwrap().platform().unwrap_err();
-    assert!(matches!(unfinished, MeasureError::Unfinished));
 }
 
 /// A gap table that is not monotone stays as it is where the fall is real.

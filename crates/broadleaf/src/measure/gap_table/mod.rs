@@ -12,7 +12,7 @@ mod samples;
 mod visit;
 
 use crate::measure::experiment::{Samples, Task};
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::pair_table::PairTable;
 use crate::measure::settings::gap_tables::{
     BEND, CREDIT_BYTES, DISTURBED, DOUBLING_SHARE, FINEST_INTERVAL, FIRST_BYTES, LATENCY_COUNTS,
@@ -26,7 +26,7 @@ use visit::Visit;
 /// The table of one ordered pair while it is being measured.
 #[derive(Clone, Debug)]
 pub struct GapTableBuilder {
-    pair: Pair,
+    pair: NodePair,
     largest_bytes: u64,
     /// Time to stay within, seconds.
     slice_s: f64,
@@ -43,7 +43,7 @@ impl GapTableBuilder {
     /// `round_trip_s` is what is known of RTT(0); `slice_s` the time the whole table should take, and `uncertain`
     /// the error that its gaps may have, relatively.
     pub fn new(
-        pair: Pair,
+        pair: NodePair,
         round_trip_s: f64,
         largest_bytes: u64,
         slice_s: f64,
@@ -61,7 +61,7 @@ impl GapTableBuilder {
         }
     }
 
-    pub fn pair(&self) -> Pair {
+    pub fn pair(&self) -> NodePair {
         self.pair
     }
 

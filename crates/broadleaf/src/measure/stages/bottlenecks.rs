@@ -13,7 +13,7 @@ use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
 use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{Bottleneck, BottleneckPlace, Findings};
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::settings::bottlenecks::{
     BUDGET_SHARE, IN_STEP, MAX_BURSTS, MAX_BYTES, MAX_PAIRS, MAX_WINDOW_BYTES, MESSAGE_S, MIN_BURSTS,
     MIN_BYTES, MIN_MESSAGE_S, MIN_SHORT_BURSTS, MIN_WINDOW, PAIRS, RATE_LOSS, RATE_LOSS_OF_DIRECTIONS,
@@ -35,8 +35,8 @@ enum Purpose {
 struct BottleneckSearch {
     place: BottleneckPlace,
     /// Disjoint, on different machines as far as there are such.
-    pairs: Vec<Pair>,
-    tests: VecDeque<(Purpose, Vec<Pair>)>,
+    pairs: Vec<NodePair>,
+    tests: VecDeque<(Purpose, Vec<NodePair>)>,
     trial: Trial,
     /// bytes/s of each pair alone, in order of `pairs`.
     alone: Vec<f64>,
@@ -47,7 +47,7 @@ struct BottleneckSearch {
 }
 
 impl BottleneckSearch {
-    fn new(place: BottleneckPlace, pairs: Vec<Pair>, known: &Findings) -> BottleneckSearch {
+    fn new(place: BottleneckPlace, pairs: Vec<NodePair>, known: &Findings) -> BottleneckSearch {
         let first = pairs[0];
         let mut tests = VecDeque::from([(Purpose::FirstAlone, vec![first])]);
         for count in PAIRS {
@@ -63,14 +63,14 @@ impl BottleneckSearch {
     /// at a time, and `bottleneck` what the fuller direction carries, bytes/s.
     fn of_directions(
         there: &BottleneckSearch,
-        back: &[Pair],
+        back: &[NodePair],
         (carried, bottleneck): (f64, f64),
         known: &Findings,
     ) -> Option<BottleneckSearch> {
         let BottleneckPlace::OneWay(a, b) = there.place else { return None };
         let half = there.pairs.len() / 2;
         // The second half of the nodes sends back, so that no node does both.
-        let pairs: Vec<Pair> = there.pairs[..half].iter().chain(&back[half..2 * half]).copied().collect();
+        let pairs: Vec<NodePair> = there.pairs[..half].iter().chain(&back[half..2 * half]).copied().collect();
         let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
         let place = BottleneckPlace::BothWays(a.min(b), a.max(b));
         let trial = trial(known, pairs[0], MESSAGE_S);
@@ -124,7 +124,7 @@ impl BottleneckSearch {
 }
 
 /// A burst long enough for its place in the network, of messages that take about so long.
-fn trial(known: &Findings, pair: Pair, message_s: f64) -> Trial {
+fn trial(known: &Findings, pair: NodePair, message_s: f64) -> Trial {
     let (from, to) = pair;
     // Between clusters the pair's own table is there; inside one, any table of the cluster will do.
     let inside = known
@@ -158,7 +158,7 @@ pub struct Bottlenecks {
 impl Bottlenecks {
     pub fn new(known: &Findings) -> Bottlenecks {
         let mut searches = VecDeque::new();
-        let mut add = |place, pairs: Vec<Pair>| {
+        let mut add = |place, pairs: Vec<NodePair>| {
             if pairs.len() > 1 {
                 searches.push_back(BottleneckSearch::new(place, pairs, known));
             }
@@ -199,7 +199,7 @@ impl Bottlenecks {
             let carried = |search: &BottleneckSearch, total: f64| total.min(search.apart(half));
             let sum = carried(there, *total) + carried(back, *back_total);
             // `across` pairs the same nodes in both directions.
-            let back: Vec<Pair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
+            let back: Vec<NodePair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
             let bottleneck = total.max(*back_total);
             self.searches.extend(BottleneckSearch::of_directions(there, &back, (sum, bottleneck), known));
         }
@@ -224,12 +224,12 @@ impl Bottlenecks {
 }
 
 /// Disjoint pairs of neighbours in a list.
-fn couples(members: &[NodeId]) -> Vec<Pair> {
+fn couples(members: &[NodeId]) -> Vec<NodePair> {
     members.chunks_exact(2).take(MAX_PAIRS).map(|two| (two[0], two[1])).collect()
 }
 
 /// Disjoint pairs from one cluster to another.
-fn across(known: &Findings, from: usize, to: usize) -> Vec<Pair> {
+fn across(known: &Findings, from: usize, to: usize) -> Vec<NodePair> {
     let (senders, receivers) = (by_host(known, &known.clusters[from]), by_host(known, &known.clusters[to]));
     senders.into_iter().zip(receivers).take(MAX_PAIRS).collect()
 }
@@ -274,7 +274,7 @@ impl Stage for Bottlenecks {
                     search.trial = trial(known, pairs[0], message_s);
                 }
                 let trials = vec![search.trial];
-                let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
+                let task = |(from, to): NodePair| Task { from, to, trials: trials.clone() };
                 return Some(pairs.into_iter().map(task).collect());
             }
             let total = match search.place {

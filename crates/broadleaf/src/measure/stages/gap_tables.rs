@@ -9,7 +9,7 @@ use super::{Clock, Stage};
 use crate::measure::experiment::{Round, Samples};
 use crate::measure::findings::{ClusterPair, Findings};
 use crate::measure::gap_table::GapTableBuilder;
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::outliers::Outlier;
 use crate::measure::settings::gap_tables::UNCERTAIN;
 use crate::measure::settings::gap_tables::{
@@ -19,7 +19,7 @@ use std::collections::{HashSet, VecDeque};
 
 /// Pairs measured at the same time.
 struct TableRound {
-    pairs: Vec<Pair>,
+    pairs: Vec<NodePair>,
     needed: bool,
     /// How many tables the platform takes the median of.
     pooled: usize,
@@ -44,7 +44,7 @@ impl GapTables {
                 pooled: 1,
             });
             let sorted = known.split_pairs(cluster_pair);
-            let one = |pair: Pair| TableRound { pairs: vec![pair], needed: false, pooled: 1 };
+            let one = |pair: NodePair| TableRound { pairs: vec![pair], needed: false, pooled: 1 };
             let first = first_of_kinds(&sorted.outliers, sorted.limit);
             let later =
                 sorted.outliers.iter().map(|outliers| outliers.pair).filter(|pair| !first.contains(pair));
@@ -53,11 +53,11 @@ impl GapTables {
         }
         for cluster_pair in inside {
             let sorted = known.split_pairs(cluster_pair);
-            let typical: HashSet<Pair> = sorted.typical.into_iter().collect();
+            let typical: HashSet<NodePair> = sorted.typical.into_iter().collect();
             let first = first_of_kinds(&sorted.outliers, sorted.limit);
             let rounds = covering_rounds(known, cluster_pair);
-            let of_rounds = |wanted: &dyn Fn(&Pair) -> bool, pooled: usize| -> Vec<TableRound> {
-                let chosen = |round: &Vec<Pair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
+            let of_rounds = |wanted: &dyn Fn(&NodePair) -> bool, pooled: usize| -> Vec<TableRound> {
+                let chosen = |round: &Vec<NodePair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
                 let groups =
                     rounds.iter().flat_map(|round| concurrent_groups(known, cluster_pair, &chosen(round)));
                 groups.map(|pairs| TableRound { pairs, needed: false, pooled }).collect()
@@ -81,7 +81,7 @@ impl GapTables {
         let largest_bytes = known.settings.largest_bytes;
         // The median of k tables is about √k as certain as each.
         let uncertain = UNCERTAIN * (group.pooled as f64).sqrt().min(MAX_POOLED_CERTAINTY);
-        let builder = |&pair: &Pair| {
+        let builder = |&pair: &NodePair| {
             GapTableBuilder::new(pair, known.round_trip_s(pair), largest_bytes, slice_s, uncertain)
         };
         self.builders = group.pairs.iter().map(builder).collect();
@@ -89,7 +89,7 @@ impl GapTables {
 }
 
 /// Of the pairs that are unlike the others, the first of each slowness: the others of that can do with its table.
-fn first_of_kinds(outliers: &[Outlier], limit: f64) -> Vec<Pair> {
+fn first_of_kinds(outliers: &[Outlier], limit: f64) -> Vec<NodePair> {
     let mut sorted = outliers.to_vec();
     sorted.sort_by(|x, y| x.slowness.total_cmp(&y.slowness));
     let (mut slowest, mut first) = (0.0, Vec::new());

@@ -3,7 +3,7 @@
 use super::{Clock, Stage};
 use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::Findings;
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::lowekamp;
 use crate::measure::settings::latencies::{
     BUDGET_SHARE, LARGE_SPREAD, MORE_REPEATS, MORE_VISITS, REPEATS, VISITS,
@@ -14,7 +14,7 @@ use crate::platform::NodeId;
 use std::collections::VecDeque;
 
 pub struct Latencies {
-    rounds: VecDeque<Vec<Pair>>,
+    rounds: VecDeque<Vec<NodePair>>,
     visit: u32,
     done: usize,
     total: usize,
@@ -29,20 +29,20 @@ impl Latencies {
 
     fn push_all(&mut self, known: &Findings) {
         for round in tournament::rounds(known.hosts.node_count()) {
-            let pairs: Vec<Pair> =
+            let pairs: Vec<NodePair> =
                 round.into_iter().map(|(a, b)| (NodeId(a as u32), NodeId(b as u32))).collect();
             self.push(known, &pairs);
         }
     }
 
     /// Empty messages disturb nobody on other machines, so all of a round's pairs run together there.
-    fn push(&mut self, known: &Findings, pairs: &[Pair]) {
+    fn push(&mut self, known: &Findings, pairs: &[NodePair]) {
         self.total += pairs.len();
         self.rounds.extend(known.hosts.groups(pairs));
     }
 
     fn push_unsettled(&mut self, known: &Findings) {
-        let mut pairs: Vec<Pair> = known
+        let mut pairs: Vec<NodePair> = known
             .round_trips
             .iter()
             .filter(|(_, samples)| Summary::of(samples).spread() > LARGE_SPREAD)
@@ -97,7 +97,7 @@ impl Stage for Latencies {
         }
         let repeats = if self.visit < VISITS { REPEATS } else { MORE_REPEATS };
         let trials = vec![Trial::PingPong { bytes: 0, repeats }];
-        let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
+        let task = |(from, to): NodePair| Task { from, to, trials: trials.clone() };
         self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())
     }
 

@@ -1,13 +1,13 @@
 //! Ordered pairs in rounds: which of them cover a cluster or two, and which may run at the same time.
 
 use crate::measure::findings::{ClusterPair, Findings};
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::settings::screening::{EVERY_PAIR, ROUNDS_OF_LARGE};
 use crate::measure::tournament;
 
 /// Rounds of disjoint ordered pairs. Inside a cluster each is there in one direction and then the other; between two
 /// clusters every node takes part, and those of the smaller one several times.
-pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<Pair>> {
+pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<NodePair>> {
     let senders = &known.clusters[from];
     if from != to {
         return neighbours(known, (from, to), 0).map(|pair| vec![pair]).collect();
@@ -26,14 +26,18 @@ pub fn neighbours(
     known: &Findings,
     (from, to): ClusterPair,
     moved: usize,
-) -> impl Iterator<Item = Pair> + '_ {
+) -> impl Iterator<Item = NodePair> + '_ {
     let (senders, receivers) = (&known.clusters[from], &known.clusters[to]);
     let count = senders.len().max(receivers.len());
     (0..count).map(move |at| (senders[at % senders.len()], receivers[(at + moved) % receivers.len()]))
 }
 
 /// Pairs of one cluster pair in groups that may run at the same time.
-pub fn concurrent_groups(known: &Findings, (from, to): ClusterPair, pairs: &[Pair]) -> Vec<Vec<Pair>> {
+pub fn concurrent_groups(
+    known: &Findings,
+    (from, to): ClusterPair,
+    pairs: &[NodePair],
+) -> Vec<Vec<NodePair>> {
     if from == to && known.independent[from] {
         known.hosts.groups(pairs)
     } else {

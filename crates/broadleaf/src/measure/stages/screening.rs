@@ -16,7 +16,7 @@ use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
 use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{ClusterPair, Findings};
-use crate::measure::hosts::Pair;
+use crate::measure::hosts::NodePair;
 use crate::measure::settings::screening::{
     ACROSS_BUDGET_SHARE, ALL_PAIRS_BUDGET_SHARE, BURST_ALONE_S, BURST_S, CONFIRMATIONS, CONFIRM_BUDGET_SHARE,
     DISTURBED, EVERY_PAIR, EXACT, FIRST_ALONE, LAST_BUDGET_SHARE, MAX_BYTES, MIN_BYTES, REPEATS, ROUND_TRIPS,
@@ -46,14 +46,14 @@ pub struct Screening {
     cluster_pairs: VecDeque<ClusterPair>,
     cluster_pair: Option<ClusterPair>,
     purpose: Purpose,
-    rounds: VecDeque<Vec<Pair>>,
+    rounds: VecDeque<Vec<NodePair>>,
     /// The rounds of several pairs that the pass was made of.
-    ran: Vec<Vec<Pair>>,
+    ran: Vec<Vec<NodePair>>,
     /// Gaps of the rounds that decide the size, and whether pairs disturb each other, seconds.
     sizing: Vec<f64>,
-    together: HashMap<Pair, f64>,
-    alone: HashMap<Pair, f64>,
-    company: HashMap<Pair, f64>,
+    together: HashMap<NodePair, f64>,
+    alone: HashMap<NodePair, f64>,
+    company: HashMap<NodePair, f64>,
     done: usize,
     total: usize,
 }
@@ -141,12 +141,13 @@ impl Screening {
             }
             Purpose::Together => {
                 self.purpose = Purpose::Alone;
-                let mut some: Vec<Pair> = self.together.keys().copied().collect();
+                let mut some: Vec<NodePair> = self.together.keys().copied().collect();
                 some.sort_unstable();
                 self.rounds.extend(some.into_iter().take(FIRST_ALONE).map(|pair| vec![pair]));
             }
             Purpose::Alone => {
-                let undisturbed = |(pair, &alone_s): (&Pair, &f64)| !is_slower(self.together[pair], alone_s);
+                let undisturbed =
+                    |(pair, &alone_s): (&NodePair, &f64)| !is_slower(self.together[pair], alone_s);
                 known.independent[cluster_pair.0] =
                     !self.alone.is_empty() && self.alone.iter().all(undisturbed);
                 if known.independent[cluster_pair.0] {
@@ -160,11 +161,12 @@ impl Screening {
             Purpose::Slowest => {
                 self.purpose = Purpose::Company;
                 self.alone.retain(|pair, &mut alone_s| is_slower(median(&known.large_gaps[pair]), alone_s));
-                let disturbed = |round: &&Vec<Pair>| round.iter().any(|pair| self.alone.contains_key(pair));
+                let disturbed =
+                    |round: &&Vec<NodePair>| round.iter().any(|pair| self.alone.contains_key(pair));
                 self.rounds.extend(self.ran.iter().filter(disturbed).cloned());
             }
             Purpose::Company => {
-                let again = |(pair, &alone_s): (&Pair, &f64)| is_slower(self.company[pair], alone_s);
+                let again = |(pair, &alone_s): (&NodePair, &f64)| is_slower(self.company[pair], alone_s);
                 if self.alone.iter().any(again) {
                     self.restart_one_at_a_time(cluster_pair, known);
                 } else {
@@ -199,8 +201,9 @@ impl Screening {
     /// The slowest pair of each round that ran together, alone.
     fn try_slowest(&mut self, known: &Findings) {
         self.purpose = Purpose::Slowest;
-        let gap_s = |pair: &Pair| known.large_gaps.get(pair).map_or(0.0, |passes| median(passes));
-        let slowest = |round: &Vec<Pair>| round.iter().copied().max_by(|a, b| gap_s(a).total_cmp(&gap_s(b)));
+        let gap_s = |pair: &NodePair| known.large_gaps.get(pair).map_or(0.0, |passes| median(passes));
+        let slowest =
+            |round: &Vec<NodePair>| round.iter().copied().max_by(|a, b| gap_s(a).total_cmp(&gap_s(b)));
         self.rounds.extend(self.ran.iter().filter_map(slowest).map(|pair| vec![pair]));
         self.alone.clear();
     }
@@ -208,7 +211,7 @@ impl Screening {
     /// Pairs of the cluster do disturb each other: what they took together is forgotten.
     fn restart_one_at_a_time(&mut self, cluster_pair: ClusterPair, known: &mut Findings) {
         known.independent[cluster_pair.0] = false;
-        let inside: Vec<Pair> = known.pairs_of(cluster_pair).collect();
+        let inside: Vec<NodePair> = known.pairs_of(cluster_pair).collect();
         inside.iter().for_each(|pair| drop(known.large_gaps.remove(pair)));
         self.set_size(cluster_pair, known, BURST_ALONE_S);
         self.start_pass(cluster_pair, known);
@@ -219,13 +222,13 @@ impl Screening {
         self.purpose = Purpose::Rest;
         let is_small = known.pairs_of(cluster_pair).count() <= EVERY_PAIR * EVERY_PAIR;
         let before = self.rounds.len();
-        let rest: Vec<Pair> = if is_small && clock.left(ALL_PAIRS_BUDGET_SHARE) > 0.0 {
+        let rest: Vec<NodePair> = if is_small && clock.left(ALL_PAIRS_BUDGET_SHARE) > 0.0 {
             known.pairs_of(cluster_pair).collect()
         } else {
             // Each node once more with another: who met only a slow one is not slow for that.
             neighbours(known, cluster_pair, 1).collect()
         };
-        let is_new = |pair: &Pair| !known.large_gaps.contains_key(pair);
+        let is_new = |pair: &NodePair| !known.large_gaps.contains_key(pair);
         self.rounds.extend(rest.into_iter().filter(is_new).map(|pair| vec![pair]));
         self.total += self.rounds.len() - before;
     }
@@ -251,7 +254,7 @@ impl Screening {
 
     fn confirm(&mut self, cluster_pair: ClusterPair, known: &Findings, times: u32) {
         self.purpose = Purpose::Confirm(times);
-        let mut pairs: Vec<Pair> =
+        let mut pairs: Vec<NodePair> =
             known.split_pairs(cluster_pair).outliers.into_iter().map(|outliers| outliers.pair).collect();
         pairs.retain(|pair| known.large_gaps.contains_key(pair));
         self.total += pairs.len();
@@ -271,7 +274,7 @@ fn is_slower(in_company_s: f64, alone_s: f64) -> bool {
     in_company_s > (1.0 + DISTURBED) * alone_s
 }
 
-fn record(known: &mut Findings, pair: Pair, gap_s: f64) {
+fn record(known: &mut Findings, pair: NodePair, gap_s: f64) {
     known.large_gaps.entry(pair).or_default().push(gap_s);
 }
 
@@ -304,7 +307,7 @@ impl Stage for Screening {
             _ => SIZING_BYTES,
         };
         let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: REPEATS }];
-        let task = |(from, to): Pair| Task { from, to, trials: trials.clone() };
+        let task = |(from, to): NodePair| Task { from, to, trials: trials.clone() };
         self.rounds.pop_front().map(|pairs| pairs.into_iter().map(task).collect())
     }
 

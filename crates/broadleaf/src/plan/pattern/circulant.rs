@@ -77,7 +77,7 @@ impl Schedule {
         skips.reverse();
         let mut receives = Vec::with_capacity(hosts * (skips.len() - 1));
         for place in 0..hosts {
-            receives.extend(Search::new(&skips, place).receives());
+            receives.extend(SkipSearch::new(&skips, place).receives());
         }
         Schedule { skips, receives }
     }
@@ -98,7 +98,7 @@ impl Schedule {
 
 /// The search for one place's receives: which base block's owner each round's segment comes from, found along
 /// paths of falling skips that end ever nearer to the place. O(log n).
-struct Search<'a> {
+struct SkipSearch<'a> {
     skips: &'a [usize],
     /// n + r: paths of skips from the root to the place, once around the circle.
     place: usize,
@@ -109,8 +109,8 @@ struct Search<'a> {
     found: Vec<usize>,
 }
 
-impl<'a> Search<'a> {
-    fn new(skips: &'a [usize], place: usize) -> Search<'a> {
+impl<'a> SkipSearch<'a> {
+    fn new(skips: &'a [usize], place: usize) -> SkipSearch<'a> {
         let last = skips.len() - 1;
         let end = last + 1;
         // From `end` to the largest, q, and from the smallest, 0, to `end`.
@@ -118,7 +118,7 @@ impl<'a> Search<'a> {
         let before = (0..=end).map(|skip| if skip == end { 0 } else { skip + 1 }).collect();
         let place_beyond = skips[last] + place;
         let own = base_block(skips, place);
-        let mut search = Search { skips, place: place_beyond, own, next, before, found: Vec::new() };
+        let mut search = SkipSearch { skips, place: place_beyond, own, next, before, found: Vec::new() };
         search.take_out(own);
         search
     }

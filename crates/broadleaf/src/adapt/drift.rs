@@ -1,0 +1,115 @@
+//! How far links are from what was measured, and the platform that follows.
+
+use crate::platform::{Group, LinkChange, NodeId, Platform};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bytes at which a link's rate is read from its class.
+const RATE_BYTES: u64 = 1 << 20;
+
+/// The links from one group of nodes to another, or inside one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pair {
+    /// Of the senders.
+    pub from: Group,
+    /// Of the receivers.
+    pub to: Group,
+}
+
+/// Who timed a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The executor, forwarding what it forwards anyway.
+    Passive,
+    /// The monitor's probe.
+    Active,
+}
+
+/// One timed transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// The sender.
+    pub from: NodeId,
+    /// The receiver.
+    pub to: NodeId,
+    /// Length of the transfer.
+    pub bytes: u64,
+    /// How long it kept its link busy, latency left out, seconds.
+    pub seconds: f64,
+    /// What that would be on the platform as measured, where the caller knows better than T(bytes): in a plan
+    /// whose transfers share pipes, what a simulation says.
+    pub expected_s: Option<f64>,
+    /// When it ended, seconds.
+    pub at_s: f64,
+    /// Who timed it.
+    pub origin: Origin,
+}
+
+/// What is not as measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Whose links.
+    pub pair: Pair,
+    /// The believed rate over the measured one.
+    pub factor: f64,
+    /// The believed latency beyond the measured one, seconds.
+    pub added_latency_s: f64,
+}
+
+impl Drift {
+    /// Whether it is to be avoided.
+    pub fn is_worse(&self) -> bool {
+        self.factor < 1.0 || self.added_latency_s > 0.0
+    }
+}
+
+/// The platform with its drifts; itself without any. What slows links of one cluster is taken for one pipe that they
+/// share, or a plan would enter a loaded cluster by eight links at once and find them one.
+pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform> {
+    let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
+    let mut around: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+    for Drift { pair, factor, .. } in &drifts {
+        if slow(pair, *factor) {
+            *around.entry((false, pair.from)).or_default() += 1;
+            *around.entry((true, pair.to)).or_default() += 1;
+        }
+    }
+    let mut pipes: Vec<(String, f64)> = Vec::new();
+    let mut pipe_of: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+    let mut changes = Vec::new();
+    for Drift { pair, factor, added_latency_s } in drifts {
+        let mut pipe = None;
+        let rate = rate_bytes_per_s(base, pair).map(|rate| rate * factor);
+        if let (true, Some(rate)) = (slow(&pair, factor), rate) {
+            let (out, into) = ((false, pair.from), (true, pair.to));
+            let end = if around[&out] > around[&into] { out } else { into };
+            let index = *pipe_of.entry(end).or_insert_with(|| {
+                let way = if end.0 { "into" } else { "out of" };
+                pipes.push((format!("slowed {way} {}", base.group_name(end.1)), 0.0));
+                pipes.len() - 1
+            });
+            pipes[index].1 = pipes[index].1.max(rate);
+            pipe = Some(index);
+        }
+        changes.push(LinkChange { from: pair.from, to: pair.to, factor, added_latency_s, pipe });
+    }
+    if changes.is_empty() {
+        return Arc::clone(base);
+    }
+    Arc::new(base.changed(&changes, &pipes))
+}
+
+/// The measured rate of a pair's links; none where no bytes limit it.
+fn rate_bytes_per_s(base: &Platform, pair: Pair) -> Option<f64> {
+    let (from, to) = representatives(base, pair)?;
+    let class = base.link(from, to)?;
+    let seconds = base.transfer_s(class, RATE_BYTES) - base.class(class).time.fixed_s();
+    (seconds > 0.0).then(|| RATE_BYTES as f64 / seconds)
+}
+
+/// The first nodes of a pair's groups that a link joins.
+pub(super) fn representatives(base: &Platform, pair: Pair) -> Option<(NodeId, NodeId)> {
+    let (from, to) = (base.members(pair.from), base.members(pair.to));
+    let pairs = from.iter().flat_map(|&u| to.iter().map(move |&v| (u, v)));
+    pairs.into_iter().find(|&(u, v)| base.link(u, v).is_some())
+}
