@@ -9,6 +9,7 @@ pub mod clustered;
 mod instance;
 mod optimal;
 mod pipelines;
+mod planner;
 mod profile;
 mod registry;
 mod shapes;
@@ -16,8 +17,9 @@ pub mod throughput;
 
 pub use instance::Instance;
 pub use pipelines::{RoundRobin, TwoTree};
+pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};
-pub use registry::{find, plan_with, supports, Card, Planner, Unsupported, BEST, PLANNERS};
+pub use registry::{find, plan_with, supports, BEST, PLANNERS};
 
 /// Platforms of more nodes are searched with less effort.
 pub(crate) const LARGE_NODES: usize = 1000;

@@ -6,7 +6,7 @@
 //! others keep what is known of them. Planners that take their time enter only where there is something left
 //! to gain over the bound.
 
-use super::make::{finish, quartiles, unsupported, with_bounds};
+use super::outcome::{finish, quartiles, unsupported, with_bounds};
 use super::segment_search::{rough, search, sketch, Tuned};
 use super::{Effort, Outcome, PassedOver, SegmentChoice, Tried};
 use crate::budget::Budget;

@@ -3,8 +3,12 @@
 
 mod best;
 mod make;
+mod outcome;
+mod request;
 mod segment_search;
 
 pub(crate) use segment_search::{HANDLING_S, MOST_SEGMENTS};
 
-pub use make::{make, Effort, Outcome, PassedOver, SegmentChoice, Tried};
+pub use make::make;
+pub use outcome::{Outcome, PassedOver, Tried};
+pub use request::{Effort, SegmentChoice};

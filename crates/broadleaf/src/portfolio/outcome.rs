@@ -1,0 +1,100 @@
+//! What planning comes to: plans with their predictions filled in, and what was not tried.
+
+use super::request::Effort;
+use super::segment_search::Tuned;
+use crate::optimum::{allgather_bound_s, makespan_bound_s};
+use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
+use crate::planners::Instance;
+use crate::platform::Quartiles;
+use crate::simulate::interval;
+
+/// A planner's plan with its best segment size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tried {
+    /// The planner's name.
+    pub name: &'static str,
+    /// The best segment size found.
+    pub segment_bytes: u64,
+    /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
+    pub makespan_s: f64,
+    /// What a measured spread of the links makes of it; absent where none was measured, or time is short.
+    pub interval: Option<Interval>,
+    /// Whether the whole plan was simulated.
+    pub is_simulated: bool,
+    /// Steady state, bytes/s; infinite where nothing limits.
+    pub throughput_bytes_per_s: f64,
+}
+
+/// A planner that was not tried, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassedOver {
+    /// The planner's name.
+    pub name: &'static str,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
+/// A plan with its predictions filled in, and how it came about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The fastest.
+    pub plan: Plan,
+    /// What was tried, in the order of [`PLANNERS`](crate::planners::PLANNERS).
+    pub tried: Vec<Tried>,
+    /// What was not tried, in the same order.
+    pub passed_over: Vec<PassedOver>,
+}
+
+/// What a planner that goes by the order of ids finds out only when its plan meets the platform: that some
+/// host cannot send to the next one.
+pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
+    match error {
+        PlanError::NoPath { from, to } => PlanError::Unsupported {
+            planner: planner.to_string(),
+            reason: format!("it sends from \"{from}\" to \"{to}\", where no path leads"),
+        },
+        other => other,
+    }
+}
+
+/// What predictions get an interval from, if there is anything, and time for it.
+pub(super) fn quartiles(instance: &Instance, effort: Effort) -> Option<Quartiles> {
+    match effort {
+        Effort::Thorough => Quartiles::of(instance.platform),
+        Effort::Quick => None,
+    }
+}
+
+/// Fills in what the plan itself predicts.
+pub(super) fn finish(
+    instance: &Instance,
+    name: &'static str,
+    tuned: &Tuned,
+    is_simulated: bool,
+    quartiles: Option<&Quartiles>,
+) -> Result<(Plan, Tried), PlanError> {
+    let Tuned { plan, makespan_s } = tuned;
+    let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
+    let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
+    let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
+    let interval = quartiles.map(|quartiles| interval(quartiles, &plan, makespan_s)).transpose()?;
+    plan.predicted = Predicted {
+        makespan_s: Some(makespan_s),
+        interval,
+        throughput_bytes_per_s: finite,
+        ..Predicted::default()
+    };
+    let segment_bytes = plan.segment_bytes;
+    Ok((plan, Tried { name, segment_bytes, makespan_s, interval, is_simulated, throughput_bytes_per_s }))
+}
+
+/// Fills in what no plan can beat.
+pub(super) fn with_bounds(instance: &Instance, mut plan: Plan) -> Plan {
+    plan.predicted.bound_s = match instance.collective {
+        Collective::Bcast => Some(makespan_bound_s(instance.platform, instance.root, instance.message_bytes)),
+        Collective::Allgather => Some(allgather_bound_s(instance.platform, instance.message_bytes)),
+        // Nobody has argued one.
+        Collective::Scatter => None,
+    };
+    plan
+}

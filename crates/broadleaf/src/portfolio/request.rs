@@ -1,0 +1,38 @@
+//! What is asked of planning, beside the instance.
+
+use crate::plan::PlanError;
+use crate::planners::Instance;
+
+/// Which segment size a plan gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SegmentChoice {
+    /// Searched for the least predicted makespan.
+    #[default]
+    Auto,
+    /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep theirs.
+    Bytes(u64),
+}
+
+impl SegmentChoice {
+    /// The instance with the segment size that was asked for, if one was.
+    pub(super) fn applied<'a>(self, instance: &Instance<'a>) -> Result<Instance<'a>, PlanError> {
+        match self {
+            SegmentChoice::Auto => Ok(*instance),
+            SegmentChoice::Bytes(0) => {
+                Err(PlanError::BadRequest("a segment of 0 bytes; give at least 1 byte, or auto".to_string()))
+            }
+            SegmentChoice::Bytes(bytes) => Ok(instance.segmented(bytes)),
+        }
+    }
+}
+
+/// How much work planning may do, apart from its [`Budget`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// Every planner that supports the instance, fine segment search, the final plans simulated in full.
+    #[default]
+    Thorough,
+    /// At most about 100 ms for 100 nodes: the quick planners, few segment sizes, short simulations. The
+    /// work is counted, not timed, so the same instance always gives the same plan.
+    Quick,
+}
