@@ -367,7 +367,7 @@ def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
 def test_run_adapt_brings_its_advisor_and_takes_it_away(bench: Bench, tmp_path: Path) -> None:
     state = tmp_path / "advice"
     argv = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--adapt", "--state", str(state), "--json"]
-    argv += ["--mpi", bench.mpi.flavour, "--mpiexec", str(bench.mpi.mpiexec), "--"]
+    argv += ["--min-size", "64KiB", "--mpi", bench.mpi.flavour, "--mpiexec", str(bench.mpi.mpiexec), "--"]
     done = subprocess.run(
         [*argv, bench.compile("steady"), str(BYTES), "0.3"], capture_output=True, text=True, timeout=120
     )

@@ -13,7 +13,8 @@ static long populated_kib(void)
     long sum = 0, kib;
     int is_ours = 0;
     while (fgets(line, sizeof line, file) != NULL) {
-        if (strchr(line, '-') != NULL && strstr(line, "Kb") == NULL && strchr(line, '/') != NULL)
+        unsigned long begin, end;
+        if (sscanf(line, "%lx-%lx ", &begin, &end) == 2)
             is_ours = strstr(line, "memfd:broadleaf") != NULL;
         else if (is_ours && sscanf(line, "Rss: %ld kB", &kib) == 1)
             sum += kib;
