@@ -18,7 +18,7 @@ from rust_arrows import rust_arrows
 ROOT = Path(__file__).resolve().parents[2]
 
 # What every room of the core may use: no algorithms.
-TOOLS = {"budget", "json", "parallel", "random"}
+TOOLS = {"budget", "files", "json", "parallel", "random"}
 
 CORE = {
     "budget": set[str](),

@@ -9,6 +9,7 @@
 pub mod adapt;
 pub mod budget;
 pub mod execute;
+pub mod files;
 pub mod json;
 pub mod measure;
 pub mod model;

@@ -9,7 +9,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How far the shares' sum may be from 1.
 const SHARES_SUM: f64 = 1e-9;
-/// Transfers of a period that are played through in search of a deadlock.
+/// Of all blocks together, as MPI counts them.
+const MOST_BYTES: u64 = i64::MAX as u64;
+/// 8 bytes each while the plan runs.
+const MOST_DEALT: u64 = 1 << 26;
+/// Transfers of a period that are played through in search of a deadlock, where the order of its slots does not
+/// already exclude one.
 const PLAYED_TRANSFERS: u64 = 4_000_000;
 /// More faults than this are not worth listing.
 const MOST_FAULTS: usize = 100;
@@ -46,6 +51,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
         faults.push("no trees".to_string());
         return faults;
     }
+    size_faults(platform, &plan, &mut faults);
     shares_faults(platform, &plan, &mut faults);
     for (index, tree) in plan.trees.iter().enumerate() {
         if !(tree.share > 0.0 && tree.share <= 1.0 + SHARES_SUM) {
@@ -63,6 +69,24 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     }
     faults.truncate(MOST_FAULTS);
     faults
+}
+
+/// Whoever runs the plan counts its bytes, and remembers each segment's tree where shares deal them.
+fn size_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
+    let blocks = if plan.collective == Collective::Bcast { 1 } else { platform.hosts().count() as u64 };
+    let bytes = plan.message_bytes;
+    if bytes.checked_mul(blocks).is_none_or(|all| all > MOST_BYTES) {
+        faults.push(format!("{blocks} x {bytes} bytes are more than the 2^63 - 1 that a message can have"));
+    }
+    let dealt =
+        plan.segment_count().saturating_mul(if plan.trees.len() > blocks as usize { blocks } else { 1 });
+    if plan.period.is_none() && plan.trees.len() > 1 && dealt > MOST_DEALT {
+        faults.push(format!(
+            "{dealt} segments of {} bytes are more than the {MOST_DEALT} that are dealt to several trees; use \
+             larger segments",
+            plan.segment_bytes
+        ));
+    }
 }
 
 /// The shares of the trees of each root sum to 1; only an all-gather has several roots, and needs all hosts.
@@ -146,8 +170,8 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
             faults.push(format!("tree {index}: no link from \"{}\" to \"{}\"", name(pair[0]), name(pair[1])));
         }
     }
-    // One search from each parent that has a child without a direct link.
-    let mut reachable: HashMap<NodeId, HashSet<NodeId>> = HashMap::new();
+    // One search from each parent that has a child without a direct link; edges come parent by parent.
+    let mut searched: Option<(NodeId, Vec<NodeId>)> = None;
     for (parent, child) in tree.edges() {
         if faults.len() >= MOST_FAULTS {
             return;
@@ -155,10 +179,10 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
         if platform.link(parent, child).is_some() || tree.via.contains_key(&child) {
             continue;
         }
-        let cut_off = reachable
-            .entry(parent)
-            .or_insert_with(|| platform.unreachable_from(parent).into_iter().collect());
-        if cut_off.contains(&child) {
+        if searched.as_ref().is_none_or(|(node, _)| *node != parent) {
+            searched = Some((parent, platform.unreachable_from(parent)));
+        }
+        if searched.as_ref().is_some_and(|(_, cut_off)| cut_off.binary_search(&child).is_ok()) {
             faults.push(format!("tree {index}: no path from \"{}\" to \"{}\"", name(parent), name(child)));
         }
     }
@@ -179,6 +203,10 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         }
         Collective::Allgather => platform.hosts().count(),
     };
+    if let Some(excess) = period.excess() {
+        faults.push(format!("period: {excess}"));
+        return;
+    }
     if !positions.is_multiple_of(blocks) {
         faults.push(format!("period: {positions} positions, not a multiple of the {blocks} contributions"));
         return;
@@ -223,66 +251,145 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         }
     }
     if faults.is_empty() {
-        if let Some((node, segment)) = blocked(plan, period, &hosts, blocks as u64) {
-            faults.push(format!("period: \"{}\" waits for ever to send segment {segment}", name(node)));
-        }
+        faults.extend(order_fault(platform, plan, period, blocks as u64));
     }
 }
 
-/// Plays the period without time: a slot is done when it is next at its sender and at its receiver and the
-/// sender has the segment. The first sender and segment that never come to be done, if any.
-fn blocked(plan: &Plan, period: &Period, hosts: &[NodeId], blocks: u64) -> Option<(NodeId, u64)> {
-    let each = period.slots.len() as u64;
-    let most = PLAYED_TRANSFERS / each.max(1) + 3 + u64::from(period.longest_lag());
-    let count = (plan.segment_count() * blocks).min(most * u64::from(period.segments));
-    let periods = period.periods(count);
-    let nodes = plan.nodes.len();
-    let mut sends: Vec<Vec<&Slot>> = vec![Vec::new(); nodes];
-    let mut receives: Vec<Vec<&Slot>> = vec![Vec::new(); nodes];
-    for slot in &period.slots {
-        sends[slot.from.index()].push(slot);
-        receives[slot.to.index()].push(slot);
+/// What keeps a period from coming to its end, if anything does.
+///
+/// Where every slot stands behind the one that brings its segment, in the list or in an earlier period, all can be
+/// done in the order of the list, however long the message; every planner lists its slots so. Others are played.
+fn order_fault(platform: &Platform, plan: &Plan, period: &Period, blocks: u64) -> Option<String> {
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let owner = |segment: u64| if blocks == 1 { plan.root } else { hosts[(segment % blocks) as usize] };
+    let into: HashMap<(NodeId, u32), usize> =
+        period.slots.iter().enumerate().map(|(index, slot)| ((slot.to, slot.segment), index)).collect();
+    let brought_by: Vec<Option<usize>> = period
+        .slots
+        .iter()
+        .map(|slot| {
+            let is_own = slot.from == owner(u64::from(slot.segment));
+            (!is_own).then(|| into.get(&(slot.from, slot.segment)).copied()).flatten()
+        })
+        .collect();
+    let is_listed_in_order =
+        period.slots.iter().zip(&brought_by).enumerate().all(|(index, (slot, before))| {
+            before.is_none_or(|before| (period.slots[before].lag, before) < (slot.lag, index))
+        });
+    if is_listed_in_order {
+        return None;
     }
-    let next = |slots: &[&Slot], at: &mut (u64, usize)| -> Option<(NodeId, NodeId, u64)> {
-        while !slots.is_empty() && at.0 < periods {
-            let slot = slots[at.1];
-            if let Some(segment) = period.segment(slot, at.0, count) {
-                return Some((slot.from, slot.to, segment));
-            }
-            *at = if at.1 + 1 == slots.len() { (at.0 + 1, 0) } else { (at.0, at.1 + 1) };
+    let (slots, lag) = (period.slots.len() as u64, u64::from(period.longest_lag()));
+    if slots * (lag + 3) > PLAYED_TRANSFERS {
+        return Some(format!(
+            "period: {slots} slots with a lag of {lag} are too many to look for a deadlock in; list each slot \
+             behind the one that brings its segment"
+        ));
+    }
+    let rounds = PLAYED_TRANSFERS / slots + 3 + lag;
+    let count = plan.segment_count().saturating_mul(blocks).min(rounds * u64::from(period.segments));
+    let (node, segment) = Play::new(plan.nodes.len(), period, &brought_by, count).blocked()?;
+    let name = &platform.node(node).id;
+    Some(format!("period: \"{name}\" waits for ever to send segment {segment}"))
+}
+
+/// Plays a period without time: a slot is done when it is next at its sender and at its receiver and the sender
+/// has the segment.
+struct Play<'a> {
+    period: &'a Period,
+    brought_by: &'a [Option<usize>],
+    count: u64,
+    periods: u64,
+    /// Of each node, the slots in which it sends and in which it receives.
+    sends: Vec<Vec<usize>>,
+    receives: Vec<Vec<usize>>,
+    /// (period, place among the node's slots) of what is next.
+    send_at: Vec<(u64, usize)>,
+    receive_at: Vec<(u64, usize)>,
+    /// How many segments each slot has moved: a slot moves those of its position in turn.
+    moved: Vec<u64>,
+}
+
+impl<'a> Play<'a> {
+    fn new(nodes: usize, period: &'a Period, brought_by: &'a [Option<usize>], count: u64) -> Play<'a> {
+        let mut sends: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+        let mut receives: Vec<Vec<usize>> = vec![Vec::new(); nodes];
+        for (index, slot) in period.slots.iter().enumerate() {
+            sends[slot.from.index()].push(index);
+            receives[slot.to.index()].push(index);
         }
-        None
-    };
-    let step = |slots: &[&Slot], at: &mut (u64, usize)| {
-        *at = if at.1 + 1 == slots.len() { (at.0 + 1, 0) } else { (at.0, at.1 + 1) };
-    };
-    let mut send_at = vec![(0u64, 0usize); nodes];
-    let mut receive_at = vec![(0u64, 0usize); nodes];
-    let mut holds: Vec<HashSet<u64>> = vec![HashSet::new(); nodes];
-    let mut open: Vec<NodeId> = (0..nodes as u32).map(NodeId).collect();
-    while let Some(node) = open.pop() {
-        let sender = node.index();
-        while let Some((_, to, segment)) = next(&sends[sender], &mut send_at[sender]) {
-            let owner = if blocks == 1 { plan.root } else { hosts[(segment % blocks) as usize] };
-            let has_it = node == owner || holds[sender].contains(&segment);
-            let receiver = to.index();
-            let turn = next(&receives[receiver], &mut receive_at[receiver]) == Some((node, to, segment));
-            if !has_it || !turn {
-                break;
-            }
-            step(&sends[sender], &mut send_at[sender]);
-            step(&receives[receiver], &mut receive_at[receiver]);
-            if !sends[receiver].is_empty() {
-                holds[receiver].insert(segment);
-            }
-            // The receiver may forward now, and whoever is next in its order may send.
-            open.push(to);
-            if let Some((from, _, _)) = next(&receives[receiver], &mut receive_at[receiver]) {
-                open.push(from);
-            }
+        Play {
+            period,
+            brought_by,
+            count,
+            periods: period.periods(count),
+            sends,
+            receives,
+            send_at: vec![(0, 0); nodes],
+            receive_at: vec![(0, 0); nodes],
+            moved: vec![0; period.slots.len()],
         }
     }
-    (0..nodes).find_map(|node| {
-        next(&sends[node], &mut send_at[node]).map(|(_, _, segment)| (NodeId(node as u32), segment))
-    })
+
+    /// The first sender and segment that never come to be done, if any.
+    fn blocked(&mut self) -> Option<(NodeId, u64)> {
+        let nodes = self.sends.len() as u32;
+        let mut open: Vec<NodeId> = (0..nodes).map(NodeId).collect();
+        // Each node once, so that the list stays as short as the list of nodes.
+        let mut is_open = vec![true; open.len()];
+        while let Some(node) = open.pop() {
+            is_open[node.index()] = false;
+            while let Some((index, _)) = self.next_send(node) {
+                let Slot { to, lag, .. } = self.period.slots[index];
+                let round = self.send_at[node.index()].0 - u64::from(lag);
+                let has_it = self.brought_by[index].is_none_or(|before| self.moved[before] > round);
+                if !has_it || self.next_receive(to).is_none_or(|(next, _)| next != index) {
+                    break;
+                }
+                step(&mut self.send_at[node.index()], self.sends[node.index()].len());
+                step(&mut self.receive_at[to.index()], self.receives[to.index()].len());
+                self.moved[index] += 1;
+                // The receiver may forward now, and whoever is next in its order may send.
+                let next = self.next_receive(to).map(|(next, _)| self.period.slots[next].from);
+                for node in [Some(to), next].into_iter().flatten() {
+                    if !std::mem::replace(&mut is_open[node.index()], true) {
+                        open.push(node);
+                    }
+                }
+            }
+        }
+        (0..nodes).map(NodeId).find_map(|node| self.next_send(node).map(|(_, segment)| (node, segment)))
+    }
+
+    fn next_send(&mut self, node: NodeId) -> Option<(usize, u64)> {
+        let (slots, at) = (&self.sends[node.index()], &mut self.send_at[node.index()]);
+        next(self.period, self.count, self.periods, slots, at)
+    }
+
+    fn next_receive(&mut self, node: NodeId) -> Option<(usize, u64)> {
+        let (slots, at) = (&self.receives[node.index()], &mut self.receive_at[node.index()]);
+        next(self.period, self.count, self.periods, slots, at)
+    }
+}
+
+/// The next slot of a node that has a segment, and the segment; moves `at` to it.
+fn next(
+    period: &Period,
+    count: u64,
+    periods: u64,
+    slots: &[usize],
+    at: &mut (u64, usize),
+) -> Option<(usize, u64)> {
+    while !slots.is_empty() && at.0 < periods {
+        let index = slots[at.1];
+        if let Some(segment) = period.segment(&period.slots[index], at.0, count) {
+            return Some((index, segment));
+        }
+        step(at, slots.len());
+    }
+    None
+}
+
+fn step(at: &mut (u64, usize), slots: usize) {
+    *at = if at.1 + 1 == slots { (at.0 + 1, 0) } else { (at.0, at.1 + 1) };
 }

@@ -114,7 +114,32 @@ pub struct Period {
     pub slots: Vec<Slot>,
 }
 
+/// Positions without a slot are for the checker to list, unless they alone fill the memory.
+const MOST_EMPTY_POSITIONS: u64 = 1024;
+/// Slots of all periods from the first segment's first transfer to its last one, which every reader of the period
+/// passes over one by one; a thousand nodes with forty trees need a third of it.
+const MOST_WAITED_SLOTS: u64 = 1 << 27;
+
 impl Period {
+    /// Why no plan needs such a period, if none does: whoever reads a plan holds a word for each position, and
+    /// passes over every slot in each period of the longest lag.
+    pub fn excess(&self) -> Option<String> {
+        let (slots, lag) = (self.slots.len() as u64, u64::from(self.longest_lag()));
+        let positions = u64::from(self.segments);
+        if positions > slots.max(MOST_EMPTY_POSITIONS) {
+            return Some(format!(
+                "a period of {positions} segments and {slots} slots; each segment has at least one slot"
+            ));
+        }
+        if lag * slots > MOST_WAITED_SLOTS {
+            return Some(format!(
+                "a lag of {lag} periods of {slots} slots; write lags of at most {}",
+                MOST_WAITED_SLOTS / slots
+            ));
+        }
+        None
+    }
+
     /// The largest [`Slot::lag`], 0 without slots.
     pub fn longest_lag(&self) -> u32 {
         self.slots.iter().map(|slot| slot.lag).max().unwrap_or(0)

@@ -1,6 +1,7 @@
 //! Reading `broadleaf-plan/1`.
 
 use super::*;
+use crate::files::regular_text;
 use crate::json::{parse, Fault, Place};
 use std::collections::HashMap;
 use std::path::Path;
@@ -42,8 +43,8 @@ impl Plan {
     /// A file that cannot be read, or that is no plan.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| PlanError::Unreadable { path: shown.clone(), reason: error.to_string() })?;
+        let text =
+            regular_text(path).map_err(|reason| PlanError::Unreadable { path: shown.clone(), reason })?;
         Plan::from_json(&text).map_err(|fault| PlanError::File { path: shown, fault })
     }
 
@@ -203,7 +204,11 @@ fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {
         let lag = u32::try_from(periods).map_err(|_| lag.fault("too long a lag", "write less than 2^32"))?;
         slots.push(Slot { segment: index as u32, from: names.read(from)?, to: names.read(to)?, lag });
     }
-    Ok(Period { segments: segments as u32, slots })
+    let period = Period { segments: segments as u32, slots };
+    match period.excess() {
+        None => Ok(period),
+        Some(fact) => Err(place.fault(fact, "let the planner write the period again")),
+    }
 }
 
 fn read_predicted(document: &Place) -> Result<Predicted, Fault> {

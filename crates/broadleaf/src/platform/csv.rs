@@ -5,6 +5,7 @@
 //! are quoted as RFC 4180 says.
 
 use super::{Matrices, PairLink, Platform, PlatformError, PortModel};
+use crate::files::regular_text;
 use crate::json::Fault;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -48,10 +49,8 @@ impl Platform {
         let (latency_path, bandwidth_path) = file_pair(path)?;
         let read = |path: &Path| -> Result<Table, PlatformError> {
             let shown = path.display().to_string();
-            let text = std::fs::read_to_string(path).map_err(|error| PlatformError::Unreadable {
-                path: shown.clone(),
-                reason: error.to_string(),
-            })?;
+            let text = regular_text(path)
+                .map_err(|reason| PlatformError::Unreadable { path: shown.clone(), reason })?;
             Table::parse(&text).map_err(|fault| PlatformError::File { path: shown, fault })
         };
         let (latency, bandwidth) = (read(&latency_path)?, read(&bandwidth_path)?);

@@ -1,6 +1,7 @@
 //! Reading `broadleaf-platform/1`.
 
 use super::*;
+use crate::files::regular_text;
 use crate::json::{parse, Fault, Place};
 use serde_json::Value;
 use std::path::Path;
@@ -14,8 +15,8 @@ impl Platform {
     /// A file that cannot be read, or that is no platform.
     pub fn load(path: &Path) -> Result<Platform, PlatformError> {
         let shown = path.display().to_string();
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| PlatformError::Unreadable { path: shown.clone(), reason: error.to_string() })?;
+        let text =
+            regular_text(path).map_err(|reason| PlatformError::Unreadable { path: shown.clone(), reason })?;
         Platform::from_json(&text).map_err(|fault| PlatformError::File { path: shown, fault })
     }
 

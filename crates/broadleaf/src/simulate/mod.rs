@@ -22,22 +22,42 @@ pub use sharing::{Sending, Sharing};
 pub use trace::{Trace, Transfer};
 pub use varying::{Course, Rates};
 
-use crate::plan::{check, Plan, PlanError, Programs};
+use crate::plan::{check, Collective, Plan, PlanError, Programs};
 use crate::platform::Platform;
+
+/// Transfers that are simulated: about a minute, and 5 GB where they are recorded.
+const MOST_TRANSFERS: u64 = 1 << 26;
 
 /// Runs a plan on a platform; `record` keeps every transfer in the trace.
 ///
 /// The plan is checked first, so that nothing but a valid plan is timed.
 ///
 /// # Errors
-/// The faults of a plan that is not valid; an edge without a path; a plan whose nodes wait for one another.
+/// The faults of a plan that is not valid; more transfers than can be simulated one by one, which [`estimate`]
+/// extrapolates; an edge without a path; a plan whose nodes wait for one another.
 pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
     let faults = check::faults(platform, plan);
     if !faults.is_empty() {
         return Err(PlanError::Invalid(faults));
     }
+    let transfers = transfers_of(platform, plan);
+    if transfers > MOST_TRANSFERS {
+        return Err(PlanError::BadRequest(format!(
+            "{} segments of {} bytes take {transfers} transfers and {MOST_TRANSFERS} can be simulated; use larger \
+             segments, or a shorter message",
+            plan.segment_count(),
+            plan.segment_bytes
+        )));
+    }
     let programs = Programs::for_platform(plan, platform)?;
     run(platform, &programs, record)
+}
+
+/// How many transfers a plan takes at least: every segment once to each host that needs it, relays left out.
+fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
+    let hosts = platform.hosts().count() as u64;
+    let blocks = if plan.collective == Collective::Allgather { hosts } else { 1 };
+    plan.segment_count().saturating_mul(hosts.saturating_sub(1)).saturating_mul(blocks)
 }
 
 /// Runs the programs of a valid plan.

@@ -52,19 +52,26 @@ struct Timing {
     brought_by: Vec<u32>,
     /// The class of the slot's link.
     class: Vec<u32>,
-    /// Periods whose arrivals may still be waited for.
-    ring: usize,
+    /// Where in the list of arrivals each slot's begin; one behind the last: the length of the list. A slot keeps
+    /// those of its latest periods that may still be waited for.
+    ring_at: Vec<usize>,
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Arrivals that are remembered at once, 64 MiB: what needs more is left to the event queue.
+const MOST_ARRIVALS: usize = 1 << 23;
 
 impl Timing {
     fn new(platform: &Platform, plan: &Plan, period: &Period) -> Option<Timing> {
         let slots = &period.slots;
         let positions = period.segments as usize;
         let hosts: Vec<NodeId> = platform.hosts().collect();
-        let mut brings = vec![NONE; positions.checked_mul(platform.node_count())?];
-        let at = |node: NodeId, position: u32| node.index() * positions + position as usize;
+        // Switches have no slots.
+        let mut host_index = vec![0; platform.node_count()];
+        hosts.iter().enumerate().for_each(|(index, host)| host_index[host.index()] = index);
+        let mut brings = vec![NONE; positions.checked_mul(hosts.len())?];
+        let at = |node: NodeId, position: u32| host_index[node.index()] * positions + position as usize;
         for (index, slot) in slots.iter().enumerate() {
             brings[at(slot.to, slot.segment)] = index as u32;
         }
@@ -75,8 +82,9 @@ impl Timing {
         let mut timing = Timing {
             brought_by: Vec::with_capacity(slots.len()),
             class: Vec::with_capacity(slots.len()),
-            ring: period.longest_lag() as usize + 1,
+            ring_at: Vec::new(),
         };
+        let mut kept = vec![1; slots.len()];
         for (index, slot) in slots.iter().enumerate() {
             timing.class.push(platform.link(slot.from, slot.to)?.index() as u32);
             if slot.from == owner(slot.segment) {
@@ -89,13 +97,20 @@ impl Timing {
                 return None;
             }
             timing.brought_by.push(before);
+            kept[before as usize] = kept[before as usize].max((slot.lag - brought.lag) as usize + 1);
+        }
+        let mut arrivals = 0usize;
+        for kept in kept.into_iter().chain([0]) {
+            timing.ring_at.push(arrivals);
+            arrivals = arrivals.checked_add(kept).filter(|&arrivals| arrivals <= MOST_ARRIVALS)?;
         }
         Some(timing)
     }
 
     /// Where the arrival of a slot's segment of period `now` − `lag` is kept.
     fn place(&self, slot: usize, now: u64, lag: u32) -> usize {
-        slot * self.ring + ((now - u64::from(lag)) % self.ring as u64) as usize
+        let (first, next) = (self.ring_at[slot], self.ring_at[slot + 1]);
+        first + ((now - u64::from(lag)) % (next - first) as u64) as usize
     }
 
     fn run(&self, platform: &Platform, plan: &Plan, period: &Period) -> Vec<f64> {
@@ -117,7 +132,7 @@ impl Timing {
         let (mut out_free_s, mut in_free_s) = (vec![0.0f64; nodes], vec![0.0f64; nodes]);
         // When a receiver last agreed to a transfer: it agrees in its order.
         let mut agreed_s = vec![0.0f64; nodes];
-        let mut arrived_s = vec![0.0f64; slots.len() * self.ring];
+        let mut arrived_s = vec![0.0f64; self.ring_at[slots.len()]];
         let held_s = |arrived_s: &[f64], slot: usize, now: u64| match self.brought_by[slot] {
             NONE => 0.0,
             before => arrived_s[self.place(before as usize, now, slots[slot].lag)],

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 
 /// A plan of fewer slots is written out, so that whoever reads its file sees trees and slots.
 const WORTH_A_PATTERN: usize = 10_000;
-/// A file must not ask its reader for more memory than that many slots take, some 300 MB.
-const MOST_SLOTS: u64 = 1 << 23;
+/// A file must not ask its reader for more memory than that many slots take, some 200 MB: round-robin on 2,048 hosts.
+const MOST_SLOTS: u64 = 1 << 22;
 
 impl Plan {
     /// The plan as its file holds it: as [`Plan::to_json`], but large regular plans by their construction.
