@@ -34,3 +34,18 @@ def naming(file: str | Path) -> Iterator[None]:
         yield
     except InvalidPlan as error:
         raise PlanError(f"{file}: {error}; broadleaf check lists all") from None
+
+
+def visible(text: str) -> str:
+    """The text with everything that does not print written as Python's escapes.
+
+    A name may hold what moves a terminal's cursor, and a file's name what is no UTF-8.
+
+    >>> visible("rack\\x1b[2J \\u202eé")
+    'rack\\\\x1b[2J \\\\u202eé'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+    )

@@ -6,6 +6,7 @@ else to standard error; with `--json` standard output is one JSON document and n
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -28,6 +29,7 @@ from broadleaf.cli import (
     simulate,
     tune,
 )
+from broadleaf.errors import visible
 
 BAD_INPUT = 2
 
@@ -69,6 +71,10 @@ def main(arguments: list[str] | None = None) -> None:
 
 def exit_code(arguments: list[str] | None = None) -> int:
     """Runs a command; whatever goes wrong is told in one line, never as a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name that the terminal's character set lacks is no reason to end in the middle of a table.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         result = broadleaf.main(arguments, prog_name="broadleaf", standalone_mode=False)
         sys.stdout.flush()
@@ -105,5 +111,5 @@ def exit_code(arguments: list[str] | None = None) -> int:
 
 def fail(message: str, code: int = BAD_INPUT) -> int:
     """Writes the message as exactly one line and hands back the exit code."""
-    print("broadleaf:", " ".join(message.split()), file=sys.stderr)
+    print("broadleaf:", visible(" ".join(message.split())), file=sys.stderr)
     return code

@@ -14,6 +14,7 @@ from broadleaf.advise.service import serve
 from broadleaf.advise.state import State, default_state
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import example, json_option
+from broadleaf.errors import visible
 from broadleaf.mpi import find_mpi, read_hosts
 from broadleaf.mpi.find import Flavour
 
@@ -78,7 +79,7 @@ def command(
     found = State(Path(state) if state is not None else default_state())
 
     def say(line: str) -> None:
-        click.echo(f"broadleaf: advise: {' '.join(line.split())}", err=True)
+        click.echo(f"broadleaf: advise: {visible(' '.join(line.split()))}", err=True)
 
     monitor = None
     if hosts is not None:

@@ -13,6 +13,7 @@ from broadleaf.bench.namespaces import DEFAULT_PLATFORM, bench_namespaces
 from broadleaf.bench.smpi import bench_smpi
 from broadleaf.cli.display import print_document, print_table, table_of
 from broadleaf.cli.options import Size, example, json_option
+from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
 
@@ -87,7 +88,7 @@ def names(text: str) -> list[str]:
 
 def tell(line: str) -> None:
     if sys.stderr.isatty():
-        print(line, file=sys.stderr)
+        print(visible(line), file=sys.stderr)
 
 
 def show(rows: list[Row], as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
 from broadleaf.cli.options import Size, example, json_option
 from broadleaf.units import rate, seconds, size
 
@@ -70,17 +70,17 @@ def finite(value: float) -> float | None:
 
 def print_bound(document: dict[str, Any]) -> None:
     if document["bound_s"] is not None:
-        click.echo(f"makespan of {size(document['message_bytes'])}: at least {seconds(document['bound_s'])}")
+        say(f"makespan of {size(document['message_bytes'])}: at least {seconds(document['bound_s'])}")
     at = f"in segments of {size(document['segment_bytes'])} from {document['root']} on {document['platform']}"
     if document["upper_bound_bytes_per_s"] is None:
-        click.echo(f"throughput {at}: nothing limits it")
+        say(f"throughput {at}: nothing limits it")
         return
-    click.echo(f"throughput {at}: at most {rate(document['upper_bound_bytes_per_s'])}")
+    say(f"throughput {at}: at most {rate(document['upper_bound_bytes_per_s'])}")
     trees, reached = document["trees"], document["throughput_bytes_per_s"]
     reach = "1 tree reaches" if len(trees) == 1 else f"{len(trees)} trees reach"
-    click.echo(f"{reach} {rate(reached)}, a gap of {document['gap']:.1e}")
+    say(f"{reach} {rate(reached)}, a gap of {document['gap']:.1e}")
     if document["bound_only"]:
-        click.echo(document["bound_only"])
+        say(document["bound_only"])
     kept = table_of("few trees", "trees", "throughput", "of the bound")
     for row in document["throughput_by_trees"]:
         part = row["throughput_bytes_per_s"] / document["upper_bound_bytes_per_s"]

@@ -7,8 +7,9 @@ import sys
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, wait_for
+from broadleaf.cli.display import print_document, say, wait_for
 from broadleaf.cli.options import example, json_option
+from broadleaf.errors import visible
 
 FAULTS_FOUND = 1
 
@@ -28,7 +29,7 @@ def command(platform: str, plan: str, as_json: bool) -> int:
     if as_json:
         print_document({"valid": not faults, "faults": faults})
     elif not faults:
-        click.echo(f"{plan}: valid on {network.name}")
+        say(f"{plan}: valid on {network.name}")
     for fault in faults:
-        print(f"broadleaf: {plan}: {fault}", file=sys.stderr)
+        print(visible(f"broadleaf: {plan}: {fault}"), file=sys.stderr)
     return FAULTS_FOUND if faults else 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from broadleaf import Plan, PlanError, Platform
-from broadleaf.cli.display import print_document
+from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import Size, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.formats.forms import FORMS, form_of, is_plan, load_any, save_any
@@ -68,9 +68,9 @@ def command(
         document = {"platform": network.name, "nodes": len(network.nodes), "form": form}
         print_document({**document, "written": written} | ({"chunks": chunks} if chunks else {}))
     else:
-        click.echo(f"{network.name}: {len(network.nodes)} nodes written to {', '.join(written)}")
+        say(f"{network.name}: {len(network.nodes)} nodes written to {', '.join(written)}")
         if chunks:
-            click.echo(f"taken for messages whose number of elements is a multiple of {chunks}")
+            say(f"taken for messages whose number of elements is a multiple of {chunks}")
 
 
 def plan_to_msccl(

@@ -1,25 +1,53 @@
-"""How commands show results: tables for people, one document for programs."""
+"""How commands show results: tables for people, one document for programs.
+
+Names come from files, so no output takes them for rich's markup, and none of their control characters
+reaches the terminal. Commands print before they write files: what cannot be printed leaves nothing half done.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
+
+from broadleaf.errors import visible
 
 T = TypeVar("T")
 
 
+@contextmanager
+def standard_output() -> Iterator[None]:
+    """Hands on what was printed. A reader who went away (`| head`) wants no more of it, but the files."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def say(line: str = "") -> None:
+    """A line on standard output."""
+    with standard_output():
+        print(visible(line))
+
+
 def print_document(document: Any) -> None:
     """The one JSON document of `--json`; a non-finite number in it would be our own bug."""
-    json.dump(document, sys.stdout, indent=1, allow_nan=False)
-    sys.stdout.write("\n")
+    text = json.dumps(document, indent=1, allow_nan=False)
+    with standard_output():
+        print(text)
 
 
 def interval_fields(interval_s: tuple[float, float] | None) -> dict[str, float]:
@@ -32,14 +60,28 @@ def interval_fields(interval_s: tuple[float, float] | None) -> dict[str, float]:
 def print_table(table: Table) -> None:
     """A table on standard output; piped into a file it keeps its width instead of being cut at 80 columns."""
     console = Console() if sys.stdout.isatty() else Console(width=200)
-    console.print(table)
+    with standard_output():
+        console.print(table)
+
+
+class PlainTable(Table):
+    """A table whose cells are text as it stands."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        super().add_row(
+            *(Text(visible(cell)) if isinstance(cell, str) else cell for cell in cells), **options
+        )
 
 
 def table_of(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
     """An empty table; the columns named in `numbers` are aligned to the right."""
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = PlainTable(
+        title=Text(visible(title)), title_justify="left", title_style="bold", box=None, pad_edge=False
+    )
     for column in columns:
-        table.add_column(column, justify="right" if column in numbers else "left", no_wrap=column in numbers)
+        table.add_column(
+            Text(visible(column)), justify="right" if column in numbers else "left", no_wrap=column in numbers
+        )
     return table
 
 
@@ -59,5 +101,5 @@ def wait_for(message: str, work: Callable[[], T]) -> T:
 
     threading.Thread(target=run, daemon=True).start()
     console = Console(stderr=True)
-    with console.status(message) if console.is_terminal else nullcontext():
+    with console.status(Text(visible(message))) if console.is_terminal else nullcontext():
         return outcome.result()

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from broadleaf import Plan, Platform
-from broadleaf.cli.display import print_document
+from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import example, json_option, output_option
 from broadleaf.errors import naming
 from broadleaf.files import refuse_unwritable
@@ -36,4 +36,4 @@ def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool
     if as_json:
         print_document({"plan": plan, "form": form, "written": output})
     else:
-        click.echo(f"{broadcast.planner} on {network.name} drawn to {output}")
+        say(f"{broadcast.planner} on {network.name} drawn to {output}")

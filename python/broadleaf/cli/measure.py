@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.display import print_document, print_table, say, table_of
 from broadleaf.cli.options import Size, example, json_option, output_option
 from broadleaf.measure import TOLERANCE, Progress, measure
 from broadleaf.mpi import find_mpi
@@ -102,9 +102,9 @@ def command(
     else:
         print_summary(platform, output)
         for line in shortfalls:
-            click.echo(f"Too little time for {line}; give more with --time")
+            say(f"Too little time for {line}; give more with --time")
         for line in remarks:
-            click.echo(f"Seen: {line}")
+            say(f"Seen: {line}")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.display import print_document, print_table, say, table_of
 from broadleaf.cli.options import example, json_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.papers import GAPS, PAPERS
@@ -59,7 +59,7 @@ def command(name: str, quick: bool, output: str | None, gaps: str | None, as_jso
     else:
         show(results, paper.title)
         for path in written:
-            click.echo(f"written to {path}")
+            say(f"written to {path}")
 
 
 def told(sheets: list[Sheet], remarks: list[str]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def write(results: Results, head: dict[str, Any], folder: Path) -> list[str]:
 
 
 def show(results: Results, title: str) -> None:
-    click.echo(title)
+    say(title)
     for sheet in (sheet for sheet in results.sheets if sheet.is_shown):
         numbers = tuple(
             column
@@ -101,11 +101,11 @@ def show(results: Results, title: str) -> None:
         table = table_of(sheet.title, *sheet.columns, numbers=numbers)
         for row in sheet.rows:
             table.add_row(*(cell(value) for value in row))
-        click.echo()
+        say()
         print_table(table)
-    click.echo()
+    say()
     for remark in results.remarks:
-        click.echo(remark)
+        say(remark)
 
 
 def cell(value: Cell) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import interval_fields, print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import interval_fields, print_document, print_table, say, table_of, wait_for
 from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
 from broadleaf.files import refuse_unwritable
 from broadleaf.units import interval, rate, seconds, size
@@ -61,16 +61,16 @@ def command(
     asked = (root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s, protocol)
     doing = f"planning {size(message_bytes)} on {network.name}"
     comparison = wait_for(doing, lambda: bl.compare(network, *asked))
-    if figure is not None:
-        draw(comparison, figure)
-    if output is not None:
-        comparison.plan.save(output)
     if as_json:
         print_document({**comparison.plan.to_dict(), **tried_fields(comparison)})
     else:
         print_comparison(comparison)
-        if output is not None:
-            click.echo(f"written to {output}")
+    if figure is not None:
+        draw(comparison, figure)
+    if output is not None:
+        comparison.plan.save(output)
+        if not as_json:
+            say(f"written to {output}")
 
 
 def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
@@ -121,7 +121,7 @@ def print_comparison(comparison: bl.Comparison) -> None:
     for name, reason in comparison.passed_over.items():
         names_by_reason.setdefault(reason, []).append(name)
     for reason, names in names_by_reason.items():
-        click.echo(f"not tried: {', '.join(names)}: {reason}")
+        say(f"not tried: {', '.join(names)}: {reason}")
 
 
 def draw(comparison: bl.Comparison, figure: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, wait_for
+from broadleaf.cli.display import print_document, say, wait_for
 from broadleaf.cli.options import Sizes, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import size
@@ -89,4 +89,4 @@ def command(
     if as_json:
         print_document(told)
     else:
-        click.echo(f"{len(plans)} plan(s) on {network.name} shown in {output}, {told['bytes']} bytes")
+        say(f"{len(plans)} plan(s) on {network.name} shown in {output}, {told['bytes']} bytes")

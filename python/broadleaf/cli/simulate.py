@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import interval_fields, print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import interval_fields, print_document, print_table, say, table_of, wait_for
 from broadleaf.cli.options import example, json_option
 from broadleaf.errors import naming
 from broadleaf.files import refuse_unwritable, write_whole
@@ -32,51 +32,52 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     with naming(plan):
         trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
     steady = bl.throughput(network, broadcast)
-    merged = None
+    merged = traced = None
     if trace_file is not None:
         from broadleaf.formats.perfetto import trace_text
 
-        text, merged = trace_text(network, trace)
-        write_whole(Path(trace_file), text)
+        traced, merged = trace_text(network, trace)
     ends = zip(trace.nodes, trace.finish_s.tolist(), strict=True)
     finish = {node: end for node, end in ends if not isnan(end)}
     # The share of the makespan for which a resource was held; a lone host's broadcast takes no time at all.
     utilisation = {name: held / trace.makespan_s for name, held in trace.busy_s.items() if trace.makespan_s}
-    if not as_json:
+    if as_json:
+        print_document(
+            {
+                "platform": network.name,
+                "planner": broadcast.planner,
+                "message_bytes": broadcast.message_bytes,
+                "segment_bytes": broadcast.segment_bytes,
+                "makespan_s": trace.makespan_s,
+                **interval_fields(trace.makespan_interval_s),
+                "bound_s": broadcast.bound_s,
+                # JSON has no infinity: null is a plan that nothing limits.
+                "throughput_bytes_per_s": steady if isfinite(steady) else None,
+                "transfers": len(trace.transfers),
+                "finish_s": finish,
+                "utilisation": utilisation,
+                "trace": trace_file,
+                "trace_merged": merged,
+            }
+        )
+    else:
         print_result(network, broadcast, trace, steady)
         print_highest("last to finish", "node", finish, seconds)
         print_highest("busiest resources", "resource", utilisation, "{:.1%}".format)
         if merged is not None:
-            click.echo(f"{trace_file}: {merged}")
-        return
-    print_document(
-        {
-            "platform": network.name,
-            "planner": broadcast.planner,
-            "message_bytes": broadcast.message_bytes,
-            "segment_bytes": broadcast.segment_bytes,
-            "makespan_s": trace.makespan_s,
-            **interval_fields(trace.makespan_interval_s),
-            "bound_s": broadcast.bound_s,
-            # JSON has no infinity: null is a plan that nothing limits.
-            "throughput_bytes_per_s": steady if isfinite(steady) else None,
-            "transfers": len(trace.transfers),
-            "finish_s": finish,
-            "utilisation": utilisation,
-            "trace": trace_file,
-            "trace_merged": merged,
-        }
-    )
+            say(f"{trace_file}: {merged}")
+    if trace_file is not None and traced is not None:
+        write_whole(Path(trace_file), traced)
 
 
 def print_result(platform: bl.Platform, plan: bl.Plan, trace: bl.Trace, steady_bytes_per_s: float) -> None:
     makespan_s = trace.makespan_s
-    click.echo(f"{plan.planner} on {platform.name}: {size(plan.message_bytes)} in {seconds(makespan_s)}")
+    say(f"{plan.planner} on {platform.name}: {size(plan.message_bytes)} in {seconds(makespan_s)}")
     if trace.makespan_interval_s:
-        click.echo(f"{interval(trace.makespan_interval_s)} while gaps stay within their measured quartiles")
+        say(f"{interval(trace.makespan_interval_s)} while gaps stay within their measured quartiles")
     if plan.bound_s:
-        click.echo(f"bound {seconds(plan.bound_s)}: {makespan_s / plan.bound_s:.3f} x the bound")
-    click.echo(f"steady state {rate(steady_bytes_per_s)}, {len(trace.transfers)} transfers")
+        say(f"bound {seconds(plan.bound_s)}: {makespan_s / plan.bound_s:.3f} x the bound")
+    say(f"steady state {rate(steady_bytes_per_s)}, {len(trace.transfers)} transfers")
 
 
 def print_highest(title: str, what: str, values: dict[str, float], shown: Callable[[float], str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, table_of, wait_for
+from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
 from broadleaf.cli.options import Sizes, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.units import seconds, size
@@ -94,13 +94,6 @@ def command(
     )
     rules = rules_file(choices, mpi) if mpi else None
     variables = settings(mpi, output) if mpi and output else {}
-    if figure is not None:
-        from broadleaf.plot.figures import save_figure
-        from broadleaf.plot.tuning import draw_map
-
-        save_figure(draw_map(network.name, choices), Path(figure))
-    if rules is not None and output is not None:
-        write_whole(output, rules.text)
     remarks = remarks_on(choices, rules, mpi)
     if as_json:
         print_document(
@@ -114,15 +107,22 @@ def command(
                 "remarks": remarks,
             }
         )
-        return
-    for collective in asked:
-        print_choices([choice for choice in choices if choice.collective == collective], network.name)
-    for remark in remarks:
-        click.echo(remark)
-    if output is not None:
-        click.echo(f"written to {output}; to use it, set")
+    else:
+        for collective in asked:
+            print_choices([choice for choice in choices if choice.collective == collective], network.name)
+        for remark in remarks:
+            say(remark)
+    if figure is not None:
+        from broadleaf.plot.figures import save_figure
+        from broadleaf.plot.tuning import draw_map
+
+        save_figure(draw_map(network.name, choices), Path(figure))
+    if rules is not None and output is not None:
+        write_whole(output, rules.text)
+    if output is not None and not as_json:
+        say(f"written to {output}; to use it, set")
         for name, value in variables.items():
-            click.echo(f"  {name}={value}")
+            say(f"  {name}={value}")
 
 
 def flavour_of(name: str | None) -> Flavour | None:
