@@ -1,12 +1,15 @@
-"""Writing result files so that nobody ever sees half of one, or one that cannot be read."""
+"""Reading files that keep nobody waiting, and writing result files so that nobody ever sees half of one."""
 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
+import stat
 import tempfile
 from pathlib import Path
+from typing import Any
 
 # What is no Char of XML 1.0, section 2.2: names may have it, files of that kind may not.
 NO_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
@@ -14,6 +17,49 @@ NO_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 # Where a process finds its own open files: links, which may lead to regular ones.
 SELVES = (Path("/dev"), Path("/dev/fd"))
+
+
+def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
+    """A handle of a regular file: opening a pipe that nobody writes into would keep the reader waiting.
+
+    Raises OSError, naming the file, for anything else.
+    """
+    handle = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    kind = os.fstat(handle).st_mode
+    if stat.S_ISREG(kind):
+        return handle
+    os.close(handle)
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(path))
+    raise OSError(errno.EINVAL, "it is no regular file; copy what it gives into one", str(path))
+
+
+def read_regular(path: str | os.PathLike[str]) -> bytes:
+    """The content of a regular file. Raises OSError, naming the file, for anything else."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read()
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a regular file, without a byte-order mark.
+
+    Raises OSError or ValueError, naming the file.
+    """
+    try:
+        return read_regular(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: byte {error.start} is no UTF-8 text; save the file as UTF-8") from None
+
+
+def read_json(path: str | os.PathLike[str]) -> Any:
+    """A JSON document. Raises OSError or ValueError, naming the file."""
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path}: no JSON that can be read ({error}); write the file again") from None
+    except RecursionError:
+        raise ValueError(f"{path}: nested too deeply; write the file again") from None
 
 
 def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
@@ -52,8 +98,12 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     if is_stream(target):
         # What a shell sent to that file before is not cut off.
-        with target.open("ab") as stream:
-            stream.write(data)
+        try:
+            with target.open("ab") as stream:
+                stream.write(data)
+        except OSError as error:
+            # A full device names no file.
+            raise OSError(error.errno, error.strerror, str(target)) from None
         return
     try:
         handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

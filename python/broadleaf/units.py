@@ -11,6 +11,8 @@ UNITS = {
     **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
     **{f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", start=1)},
 }
+# Python converts no more than 4,300 digits, and nobody can read a message that repeats them.
+MOST_CHARACTERS = 64
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -20,6 +22,8 @@ def parse_size(text: str) -> int:
     >>> parse_size("64KiB"), parse_size("1MB"), parse_size("4 GiB"), parse_size("17")
     (65536, 1000000, 4294967296, 17)
     """
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"a size of {len(text)} characters; write 64KiB, 1MB, '4 GiB' or plain bytes")
     match = SIZE.fullmatch(text)
     unit = UNITS.get(match[2].lower()) if match else None
     if match is None or unit is None:

@@ -7,8 +7,19 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyMapping, PySequence, PyString
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
+/// As deep as the reader of files goes.
+const DEEPEST: usize = 128;
+
 /// A Python document as a JSON value; a value that JSON cannot hold is refused with its place, as in a file.
 pub fn to_value(object: &Bound<'_, PyAny>, place: &str) -> Result<Value, Fault> {
+    value_at(object, place, 0)
+}
+
+fn value_at(object: &Bound<'_, PyAny>, place: &str, depth: usize) -> Result<Value, Fault> {
+    if depth > DEEPEST {
+        // The place alone would fill a screen.
+        return Err(Fault::new("$", format!("nested more than {DEEPEST} deep"), "give a flatter document"));
+    }
     if object.is_none() {
         return Ok(Value::Null);
     }
@@ -22,20 +33,20 @@ pub fn to_value(object: &Bound<'_, PyAny>, place: &str) -> Result<Value, Fault> 
         return whole(object, place);
     }
     if let Ok(mapping) = object.cast::<PyMapping>() {
-        return entries(mapping, place);
+        return entries(mapping, place, depth);
     }
     if let Ok(sequence) = object.cast::<PySequence>() {
         let items = sequence.try_iter().map_err(|error| unreadable(place, &error))?;
         let read = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
             let place = format!("{place}[{index}]");
-            to_value(&item.map_err(|error| unreadable(&place, &error))?, &place)
+            value_at(&item.map_err(|error| unreadable(&place, &error))?, &place, depth + 1)
         };
         return items.enumerate().map(read).collect();
     }
     // numpy's arrays and scalars hand themselves over as Python's own lists and numbers.
     if let Ok(plain) = object.call_method0("tolist") {
         if !plain.get_type().is(object.get_type()) {
-            return to_value(&plain, place);
+            return value_at(&plain, place, depth + 1);
         }
     }
     match object.extract::<f64>() {
@@ -50,7 +61,7 @@ pub fn to_value(object: &Bound<'_, PyAny>, place: &str) -> Result<Value, Fault> 
     }
 }
 
-fn entries(mapping: &Bound<'_, PyMapping>, place: &str) -> Result<Value, Fault> {
+fn entries(mapping: &Bound<'_, PyMapping>, place: &str, depth: usize) -> Result<Value, Fault> {
     let mut document = Map::new();
     let items = mapping.items().map_err(|error| unreadable(place, &error))?;
     for item in items {
@@ -62,7 +73,7 @@ fn entries(mapping: &Bound<'_, PyMapping>, place: &str) -> Result<Value, Fault> 
                 Fault::new(place, format!("the key {name} is not a string"), "write it as a string")
             })?
             .to_string();
-        let value = to_value(&value, &format!("{place}.{name}"))?;
+        let value = value_at(&value, &format!("{place}.{name}"), depth + 1)?;
         document.insert(name, value);
     }
     Ok(Value::Object(document))

@@ -8,7 +8,7 @@ from typing import Any
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
-from broadleaf.files import write_whole
+from broadleaf.files import read_json, write_whole
 
 # The forms `convert` writes and the file names that stand for them; the first match counts.
 FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": ".graphml", "msccl": ".xml"}
@@ -44,7 +44,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
 def node_link_document(path: Path) -> dict[str, Any] | None:
     """The document if it is NetworkX's; all other JSON, broken too, is the platform reader's to judge."""
     try:
-        document = json.loads(path.read_text())
+        document = read_json(path)
     except ValueError:
         return None
     if isinstance(document, dict) and "format" not in document and {"directed", "nodes"} <= set(document):
@@ -57,7 +57,7 @@ def is_plan(path: Path) -> bool:
     if path.suffix != ".json":
         return False
     try:
-        document = json.loads(path.read_text())
+        document = read_json(path)
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and str(document.get("format", "")).startswith("broadleaf-plan/")

@@ -12,7 +12,7 @@ import networkx as nx
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
-from broadleaf.files import NO_XML, write_whole
+from broadleaf.files import NO_XML, read_regular, write_whole
 
 Attributes = dict[str, Any]
 
@@ -53,12 +53,12 @@ def load_graphml(path: Path) -> Platform:
 
     Raises PlatformError, naming the file and where it can the line, for anything else.
     """
-    text = path.read_bytes()
+    text = read_regular(path)
     try:
         graph = nx.read_graphml(io.BytesIO(text))
     except ParseError as error:
         raise PlatformError(f"{path}: no XML ({error}); export the graph again") from None
-    except (nx.NetworkXError, KeyError, ValueError, TypeError) as error:
+    except Exception as error:  # what NetworkX stumbles over is nowhere listed
         raise PlatformError(
             f"{path}: no GraphML that can be read ({error}); export the graph again"
         ) from None
@@ -92,7 +92,7 @@ def give_rate(edge: str, attributes: Attributes) -> None:
         )
     try:
         attributes["bandwidth_bytes_per_s"] = float(attributes[LINK_SPEED]) / 8
-    except ValueError:
+    except (ValueError, OverflowError):
         raise PlatformError(
             f"{edge}: {LINK_SPEED} is {attributes[LINK_SPEED]!r} and no number; write it in bit/s"
         ) from None
@@ -101,5 +101,5 @@ def give_rate(edge: str, attributes: Attributes) -> None:
 def structured(name: str, text: object) -> Any:
     try:
         return json.loads(str(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise PlatformError(f"{name}: {text!r} is no JSON; write it as in the platform format") from None

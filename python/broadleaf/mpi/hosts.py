@@ -10,7 +10,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-LINE = re.compile(r"(?P<name>[^\s:#]+)(?::(?P<after>\d+)|\s+slots\s*=\s*(?P<slots>\d+))?$")
+from broadleaf.files import read_text
+
+LINE = re.compile(r"(?P<name>[^\s:#]+)(?::(?P<after>\d{1,9})|\s+slots\s*=\s*(?P<slots>\d{1,9}))?$")
 
 
 class HostsFileError(ValueError):
@@ -28,8 +30,8 @@ class Host:
 def read_hosts(path: Path) -> list[Host]:
     """The hosts of a file in its order; a name that stands twice adds up."""
     try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_text(path)
+    except (OSError, ValueError) as error:
         raise HostsFileError(f"cannot read {path}: {error}") from None
     slots: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):

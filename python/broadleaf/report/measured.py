@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from math import inf
 from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
+from broadleaf.files import read_json
 
 COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
 TIMES = ("seconds", "fastest_s")
 FIELDS = (*COUNTS, *TIMES, "planner")
+
+# More seconds than a program runs, and still exact as a float.
+LONGEST_S = 1 << 53
 
 # In the place of a planner: broadcasts inside one host, which have none.
 INTRANODE = "intranode"
@@ -22,8 +25,8 @@ Document = dict[str, Any]
 def rows_of(path: str | Path) -> list[Document]:
     """The rows of planned calls of a stats file; raises ValueError, naming the file, for anything else."""
     try:
-        document = json.loads(Path(path).read_text())
-    except (ValueError, UnicodeDecodeError):
+        document = read_json(path)
+    except ValueError:
         raise ValueError(f"{path}: not JSON; name the file that broadleaf run --stats wrote") from None
     kind = document.get("format") if isinstance(document, dict) else None
     if not isinstance(kind, str) or not kind.startswith("broadleaf-stats/1"):
@@ -50,9 +53,9 @@ def rows_of(path: str | Path) -> list[Document]:
 def fault_of(name: str, row: Document) -> str | None:
     """What a field of a row has to be, where it is something else."""
     value = row[name]
-    if name in COUNTS and not (type(value) is int and value >= 0):
+    if name in COUNTS and not (type(value) is int and 0 <= value < 1 << 63):
         return "a whole number that is not negative"
-    if name in TIMES and not (type(value) in (int, float) and 0 <= value < inf):
+    if name in TIMES and not (type(value) in (int, float) and 0 <= value < LONGEST_S):
         return "seconds, finite and not negative"
     if name == "planner" and not isinstance(value, str | None):
         return "a planner's name or null"

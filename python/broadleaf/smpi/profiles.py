@@ -8,12 +8,12 @@ under way go on at the new rate, as in Broadleaf's own simulator.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 import broadleaf as bl
+from broadleaf.files import read_json
 
 Steps = Sequence[tuple[float, float]]
 Rates = Mapping[str, Steps]
@@ -26,9 +26,9 @@ class RatesError(ValueError):
 def read_rates(path: Path) -> dict[str, list[tuple[float, float]]]:
     """The file's rates: factors above 0 at rising times, by the id of a shared resource."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = read_json(path)
     except ValueError as error:
-        raise RatesError(f"{path} is no JSON: {error}") from None
+        raise RatesError(str(error)) from None
     if not isinstance(document, dict):
         raise RatesError(f"{path} is no object; give steps [seconds, factor] by the id of a shared resource")
     return {str(pipe): steps_of(f"{path}: $.{pipe}", steps) for pipe, steps in document.items()}
@@ -40,6 +40,9 @@ def steps_of(place: str, steps: object) -> list[tuple[float, float]]:
         pair = step if isinstance(step, list) and len(step) == 2 else None
         if pair is None or not all(isinstance(number, int | float) for number in pair):
             raise RatesError(f"{place} holds {step!r}; give a list of [seconds, factor]")
+        # Compared before they are converted: JSON has whole numbers that no float holds.
+        if not all(0 <= number < 1 << 63 for number in pair):
+            raise RatesError(f"{place} holds {step!r}; give a time of at least 0 and a factor above 0")
         time_s, factor = float(pair[0]), float(pair[1])
         if not 0.0 < factor < float("inf") or not 0.0 <= time_s < float("inf"):
             raise RatesError(f"{place} holds {step!r}; give a time of at least 0 and a factor above 0")

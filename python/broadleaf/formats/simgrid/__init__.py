@@ -6,6 +6,7 @@ from pathlib import Path
 
 from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
+from broadleaf.files import read_text
 from broadleaf.formats.simgrid.ask import ask_simgrid
 from broadleaf.formats.simgrid.assemble import PORT_MODELS, platform_of
 from broadleaf.formats.simgrid.network import only
@@ -39,7 +40,7 @@ def load_simgrid(path: Path, hosts: Path | None = None, port_model: str = "one-p
 
 def names_in(hosts: Path) -> list[str]:
     """The hosts of a host file, each once; `name:ranks` is smpirun's way to start several on one."""
-    names = [line.split(":")[0].strip() for line in hosts.read_text().splitlines()]
+    names = [line.split(":")[0].strip() for line in read_text(hosts).splitlines()]
     found = list(dict.fromkeys(name for name in names if name))
     if not found:
         raise PlatformError(f"{hosts}: no host in it; write the name of one in each line")

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from broadleaf.errors import PlatformError
+from broadleaf.files import read_regular
 from broadleaf.formats.simgrid.network import Link, Network, Route
 from broadleaf.formats.simgrid.plain import QUANTITY, RATES
 
@@ -61,7 +62,7 @@ def first_rates(path: Path) -> dict[str, float]:
 
     parser = expat.ParserCreate()
     parser.StartElementHandler = begin
-    parser.Parse(path.read_bytes(), True)
+    parser.Parse(read_regular(path), True)
     return rates
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.parsers import expat
 
 from broadleaf.errors import PlatformError
+from broadleaf.files import read_regular
 from broadleaf.formats.simgrid.network import Link, Network, Route
 
 # Units as SimGrid writes them; bits are an eighth of a byte.
@@ -41,7 +42,7 @@ def read_plain(path: Path) -> Network:
     parser.StartElementHandler = reader.begin
     parser.EndElementHandler = reader.end
     try:
-        parser.Parse(path.read_bytes(), True)
+        parser.Parse(read_regular(path), True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
         raise PlatformError(f"{path}: line {error.lineno}: no XML ({reason}); mend the file") from None
@@ -144,6 +145,8 @@ class Reader:
         self.links[name] = (numbers, latency_s)
 
     def begin_route(self, attributes: Attributes) -> None:
+        if self.route is not None:
+            raise self.refused("a <route> inside of another", "close the other one first")
         ends = [self.text(attributes, side, "route") for side in ("src", "dst")]
         for end in ends:
             if end not in self.hosts:
