@@ -7,6 +7,7 @@
     set-aside/  notes and platforms that could not be read
     plans/      KEY-COMMUNICATOR-ROOT-CLASS.json: the plan to use
 
+The directory belongs to one user, and nobody else may look into it; no link is followed there.
 Every file appears by rename. Programs write `platforms` and `inbox` and read `plans`; if they cannot, they go
 on with the plans they have.
 """
@@ -18,19 +19,27 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import socket
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from broadleaf.files import write_whole
+from broadleaf.files import open_regular, write_whole
 
 FOLDERS = ("jobs", "platforms", "inbox", "set-aside", "plans")
 # Of what was set aside, so many files are kept for somebody to look at.
 MOST_ASIDE = 100
+# A note of a tenth of a second has some kilobytes, with a plan of 1,000 nodes some megabytes.
+MOST_NOTE_BYTES = 64 << 20
 # Tries to become the advisor.
 LOCK_TRIES = 5
+# Versions are counted in 63 bits on both sides.
+MOST_VERSION = 1 << 63
+# What opening a file there fails with if it is no regular file of ours.
+UNFIT = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.EPERM, errno.EFBIG, errno.ENXIO)
 # In the name of a plan that belongs to no communicator.
 PREPARED = "-0000000000000000-"
 LOCK_PAUSE_S = 0.05
@@ -53,12 +62,15 @@ class State:
 
     def __init__(self, folder: Path) -> None:
         """Makes the folder and those in it. Raises StateError where that cannot be."""
-        self.folder = folder.resolve()
+        # Absolute, but with the link that it may be still in it.
+        self.folder = folder.parent.resolve() / folder.name
         self._lock: int | None = None
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            refuse_shared(self.folder)
             for name in FOLDERS:
-                (self.folder / name).mkdir(exist_ok=True)
+                (self.folder / name).mkdir(mode=0o700, exist_ok=True)
+                refuse_foreign(self.folder / name)
         except OSError as error:
             raise StateError(
                 f"{folder}: the advisor cannot keep its files there ({error.strerror}); "
@@ -69,7 +81,7 @@ class State:
         """Becomes the one advisor here. Raises StateError if there is one, or the directory is read-only."""
         path = self.folder / "lock"
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = open_own(path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise StateError(
                 f"{path}: cannot be written ({error.strerror}); name another directory with --state"
@@ -103,7 +115,7 @@ class State:
     def is_served(self) -> bool:
         """Whether an advisor works here."""
         try:
-            handle = os.open(self.folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+            handle = open_own(self.folder / "lock", os.O_RDONLY)
         except OSError:
             return False
         try:
@@ -118,7 +130,7 @@ class State:
         """Leaves a sign that a job runs, for as long as the process lives or the handle is open."""
         path = self.folder / "jobs" / f"{socket.gethostname()}-{os.getpid()}"
         while True:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            handle = open_own(path, os.O_RDWR | os.O_CREAT)
             fcntl.flock(handle, fcntl.LOCK_EX)
             # The advisor may have taken it for one of a job that has ended, just before it was locked.
             if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
@@ -130,7 +142,7 @@ class State:
         alive = False
         for path in (self.folder / "jobs").iterdir():
             try:
-                handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+                handle = open_own(path, os.O_RDWR)
             except OSError:
                 continue
             try:
@@ -163,14 +175,16 @@ class State:
     def document(self, path: Path, wanted: str, say: Say) -> dict[str, Any] | None:
         """A JSON object of that format, or None, and then the file is set aside."""
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads(read_own(path))
             if not isinstance(found, dict) or found.get("format") != wanted:
                 raise ValueError(f'"format" is not "{wanted}"')
             return found
         except (ValueError, RecursionError) as error:
             self.set_aside(path, str(error), say)
         except OSError as error:
-            if error.errno != errno.ENOENT:
+            if error.errno in UNFIT:
+                self.set_aside(path, f"cannot be read ({error.strerror})", say)
+            elif error.errno != errno.ENOENT:
                 say(f"{path}: cannot be read ({error.strerror}); it is left out")
         return None
 
@@ -179,8 +193,11 @@ class State:
         aside = self.folder / "set-aside"
         try:
             path.replace(aside / path.name)
-            for old in sorted(aside.iterdir(), key=lambda file: file.stat().st_mtime)[:-MOST_ASIDE]:
-                old.unlink(missing_ok=True)
+            for old in sorted(aside.iterdir(), key=lambda file: file.lstat().st_mtime)[:-MOST_ASIDE]:
+                if stat.S_ISDIR(old.lstat().st_mode):
+                    shutil.rmtree(old)
+                else:
+                    old.unlink(missing_ok=True)
             say(f"{path}: {reason}; set aside in {aside}")
         except OSError as error:
             say(f"{path}: {reason}, and it cannot be set aside ({error.strerror}); it is left out")
@@ -189,6 +206,9 @@ class State:
         """Gives programs a plan; the old one stays where the directory is full or read-only."""
         path = self.folder / "plans" / f"{name}.json"
         try:
+            if path.is_symlink() or path.is_fifo():
+                # Written to, it would pass the plan on or keep the advisor waiting.
+                path.unlink()
             write_whole(path, json.dumps(document))
         except OSError as error:
             say(f"{self.folder}: no plan can be given ({error.strerror}); programs keep the ones they have")
@@ -204,10 +224,10 @@ class State:
         for path in sorted((self.folder / "plans").glob("*.json")):
             stale: Path | None = path
             try:
-                version = int(json.loads(path.read_bytes())["version"])
-                if version > last:
+                version = int(json.loads(read_own(path))["version"])
+                if MOST_VERSION > version > last:
                     last, newest, stale = version, path, newest
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 pass
             if stale is not None and PREPARED not in stale.name:
                 with contextlib.suppress(OSError):
@@ -218,6 +238,49 @@ class State:
 def holder(path: Path) -> str:
     """Who wrote into the lock."""
     try:
-        return path.read_text().strip() or "it has not said who it is"
+        return read_own(path).decode(errors="replace").strip() or "it has not said who it is"
     except OSError:
         return "it cannot be told which"
+
+
+def refuse_shared(folder: Path) -> None:
+    """Raises StateError for a state directory that others may look into or have made."""
+    refuse_foreign(folder)
+    mode = stat.S_IMODE(folder.lstat().st_mode)
+    if mode & 0o077:
+        raise StateError(
+            f"{folder}: others may use it (mode {mode:04o}), and who writes there changes what programs do; "
+            f"chmod 700 {folder}, or name another directory with --state"
+        )
+
+
+def refuse_foreign(folder: Path) -> None:
+    """Raises StateError for a link and for somebody else's directory."""
+    found = folder.lstat()
+    if stat.S_ISLNK(found.st_mode):
+        raise StateError(f"{folder}: a link; name the directory itself with --state")
+    if not stat.S_ISDIR(found.st_mode):
+        raise StateError(f"{folder}: no directory; name another one with --state")
+    if found.st_uid != os.geteuid():
+        raise StateError(
+            f"{folder}: belongs to user {found.st_uid}; name a directory of your own with --state"
+        )
+
+
+def open_own(path: Path, flags: int) -> int:
+    """A handle of a regular file that is ours and has no other name. Raises OSError for anything else."""
+    handle = open_regular(path, flags | os.O_NOFOLLOW)
+    found = os.fstat(handle)
+    if found.st_uid == os.geteuid() and found.st_nlink <= 1:
+        return handle
+    os.close(handle)
+    raise OSError(errno.EPERM, "it has another owner or another name", str(path))
+
+
+def read_own(path: Path) -> bytes:
+    """The content of such a file; of more than MOST_NOTE_BYTES, OSError."""
+    with os.fdopen(open_own(path, os.O_RDONLY), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > MOST_NOTE_BYTES:
+            raise OSError(errno.EFBIG, f"it has {size} bytes, more than {MOST_NOTE_BYTES}", str(path))
+        return file.read()

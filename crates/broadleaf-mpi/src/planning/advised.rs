@@ -4,6 +4,7 @@ use super::job::Job;
 use crate::observe::advice::Look;
 use crate::rank_plan::RankPlan;
 use crate::report;
+use broadleaf::files::regular_text;
 use broadleaf::json;
 use broadleaf::plan::Plan;
 use std::fs;
@@ -72,7 +73,7 @@ impl Look for Watch {
 
 /// A plan file of the advisor's, for the ranks of a job. The error is one line for the user.
 pub fn read(path: &std::path::Path, job: &Job) -> Result<Given, String> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let text = regular_text(path)?;
     let document = json::parse(&text).map_err(|fault| fault.to_string())?;
     let place = json::Place::root(&document);
     place.expect_format("broadleaf-advice", 1).map_err(|fault| fault.to_string())?;

@@ -3,8 +3,9 @@
 use super::notes::{CallNote, Pending, SampleNote};
 use crate::report;
 use crate::topology::placement::Placement;
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -34,12 +35,18 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Mailbox {
-    /// The process's mailbox at a state directory; None if there is no thread to be had.
+    /// The process's mailbox at a state directory; None if there is no thread to be had, or if others may write
+    /// there: who does chooses the program's plans.
     pub fn at(directory: &Path) -> Option<Arc<Mailbox>> {
         static MAILBOXES: Mutex<Vec<Arc<Mailbox>>> = Mutex::new(Vec::new());
         let mut mailboxes = locked(&MAILBOXES);
         if let Some(mailbox) = mailboxes.iter().find(|mailbox| mailbox.directory == directory) {
             return Some(Arc::clone(mailbox));
+        }
+        if let Err(reason) = private(directory) {
+            let shown = directory.display();
+            report::once(&format!("{shown}: {reason}; the program runs without an advisor"));
+            return None;
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let mailbox = Arc::new(Mailbox {
@@ -133,13 +140,70 @@ impl Mailbox {
     }
 }
 
-/// The file appears whole or not at all.
+/// Whether a state directory is this user's and nobody else's. The error is the fact and the remedy.
+fn private(directory: &Path) -> Result<(), String> {
+    let found = fs::symlink_metadata(directory).map_err(|error| error.to_string())?;
+    // SAFETY: the call cannot fail.
+    let user = unsafe { libc::geteuid() };
+    if !found.is_dir() {
+        return Err("no directory; give BROADLEAF_ADVICE the directory itself".to_string());
+    }
+    if found.uid() != user {
+        return Err(format!("it belongs to user {}; give BROADLEAF_ADVICE one of your own", found.uid()));
+    }
+    if found.mode() & 0o077 != 0 {
+        return Err(format!("others may use it (mode {:04o}); chmod 700 it", found.mode() & 0o7777));
+    }
+    Ok(())
+}
+
+/// The file appears whole or not at all; no link is followed.
 fn replace(path: &Path, text: &str, process: &str) -> io::Result<()> {
     let temporary = path.with_extension(format!("{process}.tmp"));
-    let written = fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path));
+    // One of an earlier process of the same number.
+    let _ = fs::remove_file(&temporary);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{symlink, PermissionsExt};
+
+    #[test]
+    fn only_a_directory_of_ones_own_is_private() {
+        let base = std::env::temp_dir().join(format!("broadleaf-mailbox-{}", std::process::id()));
+        let own = base.join("own");
+        fs::create_dir_all(&own).unwrap();
+        let set = |mode| fs::set_permissions(&own, fs::Permissions::from_mode(mode)).unwrap();
+        set(0o700);
+        assert_eq!(private(&own), Ok(()));
+        for mode in [0o755, 0o770, 0o701] {
+            set(mode);
+            assert!(private(&own).unwrap_err().contains("chmod 700"), "{mode:o}");
+        }
+        set(0o700);
+        symlink(&own, base.join("link")).unwrap();
+        assert!(private(&base.join("link")).unwrap_err().contains("no directory"));
+        assert!(private(&base.join("none")).is_err());
+        let (victim, path) = (base.join("victim"), own.join("note.json"));
+        fs::write(&victim, "precious").unwrap();
+        symlink(&victim, own.join("note.p.tmp")).unwrap();
+        symlink(&victim, &path).unwrap();
+        replace(&path, "{}", "p").unwrap();
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        fs::remove_dir_all(&base).unwrap();
+    }
 }
