@@ -95,7 +95,8 @@ bench: setup ## the speed claims, raw samples kept in .bench
 # that move more bytes than a change can wait for.
 SOAK_CASES ?= 20000
 soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind
-	PROPTEST_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
+	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
+	SOAK_CASES=$(SOAK_CASES) $(PY) -m pytest tests/python/test_mutated_files.py
 	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py
 
 clean: ## everything that make made

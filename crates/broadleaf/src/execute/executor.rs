@@ -193,7 +193,8 @@ impl NodeExecutor {
             if relayed {
                 slots.relayed.push_back((segment, self.fed[input][0]));
             } else {
-                self.slot_posts_left += 1;
+                // Who has not asked for receives is given none, else the first one would come too late.
+                self.slot_posts_left += u32::from(self.posts_receives);
                 slots.hold(segment);
             }
             return;
