@@ -1,6 +1,6 @@
 //! Paper 3's figure 3: how the best tree of `driverSA` gets better with every annealing.
 
-use broadleaf::planners::baselines::annealing::{drive, Budget, Progress};
+use broadleaf::planners::baselines::annealing::{drive, Allowance, Progress};
 use broadleaf::planners::baselines::Pairs;
 use broadleaf::random::Random;
 
@@ -12,7 +12,7 @@ use broadleaf::random::Random;
 pub fn annealing_progress(
     bandwidth_bytes_per_s: &[Vec<f64>],
     message_bytes: u64,
-    budget: Budget,
+    allowance: Allowance,
     seed: u64,
 ) -> Result<Vec<Progress>, String> {
     let count = bandwidth_bytes_per_s.len();
@@ -25,6 +25,6 @@ pub fn annealing_progress(
         bandwidth_bytes_per_s.iter().flatten().map(|rate| message_bytes as f64 / rate).collect();
     let pairs = Pairs::new(count, gap_s.clone(), gap_s);
     let mut seen = Vec::new();
-    drive(&pairs, Some(0), budget, &mut Random::new(seed), |at| seen.push(at));
+    drive(&pairs, Some(0), allowance, &mut Random::new(seed), |at| seen.push(at));
     Ok(seen)
 }

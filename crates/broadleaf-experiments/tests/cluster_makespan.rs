@@ -57,7 +57,7 @@ fn exact_equals_brute_force() {
         for draws in draws(clusters, 17) {
             for index in 0..count {
                 let grid = draws.grid(index);
-                let proof = solve(&grid, 0, None).unwrap();
+                let proof = solve(&grid, 0, &Budget::UNLIMITED).unwrap();
                 let (found_s, wanted_s) = (makespan_s(&grid, &proof.sends), brute_force_s(&grid));
                 assert!(proof.proved);
                 assert!((found_s - wanted_s).abs() < 1e-9, "{draws:?} {index}: {found_s}, not {wanted_s}");
@@ -78,7 +78,7 @@ fn exact_equals_brute_force_where_everything_ties() {
             let local: Vec<f64> = (0..clusters).map(|at| number(at, 4)).collect();
             for start in STARTS {
                 let grid = Grid::from_matrices(&gap, &latency, &local, clusters - 1, start).unwrap();
-                let proof = solve(&grid, 0, None).unwrap();
+                let proof = solve(&grid, 0, &Budget::UNLIMITED).unwrap();
                 assert_eq!(makespan_s(&grid, &proof.sends), brute_force_s(&grid));
                 assert!(proof.proved && bound_s(&grid) <= brute_force_s(&grid));
             }
@@ -93,10 +93,15 @@ fn search_is_close_to_exact_and_never_behind_a_heuristic() {
         for draws in draws(clusters, 23) {
             for index in 0..8 {
                 let grid = draws.grid(index);
-                let found = search(&grid, &SearchEffort::usual(clusters, 0, None));
+                let found =
+                    search(&grid, &SearchEffort::usual(clusters, 0, &Budget::UNLIMITED), &Budget::UNLIMITED);
                 let found_s = makespan_s(&grid, &found);
-                assert_eq!(found, search(&grid, &SearchEffort::usual(clusters, 0, None)), "the same seed");
-                let proof = solve(&grid, 0, None).unwrap();
+                assert_eq!(
+                    found,
+                    search(&grid, &SearchEffort::usual(clusters, 0, &Budget::UNLIMITED), &Budget::UNLIMITED),
+                    "the same seed"
+                );
+                let proof = solve(&grid, 0, &Budget::UNLIMITED).unwrap();
                 if proof.proved {
                     let least_s = makespan_s(&grid, &proof.sends);
                     behind += found_s / least_s - 1.0;
@@ -122,8 +127,8 @@ fn search_beats_the_papers_seven_at_50_clusters() {
         let mut gains = Vec::new();
         for index in 0..10 {
             let grid = draws.grid(index);
-            let effort = SearchEffort { moves: 50_000, ..SearchEffort::usual(50, 0, None) };
-            let found_s = makespan_s(&grid, &search(&grid, &effort));
+            let effort = SearchEffort { moves: 50_000, ..SearchEffort::usual(50, 0, &Budget::UNLIMITED) };
+            let found_s = makespan_s(&grid, &search(&grid, &effort, &Budget::UNLIMITED));
             let best_s =
                 paper.iter().map(|strategy| (strategy.makespan_s)(&grid)).fold(f64::INFINITY, f64::min);
             for heuristic in HEURISTICS {
@@ -179,7 +184,7 @@ fn plans_take_as_long_as_the_model_says() {
             let platform = platform(&grid);
             let root = platform.find("c0").unwrap();
             let instance = Instance::new(&platform, root, 4 << 20).unwrap();
-            let least_s = makespan_s(&grid, &solve(&grid, 0, None).unwrap().sends);
+            let least_s = makespan_s(&grid, &solve(&grid, 0, &Budget::UNLIMITED).unwrap().sends);
             for name in ["exact", "makespan"] {
                 let plan = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
                 let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
@@ -207,7 +212,7 @@ fn exact_declines_what_it_cannot_prove() {
     assert!(solve(
         &Draws { clusters: 65, gaps: GapDraw::Pair, local_start: LocalStart::OnArrival, seed: 1 }.grid(0),
         0,
-        None
+        &Budget::UNLIMITED
     )
     .is_none());
 }

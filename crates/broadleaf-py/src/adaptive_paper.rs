@@ -6,7 +6,7 @@ use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
 use broadleaf::adapt::search::Segments;
 use broadleaf::parallel::on_all_cores;
-use broadleaf::planners::baselines::annealing::Budget;
+use broadleaf::planners::baselines::annealing::Allowance;
 use broadleaf::platform::Group;
 use broadleaf::simulate::{Course, Rates};
 use broadleaf_experiments::annealing_progress::annealing_progress as progress;
@@ -143,9 +143,9 @@ pub fn annealing_progress(
     let time = std::time::Duration::try_from_secs_f64(seconds).map_err(|_| {
         PlatformError::new_err(format!("{seconds} s to search in; give a number of at least 0"))
     })?;
-    let budget = moves.map_or(Budget::Time(time), Budget::Moves);
+    let allowance = moves.map_or(Allowance::Time(time), Allowance::Moves);
     let seen = py
-        .detach(|| progress(&bandwidth_bytes_per_s, message_bytes, budget, seed))
+        .detach(|| progress(&bandwidth_bytes_per_s, message_bytes, allowance, seed))
         .map_err(PlatformError::new_err)?;
     Ok(seen.into_iter().map(|at| (at.moves, at.seconds, at.best_s, at.is_refining)).collect())
 }

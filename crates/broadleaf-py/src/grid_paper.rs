@@ -3,6 +3,7 @@
 use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
 use crate::generate::local_start as start_of;
+use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::clustered::{
     bound_s, flat_sends, makespan_s, search, solve, ClusterSend, Grid, Heuristic, SearchEffort,
@@ -77,13 +78,18 @@ fn sends(grid: &Grid, strategy: &str, seed: u64, time_limit: Option<Duration>) -
     }
     match strategy {
         "flat" => Ok(flat_sends(grid)),
-        "makespan" => Ok(search(grid, &SearchEffort::usual(grid.len(), seed, time_limit))),
-        "exact" => match solve(grid, seed, time_limit) {
+        "makespan" => Ok(found(grid, seed, time_limit)),
+        "exact" => match solve(grid, seed, &Budget::of(time_limit)) {
             Some(proof) if proof.proved => Ok(proof.sends),
             _ => Err(PlanError::new_err(format!("no proof for {} clusters; use makespan", grid.len()))),
         },
         _ => Err(unknown(strategy)),
     }
+}
+
+fn found(grid: &Grid, seed: u64, time_limit: Option<Duration>) -> Vec<ClusterSend> {
+    let budget = Budget::of(time_limit);
+    search(grid, &SearchEffort::usual(grid.len(), seed, &budget), &budget)
 }
 
 fn heuristic(name: &str) -> Option<&'static Heuristic> {
@@ -143,10 +149,10 @@ fn strategy(name: &str, time_limit: Option<Duration>) -> PyResult<Strategy> {
     }
     match name {
         "flat" => Ok(Strategy::new("flat", |grid| makespan_s(grid, &flat_sends(grid)))),
-        "makespan" => Ok(Strategy::new("makespan", move |grid| {
-            makespan_s(grid, &search(grid, &SearchEffort::usual(grid.len(), 0, time_limit)))
-        })),
-        "exact" => Ok(Strategy::new("exact", move |grid| match solve(grid, 0, time_limit) {
+        "makespan" => {
+            Ok(Strategy::new("makespan", move |grid| makespan_s(grid, &found(grid, 0, time_limit))))
+        }
+        "exact" => Ok(Strategy::new("exact", move |grid| match solve(grid, 0, &Budget::of(time_limit)) {
             Some(proof) if proof.proved => makespan_s(grid, &proof.sends),
             _ => f64::NAN,
         })),

@@ -42,6 +42,12 @@ impl Budget {
         self.limit.is_some_and(|limit| Instant::now() >= limit.deadline)
     }
 
+    /// The whole time, whatever of it has passed: a search turns it into a number of moves, so that results repeat while
+    /// the clock does not cut in. `None` without a limit.
+    pub fn whole(&self) -> Option<Duration> {
+        self.limit.map(|limit| limit.whole)
+    }
+
     /// What is left, zero once it is spent; `None` without a limit.
     pub fn left(&self) -> Option<Duration> {
         self.limit.map(|limit| limit.deadline.saturating_duration_since(Instant::now()))

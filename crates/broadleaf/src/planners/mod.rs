@@ -4,6 +4,7 @@
 //! Adding a planner is one new file with a [`Card`] and one line in [`PLANNERS`]; the command line,
 //! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
 
+mod anneal;
 pub mod baselines;
 pub mod clustered;
 mod instance;

@@ -12,8 +12,8 @@
 use super::flat_sends::flat_sends;
 use super::grid::Grid;
 use super::sends::{makespan_s, ClusterSend};
+use crate::budget::Budget;
 use crate::platform::LocalStart;
-use std::time::{Duration, Instant};
 
 /// More clusters than fit the fixed arrays are not tried: 12 take up to minutes already.
 pub(super) const MOST_CLUSTERS: usize = 64;
@@ -47,7 +47,7 @@ struct Branching {
     best_s: f64,
     best: Option<Vec<ClusterSend>>,
     sends: Vec<ClusterSend>,
-    deadline: Option<Instant>,
+    budget: Budget,
     steps: u64,
     most_steps: u64,
     out_of_time: bool,
@@ -64,14 +64,9 @@ pub struct Proof {
     pub steps: u64,
 }
 
-/// Improves `start` until nothing shorter is left, or the time is over.
-pub(super) fn prove(
-    grid: &Grid,
-    start: &[ClusterSend],
-    most_steps: u64,
-    time_limit: Option<Duration>,
-) -> Proof {
-    let mut branching = Branching::new(grid, makespan_s(grid, start), most_steps, time_limit);
+/// Improves `start` until nothing shorter is left, or the budget is spent.
+pub(super) fn prove(grid: &Grid, start: &[ClusterSend], most_steps: u64, budget: &Budget) -> Proof {
+    let mut branching = Branching::new(grid, makespan_s(grid, start), most_steps, budget);
     let mut senders = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
     senders[0].cluster = grid.root();
     let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << grid.root());
@@ -95,7 +90,7 @@ fn members(mask: u64) -> impl Iterator<Item = usize> {
 }
 
 impl Branching {
-    fn new(grid: &Grid, best_s: f64, most_steps: u64, time_limit: Option<Duration>) -> Box<Self> {
+    fn new(grid: &Grid, best_s: f64, most_steps: u64, budget: &Budget) -> Box<Self> {
         let n = grid.len();
         let zero = [[0.0; MOST_CLUSTERS]; MOST_CLUSTERS];
         let mut branching = Box::new(Branching {
@@ -109,7 +104,7 @@ impl Branching {
             best_s,
             best: None,
             sends: Vec::with_capacity(n),
-            deadline: time_limit.and_then(|limit| Instant::now().checked_add(limit)),
+            budget: *budget,
             steps: 0,
             most_steps,
             out_of_time: false,
@@ -150,7 +145,7 @@ impl Branching {
         self.steps += 1;
         self.out_of_time |= self.steps >= self.most_steps;
         if self.steps.is_multiple_of(STEPS_PER_LOOK) {
-            self.out_of_time |= self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            self.out_of_time |= self.budget.is_spent();
         }
         if waiting == 0 {
             self.best_s = latest_s;
@@ -321,7 +316,7 @@ pub fn bound_s(grid: &Grid) -> f64 {
         return own_s.max(paths_s(grid));
     }
     let flat_s = makespan_s(grid, &flat_sends(grid));
-    let mut branching = Branching::new(grid, flat_s, 0, None);
+    let mut branching = Branching::new(grid, flat_s, 0, &Budget::UNLIMITED);
     let senders = [Sender { ready_s: 0.0, cluster: root }];
     let waiting = (u64::MAX >> (64 - grid.len())) & !(1 << root);
     let (mut low_s, mut high_s) = (own_s, flat_s);

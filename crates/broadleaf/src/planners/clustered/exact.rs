@@ -4,6 +4,7 @@
 //! milliseconds at 20. Guarantee: optimal in the pLogP model of paper 2 (unsegmented, given the T_i).
 //!
 //! ```
+//! use broadleaf::budget::Budget;
 //! use broadleaf::planners::clustered::{makespan_s, solve, Grid, ECEF};
 //! use broadleaf::platform::LocalStart;
 //!
@@ -11,7 +12,7 @@
 //! let gap_s = [0.0, 1.0, 2.0, 1.0, 0.0, 2.0, 2.0, 2.0, 0.0];
 //! let grid = Grid::from_matrices(&gap_s, &[0.0; 9], &[0.0, 0.0, 5.0], 0, LocalStart::OnArrival).unwrap();
 //! assert_eq!(makespan_s(&grid, &ECEF.sends(&grid)), 8.0);
-//! let proof = solve(&grid, 0, None).unwrap();
+//! let proof = solve(&grid, 0, &Budget::UNLIMITED).unwrap();
 //! assert!(proof.proved);
 //! assert_eq!(makespan_s(&grid, &proof.sends), 7.0);
 //! ```
@@ -19,12 +20,11 @@
 use super::branch_and_bound::{prove, Proof, MOST_CLUSTERS};
 use super::grid::Grid;
 use super::heuristic::supports;
-use super::makespan_search::{anneal, best_heuristic};
+use super::makespan_search::{annealed, best_heuristic};
 use super::units::Units;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
-use std::time::Duration;
 
 pub(crate) struct Exact;
 
@@ -59,18 +59,18 @@ fn at_most(most: usize, instance: &Instance) -> Result<(), Unsupported> {
 }
 
 /// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).
-pub fn solve(grid: &Grid, seed: u64, time_limit: Option<Duration>) -> Option<Proof> {
+pub fn solve(grid: &Grid, seed: u64, budget: &Budget) -> Option<Proof> {
     if grid.len() > MOST_CLUSTERS {
         return None;
     }
-    let start = best_heuristic(grid);
+    let start = best_heuristic(grid, budget);
     if grid.len() < 3 {
         return Some(Proof { sends: start, proved: true, steps: 0 });
     }
-    let annealed = anneal(grid, &start, START_MOVES * grid.len() as u64, seed, None);
+    let start = annealed(grid, &start, START_MOVES * grid.len() as u64, seed, budget);
     // A time limit is a limit of its own; without one the number of steps is, so that results repeat.
-    let steps = if time_limit.is_some() { u64::MAX } else { MOST_STEPS };
-    Some(prove(grid, &annealed, steps, time_limit))
+    let steps = if budget.is_limited() { u64::MAX } else { MOST_STEPS };
+    Some(prove(grid, &start, steps, budget))
 }
 
 impl Planner for Exact {
@@ -92,7 +92,7 @@ impl Planner for Exact {
         // Segments would overlap what the model has one after the other, and the proof would be void.
         let instance = &instance.segmented(instance.message_bytes);
         let units = Units::new(instance);
-        let proof = solve(&units.grid, instance.seed, budget.left())
+        let proof = solve(&units.grid, instance.seed, budget)
             .ok_or_else(|| unsupported(format!("more than {MOST_CLUSTERS} clusters; use makespan")))?;
         if !proof.proved {
             return Err(unsupported(format!(

@@ -47,8 +47,8 @@ impl Planner for Makespan {
             return Ok(Plan { predicted, ..plan });
         }
         let units = Units::new(instance);
-        let effort = SearchEffort::usual(units.grid.len(), instance.seed, budget.left());
-        let sends = search(&units.grid, &effort);
+        let effort = SearchEffort::usual(units.grid.len(), instance.seed, budget);
+        let sends = search(&units.grid, &effort, budget);
         Ok(instance.tree_plan(CARD.name, units.graft(instance, &sends)))
     }
 }

@@ -7,18 +7,17 @@ use super::grid::Grid;
 use super::ordered_tree::{Move, OrderedTree};
 use super::rules::HEURISTICS;
 use super::sends::{makespan_s, ClusterSend};
+use crate::budget::Budget;
+use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
-use std::time::{Duration, Instant};
 
-/// How much to try. Results repeat for equal efforts unless the clock cuts in.
+/// How much to try. Results repeat for equal efforts unless the budget cuts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchEffort {
     /// Moves annealed.
     pub moves: u64,
     /// Steps of branch and bound.
     pub steps: u64,
-    /// A cap on top of both.
-    pub time_limit: Option<Duration>,
     /// Of the random draws.
     pub seed: u64,
 }
@@ -58,43 +57,42 @@ const EXCHANGE: f64 = 0.3;
 impl SearchEffort {
     /// Milliseconds for small grids, tens of them at 50 clusters, a second or two at thousands; a longer time
     /// limit is used.
-    pub fn usual(clusters: usize, seed: u64, time_limit: Option<Duration>) -> SearchEffort {
+    pub fn usual(clusters: usize, seed: u64, budget: &Budget) -> SearchEffort {
         let count = clusters as u64;
         let of_many = (LEAST_MOVES_PER_CLUSTER * count).min(MOST_MOVES_OF_MANY);
         let moves = (MOVES_PER_CLUSTER * count).min(MOST_MOVES).max(of_many);
-        let affordable = time_limit.map_or(0, |limit| (limit.as_secs_f64() * moves_per_s(clusters)) as u64);
+        let affordable =
+            budget.whole().map_or(0, |whole| (whole.as_secs_f64() * moves_per_s(clusters)) as u64);
         let steps = if clusters <= PROVABLE_CLUSTERS { STEPS } else { 0 };
-        SearchEffort { moves: moves.max(affordable), steps, time_limit, seed }
+        SearchEffort { moves: moves.max(affordable), steps, seed }
     }
 }
 
-/// The sends of the best of all heuristics and the flat tree.
-pub(super) fn best_heuristic(grid: &Grid) -> Vec<ClusterSend> {
-    let all = HEURISTICS.iter().map(|heuristic| heuristic.sends(grid)).chain([flat_sends(grid)]);
+/// The sends of the best of all heuristics and the flat tree, or of those that there is time for.
+pub(super) fn best_heuristic(grid: &Grid, budget: &Budget) -> Vec<ClusterSend> {
+    let in_time = HEURISTICS.iter().take_while(|_| !budget.is_spent());
+    let all = in_time.map(|heuristic| heuristic.sends(grid)).chain([flat_sends(grid)]);
     let timed = all.map(|sends| (makespan_s(grid, &sends), sends));
-    timed.reduce(|best, next| if next.0 < best.0 { next } else { best }).expect("there are heuristics").1
+    timed.reduce(|best, next| if next.0 < best.0 { next } else { best }).expect("there is the flat tree").1
 }
 
-/// The best sends found; never later than any heuristic's or the flat tree's.
-pub fn search(grid: &Grid, effort: &SearchEffort) -> Vec<ClusterSend> {
-    // A limit beyond what a clock can show is none.
-    let deadline = effort.time_limit.and_then(|limit| Instant::now().checked_add(limit));
-    let start = best_heuristic(grid);
+/// The best sends found within the budget; never later than the flat tree's, and than any heuristic's there was time
+/// for.
+pub fn search(grid: &Grid, effort: &SearchEffort, budget: &Budget) -> Vec<ClusterSend> {
+    let mut best = best_heuristic(grid, budget);
     if grid.len() < 3 {
-        return start;
+        return best;
     }
-    let mut best = start;
     if effort.steps > 0 && grid.len() <= branch_and_bound::MOST_CLUSTERS {
         // A good start makes the proof short, and a proof makes the long search needless.
-        best = shorter(grid, anneal(grid, &best, effort.moves / 10, effort.seed, deadline), best);
-        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let proof = branch_and_bound::prove(grid, &best, effort.steps, left);
+        best = shorter(grid, annealed(grid, &best, effort.moves / 10, effort.seed, budget), best);
+        let proof = branch_and_bound::prove(grid, &best, effort.steps, budget);
         if proof.proved {
             return proof.sends;
         }
         best = proof.sends;
     }
-    shorter(grid, anneal(grid, &best, effort.moves, effort.seed, deadline), best)
+    shorter(grid, annealed(grid, &best, effort.moves, effort.seed, budget), best)
 }
 
 /// The first unless the second is really shorter: forward and backward sums differ in their last bits.
@@ -106,50 +104,77 @@ fn shorter(grid: &Grid, one: Vec<ClusterSend>, other: Vec<ClusterSend>) -> Vec<C
     }
 }
 
-pub(super) fn anneal(
+/// The sends of the best tree that annealing finds from `start` on.
+pub(super) fn annealed(
     grid: &Grid,
     start: &[ClusterSend],
     moves: u64,
     seed: u64,
-    deadline: Option<Instant>,
+    budget: &Budget,
 ) -> Vec<ClusterSend> {
-    let mut random = Random::new(seed);
-    let mut tree = OrderedTree::new(grid, start);
-    let mut best = tree.parents().to_vec();
-    let mut best_s = tree.makespan_s();
+    let tree = OrderedTree::new(grid, start);
     let mut path = Vec::new();
     tree.critical_path(&mut path);
-    let levels = moves.div_ceil(LEVEL_MOVES);
-    let hot_s = HOT * best_s;
-    let begin = Instant::now();
-    for level in 0..levels {
-        let mut done = level as f64 / levels as f64;
-        if let Some(deadline) = deadline {
-            let left_s = deadline.saturating_duration_since(Instant::now()).as_secs_f64();
-            if left_s == 0.0 {
-                break;
-            }
-            // Where not all moves can be made in time, it still cools down to the end.
-            let time_part = 1.0 - left_s / (deadline - begin).as_secs_f64();
-            done = done.max((time_part - LATE) / (1.0 - LATE));
+    let mut annealing = Annealing {
+        grid,
+        best: tree.parents().to_vec(),
+        best_s: tree.makespan_s(),
+        hot_s: HOT * tree.makespan_s(),
+        tree,
+        path,
+        proposed: None,
+        level: 0,
+        levels: moves.div_ceil(LEVEL_MOVES),
+        budget: Budget::of(budget.left()),
+    };
+    anneal::anneal(&mut annealing, &mut Random::new(seed));
+    OrderedTree::from_parents(grid, &annealing.best).sends()
+}
+
+struct Annealing<'g> {
+    grid: &'g Grid,
+    tree: OrderedTree<'g>,
+    path: Vec<(u32, usize)>,
+    proposed: Option<(Move, f64)>,
+    best: Vec<u32>,
+    best_s: f64,
+    hot_s: f64,
+    level: u64,
+    levels: u64,
+    budget: Budget,
+}
+
+impl Moves for Annealing<'_> {
+    fn next_level(&mut self) -> Option<Level> {
+        if self.level == self.levels || self.budget.is_spent() {
+            return None;
         }
-        let temperature_s = hot_s * (COLD / HOT).powf(done);
-        for _ in 0..LEVEL_MOVES {
-            let Some(step) = propose(grid, &tree, &path, &mut random) else { continue };
-            let after_s = tree.after(step);
-            let worse_s = after_s - tree.makespan_s();
-            if worse_s > 0.0 && random.unit() >= (-worse_s / temperature_s).exp() {
-                continue;
-            }
-            tree.make(step);
-            tree.critical_path(&mut path);
-            if after_s < best_s {
-                best_s = after_s;
-                best.copy_from_slice(tree.parents());
-            }
+        // Where not all moves can be made in time, it still cools down to the end.
+        let by_time = (self.budget.spent_part() - LATE) / (1.0 - LATE);
+        let done = (self.level as f64 / self.levels as f64).max(by_time);
+        self.level += 1;
+        let temperature = self.hot_s * (COLD / HOT).powf(done);
+        Some(Level { temperature, moves: LEVEL_MOVES, most_kept: LEVEL_MOVES })
+    }
+
+    fn propose(&mut self, random: &mut Random) -> Option<f64> {
+        let step = propose(self.grid, &self.tree, &self.path, random)?;
+        let after_s = self.tree.after(step);
+        self.proposed = Some((step, after_s));
+        Some(after_s - self.tree.makespan_s())
+    }
+
+    fn keep(&mut self) {
+        let Some((step, after_s)) = self.proposed else { return };
+        self.tree.make(step);
+        self.tree.critical_path(&mut self.path);
+        if after_s < self.best_s {
+            self.best_s = after_s;
+            self.best.copy_from_slice(self.tree.parents());
         }
     }
-    OrderedTree::from_parents(grid, &best).sends()
+
+    fn reject(&mut self) {}
 }
 
 /// A random move; `None` where the drawn one is none.

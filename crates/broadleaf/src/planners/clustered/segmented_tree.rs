@@ -8,6 +8,7 @@ use super::frontier::Frontier;
 use super::grid::Grid;
 use super::pipeline_time::Pipeline;
 use super::sends::ClusterSend;
+use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
 
 /// Budgets tried: this factor apart, and every small whole number of least gaps, which is all that equal links
@@ -53,7 +54,7 @@ pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<ClusterSe
         }
     }
     let (_, parents) = best.expect("without a budget everyone is reached");
-    let parents = HOT.into_iter().fold(parents, |parents, hot| anneal(&mut pipeline, parents, hot, seed));
+    let parents = HOT.into_iter().fold(parents, |parents, hot| annealed(&mut pipeline, parents, hot, seed));
     (pipeline.makespan_s(&parents), pipeline.sends())
 }
 
@@ -122,46 +123,82 @@ fn is_entrance(grid: &Grid, kind: usize) -> bool {
     (0..grid.kinds()).all(|from| from == kind || grid.kind_gap_s(from, kind).is_finite())
 }
 
-fn anneal(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64) -> Vec<u32> {
+fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64) -> Vec<u32> {
     let grid = pipeline.grid;
-    let root = grid.root();
-    let moves = (EVALUATED_NODES / HOT.len() / grid.len()).min(MOVES_PER_NODE * grid.len());
     if grid.len() < 3 {
         return start;
     }
-    let mut random = Random::new(seed);
-    let mut parents = start;
-    let mut now_s = pipeline.makespan_s(&parents);
-    let (mut best_s, mut best) = (now_s, parents.clone());
-    let cool = (COLD / hot).powf(1.0 / moves.max(1) as f64);
-    let mut temperature_s = hot * now_s;
-    let mut after = parents.clone();
-    let neighbours = Neighbours::new(grid);
-    for _ in 0..moves {
-        temperature_s *= cool;
-        after.copy_from_slice(&parents);
+    let moves = (EVALUATED_NODES / HOT.len() / grid.len()).min(MOVES_PER_NODE * grid.len());
+    let now_s = pipeline.makespan_s(&start);
+    let mut annealing = Annealing {
+        neighbours: Neighbours::new(grid),
+        pipeline,
+        best: start.clone(),
+        best_s: now_s,
+        after: start.clone(),
+        after_s: now_s,
+        parents: start,
+        now_s,
+        temperature_s: hot * now_s,
+        cool: (COLD / hot).powf(1.0 / moves.max(1) as f64),
+        left: moves,
+    };
+    anneal::anneal(&mut annealing, &mut Random::new(seed));
+    annealing.best
+}
+
+/// The tree, the proposed one and the best, by their parents.
+struct Annealing<'a, 'g> {
+    pipeline: &'a mut Pipeline<'g>,
+    neighbours: Neighbours,
+    parents: Vec<u32>,
+    now_s: f64,
+    after: Vec<u32>,
+    after_s: f64,
+    best: Vec<u32>,
+    best_s: f64,
+    temperature_s: f64,
+    /// The factor from one move's temperature to the next one's.
+    cool: f64,
+    /// Moves to come.
+    left: usize,
+}
+
+impl Moves for Annealing<'_, '_> {
+    fn next_level(&mut self) -> Option<Level> {
+        self.left = self.left.checked_sub(1)?;
+        self.temperature_s *= self.cool;
+        Some(Level { temperature: self.temperature_s, moves: 1, most_kept: 1 })
+    }
+
+    fn propose(&mut self, random: &mut Random) -> Option<f64> {
+        let grid = self.pipeline.grid;
+        let root = grid.root();
+        self.after.copy_from_slice(&self.parents);
         let one = random.below(grid.len());
         let kind = random.below(STEPS.len());
-        let step = STEPS[kind];
-        let other = neighbours.other(kind, one, &mut random);
-        if one == root
-            || one == other
-            || !step(&mut after, root, one, other)
-            || !has_links(grid, &parents, &after)
-        {
-            continue;
+        let other = self.neighbours.other(kind, one, random);
+        let is_move = one != root
+            && one != other
+            && STEPS[kind](&mut self.after, root, one, other)
+            && has_links(grid, &self.parents, &self.after);
+        if !is_move {
+            return None;
         }
-        let after_s = pipeline.makespan_s(&after);
-        if after_s <= now_s || random.unit() < ((now_s - after_s) / temperature_s).exp() {
-            now_s = after_s;
-            std::mem::swap(&mut parents, &mut after);
-            if now_s < best_s {
-                best_s = now_s;
-                best.copy_from_slice(&parents);
-            }
+        self.after_s = self.pipeline.makespan_s(&self.after);
+        Some(self.after_s - self.now_s)
+    }
+
+    fn keep(&mut self) {
+        self.now_s = self.after_s;
+        std::mem::swap(&mut self.parents, &mut self.after);
+        if self.now_s < self.best_s {
+            self.best_s = self.now_s;
+            self.best.copy_from_slice(&self.parents);
         }
     }
-    best
+
+    fn reject(&mut self) {}
 }
 
 /// Who is linked to whom, where links are missing: most pairs drawn at random would have none.

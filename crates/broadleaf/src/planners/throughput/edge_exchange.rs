@@ -7,6 +7,8 @@
 //! it comes closer to what is known. The excess is annealed: rises are accepted ever more rarely.
 
 use super::tree_loads::{EdgeUses, Loaded, NO_EDGE, ROUNDING};
+use crate::budget::Budget;
+use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
 
 /// How far below the best period the first target lies, as a part of the way to the lower bound.
@@ -19,53 +21,118 @@ const HEAT: f64 = 0.12;
 const STEPS_PER_NODE: u64 = 1000;
 /// A short search has steps for this many targets at least.
 const TARGETS: u64 = 20;
-/// How often `stop` is asked, in edges tried.
-const STEPS_PER_QUESTION: u64 = 1024;
+/// How often the budget is looked at, in edges tried.
+const STEPS_PER_LOOK: u64 = 1024;
 
-/// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and until
-/// `stop()`. The result is never worse than the start.
+/// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and within the budget.
+/// The result is never worse than the start.
 pub fn improve(
     network: &EdgeUses,
     start: &[u32],
     steps: u64,
     random: &mut Random,
-    stop: impl Fn() -> bool,
+    budget: &Budget,
 ) -> Vec<u32> {
-    let low_s = network.lower_bound_s();
-    let mut best = start.to_vec();
-    let mut best_s = network.period_s(start);
-    let target_s = |best_s: f64, reach: f64| best_s - reach * (best_s - low_s);
-    let mut reach = FIRST_REACH;
-    let mut patience = (STEPS_PER_NODE * network.nodes as u64).min(steps / TARGETS).max(1);
-    let mut exchange = Exchange::new(network, best.clone(), target_s(best_s, reach));
-    let (mut step, mut since) = (0, 0);
-    while step < steps && best_s > low_s * (1.0 + ROUNDING) {
-        if step % STEPS_PER_QUESTION == 0 && stop() {
-            break;
-        }
-        step += 1;
-        let cold = (step - since) as f64 / patience as f64;
-        exchange.step(random, HEAT * (1.0 - cold));
-        if exchange.tree.is_within_target() {
-            let period_s = network.period_s(&exchange.tree.into);
-            if period_s < best_s {
-                best.copy_from_slice(&exchange.tree.into);
-                best_s = period_s;
-            }
-        } else if step - since < patience {
-            continue;
-        } else {
-            reach /= 2.0;
-            if reach < LAST_REACH {
-                reach = FIRST_REACH;
-                patience *= 2;
-            }
-            exchange.tree.into.copy_from_slice(&best);
-        }
-        exchange.aim(target_s(best_s, reach));
-        since = step;
+    let (best_s, low_s) = (network.period_s(start), network.lower_bound_s());
+    let patience = (STEPS_PER_NODE * network.nodes as u64).min(steps / TARGETS).max(1);
+    let aim = Aim { low_s, reach: FIRST_REACH, patience };
+    let exchange = Exchange::new(network, start.to_vec(), aim.target_s(best_s));
+    let mut search = TargetSearch {
+        exchange,
+        best: start.to_vec(),
+        best_s,
+        aim,
+        step: 0,
+        since: 0,
+        steps,
+        budget: *budget,
+    };
+    anneal::anneal(&mut search, random);
+    search.best
+}
+
+/// Which targets are tried, and for how long.
+struct Aim {
+    low_s: f64,
+    reach: f64,
+    /// Edges tried before a target counts as missed.
+    patience: u64,
+}
+
+impl Aim {
+    fn target_s(&self, best_s: f64) -> f64 {
+        best_s - self.reach * (best_s - self.low_s)
     }
-    best
+
+    /// The next target lies nearer to what is known; from the nearest on it starts over, for longer.
+    fn missed(&mut self) {
+        self.reach /= 2.0;
+        if self.reach < LAST_REACH {
+            self.reach = FIRST_REACH;
+            self.patience *= 2;
+        }
+    }
+}
+
+struct TargetSearch<'a> {
+    exchange: Exchange<'a>,
+    best: Vec<u32>,
+    best_s: f64,
+    aim: Aim,
+    step: u64,
+    /// When the target was set, in steps.
+    since: u64,
+    steps: u64,
+    budget: Budget,
+}
+
+impl TargetSearch<'_> {
+    /// Sets another target where the last step reached the one there was, or its patience is over.
+    fn judge(&mut self) {
+        let tree = &mut self.exchange.tree;
+        if tree.is_within_target() {
+            let period_s = tree.network.period_s(&tree.into);
+            if period_s < self.best_s {
+                self.best.copy_from_slice(&tree.into);
+                self.best_s = period_s;
+            }
+        } else if self.step - self.since < self.aim.patience {
+            return;
+        } else {
+            self.aim.missed();
+            tree.into.copy_from_slice(&self.best);
+        }
+        self.exchange.aim(self.aim.target_s(self.best_s));
+        self.since = self.step;
+    }
+}
+
+impl Moves for TargetSearch<'_> {
+    fn next_level(&mut self) -> Option<Level> {
+        if self.step > 0 {
+            self.judge();
+        }
+        let is_over = self.step >= self.steps || self.best_s <= self.aim.low_s * (1.0 + ROUNDING);
+        if is_over || (self.step.is_multiple_of(STEPS_PER_LOOK) && self.budget.is_spent()) {
+            return None;
+        }
+        self.step += 1;
+        let cold = (self.step - self.since) as f64 / self.aim.patience as f64;
+        let temperature = HEAT * (1.0 - cold) * self.exchange.tree.target_s;
+        Some(Level { temperature, moves: 1, most_kept: 1 })
+    }
+
+    fn propose(&mut self, random: &mut Random) -> Option<f64> {
+        self.exchange.propose(random)
+    }
+
+    fn keep(&mut self) {
+        self.exchange.keep();
+    }
+
+    fn reject(&mut self) {
+        self.exchange.reject();
+    }
 }
 
 /// The moves of the search.
@@ -80,6 +147,16 @@ struct Exchange<'a> {
     step: u64,
     /// The tree edges walked in the step.
     walked: Vec<u32>,
+    proposed: Proposed,
+}
+
+/// An exchange that is tried.
+#[derive(Clone, Copy, Default)]
+struct Proposed {
+    entering: u32,
+    /// How many of the walked edges leave or are turned round.
+    kept: usize,
+    before_s: f64,
 }
 
 impl<'a> Exchange<'a> {
@@ -95,6 +172,7 @@ impl<'a> Exchange<'a> {
             seen: vec![0; network.nodes],
             step: 0,
             walked: Vec::new(),
+            proposed: Proposed::default(),
         };
         exchange.aim(target_s);
         exchange
@@ -107,27 +185,31 @@ impl<'a> Exchange<'a> {
         self.entering = self.edges.partition_point(|&edge| network.longest_s(edge) <= most_s);
     }
 
-    /// Tries a random edge with its best partner; a rise of the excess by `heat` of the target is accepted
-    /// with probability 1/e.
-    fn step(&mut self, random: &mut Random, heat: f64) {
+    /// Draws an edge and finds its best partner; by how much that exchange raises the excess. `None` where none leaves
+    /// a tree.
+    fn propose(&mut self, random: &mut Random) -> Option<f64> {
         let network = self.tree.network;
         // Not empty: the target is no less than the lower bound, which some edge has.
         let entering = self.edges[random.below(self.entering)];
         let (from, to) = network.ends[entering as usize];
         if self.tree.into[to as usize] == entering || !self.see_above(from, to) {
-            return;
+            return None;
         }
         let before_s = self.tree.excess_s;
         let (after_s, kept) = self.walk(entering, random);
-        let rise_s = after_s - before_s;
-        if rise_s <= 0.0 || random.unit() < (-rise_s / (heat * self.tree.target_s)).exp() {
-            self.go_back(kept);
-            self.turn_round(entering);
-        } else {
-            self.go_back(0);
-            self.tree.remove(entering);
-            self.tree.excess_s = before_s;
-        }
+        self.proposed = Proposed { entering, kept, before_s };
+        Some(after_s - before_s)
+    }
+
+    fn keep(&mut self) {
+        self.go_back(self.proposed.kept);
+        self.turn_round(self.proposed.entering);
+    }
+
+    fn reject(&mut self) {
+        self.go_back(0);
+        self.tree.remove(self.proposed.entering);
+        self.tree.excess_s = self.proposed.before_s;
     }
 
     /// Notes the nodes above `from`; false if `to` is one of them, since then no exchange leaves a tree.

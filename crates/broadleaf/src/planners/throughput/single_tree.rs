@@ -87,11 +87,10 @@ impl Planner for SingleTree {
             .map(|tree| entering(&graph, &tree))
             .min_by(|a, b| network.period_s(a).total_cmp(&network.period_s(b)))
             .expect("there are heuristics");
-        let steps = budget.left().map_or(DEFAULT_STEPS, |limit| {
+        let steps = budget.whole().map_or(DEFAULT_STEPS, |limit| {
             (limit.as_secs_f64() * STEPS_PER_SECOND / graph.host_count() as f64) as u64
         });
-        let stop = || budget.is_spent();
-        let into = improve(&network, &start, steps, &mut Random::new(instance.seed), stop);
+        let into = improve(&network, &start, steps, &mut Random::new(instance.seed), budget);
         let tree: Vec<usize> =
             into.into_iter().filter(|&edge| edge != NO_EDGE).map(|edge| edge as usize).collect();
         Ok(tree_plan(&graph, CARD.name, &tree))

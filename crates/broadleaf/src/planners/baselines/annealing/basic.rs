@@ -1,6 +1,7 @@
 //! `basicSA`: one annealing from one tree (the paper's figure 1).
 
 use super::tree::{Spot, Tree};
+use crate::planners::anneal::{self, Level, Moves};
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
 
@@ -77,53 +78,102 @@ pub fn anneal(
     pairs: &Pairs,
     root: usize,
     edges: &[(u32, u32)],
-    mut good: Option<&mut GoodList>,
+    good: Option<&mut GoodList>,
     random: &mut Random,
 ) -> Annealed {
-    let mut tree = Tree::new(pairs, root, edges);
-    let mut cost_s = tree.cost_s();
-    let per_cent = 100.0 / cost_s;
-    let mut best = Found { cost_s, root, edges: edges.to_vec() };
-    if let Some(good) = good.as_deref_mut() {
-        good.offer(cost_s, root, &tree);
+    let tree = Tree::new(pairs, root, edges);
+    let now_s = tree.cost_s();
+    let mut basic = Basic {
+        pairs,
+        best: Found { cost_s: now_s, root, edges: edges.to_vec() },
+        tree,
+        good,
+        now_s,
+        after_s: now_s,
+        per_cent: 100.0 / now_s,
+        way: Vec::new(),
+        proposed: None,
+        temperature: None,
+        moves: 0,
+        kept: 0,
+        has_new_best: false,
+    };
+    basic.offer(now_s);
+    if pairs.len() >= 3 {
+        anneal::anneal(&mut basic, random);
     }
-    let mut moves = 0;
-    let mut way = Vec::new();
-    let mut temperature = INITIAL_TEMPERATURE;
-    if pairs.len() < 3 {
-        return Annealed { best, moves };
-    }
-    while temperature > LEAST_TEMPERATURE {
-        let (mut accepted, mut has_new_best) = (0, false);
-        for _ in 0..MOVES_A_LEVEL {
-            moves += 1;
-            let (node, spot) = transform(&mut tree, pairs.len(), &mut way, random);
-            let new_s = tree.cost_s();
-            if let Some(good) = good.as_deref_mut() {
-                good.offer(new_s, root, &tree);
-            }
-            let is_best = new_s < best.cost_s;
-            if is_best {
-                best = Found { cost_s: new_s, root, edges: tree.edges() };
-                has_new_best = true;
-            }
-            // A draw in (0, 1], as the figure has it.
-            if is_best || 1.0 - random.unit() < (-(new_s - cost_s) * per_cent / temperature).exp() {
-                cost_s = new_s;
-                accepted += 1;
-            } else {
-                tree.put_back(node, spot);
-            }
-            if accepted == ENOUGH_ACCEPTED {
-                break;
-            }
+    Annealed { best: basic.best, moves: basic.moves }
+}
+
+struct Basic<'a, 'g> {
+    pairs: &'a Pairs,
+    tree: Tree<'a>,
+    good: Option<&'g mut GoodList>,
+    best: Found,
+    now_s: f64,
+    /// With the proposed move.
+    after_s: f64,
+    per_cent: f64,
+    way: Vec<u32>,
+    /// Which node was moved, and where it hung.
+    proposed: Option<(u32, Spot)>,
+    /// Of the last level.
+    temperature: Option<f64>,
+    moves: u64,
+    /// In the last level.
+    kept: u64,
+    has_new_best: bool,
+}
+
+impl Basic<'_, '_> {
+    fn offer(&mut self, cost_s: f64) {
+        if let Some(good) = self.good.as_deref_mut() {
+            good.offer(cost_s, self.best.root, &self.tree);
         }
-        if (accepted as f64) < FROZEN * MOVES_A_LEVEL as f64 && !has_new_best {
-            break;
-        }
-        temperature *= COOLING;
     }
-    Annealed { best, moves }
+}
+
+impl Moves for Basic<'_, '_> {
+    fn next_level(&mut self) -> Option<Level> {
+        let temperature = match self.temperature {
+            None => INITIAL_TEMPERATURE,
+            Some(_) if (self.kept as f64) < FROZEN * MOVES_A_LEVEL as f64 && !self.has_new_best => {
+                return None
+            }
+            Some(before) => before * COOLING,
+        };
+        (self.temperature, self.kept, self.has_new_best) = (Some(temperature), 0, false);
+        let level = Level { temperature, moves: MOVES_A_LEVEL, most_kept: ENOUGH_ACCEPTED };
+        (temperature > LEAST_TEMPERATURE).then_some(level)
+    }
+
+    fn propose(&mut self, random: &mut Random) -> Option<f64> {
+        self.moves += 1;
+        self.proposed = Some(transform(&mut self.tree, self.pairs.len(), &mut self.way, random));
+        self.after_s = self.tree.cost_s();
+        self.offer(self.after_s);
+        Some((self.after_s - self.now_s) * self.per_cent)
+    }
+
+    /// As the figure has it: only a new best is kept without a draw, and that is in (0, 1].
+    fn accepts(&self, rise: f64, temperature: f64, random: &mut Random) -> bool {
+        self.after_s < self.best.cost_s || 1.0 - random.unit() < (-rise / temperature).exp()
+    }
+
+    fn keep(&mut self) {
+        self.kept += 1;
+        self.now_s = self.after_s;
+        if self.after_s < self.best.cost_s {
+            self.best = Found { cost_s: self.after_s, root: self.best.root, edges: self.tree.edges() };
+            self.has_new_best = true;
+        }
+    }
+
+    fn reject(&mut self) {
+        if let Some((node, spot)) = self.proposed {
+            self.tree.put_back(node, spot);
+        }
+    }
 }
 
 /// A random node on the way to the node that is reached last becomes the child of a random other one, never of its

@@ -1,7 +1,7 @@
 //! `clusteredSA`: a driver in each pool, then over the pools' roots (the paper's figure 4).
 
 use super::basic::Found;
-use super::driver::{drive, Budget};
+use super::driver::{drive, Allowance};
 use super::pools::{pools, Rule};
 use super::tree::cost_s;
 use crate::planners::baselines::Pairs;
@@ -13,12 +13,12 @@ const SMALL: usize = 16;
 const PER_CENTS: [f64; 4] = [10.0, 25.0, 50.0, 75.0];
 
 /// The best tree over all hosts.
-pub fn search(pairs: &Pairs, root: usize, rule: Rule, budget: Budget, random: &mut Random) -> Found {
-    let share = budget.divided(drivers(pairs, rule));
+pub fn search(pairs: &Pairs, root: usize, rule: Rule, allowance: Allowance, random: &mut Random) -> Found {
+    let share = allowance.divided(drivers(pairs, rule));
     level(pairs, root, rule, share, random)
 }
 
-fn level(pairs: &Pairs, root: usize, rule: Rule, share: Budget, random: &mut Random) -> Found {
+fn level(pairs: &Pairs, root: usize, rule: Rule, share: Allowance, random: &mut Random) -> Found {
     let mut best: Option<Found> = None;
     for set in pool_sets(pairs, rule) {
         let mut found: Vec<Found> = Vec::new();

@@ -1,19 +1,20 @@
 //! `driverSA`: annealings from random trees, then from the good ones they found (the paper's figure 2).
 
 use super::basic::{anneal, Found, GoodList};
+use crate::budget::{Budget, Stopwatch};
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Annealings without a budget, in each phase.
+/// Annealings without a limit, in each phase.
 const RANDOM_RUNS: u64 = 50;
 const REFINING_RUNS: u64 = 25;
-/// Random starts end when the best has not changed for this many times what is left of the budget.
+/// Random starts end when the best has not changed for this many times what is left of the allowance.
 const PATIENCE: f64 = 1.5;
 
 /// How much searching may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Budget {
+pub enum Allowance {
     /// The paper's numbers of annealings for each driver.
     Runs,
     /// So many moves in all.
@@ -22,14 +23,14 @@ pub enum Budget {
     Time(Duration),
 }
 
-impl Budget {
+impl Allowance {
     /// An equal part for each of `drivers`.
-    pub fn divided(self, drivers: usize) -> Budget {
+    pub fn divided(self, drivers: usize) -> Allowance {
         let drivers = drivers.max(1);
         match self {
-            Budget::Runs => Budget::Runs,
-            Budget::Moves(moves) => Budget::Moves(moves / drivers as u64),
-            Budget::Time(time) => Budget::Time(time / drivers as u32),
+            Allowance::Runs => Allowance::Runs,
+            Allowance::Moves(moves) => Allowance::Moves(moves / drivers as u64),
+            Allowance::Time(time) => Allowance::Time(time / drivers as u32),
         }
     }
 }
@@ -47,36 +48,45 @@ pub struct Progress {
     pub is_refining: bool,
 }
 
-/// How much of a budget is used and left, in its own unit.
+/// How much of an allowance is used and left, in its own unit.
 struct Meter {
-    budget: Budget,
-    began: Instant,
+    allowance: Allowance,
+    clock: Budget,
+    watch: Stopwatch,
     moves: u64,
     runs: u64,
 }
 
 impl Meter {
+    fn new(allowance: Allowance) -> Meter {
+        let clock = match allowance {
+            Allowance::Time(time) => Budget::within(time),
+            _ => Budget::UNLIMITED,
+        };
+        Meter { allowance, clock, watch: Stopwatch::start(), moves: 0, runs: 0 }
+    }
+
     fn used(&self) -> f64 {
-        match self.budget {
-            Budget::Runs => self.runs as f64,
-            Budget::Moves(_) => self.moves as f64,
-            Budget::Time(_) => self.began.elapsed().as_secs_f64(),
+        match self.allowance {
+            Allowance::Runs => self.runs as f64,
+            Allowance::Moves(_) => self.moves as f64,
+            Allowance::Time(time) => self.clock.left().map_or(0.0, |left| (time - left).as_secs_f64()),
         }
     }
 
     fn left(&self) -> f64 {
-        let whole = match self.budget {
-            Budget::Runs => (RANDOM_RUNS + REFINING_RUNS) as f64,
-            Budget::Moves(moves) => moves as f64,
-            Budget::Time(time) => time.as_secs_f64(),
+        let whole = match self.allowance {
+            Allowance::Runs => (RANDOM_RUNS + REFINING_RUNS) as f64,
+            Allowance::Moves(moves) => moves as f64,
+            Allowance::Time(time) => time.as_secs_f64(),
         };
         whole - self.used()
     }
 
     /// Whether random starts are over, the best having been found when `found_at` was used.
     fn is_time_to_refine(&self, found_at: f64) -> bool {
-        match self.budget {
-            Budget::Runs => self.runs >= RANDOM_RUNS,
+        match self.allowance {
+            Allowance::Runs => self.runs >= RANDOM_RUNS,
             _ => self.used() - found_at > PATIENCE * self.left(),
         }
     }
@@ -86,19 +96,19 @@ impl Meter {
 pub fn drive(
     pairs: &Pairs,
     root: Option<usize>,
-    budget: Budget,
+    allowance: Allowance,
     random: &mut Random,
     mut watch: impl FnMut(Progress),
 ) -> Found {
     if pairs.len() == 1 {
         return Found { cost_s: 0.0, root: 0, edges: Vec::new() };
     }
-    let mut meter = Meter { budget, began: Instant::now(), moves: 0, runs: 0 };
+    let mut meter = Meter::new(allowance);
     let mut good = GoodList::default();
     let mut best: Option<Found> = None;
     let mut found_at = 0.0;
     let mut report = |meter: &Meter, best_s: f64, is_refining: bool| {
-        let seconds = meter.began.elapsed().as_secs_f64();
+        let seconds = meter.watch.seconds();
         watch(Progress { moves: meter.moves, seconds, best_s, is_refining });
     };
     // At least one, or there would be no tree.

@@ -10,7 +10,7 @@
 //! accepted; pools by every pair, since the text's average does not give its Table 1 ([`Rule::Average`] is that); at
 //! most 64 good trees are kept; a move costs what it changes, not the whole tree; without a time limit the planner
 //! makes 32 moves for each pair of hosts, at most a million, where the paper makes 75 annealings for each driver
-//! ([`Budget::Runs`] with [`search`]).
+//! ([`Allowance::Runs`] with [`search`]).
 //! Cost of a tree: max over hosts of Σ edges on its way of (earlier siblings' gaps + gap + latency).
 //! Complexity: O(depth · children) a move; at least one annealing of up to 1,680 moves for each pool. Guarantee: none.
 //!
@@ -37,12 +37,13 @@ mod tree;
 
 pub use basic::Found;
 pub use clustered::search;
-pub use driver::{drive, Budget, Progress};
+pub use driver::{drive, Allowance, Progress};
 pub use pools::{pools, Rule};
 pub use tree::cost_s;
 
 use super::mateescu;
 use super::pairs;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::random::Random;
@@ -52,9 +53,9 @@ const MOVES_A_PAIR: u64 = 32;
 const MOST_MOVES: u64 = 1_000_000;
 
 /// What a search among so many hosts may cost that was given no time.
-fn usual_budget(hosts: usize) -> Budget {
+fn usual_allowance(hosts: usize) -> Allowance {
     let pairs = (hosts as u64).pow(2);
-    Budget::Moves((MOVES_A_PAIR * pairs).min(MOST_MOVES))
+    Allowance::Moves((MOVES_A_PAIR * pairs).min(MOST_MOVES))
 }
 
 pub(crate) struct Annealing;
@@ -82,10 +83,10 @@ impl Planner for Annealing {
         pairs::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, budget: &crate::budget::Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         Ok(pairs::plan(instance, CARD.name, |matrices, root| {
-            let budget = budget.left().map_or(usual_budget(matrices.len()), Budget::Time);
-            let found = search(matrices, root, Rule::EveryPair, budget, &mut Random::new(instance.seed));
+            let allowance = budget.left().map_or(usual_allowance(matrices.len()), Allowance::Time);
+            let found = search(matrices, root, Rule::EveryPair, allowance, &mut Random::new(instance.seed));
             if !found.cost_s.is_finite() {
                 // Where some pairs have no path, random trees may not find a way round them; one that grows from the
                 // root does.
@@ -139,7 +140,7 @@ pub(super) mod tests {
             let mut reached_s = vec![None; count];
             reached_s[0] = Some(0.0);
             let least = least_s(&pairs, &mut reached_s, &mut vec![0.0; count], 0.0);
-            let found = search(&pairs, 0, Rule::EveryPair, Budget::Runs, &mut Random::new(1));
+            let found = search(&pairs, 0, Rule::EveryPair, Allowance::Runs, &mut Random::new(1));
             assert!((found.cost_s / cost_s(&pairs, 0, &found.edges) - 1.0).abs() < 1e-12);
             assert!((found.cost_s / least - 1.0).abs() < 1e-12, "{} against {least} s", found.cost_s);
         }
@@ -148,8 +149,8 @@ pub(super) mod tests {
     #[test]
     fn without_a_time_limit_moves_grow_with_the_pairs_of_hosts() {
         assert_eq!(
-            [8, 64, 177, 2048].map(usual_budget),
-            [2048, 131_072, 1_000_000, 1_000_000].map(Budget::Moves)
+            [8, 64, 177, 2048].map(usual_allowance),
+            [2048, 131_072, 1_000_000, 1_000_000].map(Allowance::Moves)
         );
     }
 
@@ -159,7 +160,7 @@ pub(super) mod tests {
         let search = |moves| {
             let mut spent = 0;
             let found =
-                drive(&pairs, Some(3), Budget::Moves(moves), &mut Random::new(7), |at| spent = at.moves);
+                drive(&pairs, Some(3), Allowance::Moves(moves), &mut Random::new(7), |at| spent = at.moves);
             (found, spent)
         };
         let (few, spent) = search(20_000);
@@ -173,7 +174,7 @@ pub(super) mod tests {
     fn good_trees_are_refined_and_never_for_the_worse() {
         let pairs = drawn(24, &mut Random::new(11));
         let mut seen: Vec<Progress> = Vec::new();
-        let found = drive(&pairs, Some(0), Budget::Runs, &mut Random::new(2), |at| seen.push(at));
+        let found = drive(&pairs, Some(0), Allowance::Runs, &mut Random::new(2), |at| seen.push(at));
         assert_eq!(seen.iter().filter(|at| !at.is_refining).count(), 50);
         assert_eq!(seen.iter().filter(|at| at.is_refining).count(), 25);
         assert!(seen
@@ -192,7 +193,7 @@ pub(super) mod tests {
                 .collect();
             let pairs = Pairs::new(count, gap_s.clone(), gap_s);
             for rule in [Rule::EveryPair, Rule::Average] {
-                let found = search(&pairs, 5, rule, Budget::Moves(20_000), &mut Random::new(1));
+                let found = search(&pairs, 5, rule, Allowance::Moves(20_000), &mut Random::new(1));
                 let mut reached: Vec<u32> = found.edges.iter().map(|&(_, child)| child).collect();
                 reached.push(5);
                 reached.sort_unstable();
