@@ -5,6 +5,7 @@ use crate::document::to_document;
 use crate::errors::{plan_error, PlanError};
 use crate::platform::Platform;
 use crate::trace::resource_name;
+use broadleaf::budget::Budget;
 use broadleaf::optimum::{
     equal_trees, makespan_bound_s as bound_s, rates_by_trees, solve, Limits, OptimumError, WeightedTree,
 };
@@ -118,7 +119,9 @@ impl Optimum {
         if count.0 == 0 {
             return Err(PyValueError::new_err("0 trees carry nothing; give a count of at least 1"));
         }
-        let (trees, _) = py.detach(|| equal_trees(&self.platform, &self.core, count.0)).map_err(refused)?;
+        let (trees, _) = py
+            .detach(|| equal_trees(&self.platform, &self.core, count.0, &Budget::UNLIMITED))
+            .map_err(refused)?;
         // A plan's trees differ from each other: those drawn more than once carry more.
         let mut merged: BTreeMap<Vec<Option<NodeId>>, WeightedTree> = BTreeMap::new();
         for tree in trees {

@@ -71,7 +71,7 @@ impl Budget {
     }
 }
 
-/// Seconds since it was started: what a search that is watched reports, never what a plan depends on.
+/// Seconds since it was started: what a search that is watched reports, or one that is given time has used.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     began: Instant,

@@ -9,6 +9,7 @@ use super::arborescence::Arborescence;
 use super::occupation_table::OccupationTable;
 use super::simplex::{Column, Simplex};
 use super::switch_paths::Relays;
+use crate::budget::Budget;
 
 /// A spanning tree as the entering edge of each vertex; vertex 0 has none.
 pub(crate) type Entering = Vec<u32>;
@@ -220,12 +221,16 @@ pub(crate) fn generate(
     centre: &mut Bound,
     gap: f64,
     most_rounds: usize,
+    budget: &Budget,
 ) -> Packing {
     let mut asked = vec![0.0; table.resources.len()];
     let rates = loop {
         let rates = master.optimise(1e-3 * gap.min(1e-3));
         let (value, prices) = master.prices();
-        if value >= pricing.bound.rate * (1.0 - gap * SPARE) || pricing.rounds >= most_rounds {
+        if value >= pricing.bound.rate * (1.0 - gap * SPARE)
+            || pricing.rounds >= most_rounds
+            || budget.is_spent()
+        {
             break rates;
         }
         let mut kept = KEPT;

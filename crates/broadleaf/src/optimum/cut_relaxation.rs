@@ -11,6 +11,7 @@
 
 use super::column_generation::Pricing;
 use super::occupation_table::OccupationTable;
+use crate::budget::Budget;
 
 /// Sweeps between two looks at the gap.
 const SWEEPS: usize = 40;
@@ -61,8 +62,14 @@ struct Program<'a> {
 }
 
 /// How often a segment should use each edge, every vertex being entered once in sum, from the relaxation
-/// solved until its value and the best bound are within `gap`, or for `sweeps` sweeps.
-pub(crate) fn solve(table: &mut OccupationTable, pricing: &mut Pricing, gap: f64, sweeps: usize) -> Vec<f64> {
+/// solved until its value and the best bound are within `gap`, for `sweeps` sweeps at most, and within the budget.
+pub(crate) fn solve(
+    table: &mut OccupationTable,
+    pricing: &mut Pricing,
+    gap: f64,
+    sweeps: usize,
+    budget: &Budget,
+) -> Vec<f64> {
     let plain = table.clone();
     let mut program = Program::new(&plain);
     let mut now = program.start();
@@ -97,6 +104,9 @@ pub(crate) fn solve(table: &mut OccupationTable, pricing: &mut Pricing, gap: f64
             }
         }
         better.clone_from(if gaps[1] < gaps[0] { &mean } else { &now });
+        if budget.is_spent() {
+            break;
+        }
         let least = gaps[0].min(gaps[1]);
         let is_due = least <= ENOUGH * gap_at_restart || averaged >= LONG * sweep as f64;
         if !is_due && !added {

@@ -5,6 +5,7 @@ use super::column_generation::{generate, Master, Packing, Pricing};
 use super::cut_relaxation;
 use super::drawn_trees::Draw;
 use super::occupation_table::OccupationTable;
+use crate::budget::Budget;
 
 /// How much work a search may do; the same limits give the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +21,17 @@ impl Default for Limits {
 }
 
 /// Prices that bound the rate, and trees that come within the gap of it.
-pub(crate) fn enclose(table: &mut OccupationTable, gap: f64, limits: Limits) -> (Pricing, Packing) {
+pub(crate) fn enclose(
+    table: &mut OccupationTable,
+    gap: f64,
+    limits: Limits,
+    budget: &Budget,
+) -> (Pricing, Packing) {
     let mut pricing = Pricing::new(table);
     let even = vec![1.0 / table.resources.len().max(1) as f64; table.resources.len()];
     let (first, _) = pricing.tree(table, &even);
     let packing = if pricing.bound.rate.is_finite() {
-        pack(table, &mut pricing, first, gap, limits)
+        pack(table, &mut pricing, first, gap, limits, budget)
     } else {
         // A tree that occupies nothing, or no node to send to.
         Packing { trees: vec![(1.0, first)] }
@@ -52,6 +58,7 @@ fn pack(
     first: Vec<u32>,
     gap: f64,
     limits: Limits,
+    budget: &Budget,
 ) -> Packing {
     let mut centre = pricing.bound.clone();
     let mut master = Master::new(table.resources.len());
@@ -60,7 +67,7 @@ fn pack(
     if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
         let rough = table.graph.vertices <= SOME_VERTICES;
         let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
-        let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps);
+        let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps, budget);
         let draw = Draw::new(table, fraction, &pricing.bound);
         let mut reached = 0.0;
         for count in DRAWN {
@@ -70,18 +77,18 @@ fn pack(
                 master.add(table, slots.tree(slot), true);
             }
             master.start_rows();
-            let packing = generate(table, pricing, &mut master, &mut centre, gap, 0);
+            let packing = generate(table, pricing, &mut master, &mut centre, gap, 0, budget);
             let rate = packing.rate(table);
             if rate >= pricing.bound.rate * (1.0 - gap) {
                 return packing;
             }
             // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
-            if rate < reached * DRAWING_HELPS {
+            if rate < reached * DRAWING_HELPS || budget.is_spent() {
                 break;
             }
             reached = rate;
         }
     }
     master.start_rows();
-    generate(table, pricing, &mut master, &mut centre, gap, limits.rounds)
+    generate(table, pricing, &mut master, &mut centre, gap, limits.rounds, budget)
 }

@@ -10,6 +10,7 @@ use super::drawn_trees::{Draw, DrawnTrees};
 use super::error::OptimumError;
 use super::occupation_table::OccupationTable;
 use super::solution::{Optimum, WeightedTree};
+use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
@@ -28,7 +29,7 @@ const ENOUGH: f64 = 1.001;
 
 /// `count` trees of share 1 / `count` each, and the throughput they reach together, bytes/s.
 ///
-/// Equal trees are not merged: the list is the order in which a period uses them. Through switches the
+/// Draws after the first are made within the budget. Equal trees are not merged: the list is the order in which a period uses them. Through switches the
 /// optimum's own trees are used, as often as their shares say.
 ///
 /// # Errors
@@ -37,6 +38,7 @@ pub fn equal_trees(
     platform: &Platform,
     optimum: &Optimum,
     count: usize,
+    budget: &Budget,
 ) -> Result<(Vec<WeightedTree>, f64), OptimumError> {
     let table = OccupationTable::new(platform, optimum.root, optimum.segment_bytes)?;
     let share = 1.0 / count as f64;
@@ -79,7 +81,7 @@ pub fn equal_trees(
     });
     let draws = if count <= FEW { DRAWS } else { DRAWS_OF_MANY };
     for mut slots in own.into_iter().chain((0..draws).map(|seed| draw.slots(&table, count, seed))) {
-        if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH) {
+        if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH || budget.is_spent()) {
             break;
         }
         let busiest = search(&table, &mut slots, &draw.into, allowed, moves);
@@ -108,7 +110,9 @@ pub fn rates_by_trees(platform: &Platform, optimum: &Optimum) -> Result<Vec<(usi
     let mut rates = Vec::new();
     let mut most = 0.0f64;
     for count in KEPT.into_iter().filter(|&count| count < all) {
-        most = most.max(equal_trees(platform, optimum, count)?.1).min(optimum.throughput_bytes_per_s);
+        most = most
+            .max(equal_trees(platform, optimum, count, &Budget::UNLIMITED)?.1)
+            .min(optimum.throughput_bytes_per_s);
         rates.push((count, most));
     }
     rates.push((all, optimum.throughput_bytes_per_s));

@@ -48,4 +48,4 @@ pub use error::OptimumError;
 pub use makespan_bound::{allgather_bound_s, makespan_bound_s};
 pub use occupation_table::{link_count, MOST_LINKS};
 pub use solution::{BoundOnly, Optimum, WeightedTree};
-pub use solve::solve;
+pub use solve::{solve, solve_within};

@@ -5,6 +5,7 @@ use super::enclose::{enclose, Limits};
 use super::error::OptimumError;
 use super::occupation_table::OccupationTable;
 use super::solution::{BoundOnly, Optimum, WeightedTree};
+use crate::budget::Budget;
 use crate::platform::{NodeId, Platform, PortModel};
 use std::collections::HashMap;
 
@@ -24,11 +25,26 @@ pub fn solve(
     gap: f64,
     limits: Limits,
 ) -> Result<Optimum, OptimumError> {
+    solve_within(platform, root, segment_bytes, gap, limits, &Budget::UNLIMITED)
+}
+
+/// [`solve`] within a budget: where that is spent first, the result is as valid, with a larger [`Optimum::gap`].
+///
+/// # Errors
+/// Those of [`solve`].
+pub fn solve_within(
+    platform: &Platform,
+    root: NodeId,
+    segment_bytes: u64,
+    gap: f64,
+    limits: Limits,
+    budget: &Budget,
+) -> Result<Optimum, OptimumError> {
     if gap.is_nan() || gap <= 0.0 {
         return Err(OptimumError::Gap(gap));
     }
     let mut table = OccupationTable::new(platform, root, segment_bytes)?;
-    let (pricing, packing) = enclose(&mut table, gap, limits);
+    let (pricing, packing) = enclose(&mut table, gap, limits, budget);
     Ok(report(platform, &table, &pricing, &packing, segment_bytes))
 }
 

@@ -13,6 +13,7 @@
 use super::crossing::Crossings;
 use super::imprint::Role;
 use super::lanes::{Held, Lanes};
+use crate::budget::Budget;
 use crate::model::Resource;
 use crate::optimum::enclose::{enclose, Limits};
 use crate::optimum::occupation_table::{link_count, OccupationTable};
@@ -51,7 +52,7 @@ pub(super) fn priced_s(
     };
     // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
     let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { return 0.0 };
-    let bound = enclose(&mut table, GAP, LIMITS).0.bound;
+    let bound = enclose(&mut table, GAP, LIMITS, &Budget::UNLIMITED).0.bound;
     if !bound.rate.is_finite() {
         return 0.0;
     }

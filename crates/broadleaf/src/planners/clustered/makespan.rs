@@ -41,7 +41,7 @@ impl Planner for Makespan {
         if instance.segment_bytes < instance.message_bytes {
             let hosts = Units::of_hosts(instance);
             let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-            let (makespan_s, sends) = segmented_tree::plan(&hosts.grid, segments, instance.seed);
+            let (makespan_s, sends) = segmented_tree::plan(&hosts.grid, segments, instance.seed, budget);
             let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &sends));
             let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
             return Ok(Plan { predicted, ..plan });

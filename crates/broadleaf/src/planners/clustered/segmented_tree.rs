@@ -8,6 +8,7 @@ use super::frontier::Frontier;
 use super::grid::Grid;
 use super::pipeline_time::Pipeline;
 use super::sends::ClusterSend;
+use crate::budget::Budget;
 use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
 
@@ -29,16 +30,21 @@ const LEAST_BUDGETS: usize = 6;
 /// at the ends as parts of the first makespan.
 const MOVES_PER_NODE: usize = 1_000;
 const EVALUATED_NODES: usize = 500_000;
+/// Moves between two looks at the clock.
+const MOVES_PER_LOOK: usize = 16;
 /// The first run leaves the start behind, the second refines.
 const HOT: [f64; 2] = [0.1, 0.003];
 const COLD: f64 = 0.0001;
 
 /// The makespan by the formula, seconds, and the edges of the best tree found for `segments` ≥ 1; gaps and pipes
-/// of `grid` are those of the whole message, its latencies those of a segment.
-pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<ClusterSend>) {
+/// of `grid` are those of the whole message, its latencies those of a segment. Searches within the budget.
+pub(super) fn plan(grid: &Grid, segments: u64, seed: u64, budget: &Budget) -> (f64, Vec<ClusterSend>) {
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
     for budget_s in budgets(grid) {
+        if best.is_some() && budget.is_spent() {
+            break;
+        }
         for into_clusters_first in [false, true] {
             let Some(parents) = budgeted(grid, budget_s, into_clusters_first) else { continue };
             let makespan_s = pipeline.makespan_s(&parents);
@@ -54,7 +60,8 @@ pub(super) fn plan(grid: &Grid, segments: u64, seed: u64) -> (f64, Vec<ClusterSe
         }
     }
     let (_, parents) = best.expect("without a budget everyone is reached");
-    let parents = HOT.into_iter().fold(parents, |parents, hot| annealed(&mut pipeline, parents, hot, seed));
+    let parents =
+        HOT.into_iter().fold(parents, |parents, hot| annealed(&mut pipeline, parents, hot, seed, budget));
     (pipeline.makespan_s(&parents), pipeline.sends())
 }
 
@@ -123,7 +130,7 @@ fn is_entrance(grid: &Grid, kind: usize) -> bool {
     (0..grid.kinds()).all(|from| from == kind || grid.kind_gap_s(from, kind).is_finite())
 }
 
-fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64) -> Vec<u32> {
+fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64, budget: &Budget) -> Vec<u32> {
     let grid = pipeline.grid;
     if grid.len() < 3 {
         return start;
@@ -142,6 +149,7 @@ fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64) -> Ve
         temperature_s: hot * now_s,
         cool: (COLD / hot).powf(1.0 / moves.max(1) as f64),
         left: moves,
+        budget: *budget,
     };
     anneal::anneal(&mut annealing, &mut Random::new(seed));
     annealing.best
@@ -162,11 +170,15 @@ struct Annealing<'a, 'g> {
     cool: f64,
     /// Moves to come.
     left: usize,
+    budget: Budget,
 }
 
 impl Moves for Annealing<'_, '_> {
     fn next_level(&mut self) -> Option<Level> {
         self.left = self.left.checked_sub(1)?;
+        if self.left.is_multiple_of(MOVES_PER_LOOK) && self.budget.is_spent() {
+            return None;
+        }
         self.temperature_s *= self.cool;
         Some(Level { temperature: self.temperature_s, moves: 1, most_kept: 1 })
     }

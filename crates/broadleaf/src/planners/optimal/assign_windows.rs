@@ -5,17 +5,10 @@
 //! without regard to segments leaves at about half a period becomes half the time between two windows of a
 //! link. Positions come by in the order in which their segments are there, those with a long way to go first.
 
+use super::settings::windows::{LATE, LEARNT, ROUNDS, URGENCIES};
 use super::timetable::{order_bits, Transfer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// How much of the time that lies behind a transfer counts as if it were ready that much earlier.
-const URGENCIES: [f64; 3] = [0.0, 0.5, 1.0];
-/// Deals from each urgency; in each, what came late in the one before goes ahead.
-const ROUNDS: usize = 6;
-/// What ends after this part of the whole time is late, and goes ahead by this part of its lateness.
-const LATE: f64 = 0.8;
-const LEARNT: f64 = 0.7;
 
 /// The same windows in other hands: starts from 0 on, beyond a period where segments come late. `link` names
 /// each transfer's link.

@@ -9,30 +9,19 @@
 //! A resource that is busy for a part u of the time at the bound's rate counts u^p + [`WORK`] · u, which rises
 //! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
 
+use super::settings::balance::{
+    COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WORK,
+};
+use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::optimum::{Optimum, WeightedTree};
 use crate::planners::Instance;
 use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
-/// Numbers of trees tried.
-const COUNTS: [usize; 5] = [8, 12, 16, 24, 32];
-/// Powers of a load: while trees grow, and in the descents after that.
-const GROWING: i32 = 4;
-const DESCENTS: [i32; 2] = [8, 16];
-const PASSES: usize = 30;
-const WORK: f64 = 0.02;
-const DEPTH: f64 = 0.2;
-/// Trees that reach less than this part of the optimum's rate are no match for its own.
-const LEAST_RATE: f64 = 0.97;
-/// Growing takes n³ steps a tree.
-const MOST_NODES: usize = 64;
-/// A gain below this is rounding.
-const LEAST_GAIN: f64 = 1e-9;
-
 /// Trees whose rate is near the optimum's and whose loads are even; the optimum's own where there are none, or
 /// among many nodes. All links are direct.
-pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum) -> Vec<WeightedTree> {
+pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Vec<WeightedTree> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
     let own = || optimum.trees.clone();
     if instance.platform.node_count() > MOST_NODES {
@@ -41,8 +30,11 @@ pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum) -> Vec<Weig
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
     for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments) {
+        if best.is_some() && budget.is_spent() {
+            break;
+        }
         let mut trees = Trees::grow(&ways, count);
-        DESCENTS.into_iter().for_each(|power| trees.descend(power));
+        DESCENTS.into_iter().for_each(|power| trees.descend(power, budget));
         let crowding = trees.crowding();
         if best.as_ref().is_none_or(|(least, _)| crowding < *least) {
             best = Some((crowding, trees));
@@ -137,12 +129,15 @@ impl<'a> Trees<'a> {
         trees
     }
 
-    /// Vertices change their parents while that lowers the crowding.
-    fn descend(&mut self, power: i32) {
+    /// Vertices change their parents while that lowers the crowding and there is time.
+    fn descend(&mut self, power: i32, budget: &Budget) {
         let hosts = self.ways.hosts.len();
         for _ in 0..PASSES {
             let mut moved = false;
             for tree in 0..self.parent.len() {
+                if budget.is_spent() {
+                    return;
+                }
                 for to in 1..hosts {
                     let before = self.parent[tree][to];
                     let depths = self.depths(tree);
@@ -263,6 +258,3 @@ pub(super) fn must_share(instance: &Instance) -> bool {
     }
     !left.is_empty()
 }
-
-/// Differences of times below this part of them are none.
-const ROUNDING: f64 = 1e-9;

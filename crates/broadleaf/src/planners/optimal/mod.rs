@@ -35,16 +35,18 @@
 mod assign_windows;
 mod balanced_trees;
 mod period_layout;
+mod settings;
 mod shorten_period;
 mod timetable;
 
 use crate::budget::Budget;
-use crate::optimum::{equal_trees, link_count, solve, Limits, Optimum, WeightedTree, MOST_LINKS};
+use crate::optimum::{equal_trees, link_count, solve_within, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use assign_windows::assign_windows;
 use balanced_trees::{balanced_trees, must_share};
 use period_layout::Layout;
+use settings::{balance, sets, shortening, timetables};
 use shorten_period::ServingOrders;
 use timetable::Timetable;
 
@@ -59,40 +61,6 @@ static CARD: Card = Card {
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
     profile: Profile { pace, ..Profile::QUICK },
 };
-
-/// Nodes up to which trees of even load are found in about a millisecond.
-const QUICK_NODES: usize = 16;
-/// Numbers of segments in a period, and those for long messages that the others do not do for.
-const WIDTHS: [usize; 22] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
-const WIDER: [usize; 3] = [128, 192, 256];
-/// A period has at most this part of the message's segments, beyond the first widths.
-const SHORT: u64 = 200;
-const ALWAYS: usize = 32;
-/// Transfers in a period at most; twice as many in the wider ones.
-const MOST_TRANSFERS: usize = 5_000;
-/// By how much the period is longer than its busiest resource's time, shortest first.
-const STRETCHES: [f64; 3] = [0.0, 0.005, 0.015];
-/// Larger periods are not worth fitting: the dense timetables are better.
-const MOST_FITTED: usize = 500;
-/// Urgencies of the dense timetables tried.
-const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
-/// No further set of trees is laid out once one is done in this many times what the bound asks for.
-const GOOD: f64 = 1.01;
-/// Sets of trees whose dense timetables are tightened where none was good enough.
-const TIGHTENED: usize = 3;
-/// Exchanges tried times transfers of that: a second or two.
-const TIGHTENING: usize = 120_000;
-/// From so many segments on, start-up hardly counts, and trees below this part of the bound are left out.
-const LONG: u64 = 50_000;
-const LONG_RATE: f64 = 0.9955;
-/// Periods that a start-up is expected to take when sets of trees are ranked.
-const START_UP: f64 = 3.0;
-/// What a timetable is expected to lose for each tree, as a part of the period, for ranking.
-const LOSS: f64 = 0.002;
-/// Timetables lose no more than this, so a set of trees that could not make up for it is not even drawn.
-const HOPELESS: f64 = 1.03;
-/// A further set of trees must promise to be done in this part of the time.
-const WORTHWHILE: f64 = 0.9995;
 
 impl Planner for Optimal {
     fn card(&self) -> &'static Card {
@@ -109,20 +77,20 @@ impl Planner for Optimal {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, segment_bytes, .. } = *instance;
         // What is left between throughput and bound is small beside what rounding to segments costs.
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
-        let optimum = solve(platform, root, segment_bytes, gap, Limits::default())
+        let optimum = solve_within(platform, root, segment_bytes, gap, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let is_direct = optimum.trees.iter().all(|tree| tree.via.is_empty());
         let rated = optimum.throughput_bytes_per_s.is_finite();
         let mut plan = if !is_direct || !rated {
             tree_plan(instance, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
-            tree_plan(instance, merged(&balanced_trees(instance, &optimum)))
+            tree_plan(instance, merged(&balanced_trees(instance, &optimum, budget)))
         } else {
-            periodic(instance, &optimum)?
+            periodic(instance, &optimum, budget)?
         };
         plan.predicted = Predicted {
             throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
@@ -136,7 +104,7 @@ impl Planner for Optimal {
 
 /// Among few nodes it is quick where there is no timetable to lay out.
 fn pace(instance: &Instance) -> Pace {
-    if instance.platform.node_count() <= QUICK_NODES && must_share(instance) {
+    if instance.platform.node_count() <= balance::QUICK_NODES && must_share(instance) {
         Pace::First
     } else {
         Pace::of_optimum(instance)
@@ -149,29 +117,32 @@ fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
 }
 
 /// The plan with the number of trees that is done first.
-fn periodic(instance: &Instance, optimum: &Optimum) -> Result<Plan, PlanError> {
+fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<Plan, PlanError> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
     let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
     let mut laid_out: Vec<Candidate> = Vec::new();
     let mut best_s = f64::INFINITY;
-    for (promised_s, trees) in ranked(instance, optimum, segments)? {
-        if best_s <= least_s * GOOD {
+    for (promised_s, trees) in ranked(instance, optimum, segments, &budget.divided(2))? {
+        let is_over = !laid_out.is_empty() && budget.is_spent();
+        if is_over || best_s <= least_s * sets::GOOD {
             break;
         }
-        if promised_s >= best_s * WORTHWHILE {
+        if promised_s >= best_s * sets::WORTHWHILE {
             continue;
         }
         let layout = Layout::of(instance, &trees);
         if layout.is_spread() {
-            return Ok(tree_plan(instance, merged(&balanced_trees(instance, optimum))));
+            return Ok(tree_plan(instance, merged(&balanced_trees(instance, optimum, budget))));
         }
-        let candidate = Candidate::new(trees, layout, segments);
+        let candidate = Candidate::new(trees, layout, segments, budget);
         best_s = best_s.min(candidate.done_s);
         laid_out.push(candidate);
     }
     laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
-    if best_s > least_s * GOOD {
-        laid_out.iter_mut().take(TIGHTENED).for_each(Candidate::tighten);
+    if best_s > least_s * sets::GOOD {
+        for candidate in laid_out.iter_mut().take(shortening::SETS) {
+            candidate.tighten(budget);
+        }
     }
     let best = laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s));
     Ok(best.expect("one segment a period always fits").plan(instance))
@@ -182,43 +153,45 @@ fn ranked(
     instance: &Instance,
     optimum: &Optimum,
     segments: u64,
+    budget: &Budget,
 ) -> Result<Vec<(f64, Vec<WeightedTree>)>, PlanError> {
     let nodes = instance.platform.node_count();
     let fits = |&width: &usize| {
-        let is_short = width <= ALWAYS || width as u64 * SHORT <= segments;
-        width == 1 || (width as u64 <= segments && width * nodes <= MOST_TRANSFERS && is_short)
+        let is_short = width <= sets::ALWAYS || width as u64 * sets::LEAST_PERIODS <= segments;
+        width == 1 || (width as u64 <= segments && width * nodes <= sets::MOST_TRANSFERS && is_short)
     };
-    let start_up = |width: usize| 1.0 + START_UP * width as f64 / segments as f64;
+    let start_up = |width: usize| 1.0 + sets::START_UP * width as f64 / segments as f64;
     let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
     let mut sets: Vec<(f64, f64, Vec<WeightedTree>)> = Vec::new();
     let mut add = |width: usize| -> Result<(f64, f64), PlanError> {
-        let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width)
+        let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width, budget)
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let promised_s = instance.message_bytes as f64 / bytes_per_s * start_up(width);
         sets.push((promised_s, bytes_per_s, trees));
         Ok((promised_s, bytes_per_s))
     };
     let (mut soonest_s, mut most) = (f64::INFINITY, 0.0f64);
-    for width in WIDTHS.into_iter().filter(fits) {
+    for width in sets::WIDTHS.into_iter().filter(fits) {
         // Even trees as good as the bound would start up too late, and wider sets later still.
-        if least_s * start_up(width) > soonest_s * HOPELESS {
+        let is_over = soonest_s.is_finite() && budget.is_spent();
+        if is_over || least_s * start_up(width) > soonest_s * sets::HOPELESS {
             break;
         }
         let (promised_s, bytes_per_s) = add(width)?;
         soonest_s = soonest_s.min(promised_s);
         most = most.max(bytes_per_s);
     }
-    if segments >= LONG {
-        let wanted = optimum.upper_bound_bytes_per_s * LONG_RATE;
-        for width in WIDER.into_iter().filter(|width| width * nodes <= 2 * MOST_TRANSFERS) {
-            if most >= wanted {
+    if segments >= sets::LONG {
+        let wanted = optimum.upper_bound_bytes_per_s * sets::LONG_RATE;
+        for width in sets::WIDER.into_iter().filter(|width| width * nodes <= 2 * sets::MOST_TRANSFERS) {
+            if most >= wanted || budget.is_spent() {
                 break;
             }
             most = most.max(add(width)?.1);
         }
         sets.retain(|set| set.1 >= most.min(wanted));
     }
-    let expected_s = |set: &(f64, f64, Vec<WeightedTree>)| set.0 * (1.0 + LOSS * set.2.len() as f64);
+    let expected_s = |set: &(f64, f64, Vec<WeightedTree>)| set.0 * (1.0 + sets::LOSS * set.2.len() as f64);
     sets.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
     Ok(sets.into_iter().map(|(promised_s, _, trees)| (promised_s, trees)).collect())
 }
@@ -236,18 +209,21 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(trees: Vec<WeightedTree>, layout: Layout, segments: u64) -> Candidate {
+    fn new(trees: Vec<WeightedTree>, layout: Layout, segments: u64, budget: &Budget) -> Candidate {
         let periods = segments.div_ceil(trees.len() as u64);
         let (transfers, resources) = (&layout.transfers, layout.resources.len());
-        let mut starts: Vec<(Vec<f64>, f64)> =
-            URGENCIES.iter().map(|&urgency| Timetable::dense(transfers, resources, urgency)).collect();
-        if transfers.len() <= MOST_FITTED {
-            let busiest_s = layout.busiest_s();
-            let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
-            starts.extend(STRETCHES.iter().find_map(fit));
-        }
+        let urgencies = timetables::URGENCIES.into_iter();
+        let dense = urgencies.map(|urgency| Timetable::dense(transfers, resources, urgency));
+        let busiest_s = layout.busiest_s();
+        let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
+        // Made only when it is its turn, after the dense ones.
+        let is_fitted = transfers.len() <= timetables::MOST_FITTED;
+        let fitted = is_fitted.then(|| std::iter::once_with(|| timetables::STRETCHES.iter().find_map(fit)));
         let mut best: Option<(f64, Timetable, ServingOrders)> = None;
-        for (start_s, period_s) in starts {
+        for (start_s, period_s) in dense.chain(fitted.into_iter().flatten().flatten()) {
+            if best.is_some() && budget.is_spent() {
+                break;
+            }
             let mut shop = ServingOrders::new(transfers, resources, &start_s, period_s);
             let period_s = shop.compress(period_s);
             let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
@@ -260,9 +236,9 @@ impl Candidate {
     }
 
     /// Looks for a shorter period near the one known.
-    fn tighten(&mut self) {
-        let tries = TIGHTENING / self.layout.transfers.len().max(1);
-        let Some(period_s) = self.shop.tighten(tries) else { return };
+    fn tighten(&mut self, budget: &Budget) {
+        let tries = shortening::EFFORT / self.layout.transfers.len().max(1);
+        let Some(period_s) = self.shop.tighten(tries, budget) else { return };
         let (done_s, timetable) = timed(&self.layout, &self.shop, period_s, self.periods);
         if done_s < self.done_s {
             (self.done_s, self.timetable) = (done_s, timetable);

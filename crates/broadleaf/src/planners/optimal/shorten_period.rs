@@ -7,15 +7,10 @@
 //! algorithm for the job shop problem*, Management Science 1996). Whose segment a transfer carries does not
 //! matter here: lags make up for it.
 
+use super::settings::shortening::{ENOUGH, REMEMBERED, TOUCH};
 use super::timetable::Transfer;
+use crate::budget::Budget;
 use std::collections::VecDeque;
-
-/// A difference of times below this part of the period is rounding.
-const TOUCH: f64 = 1e-10;
-/// The search ends when the period is this near to its busiest resource's time.
-const ENOUGH: f64 = 1.0005;
-/// Exchanges that are not taken back for now.
-const REMEMBERED: usize = 12;
 
 /// Windows in the order in which resources serve them; windows are numbered through, transfer by transfer.
 #[derive(Clone)]
@@ -228,15 +223,16 @@ impl ServingOrders {
         }
     }
 
-    /// Exchanges neighbours, trying so many exchanges; leaves the orders and starts of the shortest period
+    /// Exchanges neighbours, trying so many exchanges within the budget; leaves the orders and starts of the shortest period
     /// found, which is returned. `None` if the orders cannot be kept.
     ///
     /// The first exchange that shortens the period is made; where none does, the one that lengthens it least.
-    pub fn tighten(&mut self, mut tries: usize) -> Option<f64> {
+    pub fn tighten(&mut self, mut tries: usize, budget: &Budget) -> Option<f64> {
         let mut cycle = self.measure()?;
         let mut best = (cycle.period_s, self.clone());
         let mut recent: VecDeque<(u32, u32)> = VecDeque::new();
-        while tries > 0 && best.0 > self.busiest_s * ENOUGH && !cycle.windows.is_empty() {
+        while tries > 0 && !budget.is_spent() && best.0 > self.busiest_s * ENOUGH && !cycle.windows.is_empty()
+        {
             let mut found: Option<(Cycle, ServingOrders, (u32, u32))> = None;
             for a in self.exchanges(&cycle) {
                 let b = self.next[a as usize];
@@ -251,7 +247,7 @@ impl ServingOrders {
                 if found.as_ref().is_none_or(|(known, ..)| then.period_s < known.period_s) {
                     found = Some((then, tried, (b, a)));
                 }
-                if shortens || tries == 0 {
+                if shortens || tries == 0 || budget.is_spent() {
                     break;
                 }
             }
@@ -311,12 +307,12 @@ mod tests {
             let transfers = drawn(&mut random);
             let (dense_s, before_s) = Timetable::dense(&transfers, 10, 0.1);
             let mut shop = ServingOrders::new(&transfers, 10, &dense_s, before_s);
-            let measured_s = shop.tighten(0).unwrap();
+            let measured_s = shop.tighten(0, &Budget::UNLIMITED).unwrap();
             let played = |shop: &ServingOrders, period_s| {
                 Timetable::with_lags(&transfers, &shop.start_s, period_s).play_s(&transfers, 10, 10_000) / 1e4
             };
             assert!((played(&shop, measured_s) / measured_s - 1.0).abs() < 2e-3);
-            let period_s = shop.tighten(300).unwrap();
+            let period_s = shop.tighten(300, &Budget::UNLIMITED).unwrap();
             assert!(
                 shop.busiest_s * (1.0 - 1e-9) <= period_s
                     && period_s <= measured_s

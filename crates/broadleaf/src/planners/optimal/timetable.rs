@@ -7,6 +7,7 @@
 //! scheduling*, MICRO 1994): at the nearest time that leaves no unusable gap beside a busy resource's other
 //! windows; where nothing is free, the cheapest to move make way and are placed again.
 
+use super::settings::timetables::{CUT, TOUCH, TRIES};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -40,11 +41,6 @@ pub(super) struct Timetable {
     pub order: Vec<usize>,
     pub lag: Vec<u32>,
 }
-
-/// Placements tried for each transfer before the period is called too short.
-const TRIES: usize = 5;
-/// Windows may overlap by this part of the period: rounding.
-const TOUCH: f64 = 1e-9;
 
 struct Circle<'a> {
     transfers: &'a [Transfer],
@@ -327,6 +323,3 @@ impl<'a> Circle<'a> {
         waste
     }
 }
-
-/// Cutting an idle stretch in two costs as much as waiting this part of a period.
-const CUT: f64 = 0.02;

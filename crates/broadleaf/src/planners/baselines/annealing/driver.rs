@@ -1,7 +1,7 @@
 //! `driverSA`: annealings from random trees, then from the good ones they found (the paper's figure 2).
 
 use super::basic::{anneal, Found, GoodList};
-use crate::budget::{Budget, Stopwatch};
+use crate::budget::Stopwatch;
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
 use std::time::Duration;
@@ -51,7 +51,6 @@ pub struct Progress {
 /// How much of an allowance is used and left, in its own unit.
 struct Meter {
     allowance: Allowance,
-    clock: Budget,
     watch: Stopwatch,
     moves: u64,
     runs: u64,
@@ -59,18 +58,14 @@ struct Meter {
 
 impl Meter {
     fn new(allowance: Allowance) -> Meter {
-        let clock = match allowance {
-            Allowance::Time(time) => Budget::within(time),
-            _ => Budget::UNLIMITED,
-        };
-        Meter { allowance, clock, watch: Stopwatch::start(), moves: 0, runs: 0 }
+        Meter { allowance, watch: Stopwatch::start(), moves: 0, runs: 0 }
     }
 
     fn used(&self) -> f64 {
         match self.allowance {
             Allowance::Runs => self.runs as f64,
             Allowance::Moves(_) => self.moves as f64,
-            Allowance::Time(time) => self.clock.left().map_or(0.0, |left| (time - left).as_secs_f64()),
+            Allowance::Time(_) => self.watch.seconds(),
         }
     }
 

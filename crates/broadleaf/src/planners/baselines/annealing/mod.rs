@@ -155,6 +155,15 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn without_any_time_there_is_one_annealing() {
+        let pairs = drawn(12, &mut Random::new(9));
+        let allowance = Allowance::Time(std::time::Duration::ZERO);
+        let mut runs = 0;
+        drive(&pairs, Some(0), allowance, &mut Random::new(7), |_| runs += 1);
+        assert_eq!(runs, 1);
+    }
+
+    #[test]
     fn a_budget_of_moves_is_kept_and_repeats() {
         let pairs = drawn(40, &mut Random::new(9));
         let search = |moves| {
