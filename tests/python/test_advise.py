@@ -13,7 +13,7 @@ import broadleaf as bl
 from broadleaf.advise import State, StateError
 from broadleaf.advise.monitor import Monitor, Probed, representatives
 from broadleaf.advise.samples import Expected, findings
-from broadleaf.advise.service import Service, with_handling
+from broadleaf.advise.service import Service
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.hosts import Host
 from outcome import Command, refused
@@ -71,16 +71,24 @@ def test_what_is_expected_is_what_the_links_rates_say(platform: bl.Platform) -> 
     assert first + second == pytest.approx((2 * MEBIBYTE - MEBIBYTE // 16) / RATE)
 
 
-def test_handling_is_added_once_to_every_kind_of_link() -> None:
-    document = {
-        "links": [{"startup_s": 1.0}, {"gap": [[1, 1]]}],
-        "meshes": [{"link": {}}],
-        "bridges": [{"link": {"startup_s": 2.0}}],
-    }
-    handled = with_handling(document)
-    assert handled["links"] == [{"startup_s": 1.0 + 3e-6}, {"gap": [[1, 1]]}]
-    assert handled["meshes"][0]["link"] == {"startup_s": 3e-6}
-    assert handled["bridges"][0]["link"] == {"startup_s": 2.0 + 3e-6}
+def test_a_prepared_platform_is_as_the_runtime_sees_it(tmp_path: Path) -> None:
+    """A port waits for the narrowest pipe on the way, and a host handles each message."""
+    link = {"bandwidth_bytes_per_s": 1e7, "uses": ["wan"]}
+    clusters = [{"id": "a", "cluster": "A"}, {"id": "b", "cluster": "B"}]
+    document = {"format": "broadleaf-platform/1", "name": "two", "port_model": "one-port", "nodes": clusters}
+    document["shared"] = [{"id": "wan", "bandwidth_bytes_per_s": 1e6}]
+    document["bridges"] = [{"from_cluster": "A", "to_cluster": "B", "both_ways": True, "link": link}]
+    (tmp_path / "two.json").write_text(json.dumps(document))
+    state = State(tmp_path / "advice")
+    state.lock()
+    service = Service(state, None, print)
+    service.prepare(tmp_path / "two.json")
+    measured = bl.Platform.from_dict(document)
+    network = service._network(measured.digest.removeprefix("sha256:")[:16])
+    service.end()
+    assert network is not None
+    assert network.platform == measured.handled()
+    assert network.platform.transfer_s("a", "b", 1_000_000) == pytest.approx(1.0 + 5e-6)
 
 
 def notes(platform: bl.Platform, folder: Path, *, age_s: float, process: str = "p") -> None:

@@ -150,6 +150,12 @@ impl Platform {
         Ok(())
     }
 
+    /// The platform as a program's messages see it: links by rate cost a host's handling more, and where a port serves
+    /// one transfer at a time they are no faster than the narrowest pipe on their way.
+    fn handled(&self, py: Python<'_>) -> Self {
+        py.detach(|| self.core.handled()).into()
+    }
+
     /// The `broadleaf-platform/1` dictionary.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_document(py, &self.core.to_json())

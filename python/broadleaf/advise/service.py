@@ -108,8 +108,7 @@ class Service:
         measured = Platform.load(path)
         key = measured.digest.removeprefix("sha256:")[:16]
         if self._network(key) is None:
-            document = with_handling(measured.to_dict())
-            self._networks[key] = self._new_network(Platform.from_dict(document))
+            self._networks[key] = self._new_network(measured.handled())
 
     def turn(self, now_s: float) -> None:
         """Reads what has come and does what is to be done."""
@@ -214,20 +213,6 @@ class Service:
                 network.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
             if probed.latency_s is not None:
                 network.advisor.found_latency(source, target, probed.latency_s, now_s)
-
-
-# What a message costs a rank besides the network, s; as the MPI runtime has it (placement.rs).
-HANDLING_S = 3e-6
-
-
-def with_handling(document: dict[str, Any]) -> dict[str, Any]:
-    """A platform as a program's messages see it: measured gaps hold their handling already."""
-    links = [*document.get("links", [])]
-    links += [group["link"] for kind in ("meshes", "bridges") for group in document.get(kind, [])]
-    for link in links:
-        if "gap" not in link:
-            link["startup_s"] = link.get("startup_s", 0.0) + HANDLING_S
-    return document
 
 
 __all__ = ["NOBODY", "Service", "serve"]

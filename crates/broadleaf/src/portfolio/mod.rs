@@ -7,7 +7,7 @@ mod outcome;
 mod request;
 mod segment_search;
 
-pub(crate) use segment_search::{HANDLING_S, MOST_SEGMENTS};
+pub(crate) use segment_search::MOST_SEGMENTS;
 
 pub use make::make;
 pub use outcome::{Outcome, PassedOver, Tried};

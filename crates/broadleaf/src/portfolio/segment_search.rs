@@ -9,12 +9,9 @@ use super::Effort;
 use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
-use crate::platform::{Platform, TransferTime};
+use crate::platform::{Platform, TransferTime, HANDLING_S};
 use crate::simulate::{estimate, estimate_from, makespan};
 
-/// Handling a message costs an end system about this long. A link without a start-up does not say so: segments
-/// that it moves in less are not tried. (A start-up that is given or measured says it better.)
-pub(crate) const HANDLING_S: f64 = 5e-6;
 /// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
 pub(crate) const MOST_SEGMENTS: u64 = 16_384;
 /// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
@@ -94,6 +91,8 @@ fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
     counts
 }
 
+/// The most segments worth trying. On a link without a start-up, no segment is moved in less time than a host takes to
+/// handle it; a start-up that is given or measured says it better.
 fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
     let silent = |time: &TransferTime| match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,

@@ -1,8 +1,7 @@
 //! pLogP: what paper 4's models know of a network.
 
 use super::error::TuneError;
-use crate::platform::{GapTable, LinkClass, TransferTime};
-use crate::portfolio::HANDLING_S;
+use crate::platform::{GapTable, LinkClass, TransferTime, HANDLING_S};
 
 /// The parameters of one link: latency L, gap g(m), overheads os(m) and or(m).
 ///
