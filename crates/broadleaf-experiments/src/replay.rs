@@ -8,11 +8,12 @@
 use broadleaf::adapt::advisor::{Advice, Advisor, Key, Settings};
 use broadleaf::adapt::links::{Links, Origin, Pair, Sample};
 use broadleaf::adapt::record::{Call, Stream};
-use broadleaf::adapt::search::{search, Segments};
+use broadleaf::adapt::search::search;
 use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{Group, Hop, LinkChange, NodeId, Platform};
+use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{run_varying, Course, Rates, Trace};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,12 +37,12 @@ pub fn first_plans(
     platform: &Platform,
     root: NodeId,
     calls: &[(f64, u64)],
-    segments: Segments,
+    coarsening: Coarsening,
 ) -> Result<BTreeMap<u32, Arc<Plan>>, PlanError> {
     let mut plans = BTreeMap::new();
     for &(_, bytes) in calls {
         if let Entry::Vacant(slot) = plans.entry(bytes.max(1).ilog2()) {
-            slot.insert(Arc::new(search(platform, root, bytes, segments, &Budget::UNLIMITED)?));
+            slot.insert(Arc::new(search(platform, root, bytes, coarsening, &Budget::UNLIMITED)?));
         }
     }
     Ok(plans)

@@ -1,9 +1,9 @@
 //! The advisor on teragrid-64 while loads come and go: how soon it follows, and what it costs when nothing happens.
 
 use broadleaf::adapt::advisor::Settings;
-use broadleaf::adapt::search::Segments;
 use broadleaf::plan::Plan;
 use broadleaf::platform::{Group, Platform};
+use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{Course, Rates};
 use broadleaf_experiments::replay::{first_plans, replay, Broadcast, PlanSource, Program};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ fn first(platform: &Platform) -> &'static BTreeMap<u32, Arc<Plan>> {
     static FIRST: OnceLock<BTreeMap<u32, Arc<Plan>>> = OnceLock::new();
     let calls = [(0.0, BYTES)];
     FIRST.get_or_init(|| {
-        first_plans(platform, platform.find("c2-0").unwrap(), &calls, Segments::COARSE).unwrap()
+        first_plans(platform, platform.find("c2-0").unwrap(), &calls, Coarsening::IDLE).unwrap()
     })
 }
 
@@ -51,7 +51,7 @@ fn went_far(
 }
 
 fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> PlanSource<'_> {
-    let settings = Settings { segments: Segments::COARSE, ..Settings::default() };
+    let settings = Settings { coarsening: Coarsening::IDLE, ..Settings::default() };
     PlanSource::Advised { first, settings, every_s: 300.0 }
 }
 

@@ -4,10 +4,10 @@ use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::adapt::advisor::Settings;
-use broadleaf::adapt::search::Segments;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::baselines::annealing::Allowance;
 use broadleaf::platform::Group;
+use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{Course, Rates};
 use broadleaf_experiments::annealing_progress::annealing_progress as progress;
 use broadleaf_experiments::replay::{first_plans, replay as run, PlanSource, Program};
@@ -83,7 +83,7 @@ pub fn replay(
         "monitored" => PlanSource::Monitored { planner, every_s: monitor_s },
         "static" => PlanSource::Static(&first),
         "advised" => {
-            let settings = Settings { segments: segments(robust), ..Settings::default() };
+            let settings = Settings { coarsening: coarsening(robust), ..Settings::default() };
             PlanSource::Advised { first: &first, settings, every_s: monitor_s }
         }
         other => {
@@ -114,16 +114,16 @@ pub fn unloaded_plans(
     let core = Arc::clone(&platform.core);
     let fact = || PlatformError::new_err(format!("no node \"{root}\"; name one of the platform's"));
     let root = core.find(root).ok_or_else(fact)?;
-    let work = || first_plans(&core, root, &calls, segments(robust));
+    let work = || first_plans(&core, root, &calls, coarsening(robust));
     let plans = py.detach(|| on_all_cores(work)).map_err(plan_error)?;
     Ok(plans.into_values().map(|plan| (*plan).clone().into()).collect())
 }
 
 /// Those for machines that are busy with a program, which the service makes, or those for hosts that are not.
-fn segments(robust: bool) -> Segments {
+fn coarsening(robust: bool) -> Coarsening {
     match robust {
-        true => Segments::ROBUST,
-        false => Segments::COARSE,
+        true => Coarsening::BUSY,
+        false => Coarsening::IDLE,
     }
 }
 

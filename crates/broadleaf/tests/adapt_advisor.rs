@@ -3,12 +3,13 @@
 use broadleaf::adapt::advisor::{Advice, Advisor, Key, Order, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
-use broadleaf::adapt::search::{coarse, search, Segments};
+use broadleaf::adapt::search::search;
 use broadleaf::budget::Budget;
 use broadleaf::plan::check::faults;
 use broadleaf::plan::Plan;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::portfolio::{coarsened, Coarsening};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::makespan;
 use std::sync::Arc;
@@ -189,7 +190,7 @@ fn segments_grow_while_that_costs_next_to_nothing() {
     let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
     let plan =
         make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick, &Budget::UNLIMITED).unwrap().plan;
-    let coarse = coarse(&platform, plan.clone(), Segments::COARSE).unwrap();
+    let coarse = coarsened(&platform, plan.clone(), Coarsening::IDLE).unwrap();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
     assert!(coarse.segment_bytes > plan.segment_bytes && coarse.trees == plan.trees);
     assert!(seconds(&coarse) <= 1.003 * seconds(&plan));
@@ -202,12 +203,12 @@ fn segments_are_robust_where_machines_are_busy() {
     let platform = platform();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
     for bytes in [700, 100_000, 1_000_000, 64 << 20] {
-        let finest = search(&platform, NodeId(0), bytes, Segments::COARSE, &Budget::UNLIMITED).unwrap();
-        let robust = search(&platform, NodeId(0), bytes, Segments::ROBUST, &Budget::UNLIMITED).unwrap();
-        let Segments { least_bytes, most_bytes, worth } = Segments::ROBUST;
+        let finest = search(&platform, NodeId(0), bytes, Coarsening::IDLE, &Budget::UNLIMITED).unwrap();
+        let robust = search(&platform, NodeId(0), bytes, Coarsening::BUSY, &Budget::UNLIMITED).unwrap();
+        let Coarsening { least_bytes, most_bytes, worth } = Coarsening::BUSY;
         assert!(robust.segment_bytes >= least_bytes.min(bytes), "{bytes} bytes: {}", robust.segment_bytes);
         assert!(robust.segment_bytes <= most_bytes.max(finest.segment_bytes));
-        let finest = coarse(&platform, finest, Segments { worth: 0.0, ..Segments::ROBUST }).unwrap();
+        let finest = coarsened(&platform, finest, Coarsening { worth: 0.0, ..Coarsening::BUSY }).unwrap();
         assert!(seconds(&robust) <= (1.0 + worth) * seconds(&finest), "{bytes} bytes");
     }
 }
@@ -219,7 +220,7 @@ fn a_timetable_is_made_anew_for_larger_segments() {
     let plan = make(&instance, "circulant", SegmentChoice::Bytes(500), Effort::Quick, &Budget::UNLIMITED)
         .unwrap()
         .plan;
-    let robust = coarse(&platform, plan, Segments::ROBUST).unwrap();
+    let robust = coarsened(&platform, plan, Coarsening::BUSY).unwrap();
     assert!(robust.segment_bytes >= 2048);
     assert!(faults(&platform, &robust).is_empty());
     assert!(makespan(&platform, robust).is_ok());
@@ -229,7 +230,7 @@ fn a_timetable_is_made_anew_for_larger_segments() {
 fn a_search_out_of_time_still_has_a_plan() {
     let platform = platform();
     let plan =
-        search(&platform, NodeId(0), 1_000_000, Segments::ROBUST, &Budget::within(Duration::ZERO)).unwrap();
+        search(&platform, NodeId(0), 1_000_000, Coarsening::BUSY, &Budget::within(Duration::ZERO)).unwrap();
     assert!(faults(&platform, &plan).is_empty());
 }
 

@@ -4,7 +4,7 @@ use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{Platform, PortModel};
-use broadleaf::portfolio::{make, Effort, Outcome, SegmentChoice};
+use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
 use broadleaf::simulate::estimate;
 
 /// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than
@@ -56,29 +56,13 @@ pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError
 /// A period is given up for that part of its time, or less.
 const WORTH_LEAVING: f64 = 0.9;
 
-/// Of segment sizes predicted alike the largest: every segment takes a processor's time at both its ends, and where
-/// ranks share processors that is what runs out first.
-pub fn coarsened(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
+/// In segments for hosts that are busy with a program; a timetable keeps those that it was made for.
+pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
     if plan.period.is_some() || plan.pattern.is_some() {
         return Ok(plan);
     }
-    let most_s = ALIKE * estimate(platform, &plan)?;
-    let most_bytes = MOST_COARSENED_BYTES.min(plan.message_bytes);
-    let mut coarsest = plan.segment_bytes;
-    for segment_bytes in std::iter::successors(Some(2 * coarsest), |bytes| Some(2 * bytes)) {
-        if segment_bytes > most_bytes {
-            break;
-        }
-        if estimate(platform, &Plan { segment_bytes, ..plan.clone() })? <= most_s {
-            coarsest = segment_bytes;
-        }
-    }
-    Ok(Plan { segment_bytes: coarsest, ..plan })
+    coarsened(platform, plan, Coarsening::BUSY)
 }
-
-/// Times that far apart are alike; beyond that many bytes a segment's handling is nothing beside its bytes.
-const ALIKE: f64 = 1.03;
-const MOST_COARSENED_BYTES: u64 = 32 << 10;
 
 #[cfg(test)]
 mod tests {
@@ -99,21 +83,6 @@ mod tests {
         make(&instance, "chain", SegmentChoice::Bytes(segment_bytes), Effort::Quick, &Budget::UNLIMITED)
             .unwrap()
             .plan
-    }
-
-    #[test]
-    fn segments_grow_as_long_as_the_prediction_hardly_does() {
-        let platform = four_hosts();
-        for (bytes, segment_bytes) in [(16 << 20, 512), (1 << 20, 512), (100_000, 100), (5000, 4000)] {
-            let plan = chain(&platform, bytes, segment_bytes);
-            let coarse = coarsened(&platform, plan.clone()).unwrap();
-            let ratio = estimate(&platform, &coarse).unwrap() / estimate(&platform, &plan).unwrap();
-            assert!(ratio <= ALIKE, "{bytes} bytes: {ratio}");
-            let grown = coarse.segment_bytes / segment_bytes;
-            assert!(coarse.segment_bytes <= bytes.min(MOST_COARSENED_BYTES) && grown.is_power_of_two());
-            assert_eq!(grown > 1, bytes > 5000, "{bytes} bytes in {}", coarse.segment_bytes);
-            assert_eq!(Plan { segment_bytes, ..coarse }, plan, "nothing else changes");
-        }
     }
 
     #[test]
@@ -153,6 +122,8 @@ mod tests {
     fn a_timetable_keeps_the_segments_it_was_made_for() {
         let platform = four_hosts();
         let plan = Plan { period: Some(Period::default()), ..chain(&platform, 16 << 20, 512) };
-        assert_eq!(coarsened(&platform, plan.clone()).unwrap(), plan);
+        assert_eq!(in_larger_segments(&platform, plan.clone()).unwrap(), plan);
+        let free = Plan { period: None, ..plan };
+        assert!(in_larger_segments(&platform, free).unwrap().segment_bytes >= Coarsening::BUSY.least_bytes);
     }
 }

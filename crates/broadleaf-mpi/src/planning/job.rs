@@ -1,6 +1,6 @@
 //! One broadcast to plan for.
 
-use super::adjust::{coarsened, without_period, without_turns};
+use super::adjust::{in_larger_segments, without_period, without_turns};
 use super::short::shortened;
 use super::threads::{on_threads, Threads};
 use crate::rank_plan::inner_tree::inner_tree;
@@ -13,13 +13,11 @@ use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
-use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Smaller segments are mostly headers on the wire, which no platform tells: about 150 bytes each with TCP, IP,
-/// Ethernet and the MPI's own.
-const LEAST_SEGMENT_BYTES: u64 = 2048;
+const LEAST_BYTES: u64 = Coarsening::BUSY.least_bytes;
 
 /// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
 const BEFORE_LIMIT: f64 = 0.7;
@@ -62,7 +60,7 @@ impl Job {
         let made = instance.and_then(|instance| {
             on_threads(threads, || {
                 // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
-                let is_short = name == BEST && self.bytes < 2 * LEAST_SEGMENT_BYTES;
+                let is_short = name == BEST && self.bytes < 2 * LEAST_BYTES;
                 let (segment, first_effort) = match is_short {
                     true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
                     false => (SegmentChoice::Auto, effort),
@@ -70,11 +68,11 @@ impl Job {
                 let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
                 let best = make(&instance, name, segment, first_effort, &budget)?;
                 let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
-                if plan.segment_bytes < LEAST_SEGMENT_BYTES.min(self.bytes) {
-                    let larger = SegmentChoice::Bytes(LEAST_SEGMENT_BYTES);
+                if plan.segment_bytes < LEAST_BYTES.min(self.bytes) {
+                    let larger = SegmentChoice::Bytes(LEAST_BYTES);
                     plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
                 }
-                let plan = coarsened(instance.platform, without_period(instance.platform, plan)?)?;
+                let plan = in_larger_segments(instance.platform, without_period(instance.platform, plan)?)?;
                 let is_thorough = name == BEST && effort == Effort::Thorough;
                 Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
             })

@@ -10,10 +10,11 @@
 
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
-use super::search::{search, Segments};
+use super::search::search;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
+use crate::portfolio::Coarsening;
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -42,7 +43,7 @@ pub struct Settings {
     /// Least time between two such looks, seconds; the most is three times that.
     pub look_again_s: f64,
     /// Of the plans it makes.
-    pub segments: Segments,
+    pub coarsening: Coarsening,
     /// Roots to prepare plans for while idle.
     pub roots: Vec<NodeId>,
 }
@@ -57,7 +58,7 @@ impl Default for Settings {
             patience_s: 5.0,
             lead_s: 3.0,
             look_again_s: 10.0,
-            segments: Segments::ROBUST,
+            coarsening: Coarsening::BUSY,
             roots: Vec::new(),
         }
     }
@@ -93,7 +94,7 @@ pub struct Order {
     /// The network as it is believed to be.
     pub platform: Arc<Platform>,
     /// Limits of its segments.
-    pub segments: Segments,
+    pub coarsening: Coarsening,
 }
 
 impl Order {
@@ -102,7 +103,7 @@ impl Order {
     /// # Errors
     /// Those of [`search`].
     pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes, self.segments, budget)
+        search(&self.platform, self.key.stream.root, self.bytes, self.coarsening, budget)
     }
 }
 
@@ -411,8 +412,8 @@ impl Advisor {
         let within_s = left_s.unwrap_or(most_s).clamp(least_s, most_s);
         self.orders += 1;
         let platform = Arc::clone(self.links.platform());
-        let segments = self.settings.segments;
-        Some(Order { number: self.orders, key, bytes, within_s, platform, segments })
+        let coarsening = self.settings.coarsening;
+        Some(Order { number: self.orders, key, bytes, within_s, platform, coarsening })
     }
 
     fn kept(&mut self, key: Key) -> &mut Kept {

@@ -6,25 +6,15 @@
 //! others keep what is known of them. Planners that take their time enter only where there is something left
 //! to gain over the bound.
 
-use super::outcome::{finish, quartiles, unsupported, with_bounds};
+use super::outcome::{finish, quartiles, unsupported, with_bounds, Outcome, PassedOver, Tried};
+use super::request::{Effort, SegmentChoice};
 use super::segment_search::{rough, search, sketch, Tuned};
-use super::{Effort, Outcome, PassedOver, SegmentChoice, Tried};
+use super::settings::{ENTRANTS_TOGETHER, FULL_TRANSFERS, MOST_LOOKS, TUNING_GAIN, WORTH_SEARCHING};
 use crate::budget::Budget;
 use crate::optimum::makespan_bound_s;
 use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{plan_with, supports, Instance, Pace, Planner, BEST, LARGE_NODES, PLANNERS};
-
-/// Entrants looked at together: a constant, so that the outcome does not depend on the machine's cores.
-const TOGETHER: usize = 4;
-/// Closer looks at most: about two for each planner, where all are near the top.
-const MOST_LOOKS: usize = 64;
-/// A sketch knows the segment size to a factor of 4 only; tuned, a plan may come out faster by this much.
-const TUNING_GAIN: f64 = 1.25;
-/// No slow planner enters where it could gain no more than this over what the quick ones found.
-const WORTH_SEARCHING: f64 = 1.05;
-/// Transfers of a plan that is simulated in full to settle which is fastest.
-const FULL_TRANSFERS: u64 = 2_000_000;
 
 /// How closely an entrant has been looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -215,7 +205,7 @@ impl Contest<'_> {
 
     /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
     fn settle(&mut self) -> Result<(), PlanError> {
-        for _ in 0..MOST_LOOKS / TOGETHER {
+        for _ in 0..MOST_LOOKS / ENTRANTS_TOGETHER {
             let batch = self.unsettled();
             if batch.is_empty() || self.is_over() {
                 break;
@@ -247,7 +237,7 @@ impl Contest<'_> {
             if !waits_for_twin {
                 batch.push(index);
             }
-            if batch.len() == TOGETHER {
+            if batch.len() == ENTRANTS_TOGETHER {
                 break;
             }
         }

@@ -4,6 +4,7 @@ use super::best;
 use super::outcome::{finish, quartiles, unsupported, with_bounds, Outcome};
 use super::request::{Effort, SegmentChoice};
 use super::segment_search::{search, Tuned};
+use super::settings::FULL_TRANSFERS;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{find, plan_with, supports, Instance, Planner, BEST};
@@ -60,6 +61,3 @@ fn alone(
     let plan = with_bounds(instance, plan);
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
 }
-
-/// Most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
-const FULL_TRANSFERS: u64 = 2_000_000;

@@ -2,13 +2,16 @@
 //! the fastest. Planners know nothing of it.
 
 mod best;
+mod coarsening;
 mod make;
 mod outcome;
 mod request;
 mod segment_search;
+mod settings;
 
-pub(crate) use segment_search::MOST_SEGMENTS;
+pub(crate) use settings::MOST_SEGMENTS;
 
+pub use coarsening::{coarsened, Coarsening};
 pub use make::make;
 pub use outcome::{Outcome, PassedOver, Tried};
 pub use request::{Effort, SegmentChoice};

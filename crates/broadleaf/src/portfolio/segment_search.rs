@@ -5,28 +5,16 @@
 //! search brackets over segment counts 1, 2, 4 … and then halves the step around the best. Counts rather
 //! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
 
-use super::Effort;
+use super::request::Effort;
+use super::settings::{
+    DEEP_SEGMENTS_PER_NODE, HALVINGS, LARGE_SKETCH_FACTOR, MOST_SEGMENTS, OTHER_TREES, REFINED_MINIMA,
+    ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
+};
 use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime, HANDLING_S};
 use crate::simulate::{estimate, estimate_from, makespan};
-
-/// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent.
-pub(crate) const MOST_SEGMENTS: u64 = 16_384;
-/// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a
-/// pipeline's is missed by less than 0.1 %.
-const HALVINGS: u32 = 4;
-/// Counts of the bracket around which the search is refined: more than one, for gap tables with steps.
-const REFINED: usize = 2;
-/// A pipeline through all of n nodes wants more segments than this many times n.
-const DEEP: u64 = 8;
-/// Plans that the search of a slow planner makes at most; between them it varies their segment sizes.
-const VARIED_PLANS: u32 = 3;
-/// Trees made for so many times fewer segments may be others.
-const OTHERWISE: u64 = 4;
-/// A bracket's second minimum further from the best than this part is not refined.
-const WORTH_REFINING: f64 = 1.1;
 
 /// A plan and its predicted makespan, seconds.
 #[derive(Clone, Debug)]
@@ -158,7 +146,8 @@ impl Search<'_> {
     fn go_deep(&mut self) -> Result<(), PlanError> {
         let Some(best) = &self.best else { return Ok(()) };
         let (best_s, count) = (best.makespan_s, best.plan.segment_count());
-        let wanted = (DEEP * self.instance.platform.node_count() as u64).max(OTHERWISE * count);
+        let wanted =
+            (DEEP_SEGMENTS_PER_NODE * self.instance.platform.node_count() as u64).max(OTHER_TREES * count);
         let Some(many) = bracket(self.instance, 2).into_iter().find(|&many| many >= wanted) else {
             return Ok(());
         };
@@ -256,7 +245,7 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
     minima.sort_by(|a, b| a.1.total_cmp(&b.1));
     let best_s = minima.first().map_or(0.0, |&(_, makespan_s)| makespan_s);
     minima.retain(|&(_, makespan_s)| makespan_s <= best_s * WORTH_REFINING);
-    minima.truncate(REFINED);
+    minima.truncate(REFINED_MINIMA);
     minima
 }
 
@@ -275,7 +264,7 @@ pub(super) fn sketch(
     let is_large = platform.node_count() > LARGE_NODES;
     let counts = match known_count(instance, planner) {
         Some(count) => vec![count],
-        None => bracket(instance, if is_large { 64 } else { 4 }),
+        None => bracket(instance, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
     };
     let middle = counts[counts.len() / 2];
     let plan = plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?
@@ -296,12 +285,6 @@ pub(super) fn sketch(
     }
     Ok(best.expect("one segment is always tried"))
 }
-
-/// Segments of the longer of the two simulations of a sketch, but for the depth of its trees.
-const SKETCH_SEGMENTS: u64 = 4;
-
-/// Segments of the longer of the two simulations of a rough estimate.
-const ROUGH_SEGMENTS: u64 = 16;
 
 /// The plan with its makespan from two short simulations.
 pub(super) fn rough(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
