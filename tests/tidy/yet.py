@@ -13,7 +13,6 @@ CLOCKS: list[str] = [
 LONG: list[str] = [
     "crates/broadleaf-mpi/src/session/mod.rs",
     "crates/broadleaf/src/adapt/advisor.rs",
-    "crates/broadleaf/src/plan/program.rs",
     "crates/broadleaf/src/planners/clustered/frontier.rs",
     "crates/broadleaf/src/planners/clustered/ordered_tree.rs",
     "crates/broadleaf/tests/grid.rs",

@@ -6,6 +6,7 @@
 
 pub mod check;
 mod error;
+mod node_program;
 pub(crate) mod pattern;
 mod program;
 mod read;
@@ -16,8 +17,9 @@ mod tree;
 mod write;
 
 pub use error::PlanError;
+pub use node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
-pub use program::{InChannel, NodeProgram, OutChannel, Programs, SlotReceive, SlotSend, Source};
+pub use program::Programs;
 pub use segments::Segments;
 pub use throughput::throughput;
 pub use tree::{Tree, TreeBuilder};
