@@ -9,6 +9,7 @@
 //! not. Few clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
 
 use super::grid::Grid;
+use super::offers::{NearSenders, Offer, NEAR};
 use super::sends::ClusterSend;
 use super::waiting::Waiting;
 use ordered_float::OrderedFloat;
@@ -20,63 +21,6 @@ const FEW_KINDS: usize = 64;
 
 /// No sender.
 const NOBODY: (f64, u32) = (f64::INFINITY, u32::MAX);
-
-/// The best known way to a kind.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    arrival_s: f64,
-    /// The sending kind.
-    from: u32,
-    /// Its first sender's ready time and id when this was computed; the way is exact while they stand.
-    ready_s: f64,
-    sender: u32,
-}
-
-impl Way {
-    const NOWHERE: Way = Way { arrival_s: f64::INFINITY, from: u32::MAX, ready_s: 0.0, sender: u32::MAX };
-
-    fn is_ahead_of(&self, other: &Way) -> bool {
-        self.arrival_s < other.arrival_s || self.arrival_s == other.arrival_s && self.sender < other.sender
-    }
-}
-
-/// So many sending kinds are remembered of each comparison of all.
-const NEAR: usize = 4;
-
-/// The sending kinds from which somebody could be reached earliest when all were compared.
-#[derive(Clone, Copy, Debug)]
-struct Near {
-    from: [u32; NEAR],
-    /// The earliest that their ways were then or since; rising.
-    arrival_s: [f64; NEAR],
-    /// No other sending kind can be earlier than this: senders are only delayed.
-    others_s: f64,
-}
-
-impl Near {
-    const NOBODY: Near =
-        Near { from: [u32::MAX; NEAR], arrival_s: [f64::INFINITY; NEAR], others_s: f64::INFINITY };
-
-    /// Takes in what a kind offers, one that is there already too: a new member may be ahead of its others.
-    fn insert(&mut self, from: u32, arrival_s: f64) {
-        let there = self.from.iter().position(|&known| known == from);
-        let mut at = there.unwrap_or(NEAR - 1);
-        if arrival_s >= self.arrival_s[at] {
-            if there.is_none() {
-                self.others_s = self.others_s.min(arrival_s);
-            }
-            return;
-        }
-        if there.is_none() {
-            self.others_s = self.others_s.min(self.arrival_s[at]);
-        }
-        while at > 0 && arrival_s < self.arrival_s[at - 1] {
-            (self.from[at], self.arrival_s[at]) = (self.from[at - 1], self.arrival_s[at - 1]);
-            at -= 1;
-        }
-        (self.from[at], self.arrival_s[at]) = (from, arrival_s);
-    }
-}
 
 /// Ready time, seconds, and cluster.
 type ReadySender = Reverse<(OrderedFloat<f64>, u32)>;
@@ -91,8 +35,8 @@ pub(super) struct Frontier<'g> {
     first: Vec<(f64, u32)>,
     /// Kinds with a sender.
     active: Vec<u32>,
-    ways: Vec<Way>,
-    near: Vec<Near>,
+    offers: Vec<Offer>,
+    near: Vec<NearSenders>,
     /// Kinds with a sender by the ready time of their first; unless all is computed anew.
     by_ready: Vec<(f64, u32)>,
     /// By kind, the least g + L into it.
@@ -132,8 +76,8 @@ impl<'g> Frontier<'g> {
             senders: vec![BinaryHeap::new(); grid.kinds()],
             first: vec![NOBODY; grid.kinds()],
             active: Vec::new(),
-            ways: vec![Way::NOWHERE; grid.kinds()],
-            near: vec![Near::NOBODY; if is_small { 0 } else { grid.kinds() }],
+            offers: vec![Offer::NOWHERE; grid.kinds()],
+            near: vec![NearSenders::NOBODY; if is_small { 0 } else { grid.kinds() }],
             by_ready: Vec::new(),
             least_in_s: if is_small { Vec::new() } else { least_in_s(grid) },
             anew_s: vec![f64::INFINITY; if is_small { grid.kinds() } else { 0 }],
@@ -214,7 +158,7 @@ impl<'g> Frontier<'g> {
         }
     }
 
-    /// Compares the first sender of a kind with the known ways.
+    /// Compares the first sender of a kind with the known offers.
     fn offer(&mut self, from: usize, ready_s: f64, cluster: u32) {
         let edges = self.grid.edges_from(from);
         for &kind in self.waiting.kinds() {
@@ -223,55 +167,55 @@ impl<'g> Frontier<'g> {
             }
             let arrival_s = ready_s + edges[kind as usize];
             self.near[kind as usize].insert(from as u32, arrival_s);
-            let way = &mut self.ways[kind as usize];
-            let offered = Way { arrival_s, from: from as u32, ready_s, sender: cluster };
+            let offer = &mut self.offers[kind as usize];
+            let offered = Offer { arrival_s, from: from as u32, ready_s, sender: cluster };
             // On a tie with a bound that may have risen, leave it to `settle` to find out.
-            if offered.is_ahead_of(way) {
-                *way = offered;
+            if offered.is_ahead_of(offer) {
+                *offer = offered;
             }
         }
     }
 
     fn is_exact(&self, kind: usize) -> bool {
-        let way = &self.ways[kind];
-        way.from != u32::MAX
-            && self.first_sender(way.from as usize) == Some((way.ready_s, way.sender))
-            && self.fits(way.sender, way.from as usize, kind)
+        let offer = &self.offers[kind];
+        offer.from != u32::MAX
+            && self.first_sender(offer.from as usize) == Some((offer.ready_s, offer.sender))
+            && self.fits(offer.sender, offer.from as usize, kind)
     }
 
     /// The earliest arrival at a kind; exact after [`Frontier::settle`], before that a lower bound.
     pub fn arrival_s(&self, kind: usize) -> f64 {
-        self.anew_s.get(kind).map_or(self.ways[kind].arrival_s, |&arrival_s| arrival_s)
+        self.anew_s.get(kind).map_or(self.offers[kind].arrival_s, |&arrival_s| arrival_s)
     }
 
-    /// Makes a kind's way exact; whether it had to be computed.
+    /// Makes a kind's offer exact; whether it had to be computed.
     fn settle(&mut self, kind: usize) -> bool {
         if self.is_exact(kind) {
             return false;
         }
-        match self.way_from_near(kind) {
-            Some(way) => self.ways[kind] = way,
-            None => self.find_way(kind),
+        match self.nearest_offer(kind) {
+            Some(offer) => self.offers[kind] = offer,
+            None => self.find_offer(kind),
         }
         true
     }
 
-    /// The way from the first sender of a kind; nowhere where it has none, or no room.
-    fn way(&self, from: u32, kind: usize) -> Way {
+    /// The offer from the first sender of a kind; nowhere where it has none, or no room.
+    fn offer_from(&self, from: u32, kind: usize) -> Offer {
         let (ready_s, sender) = self.first[from as usize];
         if sender == u32::MAX || !self.fits(sender, from as usize, kind) {
-            return Way::NOWHERE;
+            return Offer::NOWHERE;
         }
         let arrival_s = ready_s + self.grid.kind_edge_s(from as usize, kind);
-        Way { arrival_s, from, ready_s, sender }
+        Offer { arrival_s, from, ready_s, sender }
     }
 
-    /// The best way from the senders that were nearest, if it beats all others for sure.
-    fn way_from_near(&self, kind: usize) -> Option<Way> {
+    /// The best offer from the senders that were nearest, if it beats all others for sure.
+    fn nearest_offer(&self, kind: usize) -> Option<Offer> {
         let near = &self.near[kind];
         let known = near.from.iter().filter(|&&from| from != u32::MAX);
-        let ways = known.map(|&from| self.way(from, kind));
-        let best = ways.reduce(|best, way| if way.is_ahead_of(&best) { way } else { best })?;
+        let offers = known.map(|&from| self.offer_from(from, kind));
+        let best = offers.reduce(|best, offer| if offer.is_ahead_of(&best) { offer } else { best })?;
         (best.arrival_s < near.others_s).then_some(best)
     }
 
@@ -280,41 +224,42 @@ impl<'g> Frontier<'g> {
     fn refresh_from(&mut self, from: usize) {
         for at in 0..self.waiting.kinds().len() {
             let kind = self.waiting.kinds()[at] as usize;
-            if self.ways[kind].from == from as u32 {
-                self.ways[kind] = self.way_from_near(kind).unwrap_or(Way {
-                    arrival_s: self.near[kind].others_s.max(self.ways[kind].arrival_s),
+            if self.offers[kind].from == from as u32 {
+                self.offers[kind] = self.nearest_offer(kind).unwrap_or(Offer {
+                    arrival_s: self.near[kind].others_s.max(self.offers[kind].arrival_s),
                     // Ahead of whoever offers the same: which of them is first, `settle` finds out.
                     sender: 0,
                     ready_s: f64::NAN,
-                    ..self.ways[kind]
+                    ..self.offers[kind]
                 });
             }
         }
     }
 
     /// Compares all senders that may be among the nearest.
-    fn find_way(&mut self, kind: usize) {
+    fn find_offer(&mut self, kind: usize) {
         if !self.anew_s.is_empty() {
-            let ways = self.active.iter().map(|&from| self.way(from, kind));
-            self.ways[kind] =
-                ways.fold(Way::NOWHERE, |best, way| if way.is_ahead_of(&best) { way } else { best });
+            let offers = self.active.iter().map(|&from| self.offer_from(from, kind));
+            self.offers[kind] =
+                offers
+                    .fold(Offer::NOWHERE, |best, offer| if offer.is_ahead_of(&best) { offer } else { best });
             return;
         }
-        let mut best = Way::NOWHERE;
-        let mut near = Near::NOBODY;
+        let mut best = Offer::NOWHERE;
+        let mut near = NearSenders::NOBODY;
         for &(ready_s, from) in &self.by_ready {
             let earliest_s = ready_s + self.least_in_s[kind];
             if earliest_s > near.arrival_s[NEAR - 1] {
                 near.others_s = near.others_s.min(earliest_s);
                 break;
             }
-            let way = self.way(from, kind);
-            near.insert(from, way.arrival_s);
-            if way.is_ahead_of(&best) {
-                best = way;
+            let offer = self.offer_from(from, kind);
+            near.insert(from, offer.arrival_s);
+            if offer.is_ahead_of(&best) {
+                best = offer;
             }
         }
-        self.ways[kind] = best;
+        self.offers[kind] = best;
         self.near[kind] = near;
     }
 
@@ -327,14 +272,14 @@ impl<'g> Frontier<'g> {
         }
     }
 
-    /// Sends along the way to the first waiting cluster of a kind.
+    /// Sends to the first waiting cluster of a kind, from whoever offers the earliest arrival.
     pub fn send_to(&mut self, kind: usize) {
         if self.anew_s.is_empty() {
             self.settle(kind);
         } else {
-            self.find_way(kind);
+            self.find_offer(kind);
         }
-        let Way { arrival_s, from, ready_s, sender } = self.ways[kind];
+        let Offer { arrival_s, from, ready_s, sender } = self.offers[kind];
         let from = from as usize;
         let receiver = self.waiting.remove_first(kind);
         let gap_s = self.grid.kind_gap_s(from, kind);
@@ -378,9 +323,9 @@ impl<'g> Frontier<'g> {
             });
         }
         loop {
-            let kind = self.waiting.least(|kind| value(self.ways[kind].arrival_s, kind))?;
+            let kind = self.waiting.least(|kind| value(self.offers[kind].arrival_s, kind))?;
             let settled = !self.settle(kind);
-            if self.ways[kind].arrival_s.is_infinite() && self.no_way() {
+            if self.offers[kind].arrival_s.is_infinite() && self.nobody_is_reachable() {
                 return None;
             }
             if settled {
@@ -391,9 +336,9 @@ impl<'g> Frontier<'g> {
     }
 
     /// Whether nobody can reach anyone who waits: a budget may be too small.
-    fn no_way(&mut self) -> bool {
+    fn nobody_is_reachable(&mut self) -> bool {
         self.settle_all();
-        self.waiting.kinds().iter().all(|&kind| self.ways[kind as usize].arrival_s.is_infinite())
+        self.waiting.kinds().iter().all(|&kind| self.offers[kind as usize].arrival_s.is_infinite())
     }
 
     pub fn into_sends(self) -> Vec<ClusterSend> {
@@ -432,42 +377,4 @@ fn least_in_s(grid: &Grid) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::platform::LocalStart;
-    use crate::random::Random;
-
-    /// Both ways to follow arrivals choose the same sends, several clusters of a kind, ties and missing links
-    /// included.
-    #[test]
-    fn bookkeeping_and_computing_anew_agree() {
-        let mut random = Random::new(77);
-        for round in 0..4_000 {
-            let (clusters, kinds) = (2 + random.below(30), 1 + random.below(12));
-            let mut kind_of: Vec<u32> = (0..clusters).map(|_| random.below(kinds) as u32).collect();
-            // Every kind has a member.
-            kind_of.extend(0..kinds as u32);
-            let mut number = || if round % 2 == 0 { random.below(4) as f64 } else { random.unit() };
-            let latency_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
-            let local_s: Vec<f64> = (0..kinds).map(|_| number()).collect();
-            let mut gap_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
-            if round % 5 == 0 {
-                let lost = random.below(kinds * kinds);
-                // Never so many that somebody cannot be reached.
-                gap_s[lost] = if kinds > 2 { f64::INFINITY } else { gap_s[lost] };
-            }
-            let root = random.below(kind_of.len());
-            let grid = Grid::from_kinds(kind_of, gap_s, latency_s, local_s, root, LocalStart::OnArrival);
-            for weighs_local in [0.0, 1.0] {
-                let sends = |is_small: bool| {
-                    let mut frontier = Frontier::anew_or_not(&grid, f64::INFINITY, is_small);
-                    let value =
-                        |arrival_s: f64, kind: usize| arrival_s + weighs_local * grid.kind_local_s(kind);
-                    while frontier.send_to_least(value).is_some() {}
-                    frontier.into_sends()
-                };
-                assert_eq!(sends(true), sends(false), "round {round}");
-            }
-        }
-    }
-}
+mod tests;

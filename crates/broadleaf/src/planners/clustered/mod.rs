@@ -40,6 +40,7 @@ mod makespan;
 mod makespan_search;
 mod mixed;
 mod mpich_g2;
+mod offers;
 mod ordered_tree;
 mod pipeline_time;
 mod rules;
