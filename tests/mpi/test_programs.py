@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -114,3 +114,63 @@ def test_mpi4py(bench: Bench, ranks: int) -> None:
     # mpi4py calls MPI_Bcast_c where the MPI has it, and MPI_Bcast where not.
     assert run.stats["planned"] == 3
     assert run.rows(bytes=1_000_003)[0]["planned"] == 3
+
+
+def test_as_many_communicators_as_without_us_but_one(bench: Bench) -> None:
+    # MPICH has 2,048, two of them its own; Open MPI would take more, at half a minute a thousand.
+    count = 2045 if bench.mpi.flavour == "mpich" else 500
+    run = bench.check(3, "crowd", str(count), shared_memory="0")
+    assert run.stats is not None
+    assert "no-tags-left" not in run.stats["passed_through"]
+    # Of a split of three ranks, one side is alone.
+    again = (count - 1) // 7 + 1
+    assert run.stats["planned"] >= 2 * (count + again)
+
+
+@pytest.mark.parametrize("min_bytes", ["0", "1", "18446744073709551615"])
+def test_any_count_of_any_size(bench: Bench, min_bytes: str) -> None:
+    run = bench.check(3, "counts", min_bytes=min_bytes)
+    assert run.reports == []
+    assert run.stats is not None
+    assert run.stats["planned"] == (0 if len(min_bytes) > 1 else 240 - drawn_empty(run.stats))
+
+
+def drawn_empty(stats: dict[str, Any]) -> int:
+    """Calls of no bytes beyond the first of the rising lengths."""
+    types = 3 * 3 * 31 if stats["mpi"] == "openmpi" else 3 * 3 * 63
+    return int(stats["passed_through"]["zero-bytes"]) - types - 1
+
+
+def test_refused_arguments_are_the_mpi_s_business(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    if bench.mpi.flavour == "mpich":
+        pytest.skip("the MPICH wheel is built without argument checking")
+    program = bench.compile("arguments")
+    ours, native = bench.run(3, [program]), bench.run(3, [program], disable="1")
+    assert ours.returncode == native.returncode == 0, ours.stderr
+    assert ours.stdout == native.stdout
+    assert "class 0" not in ours.stdout
+    assert ours.stats is not None
+    assert ours.stats["planned"] == 2 * 7
+    assert ours.stats["passed_through"] == {"invalid-arguments": 2 * 7}
+
+
+@pytest.mark.parametrize("case", range(7))
+def test_fatal_errors_of_arguments_name_the_call(bench: Bench, case: int) -> None:
+    if bench.mpi.flavour == "mpich":
+        pytest.skip("the MPICH wheel is built without argument checking")
+    run = bench.run(2, [bench.compile("arguments"), "fatal", str(case)])
+    assert run.returncode != 0
+    assert "An error occurred in MPI_Bcast" in run.stderr
+
+
+@pytest.mark.parametrize("planner", ["best", "chain", "two-tree", "van-de-geijn"])
+@pytest.mark.parametrize("memory", ["0", "1"])
+def test_a_rank_without_memory_takes_part(bench: Bench, planner: str, memory: str) -> None:
+    bench.check(4, "starved", planner=planner, shared_memory=memory)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_threads_open_communicators_at_once(bench: Bench, ranks: int) -> None:
+    run = bench.check(ranks, "rivals", "40", shared_memory="0")
+    assert run.stats is not None
+    assert run.stats["planned"] == 4 * 40

@@ -34,12 +34,22 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
     int error = bl_in_place(call->count, call->type, &first, &in_place);
     if (error != MPI_SUCCESS) return error;
     /* Under MPI_BOTTOM `data` is null and `first` an address, so the sum is made of integers. */
-    if (in_place)
-        return run(private, (unsigned char *)((uintptr_t)call->data + (uintptr_t)first), bytes, call->root, handled);
-
-    unsigned char *packed = malloc(bytes);
-    if (packed == NULL) return MPI_ERR_NO_MEM;
+    unsigned char *const start = (unsigned char *)((uintptr_t)call->data + (uintptr_t)first);
+    if (in_place && start != NULL) return run(private, start, bytes, call->root, handled);
+    if (in_place) {
+        /* Not every MPI refuses null, but all have their way with it. */
+        bl_count_passed(BL_PASSED_INVALID);
+        *handled = 0;
+        return MPI_SUCCESS;
+    }
     const int is_root = private->rank == call->root;
+    unsigned char *packed = malloc(bytes);
+    if (packed == NULL) {
+        /* The others count on this rank: it passes on what it cannot keep, and as the root it lets all use the MPI's
+         * own broadcast. */
+        error = run(private, NULL, bytes, call->root, handled);
+        return error == MPI_SUCCESS && *handled ? MPI_ERR_NO_MEM : error;
+    }
     if (is_root) error = bl_pack(call->data, call->count, call->type, packed, bytes);
     if (error == MPI_SUCCESS) error = run(private, packed, bytes, call->root, handled);
     if (error == MPI_SUCCESS && *handled && !is_root)

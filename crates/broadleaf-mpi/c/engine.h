@@ -88,7 +88,8 @@ void bl_session_close(bl_session *session);
 /* Broadcasts of fewer bytes go to the MPI's own on all ranks, and are not told to the session. */
 uint64_t bl_session_threshold(const bl_session *session);
 
-/* Broadcasts `bytes` packed bytes from `root`; collective. */
+/* Broadcasts `bytes` packed bytes from `root`; collective. `packed` is null at a rank without memory for them, which
+ * takes part for the others. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 
 /* This process's statistics that no call has given yet, in a form that bl_stats_write reads; null where there are

@@ -11,7 +11,7 @@ use crate::planning::Planning;
 use crate::settings::{SharedMemory, BEST};
 use crate::topology::hosts::{one_node_a_host, Hosts};
 use crate::topology::rank_map::RankMap;
-use broadleaf::adapt::switch::{kind, Header, Order};
+use broadleaf::adapt::switch::{kind, Header, Listening, Order};
 use std::sync::Arc;
 
 /// Where all ranks of a communicator are on one host, and no planner is asked for by name: from which length on its
@@ -69,7 +69,7 @@ impl Session {
             sends_plan: false,
         };
         if bytes < self.intranode_from {
-            return self.pass_by(header);
+            return self.pass_by(header, &Listening::new(self.calls, self.rank));
         }
         let Some(group) = &mut self.group else {
             return Err(CallError::Internal("a host without shared memory leads by it".to_string()));

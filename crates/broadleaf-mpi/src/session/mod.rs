@@ -121,7 +121,8 @@ impl Session {
     /// Broadcasts the packed bytes at `packed`; collective.
     ///
     /// # Safety
-    /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile.
+    /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile, or is null: a rank without memory for
+    /// them takes part for the others.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let start = self.keeps_stats.then(Instant::now);
         let (begin_s, call) = (self.tracer.is_some().then(trace::now_s), self.calls);
@@ -146,7 +147,9 @@ impl Session {
         if self.planning.is_none() {
             return Ok(Outcome::BadValue);
         }
-        let done = if self.rank == root {
+        let done = if self.rank == root && packed.is_null() {
+            self.decline(bytes)
+        } else if self.rank == root {
             self.lead(packed, bytes)
         } else if self.hosts.is_served(self.rank, root) {
             self.attend(packed, bytes, root)
@@ -226,7 +229,7 @@ impl Session {
             sends_plan: false,
         };
         let Some(current) = entry.current.as_mut().filter(|_| order != Order::Own) else {
-            return self.pass_by(header);
+            return self.pass_by(header, &Listening::new(call, rank));
         };
         current.resize(bytes);
         self.ran.set(&current.carried.plan, entry.version);
@@ -276,7 +279,7 @@ impl Session {
         }
         let unknown = || CallError::Internal(format!("call {call} runs a plan that never came"));
         let Some(entry) = self.book.follow(rank, &header, arrived.clone())? else {
-            return self.pass_by(header);
+            return self.pass_by(header, &listening);
         };
         let version = entry.version;
         let current = entry.current.as_mut().ok_or_else(unknown)?;
@@ -290,10 +293,9 @@ impl Session {
             group.announce(&self.mpi, delivery(current), announced(header, &self.ran))?;
         }
 
-        // The others have been promised the root's length, so a rank with another one still serves them.
+        // The others have been promised the root's length, so a rank with another one still passes it on.
         let fits = bytes == header.message_bytes;
-        let mut scratch = vec![0u8; if fits { 0 } else { header.message_bytes as usize }];
-        let base = if fits { packed } else { scratch.as_mut_ptr() };
+        let base = if fits { packed } else { std::ptr::null_mut() };
         let (mut transport, mut executor) = match posted {
             Some(posted) => posted,
             None => {
@@ -358,13 +360,37 @@ impl Session {
         }
     }
 
-    /// "Use the MPI's own broadcast" goes to the others of this host, and down a binomial tree of all ranks that
-    /// hear by message.
-    fn pass_by(&mut self, header: Header) -> Result<Outcome, CallError> {
+    /// A root without memory for the packed message: for this call, all ranks use the MPI's own broadcast.
+    fn decline(&mut self, bytes: u64) -> Result<Outcome, CallError> {
+        let (call, root) = (self.calls, self.rank);
+        let version = self.book.decline(call, root, bytes).version;
+        let (order, message_bytes) = (Order::Own, bytes);
+        let header = Header { call, root, message_bytes, order, version, plan_bytes: 0, sends_plan: false };
+        self.pass_by(header, &Listening::new(call, root))
+    }
+
+    /// "Use the MPI's own broadcast" goes to the others of this host, and to all ranks that hear by message: down the
+    /// plan that they expect, or a binomial tree where there is none.
+    fn pass_by(&mut self, header: Header, listening: &Listening) -> Result<Outcome, CallError> {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
-        if let Some(group) = &mut self.group {
-            group.announce(&self.mpi, Delivery::Native, announced(header, &stats::Ran::default()))?;
+        let is_served = self.hosts.is_served(self.rank, header.root);
+        let entry = self.book.entry(kind(header.root, header.message_bytes), header.call);
+        if let Some(group) = self.group.as_mut().filter(|_| !is_served) {
+            let by_message = entry.current.as_ref().is_some_and(|current| !current.carried.led);
+            let delivery = if by_message { Delivery::Messages } else { Delivery::Native };
+            group.announce(&self.mpi, delivery, announced(header, &stats::Ran::default()))?;
             group.finish_led(&self.mpi)?;
+        }
+        if let Some(current) = &entry.current {
+            let (plan, program) = (current.programs.plan(), current.program.clone());
+            // SAFETY: no segment is sent or received.
+            let mut transport = unsafe { MpiTransport::new(&self.mpi, std::ptr::null_mut(), plan, program) };
+            for other in listening.missing(current) {
+                transport.drop_header(other, header.call)?;
+            }
+            send_headers(&mut transport, current, header, None)?;
+            transport.finish()?;
+            return Ok(Outcome::Own);
         }
         let hearers = self.hosts.hearers(header.root);
         let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);

@@ -3,6 +3,7 @@
 //! A small *frame* says what comes (kind, and tag and segment of every item); the data of all its items follows
 //! as one message, straight from and to its place where the items are one run of bytes.
 
+use super::passing::segment_buffer;
 use super::{MpiTransport, Request, FRAMED};
 use crate::error::CallError;
 use crate::error::Malformed;
@@ -86,9 +87,10 @@ impl MpiTransport<'_> {
         let bytes = items.iter().map(|&(_, segment)| self.place(segment).1).sum();
         let node = self.program.node;
         let own = |&(tag, _): &(u32, u64)| self.program.inputs[self.program.input(from, tag)].target == node;
-        let in_place =
-            items.iter().all(own) && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
-        let mut packed = (!in_place).then(|| vec![0u8; bytes as usize]);
+        let in_place = !self.only_passes()
+            && items.iter().all(own)
+            && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
+        let mut packed = (!in_place).then(|| segment_buffer(bytes)).transpose()?;
         let pointer = match &mut packed {
             Some(packed) => packed.as_mut_ptr(),
             None => self.place(items[0].1).0,
@@ -112,11 +114,11 @@ impl MpiTransport<'_> {
             let bytes = &packed[at..at + length as usize];
             at += length as usize;
             let input = self.program.inputs[self.program.input(from, tag)];
-            if input.target == self.program.node {
+            if input.target == self.program.node && !self.only_passes() {
                 // SAFETY: `place` gives memory inside the message, and `bytes` is our own.
                 unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), pointer, bytes.len()) };
             } else {
-                self.relayed.insert((input.tree, input.target, segment), bytes.to_vec());
+                self.keep((input.tree, input.target, segment), bytes.to_vec());
             }
         }
     }
@@ -142,7 +144,8 @@ impl MpiTransport<'_> {
         let bytes: u64 = items.iter().map(|&(_, segment)| self.place(segment).1).sum();
         let first = message.first;
         let noted = (first.tree, first.segment, items.len() as u64);
-        let direct = message.items().all(|item| !item.relayed)
+        let direct = !self.only_passes()
+            && message.items().all(|item| !item.relayed)
             && self.follow_each_other(items.iter().map(|&(_, segment)| segment));
         if direct {
             let pointer = self.place(items[0].1).0;
@@ -160,6 +163,8 @@ impl MpiTransport<'_> {
         for item in message.items() {
             if item.relayed {
                 packed.extend(self.take_relayed((item.tree, item.target, item.segment))?);
+            } else if self.only_passes() {
+                packed.extend(self.take_passing(item.tree, item.segment)?);
             } else {
                 let (pointer, length) = self.place(item.segment);
                 // SAFETY: `place` gives memory inside the message.

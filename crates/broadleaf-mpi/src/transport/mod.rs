@@ -7,13 +7,14 @@
 //! the next call, travel while the data does.
 
 pub mod control;
+mod feed;
 mod framed;
 pub mod header;
+mod passing;
 mod preposted;
 mod reorder;
 
 use crate::error::CallError;
-use crate::intranode::HostGroup;
 use crate::mpi::{Done, Mpi};
 use crate::observe::advice::passive::Timing;
 use crate::observe::trace::{Side, Watch};
@@ -25,7 +26,9 @@ use broadleaf::execute::{Completion, Kind, Message, Receive, Transport};
 use broadleaf::plan::{NodeProgram, Plan};
 use broadleaf::platform::NodeId;
 use control::Forward;
+use feed::Feed;
 use framed::Expected;
+use passing::segment_buffer;
 use reorder::Reorder;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -89,21 +92,13 @@ pub(crate) const FRAMED: u32 = u32::MAX;
 /// A segment that is only passed on: tree, end of the edge, segment.
 pub(crate) type Relayed = (u32, NodeId, u64);
 
-/// What this rank passes on to the others of its host, in the order in which it comes in.
-struct Feed<'a> {
-    group: &'a mut HostGroup,
-    /// Offsets and bytes.
-    waiting: VecDeque<(u64, u64)>,
-}
-
-/// Bytes that go into shared memory between two looks at the network.
-const FEED_BYTES: u64 = 256 << 10;
-
 /// One call's messages.
 pub struct MpiTransport<'a> {
     pub(crate) mpi: &'a Mpi,
-    /// The packed message; one allocation or the program's own memory.
+    /// The packed message; one allocation or the program's own memory. Null: segments are only passed on.
     base: *mut u8,
+    /// Segments that are passed on, by tree and number, and to how many they still go.
+    passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
     /// How many blocks it consists of, one behind the other; a broadcast's is one.
     pub(crate) blocks: u64,
     pub(crate) plan: &'a Plan,
@@ -137,7 +132,8 @@ pub struct MpiTransport<'a> {
 
 impl<'a> MpiTransport<'a> {
     /// # Safety
-    /// `base` must point to `plan.message_bytes` bytes that nothing else touches while this lives.
+    /// `base` must point to `plan.message_bytes` bytes that nothing else touches while this lives. It is null at a
+    /// rank, other than the root, that has no place for them.
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, plan: &'a Plan, program: NodeProgram) -> Self {
         MpiTransport { salt: salt(plan), ..MpiTransport::of_blocks(mpi, base, plan, program, 1) }
     }
@@ -156,6 +152,7 @@ impl<'a> MpiTransport<'a> {
         MpiTransport {
             mpi,
             base,
+            passing: HashMap::new(),
             blocks,
             plan,
             program,
@@ -190,56 +187,6 @@ impl<'a> MpiTransport<'a> {
         self.pace = Pace::of(self.mpi, edges);
     }
 
-    /// From now on, what arrives is passed on to the others of this host as well; at the root, all there is.
-    pub fn feed(&mut self, group: &'a mut HostGroup) {
-        let mut waiting = VecDeque::new();
-        if self.program.is_root {
-            waiting.push_back((0, self.plan.message_bytes));
-        }
-        self.feed = Some(Feed { group, waiting });
-    }
-
-    /// Passes on what there is room for; whether something still waits.
-    fn pass_on(&mut self) -> bool {
-        let Some(feed) = &mut self.feed else { return false };
-        if let Some((offset, bytes)) = feed.waiting.front_mut() {
-            // SAFETY: parts of the message that `base` was promised to hold, and which are here.
-            let done = unsafe {
-                feed.group.offer(*offset, self.base.add(*offset as usize), (*bytes).min(FEED_BYTES))
-            };
-            *offset += done;
-            *bytes -= done;
-            if *bytes == 0 {
-                feed.waiting.pop_front();
-            }
-        }
-        !feed.waiting.is_empty()
-    }
-
-    /// What of the message has come in goes to the others of this host.
-    fn queue(&mut self, done: &[Completion]) {
-        let Some(feed) = &mut self.feed else { return };
-        for completion in done {
-            if let Completion::Received { from, kind: Kind::Data, tag, segment } = *completion {
-                let input = self.program.inputs[self.program.input(from, tag)];
-                if input.target == self.program.node {
-                    let (start, length) = self.plan.segment_range(segment);
-                    feed.waiting.push_back((start, length));
-                }
-            }
-        }
-    }
-
-    /// Waits until the others of this host have room for the rest.
-    fn pass_on_rest(&mut self) -> Result<(), CallError> {
-        let Some(feed) = &mut self.feed else { return Ok(()) };
-        while let Some((offset, bytes)) = feed.waiting.pop_front() {
-            // SAFETY: as in `pass_on`.
-            unsafe { feed.group.put(self.mpi, offset, self.base.add(offset as usize), bytes)? };
-        }
-        Ok(())
-    }
-
     /// After the executor is done: passes the rest on, and waits for what travels beside the data. Gives the plan that came.
     pub fn finish(&mut self) -> Result<Option<Carried>, CallError> {
         self.pass_on_rest()?;
@@ -264,8 +211,7 @@ impl<'a> MpiTransport<'a> {
         let (block, segment) = (segment % self.blocks, segment / self.blocks);
         let (start, length) = self.plan.segment_range(segment);
         let start = block * self.plan.message_bytes + start;
-        // SAFETY: segments of the plan lie inside the message that `base` was promised to hold.
-        (unsafe { self.base.add(start as usize) }, length)
+        (self.base.wrapping_add(start as usize), length)
     }
 
     /// Waits for something, or only looks, and says what of it concerns the executor.
@@ -290,7 +236,7 @@ impl<'a> MpiTransport<'a> {
                         timing.came(from, bytes);
                     }
                     if let Some((key, data)) = relay {
-                        self.relayed.insert(key, data);
+                        self.keep(key, data);
                     }
                     let arrived = Completion::Received { from, kind: Kind::Data, tag, segment };
                     let channel = self.reorder.entry((from, tag)).or_default();
@@ -356,6 +302,10 @@ impl Transport for MpiTransport<'_> {
             let mut bytes = self.take_relayed((item.tree, item.target, item.segment))?;
             pointer = bytes.as_mut_ptr();
             relayed = Some(bytes);
+        } else if self.only_passes() {
+            let mut bytes = self.take_passing(item.tree, item.segment)?;
+            pointer = bytes.as_mut_ptr();
+            relayed = Some(bytes);
         }
         if let Some(pace) = &mut self.pace {
             pace.wait_for_port(self.mpi, &item, length as f64 / self.plan.segment_bytes as f64);
@@ -371,11 +321,12 @@ impl Transport for MpiTransport<'_> {
     fn post_receive(&mut self, receive: &Receive) -> Result<(), CallError> {
         let item = receive.item;
         let (mut pointer, bytes) = self.place(item.segment);
-        let relay = item.relayed.then(|| {
-            let mut data = vec![0u8; bytes as usize];
+        let mut relay = None;
+        if item.relayed || self.only_passes() {
+            let mut data = segment_buffer(bytes)?;
             pointer = data.as_mut_ptr();
-            ((item.tree, item.target, item.segment), data)
-        });
+            relay = Some(((item.tree, item.target, item.segment), data));
+        }
         let (from, tag) = (receive.from, item.tag);
         let turn = self.reorder.entry((from, tag)).or_default().next();
         let number = self.number(Request::SegmentIn { from, tag, segment: item.segment, bytes, turn, relay });
@@ -394,7 +345,6 @@ impl Transport for MpiTransport<'_> {
                 std::thread::yield_now();
             }
         }
-        self.queue(done);
-        Ok(())
+        self.queue(done)
     }
 }

@@ -97,6 +97,8 @@ pub struct Entry<P> {
     /// None: without a plan.
     pub current: Option<Current<P>>,
     next: Option<P>,
+    /// At the root: no plan has been asked for yet.
+    is_untried: bool,
 }
 
 impl<P: Carries> Entry<P> {
@@ -171,7 +173,8 @@ impl<P: Carries> Book<P> {
                 let oldest = (0..self.entries.len()).min_by_key(used).unwrap_or(0);
                 self.entries.swap_remove(oldest);
             }
-            self.entries.push((kind, Entry { used: call, version: 0, current: None, next: None }));
+            self.entries
+                .push((kind, Entry { used: call, version: 0, current: None, next: None, is_untried: false }));
             self.entries.len() - 1
         });
         let entry = &mut self.entries[self.last].1;
@@ -193,7 +196,7 @@ impl<P: Carries> Book<P> {
         let kind = kind(rank, bytes);
         let known = self.knows(kind);
         let entry = self.entry(kind, call);
-        if !known {
+        if !known || std::mem::take(&mut entry.is_untried) {
             entry.current = first().map(|plan| Current::new(plan, rank, bytes));
             let order = if entry.current.is_some() { Order::RunNew } else { Order::Own };
             return (order, entry);
@@ -205,6 +208,15 @@ impl<P: Carries> Book<P> {
         entry.next = better();
         let order = if entry.next.is_some() { Order::RunThenSwitch } else { Order::Run };
         (order, entry)
+    }
+
+    /// At a root that cannot run any plan in this call: the entry is there on all ranks, and what it has stays.
+    pub fn decline(&mut self, call: u64, rank: u32, bytes: u64) -> &mut Entry<P> {
+        let kind = kind(rank, bytes);
+        let known = self.knows(kind);
+        let entry = self.entry(kind, call);
+        entry.is_untried |= !known;
+        entry
     }
 
     /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Order::RunNew`].
