@@ -243,16 +243,27 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
             return;
         }
     }
-    for same in trees.values() {
-        let share: f64 = same.iter().map(|&tree| plan.trees[tree].share).sum();
-        let got = carried.get(&same[0]).copied().unwrap_or(0) as f64 * blocks as f64 / positions as f64;
-        if (share - got).abs() > SHARES_SUM {
-            faults.push(format!("period: tree {} has share {share} but {got} of the positions", same[0]));
-        }
-    }
+    faults.extend(shares_of_positions(plan, &trees, &carried, blocks as f64 / positions as f64));
     if faults.is_empty() {
         faults.extend(order_fault(platform, plan, period, blocks as u64));
     }
+}
+
+/// Trees, by their edges, whose share of the positions is not the share that they state; each position is so much of
+/// a contribution.
+fn shares_of_positions(
+    plan: &Plan,
+    trees: &HashMap<Vec<(NodeId, NodeId)>, Vec<usize>>,
+    carried: &HashMap<usize, usize>,
+    position: f64,
+) -> Vec<String> {
+    let wrong = |same: &Vec<usize>| {
+        let share: f64 = same.iter().map(|&tree| plan.trees[tree].share).sum();
+        let got = carried.get(&same[0]).copied().unwrap_or(0) as f64 * position;
+        let is_wrong = (share - got).abs() > SHARES_SUM;
+        is_wrong.then(|| format!("period: tree {} has share {share} but {got} of the positions", same[0]))
+    };
+    trees.values().filter_map(wrong).collect()
 }
 
 /// What keeps a period from coming to its end, if anything does.

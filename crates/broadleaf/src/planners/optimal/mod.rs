@@ -92,6 +92,13 @@ impl Planner for Optimal {
         } else {
             periodic(instance, &optimum, budget)?
         };
+        if plan.trees.is_empty() {
+            // Seen where one link of several takes 1e18 s.
+            return Err(PlanError::Unsupported {
+                planner: CARD.name.to_string(),
+                reason: "the links' times differ too much for the throughput program's precision".to_string(),
+            });
+        }
         plan.predicted = Predicted {
             throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
                 .filter(|rate| rate.is_finite()),
