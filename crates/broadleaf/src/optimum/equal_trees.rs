@@ -33,7 +33,7 @@ const ENOUGH: f64 = 1.001;
 /// optimum's own trees are used, as often as their shares say.
 ///
 /// # Errors
-/// Those of [`super::solve`] for the optimum's root and segment size on this platform.
+/// Those of [`super::solve()`] for the optimum's root and segment size on this platform.
 pub fn equal_trees(
     platform: &Platform,
     optimum: &Optimum,

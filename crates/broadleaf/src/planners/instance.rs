@@ -16,7 +16,7 @@ pub struct Instance<'a> {
     pub message_bytes: u64,
     /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
     pub segment_bytes: u64,
-    /// How the plan's transfers start, whatever the planner ([`plan_with`]).
+    /// How the plan's transfers start, whatever the planner ([`plan_with`](super::plan_with)).
     pub protocol: Protocol,
     /// For planners that draw.
     pub seed: u64,

@@ -11,7 +11,7 @@ use crate::planners::{find, plan_with, supports, Instance, Planner, BEST};
 
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
-/// Sets every field of [`Predicted`] that is known. Fails for an unknown name, and for a planner that does
+/// Sets every field of [`Predicted`](crate::plan::Predicted) that is known. Fails for an unknown name, and for a planner that does
 /// not support the instance.
 ///
 /// # Errors

@@ -26,7 +26,7 @@ impl SegmentChoice {
     }
 }
 
-/// How much work planning may do, apart from its [`Budget`].
+/// How much work planning may do, apart from its [`Budget`](crate::budget::Budget).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Effort {
     /// Every planner that supports the instance, fine segment search, the final plans simulated in full.

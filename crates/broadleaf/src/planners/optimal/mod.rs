@@ -1,9 +1,9 @@
 //! The optimal broadcast of a long message: a few trees and a period that keeps the busiest ports busy.
 //!
 //! What Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute the value of
-//! (program (2)) and call too complicated to build. [`optimum`] gives the trees and the bound; W trees of
-//! equal share are drawn from them for several W, each set is laid out as a period of W segments
-//! ([`timetable`]), each link's windows are dealt out among the segments ([`assign_windows()`]), it is played, and the set
+//! (program (2)) and call too complicated to build. [`solve`](crate::optimum::solve()) gives the trees and the bound;
+//! W trees of equal share are drawn from them for several W, each set is laid out as a period of W segments
+//! ([`timetable`]), each link's windows are assigned to segments ([`assign_windows()`]), it is played, and the set
 //! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer
 //! passes switches, or occupies its receiver's port only long after its sender's, there is no period, and the
 //! optimum's own trees are used in their shares.
