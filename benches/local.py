@@ -8,7 +8,7 @@ to .bench/local.json. The exit code is 1 if ours is not ahead of an MPI's own un
 below by more than 10 % and 5 us behind, less than 1.3 times faster with 8 ranks at 16 MiB, or with 4 ranks
 over 1.25 times the limit there, under Open MPI, which shares cores best. --table writes the table as a page
 of the documentation. --methods prints the ratios of every copy method, also of short messages: from them
-follow the lengths in crates/broadleaf-mpi (BL_INTRANODE_FROM, DIRECT_FROM, STREAMED_FROM).
+follow the lengths in crates/broadleaf-mpi (BL_INTRANODE_FROM, STREAMED_FROM).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUICK_SIZES = [64 << 10, 1 << 20, 16 << 20]
 AHEAD_FROM = 1 << 20
 ALLOWED_BELOW = 1.10
 ALLOWED_BELOW_S = 5e-6
-METHODS = ("ring", "ring-streamed", "direct", "cooperative")
+METHODS = ("ring", "ring-streamed", "direct")
 METHOD_SIZES = [16 << 10, 64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20]
 AT_16_MIB = 16 << 20
 
@@ -43,8 +43,8 @@ rank but the root copies the message out of memory that all share. By
     python benches/local.py --table docs/local.md
 
 which fails where ours is not ahead of the MPI's own from 1 MiB on or, below, is over 10 % and 5 us behind,
-and keeps every sample in `.bench/local.json`. Under 128 KiB with MPICH and 512 KiB with Open MPI the MPI's
-own broadcast is used: from there on the copy methods are ahead, by `python benches/local.py --methods`.
+and keeps every sample in `.bench/local.json`. Under 512 KiB with Open MPI the MPI's own broadcast is used:
+from there on the copy methods are ahead, and under MPICH from 64 KiB, by `python benches/local.py --methods`.
 Where ranks outnumber cores, times of under 0.1 ms differ from run to run by half, ratios by 5 %.
 
 """

@@ -13,7 +13,7 @@ from broadleaf.mpi import find_mpi, launch_command
 if TYPE_CHECKING:
     from conftest import Bench
 
-METHODS = ["ring", "ring-streamed", "direct", "cooperative"]
+METHODS = ["ring", "ring-streamed", "direct"]
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 7])
@@ -38,8 +38,9 @@ def test_a_method_can_be_asked_for_by_name(bench: Bench, method: str) -> None:
     run = bench.check(2, "many", "60", "16000000", "5", shared_memory=method)
     rows = [row["intranode"] for row in run.rows() if row["planned"]]
     assert rows
-    # Copying together takes a core for each.
-    assert {name for row in rows for name in row} <= {method, "direct" if method == "cooperative" else method}
+    # A communicator's first call may come before all ranks know that they can read one another's memory.
+    assert {name for row in rows for name in row} - {method} <= {"ring", "ring-streamed"}
+    assert any(method in row for row in rows)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -99,7 +100,7 @@ def test_a_message_of_ours_waits_for_nobody_else_s(bench: Bench, ranks: int) -> 
     assert run.stats["planned"] == 20
 
 
-@pytest.mark.parametrize("method", ["1", "direct", "cooperative"])
+@pytest.mark.parametrize("method", ["1", "direct"])
 def test_without_the_right_to_look_at_others_memory(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

@@ -25,7 +25,7 @@
 
 /* Where the methods of `benches/local.py --methods` are ahead of the MPI's own with 2, 4 and 8 ranks on two cores. */
 #if defined(MPICH_VERSION)
-#define BL_INTRANODE_FROM (128 << 10)
+#define BL_INTRANODE_FROM (64 << 10)
 #else
 #define BL_INTRANODE_FROM (512 << 10)
 #endif

@@ -97,8 +97,7 @@ impl SharedMemory {
                 variable: VARIABLE,
                 value,
                 fact: "neither 0 nor 1 nor a copy method".to_string(),
-                remedy:
-                    "write one of 0, 1, ring, ring-streamed, direct, cooperative, native, or leave it out",
+                remedy: "write one of 0, 1, ring, ring-streamed, direct, native, or leave it out",
             }),
         }
     }

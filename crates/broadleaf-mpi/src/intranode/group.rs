@@ -4,8 +4,8 @@
 //! have the message: so one announcement and one ring are enough, and whoever has left a call needs nothing of it.
 
 use super::choose::{Ability, CopyMethod};
-use super::cooperative;
 use super::copy::{copy_from_process, Writes};
+use super::direct;
 use super::join;
 use super::layout::{Announcement, Area, Member};
 use super::peers::Process;
@@ -120,7 +120,7 @@ impl HostGroup {
         let direct = common.can_read.load(Ordering::Acquire) as usize == self.ranks.len()
             && common.direct_failed.load(Ordering::Relaxed) == 0;
         let ability = Ability { direct, has_cores: self.patience.looks() > 0 };
-        self.always.map_or_else(|| CopyMethod::of(bytes, ability), |method| method.or_ring(bytes, ability))
+        CopyMethod::of(bytes, ability, self.always)
     }
 
     /// The leader of a call tells the others. The call's number, root, bytes, method and the plan's part are given.
@@ -131,8 +131,7 @@ impl HostGroup {
         }
         self.waiter(mpi).look(0)?;
         let base = self.writer.begin(&self.area, self.others());
-        let method = CopyMethod::ALL.get(given.method as usize);
-        if delivery == Delivery::SharedMemory && !method.is_some_and(|method| method.is_direct()) {
+        if delivery == Delivery::SharedMemory && given.method != CopyMethod::Direct as u32 {
             self.claim_ring(mpi)?;
         }
         let common = self.area.common();
@@ -196,15 +195,13 @@ impl HostGroup {
         message: *const u8,
         bytes: u64,
     ) -> Result<(), CallError> {
-        if !method.is_direct() {
+        if method != CopyMethod::Direct {
             return self.put(mpi, 0, message, bytes);
         }
         let (turn, common) = (self.turn, self.area.common());
-        if method == CopyMethod::Cooperative {
-            let looks = self.patience.looks();
-            if !cooperative::help(&self.area, &self.writer.readers, turn, message, bytes, looks) {
-                common.direct_failed.store(1, Ordering::Relaxed);
-            }
+        let looks = self.patience.looks();
+        if !direct::help(&self.area, &self.writer.readers, turn, message, bytes, looks) {
+            common.direct_failed.store(1, Ordering::Relaxed);
         }
         for &other in &self.writer.readers {
             self.waiter(mpi).wait(&self.area.member(other).copied, self.number())?;
@@ -235,15 +232,9 @@ impl HostGroup {
         let (own, waiter) = (self.own(), self.waiter(mpi));
         let method =
             CopyMethod::ALL.get(announced.method as usize).copied().ok_or(Malformed("announcement"))?;
-        if method.is_direct() {
+        if method == CopyMethod::Direct {
             let pid = self.area.member(announced.leader as usize).pid.load(Ordering::Relaxed);
-            let is_here = if message.is_null() {
-                true
-            } else if method == CopyMethod::Cooperative {
-                cooperative::take(own, pid, announced, message, &waiter)?
-            } else {
-                copy_from_process(pid, announced.address, message, announced.bytes)
-            };
+            let is_here = message.is_null() || direct::take(own, pid, announced, message, &waiter)?;
             if !is_here {
                 own.failed_turn.store(announced.turn + 1, Ordering::Relaxed);
             }

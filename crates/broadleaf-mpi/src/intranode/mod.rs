@@ -6,8 +6,8 @@
 //! permits it, each copies straight out of the leader's memory ([`choose`]).
 
 mod choose;
-mod cooperative;
 mod copy;
+mod direct;
 mod group;
 mod join;
 mod layout;

@@ -1,5 +1,5 @@
-//! A message that its leader and a reader copy together, part by part: the reader out of the leader's memory, the
-//! leader into the reader's. Where both have a core, two copy sooner than one.
+//! A message that readers copy straight out of their leader's memory. Where the leader has a core, it copies into
+//! theirs meanwhile, part by part: two copy sooner than one.
 
 use super::copy::{copy_from_process, copy_to_process};
 use super::layout::{Announcement, Area, Member};
