@@ -2,6 +2,8 @@
 //! come late, roots and sizes take turns, and new plans are found at any moment. The books, headers and executors
 //! are those of the runtime; only the network is made up.
 
+// Over 400 lines: one simulated world, all of whose parts change each other; apart they explain nothing.
+
 use broadleaf::adapt::switch::{Book, Current, Header, Listening, Order};
 use broadleaf::budget::Budget;
 use broadleaf::execute::{Item, Message, NodeExecutor, Window};
