@@ -14,8 +14,8 @@ __all__ = [
     "Comparison",
     "Forecast",
     "Optimum",
-    "Order",
     "Plan",
+    "PlanRequest",
     "Platform",
     "Trace",
     "Tried",
@@ -67,7 +67,7 @@ class Advisor:
     def drifts(self) -> list[tuple[int, int, float, float]]: ...
 
 @final
-class Order:
+class PlanRequest:
     def plan(self) -> Plan: ...
     @property
     def message_bytes(self) -> int: ...

@@ -41,13 +41,13 @@ impl Advisor {
 }
 
 /// A plan that is wanted.
-#[pyclass(module = "broadleaf._core", frozen, name = "Order")]
-pub struct Order {
-    core: broadleaf::adapt::advisor::Order,
+#[pyclass(module = "broadleaf._core", frozen, name = "PlanRequest")]
+pub struct PlanRequest {
+    core: broadleaf::adapt::advisor::PlanRequest,
 }
 
 #[pymethods]
-impl Order {
+impl PlanRequest {
     /// Makes it, within the time there is.
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
         // Never endless: the advisor's settings bound it.
@@ -149,7 +149,7 @@ impl Advisor {
                 }
                 Advice::Plan(order) => {
                     let number = order.number;
-                    ("plan", number, Py::new(py, Order { core: order })?).into_pyobject(py)?.into_any()
+                    ("plan", number, Py::new(py, PlanRequest { core: order })?).into_pyobject(py)?.into_any()
                 }
                 Advice::Publish { key, version, plan } => {
                     let plan = Py::new(py, Plan { core: plan })?;

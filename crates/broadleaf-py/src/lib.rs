@@ -25,7 +25,7 @@ use pyo3::prelude::*;
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<advisor::Advisor>()?;
-    module.add_class::<advisor::Order>()?;
+    module.add_class::<advisor::PlanRequest>()?;
     module.add_class::<optimum::Optimum>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<platform::Platform>()?;

@@ -1,6 +1,6 @@
 //! The advisor's decisions on a network that changes, with plans made by the real planners.
 
-use broadleaf::adapt::advisor::{Advice, Advisor, Key, Order, Settings};
+use broadleaf::adapt::advisor::{Advice, Advisor, Key, PlanRequest, Settings};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::search;
@@ -30,7 +30,7 @@ fn platform() -> Arc<Platform> {
     Arc::new(builder.build().unwrap())
 }
 
-fn plan(order: &Order) -> Plan {
+fn plan(order: &PlanRequest) -> Plan {
     let instance = Instance::new(&order.platform, order.key.stream.root, order.bytes).unwrap();
     make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap().plan
 }
@@ -44,7 +44,7 @@ fn settle(
     advisor: &mut Advisor,
     now_s: f64,
     slow: impl Fn(NodeId, NodeId) -> f64,
-) -> (Vec<Order>, Vec<(Key, Arc<Plan>)>) {
+) -> (Vec<PlanRequest>, Vec<(Key, Arc<Plan>)>) {
     let (mut orders, mut published) = (Vec::new(), Vec::new());
     loop {
         let advice = advisor.tick(now_s).unwrap();

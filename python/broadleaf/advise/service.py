@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from broadleaf import Plan, Platform, PlatformError
-from broadleaf._core import Order
+from broadleaf._core import PlanRequest
 from broadleaf.advise.monitor import Monitor, Probed
 from broadleaf.advise.network import NOBODY, Network
 from broadleaf.advise.state import Say, State
@@ -187,7 +187,7 @@ class Service:
                 name = f"{key}-{communicator:016x}-{root}-{size_class}"
                 self._given += self._state.publish(name, document, self._say)
 
-    def _order(self, network: Network, number: int, order: Order) -> None:
+    def _order(self, network: Network, number: int, order: PlanRequest) -> None:
         # One thread plans, so orders of several platforms wait for each other.
         self._planning.append((network, number, self._planner.submit(order.plan)))
 

@@ -2,5 +2,6 @@
 
 pub mod advice;
 mod recent_calls;
+pub(crate) mod replace;
 pub mod stats;
 pub mod trace;

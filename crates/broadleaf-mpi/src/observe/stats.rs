@@ -6,15 +6,13 @@
 //! fill the memory.
 
 use super::recent_calls::{merged, RecentCalls};
+use super::replace::replace;
 use crate::intranode::{Announcement, CopyMethod};
 use crate::settings;
 use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 /// What stands in one row.
@@ -224,61 +222,9 @@ fn document(world: &World, lines: &str) -> Value {
     })
 }
 
-/// The file appears whole or not at all, readable by its owner only. A link in its place is replaced and not
-/// followed, and so is one under the temporary name.
-pub fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    // Renaming onto /dev/null would take it away from everybody.
-    // So it would be with /dev/stdout, a link that may lead to a regular file.
-    let is_device = path.parent() == Some(Path::new("/dev"));
-    if is_device || std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    let mut name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?.to_os_string();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| std::fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-
-    #[test]
-    fn a_link_is_replaced_and_never_followed() {
-        let directory = std::env::temp_dir().join(format!("broadleaf-stats-{}", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
-        let (victim, path) = (directory.join("victim"), directory.join("stats.json"));
-        std::fs::write(&victim, "precious").unwrap();
-        std::os::unix::fs::symlink(&victim, &path).unwrap();
-        replace(&path, b"{}").unwrap();
-        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
-        let written = std::fs::symlink_metadata(&path).unwrap();
-        assert!(written.is_file());
-        assert_eq!(written.permissions().mode() & 0o777, 0o600);
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2);
-        std::fs::remove_dir_all(&directory).unwrap();
-    }
-
-    #[test]
-    fn devices_and_directories_are_left_alone() {
-        for path in ["/dev/null", "/tmp"] {
-            let told = replace(Path::new(path), b"{}").unwrap_err().to_string();
-            assert_eq!(told, "not a regular file", "{path}");
-        }
-        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
-    }
 
     #[test]
     fn rows_of_all_processes_come_together() {

@@ -10,14 +10,14 @@
 
 use super::links::{Links, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
-use super::search::search;
-use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
 use crate::portfolio::Coarsening;
 use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+
+pub use super::advice::{Advice, Key, PlanRequest};
 
 /// Earlier plans kept for each key.
 const MOST_EARLIER: usize = 8;
@@ -64,61 +64,6 @@ impl Default for Settings {
     }
 }
 
-/// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// Whose broadcasts.
-    pub stream: Stream,
-    /// ⌊log₂ bytes⌋, as the runtime has it.
-    pub size_class: u32,
-}
-
-impl Key {
-    /// The key of a stream's broadcasts of `bytes`.
-    pub fn new(stream: Stream, bytes: u64) -> Key {
-        Key { stream, size_class: bytes.max(1).ilog2() }
-    }
-}
-
-/// A plan that is wanted.
-#[derive(Clone, Debug)]
-pub struct Order {
-    /// Told back in [`Advisor::planned`].
-    pub number: u64,
-    /// What the plan is for.
-    pub key: Key,
-    /// The size to plan for.
-    pub bytes: u64,
-    /// How long that may take, seconds.
-    pub within_s: f64,
-    /// The network as it is believed to be.
-    pub platform: Arc<Platform>,
-    /// Limits of its segments.
-    pub coarsening: Coarsening,
-}
-
-impl Order {
-    /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
-    ///
-    /// # Errors
-    /// Those of [`search`].
-    pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes, self.coarsening, budget)
-    }
-}
-
-/// What is to be done.
-#[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "each variant's text explains its fields")]
-pub enum Advice {
-    /// Time a transfer over these links, and [`Advisor::sampled`] the result.
-    Probe(Pair),
-    /// Make a plan, and tell [`Advisor::planned`].
-    Plan(Order),
-    /// Put a plan into use for `key`. Its version is greater than any before.
-    Publish { key: Key, version: u64, plan: Arc<Plan> },
-}
-
 #[derive(Clone, Debug)]
 struct Kept {
     /// In use, as far as the advisor knows.
@@ -137,7 +82,7 @@ pub struct Advisor {
     links: Links,
     plans: BTreeMap<Key, Kept>,
     /// The order that is being worked on, what was believed then, and when it was given.
-    ordered: Option<(Order, u64, f64)>,
+    ordered: Option<(PlanRequest, u64, f64)>,
     orders: u64,
     version: u64,
     /// Links asked about, and when.
@@ -251,7 +196,7 @@ impl Advisor {
         self.look_at_slow(now_s);
         self.reconsider(now_s)?;
         let is_overdue =
-            |(order, _, since_s): &(Order, u64, f64)| now_s > since_s + 2.0 * order.within_s + 10.0;
+            |(order, _, since_s): &(PlanRequest, u64, f64)| now_s > since_s + 2.0 * order.within_s + 10.0;
         if self.ordered.as_ref().is_some_and(is_overdue) {
             self.ordered = None;
         }
@@ -403,7 +348,7 @@ impl Advisor {
         wanted
     }
 
-    fn next_order(&mut self, now_s: f64) -> Option<Order> {
+    fn next_order(&mut self, now_s: f64) -> Option<PlanRequest> {
         let version = self.links.version();
         let is_stale = |key: &Key| self.plans.get(key).is_none_or(|kept| kept.planned_at != Some(version));
         let (key, bytes) = self.wanted(now_s).into_iter().find(|(key, _)| is_stale(key))?;
@@ -413,7 +358,7 @@ impl Advisor {
         self.orders += 1;
         let platform = Arc::clone(self.links.platform());
         let coarsening = self.settings.coarsening;
-        Some(Order { number: self.orders, key, bytes, within_s, platform, coarsening })
+        Some(PlanRequest { number: self.orders, key, bytes, within_s, platform, coarsening })
     }
 
     fn kept(&mut self, key: Key) -> &mut Kept {

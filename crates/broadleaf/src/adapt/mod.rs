@@ -5,9 +5,10 @@
 //!
 //! [`record`] holds when what was broadcast, [`predict`] says what comes next, [`links`] what is believed of
 //! the network now, the [`advisor`] decides which plans to make, when, and which to put into use, [`search`] makes
-//! them (the one place that looks at a clock, to keep within its time), and [`switch`] is how all ranks put a new
+//! them within a budget, and [`switch`] is how all ranks put a new
 //! plan into use at the same call. `broadleaf-experiments` replays a program with all that in simulated time.
 
+mod advice;
 pub mod advisor;
 mod belief;
 mod drift;

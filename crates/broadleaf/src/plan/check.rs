@@ -118,7 +118,6 @@ fn short(digest: &str) -> &str {
 }
 
 /// Every host but the root has one parent, hangs below the root, and can be reached from its parent.
-#[allow(clippy::too_many_lines, reason = "one check after the other, in the order of their dependence")]
 fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let root = plan.root_of(tree);
@@ -155,21 +154,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
         };
         faults.push(format!("tree {index}: \"{}\" {fact}", name(host)));
     }
-    for (&child, relays) in &tree.via {
-        let Some(&parent) = parent_of.get(&child) else {
-            faults.push(format!("tree {index}: via for \"{}\", which has no parent there", name(child)));
-            continue;
-        };
-        let mut path = vec![parent];
-        path.extend_from_slice(relays);
-        path.push(child);
-        if path.iter().collect::<HashSet<_>>().len() != path.len() {
-            faults.push(format!("tree {index}: the way into \"{}\" passes a node twice", name(child)));
-        }
-        for pair in path.windows(2).filter(|pair| platform.link(pair[0], pair[1]).is_none()) {
-            faults.push(format!("tree {index}: no link from \"{}\" to \"{}\"", name(pair[0]), name(pair[1])));
-        }
-    }
+    via_faults(platform, index, tree, &parent_of, faults);
     // One search from each parent that has a child without a direct link; edges come parent by parent.
     let mut searched: Option<(NodeId, Vec<NodeId>)> = None;
     for (parent, child) in tree.edges() {
@@ -184,6 +169,32 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
         }
         if searched.as_ref().is_some_and(|(_, cut_off)| cut_off.binary_search(&child).is_ok()) {
             faults.push(format!("tree {index}: no path from \"{}\" to \"{}\"", name(parent), name(child)));
+        }
+    }
+}
+
+/// The way into a child passes no node twice, and only links that exist.
+fn via_faults(
+    platform: &Platform,
+    index: usize,
+    tree: &Tree,
+    parent_of: &HashMap<NodeId, NodeId>,
+    faults: &mut Vec<String>,
+) {
+    let name = |node: NodeId| platform.node(node).id.as_str();
+    for (&child, relays) in &tree.via {
+        let Some(&parent) = parent_of.get(&child) else {
+            faults.push(format!("tree {index}: via for \"{}\", which has no parent there", name(child)));
+            continue;
+        };
+        let mut path = vec![parent];
+        path.extend_from_slice(relays);
+        path.push(child);
+        if path.iter().collect::<HashSet<_>>().len() != path.len() {
+            faults.push(format!("tree {index}: the way into \"{}\" passes a node twice", name(child)));
+        }
+        for pair in path.windows(2).filter(|pair| platform.link(pair[0], pair[1]).is_none()) {
+            faults.push(format!("tree {index}: no link from \"{}\" to \"{}\"", name(pair[0]), name(pair[1])));
         }
     }
 }
@@ -211,13 +222,7 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         faults.push(format!("period: {positions} positions, not a multiple of the {blocks} contributions"));
         return;
     }
-    let mut edges: Vec<Vec<(NodeId, NodeId)>> = vec![Vec::new(); positions];
-    for slot in &period.slots {
-        match edges.get_mut(slot.segment as usize) {
-            Some(list) => list.push((slot.from, slot.to)),
-            None => faults.push(format!("period: position {} of {positions}", slot.segment)),
-        }
-    }
+    let edges = edges_by_position(period, faults);
     let sorted = |mut list: Vec<(NodeId, NodeId)>| {
         list.sort_unstable();
         list
@@ -264,6 +269,18 @@ fn shares_of_positions(
         is_wrong.then(|| format!("period: tree {} has share {share} but {got} of the positions", same[0]))
     };
     trees.values().filter_map(wrong).collect()
+}
+
+/// The transfers of each position's segment.
+fn edges_by_position(period: &Period, faults: &mut Vec<String>) -> Vec<Vec<(NodeId, NodeId)>> {
+    let mut edges = vec![Vec::new(); period.segments as usize];
+    for slot in &period.slots {
+        match edges.get_mut(slot.segment as usize) {
+            Some(list) => list.push((slot.from, slot.to)),
+            None => faults.push(format!("period: position {} of {}", slot.segment, period.segments)),
+        }
+    }
+    edges
 }
 
 /// What keeps a period from coming to its end, if anything does.

@@ -1,11 +1,12 @@
 //! One process's mailbox: notes go out, plans come in, by a thread that sleeps nearly always.
 
 use super::notes::{CallNote, Pending, SampleNote};
+use crate::observe::replace::replace;
 use crate::report;
 use crate::topology::placement::Placement;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::time::Duration;
@@ -124,13 +125,13 @@ impl Mailbox {
         for (key, placement) in &pending.platforms {
             let path = self.directory.join("platforms").join(format!("{key}.json"));
             if !path.exists() {
-                self.told(replace(&path, &placement.handled.to_json().to_string(), &self.process));
+                self.told(replace(&path, placement.handled.to_json().to_string().as_bytes()));
             }
         }
         let inbox = self.directory.join("inbox");
         let path = |number: u64| inbox.join(format!("{}-{number:08}.json", self.process));
         let text = pending.document(&self.process).to_string();
-        if self.told(replace(&path(*number), &text, &self.process)) {
+        if self.told(replace(&path(*number), text.as_bytes())) {
             *number += 1;
             // The advisor removes what it has read, so this is there only if it is away.
             if let Some(old) = number.checked_sub(MOST_FILES) {
@@ -157,25 +158,6 @@ fn private(directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The file appears whole or not at all; no link is followed.
-fn replace(path: &Path, text: &str, process: &str) -> io::Result<()> {
-    let temporary = path.with_extension(format!("{process}.tmp"));
-    // One of an earlier process of the same number.
-    let _ = fs::remove_file(&temporary);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&temporary, path));
-    if written.is_err() {
-        // The first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,9 +181,8 @@ mod tests {
         assert!(private(&base.join("none")).is_err());
         let (victim, path) = (base.join("victim"), own.join("note.json"));
         fs::write(&victim, "precious").unwrap();
-        symlink(&victim, own.join("note.p.tmp")).unwrap();
         symlink(&victim, &path).unwrap();
-        replace(&path, "{}", "p").unwrap();
+        replace(&path, b"{}").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
         fs::remove_dir_all(&base).unwrap();

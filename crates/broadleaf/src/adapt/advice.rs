@@ -1,0 +1,65 @@
+//! What the advisor asks for.
+
+use super::drift::Pair;
+use super::record::Stream;
+use super::search::search;
+use crate::budget::Budget;
+use crate::plan::{Plan, PlanError};
+use crate::platform::Platform;
+use crate::portfolio::Coarsening;
+use std::sync::Arc;
+
+/// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Whose broadcasts.
+    pub stream: Stream,
+    /// ⌊log₂ bytes⌋, as the runtime has it.
+    pub size_class: u32,
+}
+
+impl Key {
+    /// The key of a stream's broadcasts of `bytes`.
+    pub fn new(stream: Stream, bytes: u64) -> Key {
+        Key { stream, size_class: bytes.max(1).ilog2() }
+    }
+}
+
+/// A plan that is wanted.
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// Told back in [`Advisor::planned`](super::advisor::Advisor::planned).
+    pub number: u64,
+    /// What the plan is for.
+    pub key: Key,
+    /// The size to plan for.
+    pub bytes: u64,
+    /// How long that may take, seconds.
+    pub within_s: f64,
+    /// The network as it is believed to be.
+    pub platform: Arc<Platform>,
+    /// Limits of its segments.
+    pub coarsening: Coarsening,
+}
+
+impl PlanRequest {
+    /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
+    ///
+    /// # Errors
+    /// Those of [`search`].
+    pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
+        search(&self.platform, self.key.stream.root, self.bytes, self.coarsening, budget)
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant's text explains its fields")]
+pub enum Advice {
+    /// Time a transfer over these links, and [`Advisor::sampled`](super::advisor::Advisor::sampled) the result.
+    Probe(Pair),
+    /// Make a plan, and tell [`Advisor::planned`](super::advisor::Advisor::planned).
+    Plan(PlanRequest),
+    /// Put a plan into use for `key`. Its version is greater than any before.
+    Publish { key: Key, version: u64, plan: Arc<Plan> },
+}
