@@ -3,8 +3,11 @@
 //! A plan is right when every host gets every byte exactly once, only from a node that has it by then, over
 //! links that exist, and when its orders never block each other.
 
-use super::{Collective, Period, Plan, Slot, Tree};
+mod deadlock;
+
+use super::{Collective, Period, Plan, Tree};
 use crate::platform::{NodeId, Platform};
+use deadlock::order_fault;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How far the shares' sum may be from 1.
@@ -13,9 +16,6 @@ const SHARES_SUM: f64 = 1e-9;
 const MOST_BYTES: u64 = i64::MAX as u64;
 /// 8 bytes each while the plan runs.
 const MOST_DEALT: u64 = 1 << 26;
-/// Transfers of a period that are played through in search of a deadlock, where the order of its slots does not
-/// already exclude one.
-const PLAYED_TRANSFERS: u64 = 4_000_000;
 /// More faults than this are not worth listing.
 const MOST_FAULTS: usize = 100;
 
@@ -281,143 +281,4 @@ fn edges_by_position(period: &Period, faults: &mut Vec<String>) -> Vec<Vec<(Node
         }
     }
     edges
-}
-
-/// What keeps a period from coming to its end, if anything does.
-///
-/// Where every slot stands behind the one that brings its segment, in the list or in an earlier period, all can be
-/// done in the order of the list, however long the message; every planner lists its slots so. Others are played.
-fn order_fault(platform: &Platform, plan: &Plan, period: &Period, blocks: u64) -> Option<String> {
-    let hosts: Vec<NodeId> = platform.hosts().collect();
-    let owner = |segment: u64| if blocks == 1 { plan.root } else { hosts[(segment % blocks) as usize] };
-    let into: HashMap<(NodeId, u32), usize> =
-        period.slots.iter().enumerate().map(|(index, slot)| ((slot.to, slot.segment), index)).collect();
-    let brought_by: Vec<Option<usize>> = period
-        .slots
-        .iter()
-        .map(|slot| {
-            let is_own = slot.from == owner(u64::from(slot.segment));
-            (!is_own).then(|| into.get(&(slot.from, slot.segment)).copied()).flatten()
-        })
-        .collect();
-    let is_listed_in_order =
-        period.slots.iter().zip(&brought_by).enumerate().all(|(index, (slot, before))| {
-            before.is_none_or(|before| (period.slots[before].lag, before) < (slot.lag, index))
-        });
-    if is_listed_in_order {
-        return None;
-    }
-    let (slots, lag) = (period.slots.len() as u64, u64::from(period.longest_lag()));
-    if slots * (lag + 3) > PLAYED_TRANSFERS {
-        return Some(format!(
-            "period: {slots} slots with a lag of {lag} are too many to look for a deadlock in; list each slot \
-             behind the one that brings its segment"
-        ));
-    }
-    let rounds = PLAYED_TRANSFERS / slots + 3 + lag;
-    let count = plan.segment_count().saturating_mul(blocks).min(rounds * u64::from(period.segments));
-    let (node, segment) = Play::new(plan.nodes.len(), period, &brought_by, count).blocked()?;
-    let name = &platform.node(node).id;
-    Some(format!("period: \"{name}\" waits for ever to send segment {segment}"))
-}
-
-/// Plays a period without time: a slot is done when it is next at its sender and at its receiver and the sender
-/// has the segment.
-struct Play<'a> {
-    period: &'a Period,
-    brought_by: &'a [Option<usize>],
-    count: u64,
-    periods: u64,
-    /// Of each node, the slots in which it sends and in which it receives.
-    sends: Vec<Vec<usize>>,
-    receives: Vec<Vec<usize>>,
-    /// (period, place among the node's slots) of what is next.
-    send_at: Vec<(u64, usize)>,
-    receive_at: Vec<(u64, usize)>,
-    /// How many segments each slot has moved: a slot moves those of its position in turn.
-    moved: Vec<u64>,
-}
-
-impl<'a> Play<'a> {
-    fn new(nodes: usize, period: &'a Period, brought_by: &'a [Option<usize>], count: u64) -> Play<'a> {
-        let mut sends: Vec<Vec<usize>> = vec![Vec::new(); nodes];
-        let mut receives: Vec<Vec<usize>> = vec![Vec::new(); nodes];
-        for (index, slot) in period.slots.iter().enumerate() {
-            sends[slot.from.index()].push(index);
-            receives[slot.to.index()].push(index);
-        }
-        Play {
-            period,
-            brought_by,
-            count,
-            periods: period.periods(count),
-            sends,
-            receives,
-            send_at: vec![(0, 0); nodes],
-            receive_at: vec![(0, 0); nodes],
-            moved: vec![0; period.slots.len()],
-        }
-    }
-
-    /// The first sender and segment that never come to be done, if any.
-    fn blocked(&mut self) -> Option<(NodeId, u64)> {
-        let nodes = self.sends.len() as u32;
-        let mut open: Vec<NodeId> = (0..nodes).map(NodeId).collect();
-        // Each node once, so that the list stays as short as the list of nodes.
-        let mut is_open = vec![true; open.len()];
-        while let Some(node) = open.pop() {
-            is_open[node.index()] = false;
-            while let Some((index, _)) = self.next_send(node) {
-                let Slot { to, lag, .. } = self.period.slots[index];
-                let round = self.send_at[node.index()].0 - u64::from(lag);
-                let has_it = self.brought_by[index].is_none_or(|before| self.moved[before] > round);
-                if !has_it || self.next_receive(to).is_none_or(|(next, _)| next != index) {
-                    break;
-                }
-                step(&mut self.send_at[node.index()], self.sends[node.index()].len());
-                step(&mut self.receive_at[to.index()], self.receives[to.index()].len());
-                self.moved[index] += 1;
-                // The receiver may forward now, and whoever is next in its order may send.
-                let next = self.next_receive(to).map(|(next, _)| self.period.slots[next].from);
-                for node in [Some(to), next].into_iter().flatten() {
-                    if !std::mem::replace(&mut is_open[node.index()], true) {
-                        open.push(node);
-                    }
-                }
-            }
-        }
-        (0..nodes).map(NodeId).find_map(|node| self.next_send(node).map(|(_, segment)| (node, segment)))
-    }
-
-    fn next_send(&mut self, node: NodeId) -> Option<(usize, u64)> {
-        let (slots, at) = (&self.sends[node.index()], &mut self.send_at[node.index()]);
-        next(self.period, self.count, self.periods, slots, at)
-    }
-
-    fn next_receive(&mut self, node: NodeId) -> Option<(usize, u64)> {
-        let (slots, at) = (&self.receives[node.index()], &mut self.receive_at[node.index()]);
-        next(self.period, self.count, self.periods, slots, at)
-    }
-}
-
-/// The next slot of a node that has a segment, and the segment; moves `at` to it.
-fn next(
-    period: &Period,
-    count: u64,
-    periods: u64,
-    slots: &[usize],
-    at: &mut (u64, usize),
-) -> Option<(usize, u64)> {
-    while !slots.is_empty() && at.0 < periods {
-        let index = slots[at.1];
-        if let Some(segment) = period.segment(&period.slots[index], at.0, count) {
-            return Some((index, segment));
-        }
-        step(at, slots.len());
-    }
-    None
-}
-
-fn step(at: &mut (u64, usize), slots: usize) {
-    *at = if at.1 + 1 == slots { (at.0 + 1, 0) } else { (at.0, at.1 + 1) };
 }
