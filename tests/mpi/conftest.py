@@ -138,6 +138,19 @@ def sanitized(bench: Bench) -> Bench:
     return Bench(bench.mpi, bench.folder, preload)
 
 
+@pytest.fixture
+def hosts_of(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """Ranks that believe they run on several hosts, as many on each as BROADLEAF_TEST_RANKS_PER_HOST says."""
+    library = bench.folder / "several_hosts.so"
+    if not library.exists():
+        assert bench.mpi.mpicc is not None
+        flags = ["-std=c11", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+        command = [bench.mpi.mpicc, *flags, PROGRAMS / "several_hosts.c", "-o", library]
+        subprocess.run(command, check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(library))
+    return bench
+
+
 @pytest.fixture(scope="session")
 def host() -> str:
     """This machine, as MPI_Get_processor_name calls it."""

@@ -6,7 +6,6 @@ One machine stands for all of them; `several_hosts.c` gives its ranks the names 
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,20 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Bench
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
 LINK = {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e9}
-
-
-@pytest.fixture
-def hosts_of(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    library = bench.folder / "several_hosts.so"
-    if not library.exists():
-        assert bench.mpi.mpicc is not None
-        flags = ["-std=c11", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
-        command = [bench.mpi.mpicc, *flags, PROGRAMS / "several_hosts.c", "-o", library]
-        subprocess.run(command, check=True)
-    monkeypatch.setenv("LD_PRELOAD", str(library))
-    return bench
 
 
 def write_platform(path: Path, hosts: int, nodes_each: int) -> Path:
