@@ -41,6 +41,8 @@ CORE = {
 # From the bottom to the top: each may use those before it.
 RUNTIME = [
     *(
+        "reserve",
+        "whole_file",
         "error",
         "wire",
         "mpi",

@@ -4,7 +4,7 @@
 #include "comms.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "agreed.h"
 #include "tags.h"
@@ -25,7 +25,7 @@ static void release(bl_comm *comm)
     bl_session_close(comm->session);
     if (comm->tags >= 0 && !comm->transport.is_abandoned) bl_tags_give_back(comm->tags);
     bl_transport_free(&comm->transport);
-    free(comm);
+    bl_release(comm);
 }
 
 static int on_comm_free(MPI_Comm user, int key, void *value, void *extra)
@@ -85,11 +85,13 @@ static int translate(MPI_Comm user, int size, int *world_ranks, membership *foun
 /* Memory for the private side, or null. */
 static bl_comm *allocate(int size, int is_same)
 {
-    bl_comm *comm = calloc(1, sizeof *comm);
-    if (comm == NULL || is_same) return comm;
-    comm->transport.world_ranks = malloc((size_t)size * sizeof *comm->transport.world_ranks);
+    bl_comm *comm = bl_resize(NULL, sizeof *comm);
+    if (comm == NULL) return NULL;
+    memset(comm, 0, sizeof *comm);
+    if (is_same) return comm;
+    comm->transport.world_ranks = bl_resize(NULL, (size_t)size * sizeof *comm->transport.world_ranks);
     if (comm->transport.world_ranks != NULL) return comm;
-    free(comm);
+    bl_release(comm);
     return NULL;
 }
 
@@ -135,7 +137,7 @@ static int make_private(MPI_Comm user, int size, int is_same, bl_comm **made)
     }
     if (error != MPI_SUCCESS || tags < 0) {
         if (comm != NULL) bl_transport_free(&comm->transport);
-        free(comm);
+        bl_release(comm);
         return error;
     }
     comm->rank = comm->transport.rank = rank;

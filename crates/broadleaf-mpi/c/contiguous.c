@@ -5,7 +5,7 @@
  * The answer is remembered on the type. */
 #include "contiguous.h"
 
-#include <stdlib.h>
+#include "engine.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 static char scattered_mark, run_mark;
@@ -79,9 +79,9 @@ static int run_of(MPI_Datatype type, run *found);
 
 static int read_contents(MPI_Datatype type, recipe *recipe)
 {
-    recipe->ints = malloc((size_t)(recipe->int_count + 1) * sizeof *recipe->ints);
-    recipe->addresses = malloc((size_t)(recipe->address_count + 1) * sizeof *recipe->addresses);
-    recipe->types = malloc((size_t)(recipe->type_count + 1) * sizeof *recipe->types);
+    recipe->ints = bl_resize(NULL, (size_t)(recipe->int_count + 1) * sizeof *recipe->ints);
+    recipe->addresses = bl_resize(NULL, (size_t)(recipe->address_count + 1) * sizeof *recipe->addresses);
+    recipe->types = bl_resize(NULL, (size_t)(recipe->type_count + 1) * sizeof *recipe->types);
     if (recipe->ints == NULL || recipe->addresses == NULL || recipe->types == NULL) {
         recipe->type_count = 0;
         return MPI_ERR_NO_MEM;
@@ -99,9 +99,9 @@ static void forget(recipe *made_from)
         if (read_envelope(made_from->types[at], &inner) == MPI_SUCCESS && !is_basic(inner.combiner))
             PMPI_Type_free(&made_from->types[at]);
     }
-    free(made_from->ints);
-    free(made_from->addresses);
-    free(made_from->types);
+    bl_release(made_from->ints);
+    bl_release(made_from->addresses);
+    bl_release(made_from->types);
 }
 
 /* `lengths[i]` elements at `offsets[i]`: in bytes, or in `unit`s of bytes. One length serves all where

@@ -76,6 +76,11 @@ typedef struct {
 
 typedef struct bl_session bl_session;
 
+/* `realloc` and `free` with a reserve of the runtime's own behind them (src/reserve.rs), for what a broadcast needs
+ * on its way: it must not fail where the MPI alone would get by. */
+void *bl_resize(void *address, uint64_t bytes);
+void bl_release(void *address);
+
 /* Reads BROADLEAF_* of this process; reports a bad value in one line on stderr. */
 void bl_config_read(bl_config *config);
 

@@ -68,15 +68,15 @@ static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
 static int grow(bl_transport *transport)
 {
     uint32_t capacity = transport->capacity == 0 ? 64 : 2 * transport->capacity;
-    void *requests = realloc(transport->requests, capacity * sizeof *transport->requests);
+    void *requests = bl_resize(transport->requests, capacity * sizeof *transport->requests);
     if (requests != NULL) transport->requests = requests;
-    void *tickets = realloc(transport->tickets, capacity * sizeof *transport->tickets);
+    void *tickets = bl_resize(transport->tickets, capacity * sizeof *transport->tickets);
     if (tickets != NULL) transport->tickets = tickets;
-    void *indices = realloc(transport->indices, capacity * sizeof *transport->indices);
+    void *indices = bl_resize(transport->indices, capacity * sizeof *transport->indices);
     if (indices != NULL) transport->indices = indices;
-    void *statuses = realloc(transport->statuses, capacity * sizeof *transport->statuses);
+    void *statuses = bl_resize(transport->statuses, capacity * sizeof *transport->statuses);
     if (statuses != NULL) transport->statuses = statuses;
-    void *done = realloc(transport->done, capacity * sizeof *transport->done);
+    void *done = bl_resize(transport->done, capacity * sizeof *transport->done);
     if (done != NULL) transport->done = done;
     if (!requests || !tickets || !indices || !statuses || !done) return MPI_ERR_NO_MEM;
     transport->capacity = capacity;
@@ -85,12 +85,12 @@ static int grow(bl_transport *transport)
 
 void bl_transport_free(bl_transport *transport)
 {
-    free(transport->world_ranks);
-    free(transport->requests);
-    free(transport->tickets);
-    free(transport->indices);
-    free(transport->statuses);
-    free(transport->done);
+    bl_release(transport->world_ranks);
+    bl_release(transport->requests);
+    bl_release(transport->tickets);
+    bl_release(transport->indices);
+    bl_release(transport->statuses);
+    bl_release(transport->done);
 }
 
 static int world_rank(const bl_transport *transport, int rank)

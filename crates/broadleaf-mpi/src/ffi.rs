@@ -5,9 +5,9 @@ mod collectives;
 use crate::mpi::{Mpi, Ops};
 use crate::observe::{stats, trace};
 use crate::outcome::Outcome;
-use crate::report;
 use crate::session::{Keeps, Session};
 use crate::settings::{self, WorldSettings};
+use crate::{report, reserve};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
@@ -227,4 +227,18 @@ pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world:
             report::once(&line);
         }
     });
+}
+
+/// # Safety
+/// `address` is null or came from here and has not been released.
+#[no_mangle]
+pub unsafe extern "C" fn bl_resize(address: *mut c_void, bytes: u64) -> *mut c_void {
+    usize::try_from(bytes).map_or(std::ptr::null_mut(), |bytes| reserve::resize(address.cast(), bytes).cast())
+}
+
+/// # Safety
+/// As [`bl_resize`].
+#[no_mangle]
+pub unsafe extern "C" fn bl_release(address: *mut c_void) {
+    reserve::release(address.cast());
 }

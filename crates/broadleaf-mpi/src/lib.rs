@@ -41,5 +41,10 @@ pub mod error;
 pub mod mpi;
 pub mod outcome;
 pub mod report;
+mod reserve;
 mod tags;
+mod whole_file;
 mod wire;
+
+#[global_allocator]
+static ALLOCATOR: reserve::WithReserve = reserve::WithReserve;

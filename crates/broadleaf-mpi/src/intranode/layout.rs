@@ -6,6 +6,7 @@
 //! and the ring's only while it is in use ([`super::reclaim`]).
 
 use super::signal::Signal;
+use crate::whole_file::may_grow_to;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::io;
@@ -126,6 +127,7 @@ const fn total_bytes(ranks: usize) -> usize {
 impl Area {
     /// New memory for that many ranks, all zeros, and the file that others can open it by.
     pub fn create(ranks: usize) -> io::Result<(Area, File)> {
+        may_grow_to(total_bytes(ranks) as u64)?;
         // SAFETY: a name, flags; the result is looked at.
         let file = File(unsafe { libc::memfd_create(c"broadleaf".as_ptr(), libc::MFD_CLOEXEC) });
         // SAFETY: no memory is passed.

@@ -2,6 +2,5 @@
 
 pub mod advice;
 mod recent_calls;
-pub(crate) mod replace;
 pub mod stats;
 pub mod trace;

@@ -6,9 +6,9 @@
 //! fill the memory.
 
 use super::recent_calls::{merged, RecentCalls};
-use super::replace::replace;
 use crate::intranode::{Announcement, CopyMethod};
 use crate::settings;
+use crate::whole_file::replace;
 use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! One process's mailbox: notes go out, plans come in, by a thread that sleeps nearly always.
 
 use super::notes::{CallNote, Pending, SampleNote};
-use crate::observe::replace::replace;
 use crate::report;
 use crate::topology::placement::Placement;
+use crate::whole_file::replace;
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;

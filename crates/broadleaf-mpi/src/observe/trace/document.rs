@@ -2,8 +2,8 @@
 //! receives; arrows from each send to its receive and on to the sends that hand the segment on; what each link carries.
 
 use super::moves::{CallId, Move, Side};
-use crate::observe::replace::replace;
 use crate::observe::stats::destination;
+use crate::whole_file::replace;
 use broadleaf::trace_events::{nanoseconds, Document, Slice};
 use serde_json::{json, Value};
 use std::collections::HashMap;

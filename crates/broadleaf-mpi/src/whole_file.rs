@@ -1,0 +1,71 @@
+//! Files that appear whole or not at all.
+
+use std::io::{self, Write};
+use std::path::Path;
+use tempfile::Builder;
+
+/// Writes a file that only its owner can read. A link in its place is replaced and not followed.
+///
+/// # Errors
+/// Where something other than a regular file is there, and where the file cannot be written.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Renaming onto /dev/null would take it away from everybody. So it would be with /dev/stdout, a link that may lead
+    // to a regular file.
+    let is_device = path.parent() == Some(Path::new("/dev"));
+    if is_device || std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    may_grow_to(bytes.len() as u64)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = Builder::new().prefix(".broadleaf-").tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The system ends a process that grows a file, one in memory included, beyond the limit of `ulimit -f`. So whatever
+/// makes a file asks first.
+///
+/// # Errors
+/// Where the limit is lower.
+pub(crate) fn may_grow_to(bytes: u64) -> io::Result<()> {
+    let mut limits = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the call fills what it is given.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limits) } == 0;
+    if !known || limits.rlim_cur == libc::RLIM_INFINITY || bytes <= limits.rlim_cur {
+        return Ok(());
+    }
+    let limit = limits.rlim_cur;
+    Err(io::Error::other(format!("{bytes} bytes are over the limit of {limit} that ulimit -f has set")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_link_is_replaced_and_never_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("stats.json"));
+        std::fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, &path).unwrap();
+        replace(&path, b"{}").unwrap();
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "{}");
+        let written = std::fs::symlink_metadata(&path).unwrap();
+        assert!(written.is_file());
+        assert_eq!(written.permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn devices_and_directories_are_left_alone() {
+        for path in ["/dev/null", "/tmp"] {
+            let told = replace(Path::new(path), b"{}").unwrap_err().to_string();
+            assert_eq!(told, "not a regular file", "{path}");
+        }
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+    }
+}
