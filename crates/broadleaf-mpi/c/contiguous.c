@@ -5,6 +5,8 @@
  * The answer is remembered on the type. */
 #include "contiguous.h"
 
+#include <stddef.h>
+
 #include "engine.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
