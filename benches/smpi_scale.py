@@ -29,7 +29,7 @@ from smpi_beds import ROOT, Network, grid
 
 from broadleaf import smpi
 from broadleaf.bench import OURS, BenchError
-from broadleaf.bench.smpi import PLANNING_MS, second_seconds
+from broadleaf.bench.smpi import second_seconds
 
 OUT = ROOT / ".bench/smpi_scale.json"
 # The program's 4,096 messages would not fit in memory: SMPI gives all ranks the same.
@@ -57,7 +57,7 @@ def sizes_of(kind: str, ranks: int, clusters: int, draw: random.Random) -> list[
 def run(program: Path, network: Network, whose: str, message_bytes: int) -> Row:
     variables = {
         "BROADLEAF_PLATFORM": str(network.platform),
-        "BROADLEAF_FIRST_PLAN_MS": PLANNING_MS,
+        "BROADLEAF_PLAN": "before",
         "BROADLEAF_MIN_BYTES": "1",
     }
     seen = Memory(program)

@@ -57,7 +57,16 @@ def test_ranks_take_the_nodes_of_their_host_in_turn(
 def test_every_planner_runs_for_real(bench: Bench, tmp_path: Path, host: str, ranks: int) -> None:
     platform = write_platform(tmp_path / "net.json", host, ranks)
     planners = [card.name for card in bl.planners()]
-    run = bench.check(ranks, "planners", *planners, "best", platform=platform, min_bytes="4KiB")
+    run = bench.check(
+        ranks,
+        "planners",
+        *planners,
+        "best",
+        platform=platform,
+        min_bytes="4KiB",
+        plan="before",
+        first_plan_ms="1000",
+    )
     for planner in planners:
         rows = run.rows(communicator=planner)
         assert sum(row["intercepted"] for row in rows) == 5, planner
@@ -147,6 +156,29 @@ def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path:
     assert row["plan_version"] >= 1, row
 
 
+def test_a_planner_that_takes_long_is_not_waited_for(bench: Bench, tmp_path: Path, host: str) -> None:
+    platform = write_platform(tmp_path / "net.json", host, 8)
+    settings = {"platform": platform, "planner": "optimal", "min_bytes": "4KiB", "shared_memory": "0"}
+    beside = bench.check(8, "settled", "39936", first_plan_ms="0", **settings)
+    row = beside.rows(bytes=39_936, root=0)[0]
+    assert (row["planner"], row["plan_version"]) == ("optimal", 1), row
+    before = bench.check(8, "settled", "39936", plan="before", **settings)
+    row = before.rows(bytes=39_936, root=0)[0]
+    assert (row["planner"], row["plan_version"]) == ("optimal", 0), row
+
+
+def test_without_a_thread_to_be_had_broadcasts_are_planned(bench: Bench, tmp_path: Path, host: str) -> None:
+    platform = write_platform(tmp_path / "net.json", host, 8)
+    settings = {"platform": platform, "shared_memory": "0", "min_bytes": "4KiB"}
+    best = bench.check(3, "no_threads", "5000", "100000", "3000000", **settings)
+    assert best.stats is not None and best.stats["planned"] == 9, best.stats
+    assert best.reports == []
+    optimal = bench.check(3, "no_threads", "100000", planner="optimal", **settings)
+    assert optimal.stats is not None and optimal.stats["planned"] == 3, optimal.stats
+    assert all("no thread to plan beside the program" in line for line in optimal.reports)
+    assert optimal.reports
+
+
 BAD = {
     "no such file": ({"platform": "missing.json"}, "missing.json"),
     "truncated": ({"platform": "truncated.json"}, "truncated.json"),
@@ -155,6 +187,7 @@ BAD = {
     "no planner": ({"planner": "oracle"}, "BROADLEAF_PLANNER=oracle"),
     "no switch": ({"disable": "perhaps"}, "BROADLEAF_DISABLE=perhaps"),
     "no directory": ({"plan_dir": "nowhere"}, "BROADLEAF_PLAN_DIR="),
+    "no plan time": ({"plan": "after"}, "BROADLEAF_PLAN=after"),
     "no time": ({"first_plan_ms": "soon"}, "BROADLEAF_FIRST_PLAN_MS=soon"),
 }
 

@@ -8,6 +8,7 @@ use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::mpi::Mpi;
 use crate::outcome::Outcome;
+use crate::planning::on_threads;
 use crate::rank_plan::allgather::{allgather_over_ranks, ring_by_node};
 use crate::rank_plan::inner_tree::inner_tree;
 use crate::rank_plan::{expand, window, Inside, RankPlan};
@@ -190,7 +191,8 @@ impl Job<'_> {
         let instance = self.instance()?;
         let plans_it = |name: &&str| find(name).is_ok_and(|planner| supports(planner, &instance).is_ok());
         let name = Some(asked).filter(plans_it).unwrap_or(BEST);
-        let made = make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED);
+        let made =
+            on_threads(|| make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED));
         let plan = made.map_err(|error| error.to_string())?.plan;
         if plan.trees.len() > CHANNEL_TAGS as usize {
             return Err(format!("a plan of {} trees needs more message tags than MPI has", plan.trees.len()));

@@ -10,9 +10,6 @@ use std::time::Duration;
 /// a broadcast is a matter of microseconds, where a plan has little to win.
 pub const DEFAULT_MIN_BYTES: u64 = 64 << 10;
 
-/// What a program's first broadcast may wait for its plan.
-pub const DEFAULT_FIRST_BUDGET: Duration = Duration::from_millis(100);
-
 /// The name that stands for the fastest of all planners.
 pub const BEST: &str = "best";
 
@@ -129,6 +126,41 @@ impl SharedMemory {
     }
 }
 
+/// When the search for a plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlanTime {
+    /// The first broadcast of a kind waits for a quick plan; the search goes on beside the program.
+    Beside,
+    /// The first broadcast of a kind waits for the whole search.
+    Before,
+}
+
+impl PlanTime {
+    pub const ALL: [PlanTime; 2] = [PlanTime::Beside, PlanTime::Before];
+
+    fn read(lookup: Lookup) -> Result<PlanTime, BadValue> {
+        let Some(value) = lookup("BROADLEAF_PLAN") else { return Ok(PlanTime::Beside) };
+        match value.as_str() {
+            "beside" => Ok(PlanTime::Beside),
+            "before" => Ok(PlanTime::Before),
+            _ => Err(BadValue {
+                variable: "BROADLEAF_PLAN",
+                value,
+                fact: "neither beside nor before".to_string(),
+                remedy: "write one of them or leave it out",
+            }),
+        }
+    }
+
+    /// What the first broadcast of a kind waits at most where nothing else was set.
+    pub fn first_budget(self) -> Duration {
+        match self {
+            PlanTime::Beside => Duration::from_millis(100),
+            PlanTime::Before => Duration::from_secs(10),
+        }
+    }
+}
+
 /// How a communicator's broadcasts are planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSettings {
@@ -136,8 +168,9 @@ pub struct PlanSettings {
     pub plan_dir: Option<PathBuf>,
     /// A planner's name, or `best`.
     pub planner: String,
-    /// How long the first broadcast of its kind may wait for its plan; a better one is searched meanwhile.
-    pub first_budget: Duration,
+    pub plan_time: PlanTime,
+    /// How long the first broadcast of its kind may wait for its plan, if that was set.
+    pub first_budget: Option<Duration>,
     pub shared_memory: SharedMemory,
     /// `BROADLEAF_MIN_BYTES` is given, and so rules inside a host too.
     pub has_min_bytes: bool,
@@ -158,18 +191,19 @@ impl PlanSettings {
         }
         let platform = lookup("BROADLEAF_PLATFORM").map(PathBuf::from);
         let first_budget = match lookup("BROADLEAF_FIRST_PLAN_MS") {
-            None => DEFAULT_FIRST_BUDGET,
-            Some(value) => value.parse().map(Duration::from_millis).map_err(|_| BadValue {
+            None => None,
+            Some(value) => Some(value.parse().map(Duration::from_millis).map_err(|_| BadValue {
                 variable: "BROADLEAF_FIRST_PLAN_MS",
                 value,
                 fact: "not a whole number of milliseconds".to_string(),
                 remedy: "write e.g. 100",
-            })?,
+            })?),
         };
         Ok(PlanSettings {
             platform,
             plan_dir,
             planner: PlanSettings::planner(lookup)?,
+            plan_time: PlanTime::read(lookup)?,
             first_budget,
             shared_memory: SharedMemory::read(lookup)?,
             has_min_bytes: lookup("BROADLEAF_MIN_BYTES").is_some(),

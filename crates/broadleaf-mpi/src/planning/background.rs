@@ -1,20 +1,20 @@
-//! The search for a better plan beside the running program.
+//! The search for a plan beside the running program.
 
 use super::advised::Given;
 use super::job::Job;
-use super::threads::Threads;
-use crate::settings::BEST;
+use super::threads::lower_priority;
+use crate::report;
 use broadleaf::plan::Plan;
 use broadleaf::portfolio::Effort;
 use broadleaf::simulate::estimate;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A search takes this long at most, on one core that it gets about a tenth of where ranks wait by polling: most
 /// take under a second of it.
-const BUDGET: Duration = Duration::from_secs(10);
+pub const BUDGET: Duration = Duration::from_secs(10);
 
 /// A found plan must promise this much to be worth a switch, relative.
 const WORTH_SWITCHING: f64 = 0.02;
@@ -22,34 +22,51 @@ const WORTH_SWITCHING: f64 = 0.02;
 /// One search at a time in a process, so that it takes one core at most.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
+/// What to search for.
+pub struct Task {
+    pub job: Job,
+    /// A planner's name, or `best`.
+    pub planner: String,
+    /// The plan in use, if what is found must be better; without it whatever is found is wanted.
+    pub to_beat: Option<Arc<Plan>>,
+}
+
 /// The search for one kind of broadcast.
 #[derive(Default)]
 pub enum Search {
-    /// For its turn, with what to plan and the plan to be better than.
-    Waiting(Box<(Job, Plan)>),
+    /// For its turn.
+    Waiting(Box<Task>),
     Running(Receiver<Given>),
     #[default]
     Ended,
 }
 
 impl Search {
-    /// Starts the search when its turn has come, and gives the better plan once it has been found.
-    pub fn better(&mut self) -> Option<Given> {
+    /// Starts the search if no other one runs in this process.
+    pub fn begin(&mut self) {
         match std::mem::take(self) {
-            Search::Waiting(task) => {
-                *self = if BUSY.swap(true, Ordering::Acquire) { Search::Waiting(task) } else { begin(task) };
-                None
-            }
-            Search::Running(found) => match found.try_recv() {
-                Ok(plan) => Some(plan),
-                Err(TryRecvError::Empty) => {
-                    *self = Search::Running(found);
-                    None
-                }
-                Err(TryRecvError::Disconnected) => None,
-            },
-            Search::Ended => None,
+            Search::Waiting(task) if !BUSY.swap(true, Ordering::Acquire) => *self = begin(*task),
+            other => *self = other,
         }
+    }
+
+    /// Starts the search when its turn has come, and gives the plan once it has been found.
+    pub fn better(&mut self) -> Option<Given> {
+        self.begin();
+        let Search::Running(found) = self else { return None };
+        match found.try_recv() {
+            Err(TryRecvError::Empty) => None,
+            ended => {
+                *self = Search::Ended;
+                ended.ok()
+            }
+        }
+    }
+
+    /// Waits for the plan of a search that has begun.
+    pub fn found_by(&mut self, deadline: Instant) -> Option<Given> {
+        let Search::Running(found) = self else { return None };
+        found.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 }
 
@@ -62,29 +79,47 @@ impl Drop for Turn {
     }
 }
 
-fn begin(task: Box<(Job, Plan)>) -> Search {
+fn begin(task: Task) -> Search {
     let turn = Turn;
     let (found, receiver) = channel();
+    let asked = task.to_beat.is_none().then(|| task.planner.clone());
     let work = move || {
         let _turn = turn;
-        search(&task.0, &task.1, &found);
+        lower_priority();
+        if let Some(given) = search(&task) {
+            // The program may have ended meanwhile.
+            let _ = found.send(given);
+        }
     };
-    // Without a thread there is no search, and the first plan serves.
     match std::thread::Builder::new().name("broadleaf-search".to_string()).spawn(work) {
         Ok(_) => Search::Running(receiver),
-        Err(_) => Search::Ended,
+        // Without a thread there is no search, and the first plan serves.
+        Err(error) => {
+            if let Some(planner) = asked {
+                report::once(&format!(
+                    "{planner}: no thread to plan beside the program ({error}); the quickest plan of best is \
+                     used. Raise the limit of processes, or set BROADLEAF_PLAN=before"
+                ));
+            }
+            Search::Ended
+        }
     }
 }
 
-fn search(job: &Job, start: &Plan, found: &Sender<Given>) {
-    let Ok(plan) = job.plan(BEST, Effort::Thorough, BUDGET, Threads::OneModest) else { return };
-    let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
-    let is_better = seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
-    if !is_better {
-        return;
-    }
-    if let Ok(ranked) = job.ranked(&plan) {
-        // The program may have ended meanwhile.
-        let _ = found.send(Given { plan: Arc::new(plan), ranked });
-    }
+fn search(task: &Task) -> Option<Given> {
+    let Task { job, planner, to_beat } = task;
+    let found = job.plan(planner, Effort::Thorough, BUDGET).and_then(|plan| {
+        let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
+        let worth = |start: &Arc<Plan>| seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
+        match to_beat.as_ref().is_none_or(worth) {
+            true => Ok(Some(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })),
+            false => Ok(None),
+        }
+    });
+    found.unwrap_or_else(|line| {
+        if to_beat.is_none() {
+            report::once(&format!("{line}; the quickest plan of best stays in use"));
+        }
+        None
+    })
 }

@@ -2,7 +2,6 @@
 
 use super::adjust::{in_larger_segments, without_period, without_turns};
 use super::short::shortened;
-use super::threads::{on_threads, Threads};
 use crate::rank_plan::inner_tree::inner_tree;
 use crate::rank_plan::{expand, Inside, RankPlan};
 use crate::settings::BEST;
@@ -10,8 +9,8 @@ use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
 use crate::topology::placement::{memory_link, Placement};
 use broadleaf::budget::Budget;
-use broadleaf::plan::{check, Plan};
-use broadleaf::planners::Instance;
+use broadleaf::plan::{check, Plan, PlanError};
+use broadleaf::planners::{find, supports, Instance, Pace};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
@@ -47,35 +46,39 @@ impl Job {
         &self.placement.handled
     }
 
-    pub fn plan(
-        &self,
-        name: &str,
-        effort: Effort,
-        budget: Duration,
-        threads: Threads,
-    ) -> Result<Plan, String> {
+    /// Whether the planner of that name takes no longer than a first broadcast may wait anyway. The error is one line
+    /// for the user: there is none, or it does not plan such broadcasts.
+    pub fn is_quick(&self, name: &str) -> Result<bool, String> {
+        let planner = find(name).map_err(|error| error.to_string())?;
+        let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
+        let instance = instance.map_err(|error| error.to_string())?;
+        supports(planner, &instance).map_err(|unsupported| {
+            PlanError::Unsupported { planner: name.to_string(), reason: unsupported.to_string() }.to_string()
+        })?;
+        Ok(matches!((planner.card().profile.pace)(&instance), Pace::First | Pace::Quick))
+    }
+
+    pub fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let deadline = Instant::now() + budget;
         let budget = Budget::within(budget.mul_f64(BEFORE_LIMIT));
         let made = instance.and_then(|instance| {
-            on_threads(threads, || {
-                // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
-                let is_short = name == BEST && self.bytes < 2 * LEAST_BYTES;
-                let (segment, first_effort) = match is_short {
-                    true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
-                    false => (SegmentChoice::Auto, effort),
-                };
-                let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-                let best = make(&instance, name, segment, first_effort, &budget)?;
-                let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
-                if plan.segment_bytes < LEAST_BYTES.min(self.bytes) {
-                    let larger = SegmentChoice::Bytes(LEAST_BYTES);
-                    plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
-                }
-                let plan = in_larger_segments(instance.platform, without_period(instance.platform, plan)?)?;
-                let is_thorough = name == BEST && effort == Effort::Thorough;
-                Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
-            })
+            // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
+            let is_short = name == BEST && self.bytes < 2 * LEAST_BYTES;
+            let (segment, first_effort) = match is_short {
+                true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
+                false => (SegmentChoice::Auto, effort),
+            };
+            let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
+            let best = make(&instance, name, segment, first_effort, &budget)?;
+            let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
+            if plan.segment_bytes < LEAST_BYTES.min(self.bytes) {
+                let larger = SegmentChoice::Bytes(LEAST_BYTES);
+                plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
+            }
+            let plan = in_larger_segments(instance.platform, without_period(instance.platform, plan)?)?;
+            let is_thorough = name == BEST && effort == Effort::Thorough;
+            Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
         });
         made.map_err(|error| error.to_string())
     }

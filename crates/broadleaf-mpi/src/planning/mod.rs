@@ -4,6 +4,7 @@
 mod adjust;
 mod advised;
 mod background;
+mod first_plan;
 mod job;
 pub mod plan_cache;
 mod short;
@@ -20,19 +21,14 @@ use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Kind};
 use broadleaf::plan::{check, Plan};
 use broadleaf::platform::NodeId;
-use broadleaf::portfolio::Effort;
 use job::Job;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
-use threads::Threads;
 
 pub use advised::{Given, Watch};
 pub use background::Search;
-
-/// Who lets the first broadcast wait for so long wants a thorough search, and none beside the program.
-const PATIENT: Duration = Duration::from_secs(1);
+pub use threads::on_threads;
 
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
@@ -111,19 +107,14 @@ impl Planning {
         let name = self.rank_map.settings.planner.clone();
         let job = self.job(root, bytes, name == BEST)?;
         if let Some(mailbox) = self.mailbox.clone() {
-            return self.advised(&mailbox, job, &name);
+            return self.advised(&mailbox, job);
         }
-        let budget = self.rank_map.settings.first_budget;
-        let effort = if budget >= PATIENT { Effort::Thorough } else { Effort::Quick };
-        let plan = job.plan(&name, effort, budget, Threads::Shared)?;
-        let ranked = job.ranked(&plan)?;
-        let is_sought = name == BEST && effort == Effort::Quick;
-        let search = if is_sought { Search::Waiting(Box::new((job, plan))) } else { Search::Ended };
-        Ok(Made { ranked, search, advised: None })
+        let (given, search) = first_plan::start(&job, &self.rank_map.settings)?;
+        Ok(Made { ranked: given.ranked, search, advised: None })
     }
 
-    /// With an advisor: its plan if it has prepared one, else our own to start with. The search is the advisor's.
-    fn advised(&self, mailbox: &Mailbox, job: Job, name: &str) -> Result<Made, String> {
+    /// With an advisor: its plan if it has prepared one, else our own to start with.
+    fn advised(&self, mailbox: &Mailbox, job: Job) -> Result<Made, String> {
         let platform: Arc<str> = job.platform_key().into();
         let (root, class) = (job.root_node().0, job.bytes.ilog2());
         let file = |communicator| {
@@ -132,19 +123,19 @@ impl Planning {
         };
         mailbox.describe(Arc::clone(&platform), Arc::clone(&job.placement));
         // What is prepared while no program runs belongs to no communicator.
-        let given = match advised::read(&file(0), &job) {
-            Ok(given) => given,
-            Err(_) => {
-                let plan =
-                    job.plan(name, Effort::Quick, self.rank_map.settings.first_budget, Threads::Shared)?;
-                Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) }
-            }
+        let (given, mut search) = match advised::read(&file(0), &job) {
+            Ok(given) => (given, Search::Ended),
+            Err(_) => first_plan::start(&job, &self.rank_map.settings)?,
         };
+        if self.rank_map.settings.planner == BEST {
+            // Searching on is the advisor's part.
+            search = Search::Ended;
+        }
         let nodes = job.placement.node_of_rank.iter().map(|node| node.0).collect();
         let watch = Arc::new(Watch::new(file(self.rank_map.communicator), job));
         mailbox.watch(Arc::downgrade(&watch) as Weak<dyn Look>);
         let advised = Some(Advised { plan: given.plan, platform, nodes, watch });
-        Ok(Made { ranked: given.ranked, search: Search::Ended, advised })
+        Ok(Made { ranked: given.ranked, search, advised })
     }
 
     fn job(&mut self, root: u32, bytes: u64, merge: bool) -> Result<Job, String> {

@@ -5,7 +5,7 @@ use crate::error::CallError;
 use crate::error::Malformed;
 use crate::mpi::Mpi;
 use crate::report;
-use crate::settings::{environment, PlanSettings, SharedMemory};
+use crate::settings::{environment, PlanSettings, PlanTime, SharedMemory};
 use crate::topology::host_layout::HostLayout;
 use crate::topology::placement::nodes_by_host;
 use crate::topology::platform_file::load;
@@ -122,7 +122,8 @@ fn encode_rank_map(rank_map: &RankMap) -> Vec<u8> {
         put_u32(&mut out, text.len() as u32);
         out.extend_from_slice(text.as_bytes());
     }
-    put_u64(&mut out, settings.first_budget.as_millis() as u64);
+    put_u32(&mut out, settings.plan_time as u32);
+    put_u64(&mut out, settings.first_budget.map_or(u64::MAX, |budget| budget.as_millis() as u64));
     put_u32(&mut out, settings.shared_memory.code());
     put_u32(&mut out, settings.has_min_bytes.into());
     put_u64(&mut out, rank_map.communicator);
@@ -138,7 +139,8 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
     };
     let (platform, plan_dir, advice) = (text()?, text()?, text()?);
     let (planner, digest) = (text()?, text()?);
-    let first_budget = Duration::from_millis(from.u64()?);
+    let plan_time = *PlanTime::ALL.get(from.u32()? as usize).ok_or(Malformed("rank map"))?;
+    let first_budget = Some(from.u64()?).filter(|&ms| ms != u64::MAX).map(Duration::from_millis);
     let shared_memory = SharedMemory::of_code(from.u32()?).ok_or(Malformed("rank_map"))?;
     let has_min_bytes = from.u32()? != 0;
     let communicator = from.u64()?;
@@ -147,6 +149,7 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
         platform: path(platform),
         plan_dir: path(plan_dir),
         planner,
+        plan_time,
         first_budget,
         shared_memory,
         has_min_bytes,

@@ -1,0 +1,47 @@
+//! The plan that the first broadcast of a kind runs, and the search that goes on beside the program.
+//!
+//! With [`PlanTime::Before`] the first broadcast waits for the whole search. With [`PlanTime::Beside`] it waits for a
+//! quick plan, and the same search runs beside the program. A planner that was asked for by name and may need longer
+//! than the first broadcast is to wait starts in that search at once: done in time it is the first plan, else the
+//! quick plan of `best` serves until the planner is done.
+
+use super::advised::Given;
+use super::background::{Search, Task, BUDGET};
+use super::job::Job;
+use super::threads::on_threads;
+use crate::settings::{PlanSettings, PlanTime, BEST};
+use broadleaf::portfolio::Effort;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The error is one line for the user.
+pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, Search), String> {
+    let name = settings.planner.as_str();
+    let made = |name: &str, effort| -> Result<Given, String> {
+        let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget());
+        let plan = on_threads(|| job.plan(name, effort, limit))?;
+        Ok(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })
+    };
+    if settings.plan_time == PlanTime::Before {
+        return Ok((made(name, Effort::Thorough)?, Search::Ended));
+    }
+    if name == BEST {
+        let given = made(BEST, Effort::Quick)?;
+        let task =
+            Task { job: job.clone(), planner: BEST.to_string(), to_beat: Some(Arc::clone(&given.plan)) };
+        return Ok((given, Search::Waiting(Box::new(task))));
+    }
+    if job.is_quick(name)? {
+        return Ok((made(name, Effort::Quick)?, Search::Ended));
+    }
+    let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget()).min(BUDGET);
+    let deadline = Instant::now() + limit;
+    let task = Task { job: job.clone(), planner: name.to_string(), to_beat: None };
+    let mut search = Search::Waiting(Box::new(task));
+    search.begin();
+    let quick = made(BEST, Effort::Quick)?;
+    match search.found_by(deadline) {
+        Some(given) => Ok((given, Search::Ended)),
+        None => Ok((quick, search)),
+    }
+}
