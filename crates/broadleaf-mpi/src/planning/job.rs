@@ -1,7 +1,6 @@
 //! One broadcast to plan for.
 
-use super::adjust::{in_larger_segments, without_period, without_turns};
-use super::short::shortened;
+use super::adjust::{coarsened, without_period, without_turns};
 use crate::rank_plan::inner_tree::inner_tree;
 use crate::rank_plan::{expand, Inside, RankPlan};
 use crate::settings::BEST;
@@ -14,7 +13,7 @@ use broadleaf::planners::{find, supports, Instance, Pace};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LEAST_BYTES: u64 = Coarsening::BUSY.least_bytes;
 
@@ -60,25 +59,19 @@ impl Job {
 
     pub fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
-        let deadline = Instant::now() + budget;
         let budget = Budget::within(budget.mul_f64(BEFORE_LIMIT));
         let made = instance.and_then(|instance| {
-            // Too few segments for a pipeline: what is planned as a whole is annealed as a whole.
+            // Too few segments for a pipeline.
             let is_short = name == BEST && self.bytes < 2 * LEAST_BYTES;
-            let (segment, first_effort) = match is_short {
-                true => (SegmentChoice::Bytes(self.bytes), Effort::Quick),
-                false => (SegmentChoice::Auto, effort),
-            };
+            let segment = if is_short { SegmentChoice::Bytes(self.bytes) } else { SegmentChoice::Auto };
             let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-            let best = make(&instance, name, segment, first_effort, &budget)?;
+            let best = make(&instance, name, segment, effort, &budget)?;
             let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
             if plan.segment_bytes < LEAST_BYTES.min(self.bytes) {
                 let larger = SegmentChoice::Bytes(LEAST_BYTES);
                 plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
             }
-            let plan = in_larger_segments(instance.platform, without_period(instance.platform, plan)?)?;
-            let is_thorough = name == BEST && effort == Effort::Thorough;
-            Ok(if is_thorough { shortened(&instance, plan, self.paced, deadline) } else { plan })
+            in_larger_segments(instance.platform, without_period(instance.platform, plan)?)
         });
         made.map_err(|error| error.to_string())
     }

@@ -7,7 +7,6 @@ mod background;
 mod first_plan;
 mod job;
 pub mod plan_cache;
-mod short;
 mod threads;
 
 use crate::decode_cache::Encoded;

@@ -12,7 +12,6 @@ pub mod inner_tree;
 use crate::topology::placement::wire_s;
 use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
-use broadleaf::simulate::Sending;
 use std::sync::Arc;
 
 /// A plan whose nodes are MPI ranks.
@@ -169,16 +168,6 @@ fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
 
 /// More links than a port has.
 const ANY_LINKS: u16 = 1000;
-
-/// How a rank sends a whole message over a link.
-pub fn sending(platform: &Platform, from: NodeId, class: &LinkClass, bytes: u64, paced: bool) -> Sending {
-    let feeds = f64::from(links_of_a_port(platform, from, class, bytes));
-    let (in_flight, turn_s, ahead_s) = match paced {
-        true => (window(class, bytes), wire_s(class, bytes) / feeds, class.latency_s),
-        false => (on_the_wire(class, bytes), 0.0, 0.0),
-    };
-    Sending { part: 1.0 / (f64::from(in_flight) * feeds), turn_s, ahead_s }
-}
 
 /// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
 /// what such a link carries.

@@ -67,6 +67,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::EcefPipelined,
     &clustered::Makespan,
     &clustered::Exact,
+    &shapes::KNomial,
 ];
 
 /// The name that stands for all planners together (`portfolio`).

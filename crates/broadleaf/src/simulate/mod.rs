@@ -11,14 +11,12 @@ mod hops;
 mod interval;
 mod network;
 mod partners;
-mod sharing;
 mod static_order;
 mod trace;
 mod varying;
 
 pub use estimate::{estimate, estimate_from, makespan};
 pub use interval::interval;
-pub use sharing::{Sending, Sharing};
 pub use trace::{Trace, Transfer};
 pub use varying::{Course, Rates};
 

@@ -4,9 +4,11 @@ mod binary;
 mod binomial;
 mod chain;
 mod flat;
+mod k_nomial;
 
 pub use binary::Binary;
 pub(super) use binomial::add_binomial;
 pub use binomial::Binomial;
 pub use chain::Chain;
 pub use flat::Flat;
+pub use k_nomial::KNomial;
