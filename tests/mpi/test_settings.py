@@ -156,6 +156,25 @@ def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path:
     assert row["plan_version"] >= 1, row
 
 
+def test_short_messages_are_planned_where_the_platform_predicts_a_gain(
+    bench: Bench, tmp_path: Path, host: str
+) -> None:
+    """Odd ranks are a millisecond away from even ones, so in rank order a message crosses on every level."""
+    halves = write_platform(tmp_path / "net.json", host, 7)
+    run = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0")
+    assert run.rows(bytes=1, root=0)[0]["planned"] == 5
+    assert run.stats is not None
+    assert run.stats["min_bytes"] == 1
+    by_hand = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0", min_bytes="2")
+    assert by_hand.rows(bytes=1) == []
+    near = json.loads(halves.read_text())
+    near["meshes"] = [{"nodes": [node["id"] for node in near["nodes"]], "link": FAST}]
+    del near["bridges"]
+    halves.write_text(json.dumps(near))
+    alike = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0")
+    assert alike.rows(bytes=1) == []
+
+
 def test_a_planner_that_takes_long_is_not_waited_for(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = write_platform(tmp_path / "net.json", host, 8)
     settings = {"platform": platform, "planner": "optimal", "min_bytes": "4KiB", "shared_memory": "0"}
@@ -171,10 +190,12 @@ def test_without_a_thread_to_be_had_broadcasts_are_planned(bench: Bench, tmp_pat
     platform = write_platform(tmp_path / "net.json", host, 8)
     settings = {"platform": platform, "shared_memory": "0", "min_bytes": "4KiB"}
     best = bench.check(3, "no_threads", "5000", "100000", "3000000", **settings)
-    assert best.stats is not None and best.stats["planned"] == 9, best.stats
+    assert best.stats is not None
+    assert best.stats["planned"] == 9
     assert best.reports == []
     optimal = bench.check(3, "no_threads", "100000", planner="optimal", **settings)
-    assert optimal.stats is not None and optimal.stats["planned"] == 3, optimal.stats
+    assert optimal.stats is not None
+    assert optimal.stats["planned"] == 3
     assert all("no thread to plan beside the program" in line for line in optimal.reports)
     assert optimal.reports
 

@@ -92,6 +92,11 @@ int bl_agree(int rank, int size)
     return error == MPI_SUCCESS ? PMPI_Comm_set_errhandler(messages, MPI_ERRORS_RETURN) : error;
 }
 
+void bl_agree_on_less(uint64_t min_bytes)
+{
+    if (min_bytes < agreed.min_bytes) agreed.min_bytes = min_bytes;
+}
+
 void bl_agree_alone(int rank)
 {
     bl_config own;

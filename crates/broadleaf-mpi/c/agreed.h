@@ -14,6 +14,9 @@ int bl_agree(int rank, int size);
 void bl_agree_alone(int rank);
 void bl_agreed_finish(void);
 
+/* The threshold becomes that one on all ranks, if it is a lower one. */
+void bl_agree_on_less(uint64_t min_bytes);
+
 const bl_config *bl_agreed_config(void);
 /* The caller's place among the ranks of its host in MPI_COMM_WORLD. */
 uint32_t bl_host_index(void);

@@ -57,7 +57,7 @@ typedef struct {
     uint32_t stats;      /* statistics are collected from all ranks at MPI_Finalize */
     uint32_t has_platform; /* nodes of a platform file are given out by host name */
     uint32_t trace;      /* sends and receives are noted, and collected from all ranks at MPI_Finalize */
-    uint32_t reserved;
+    uint32_t follows_platform; /* min_bytes becomes what the platform predicts, where that is less */
 } bl_config;
 
 typedef enum {

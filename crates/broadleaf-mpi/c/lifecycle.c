@@ -59,6 +59,16 @@ static int watch_finalize(void)
 }
 #endif
 
+/* The threshold of MPI_COMM_WORLD, found when its private side is opened, is the least one of all communicators: a
+ * shorter message is passed through before its communicator is looked at. */
+static int follow_platform(void)
+{
+    bl_comm *world;
+    int error = bl_comm_of(MPI_COMM_WORLD, &world);
+    if (error == MPI_SUCCESS && world->session != NULL && world->threshold > 0) bl_agree_on_less(world->threshold);
+    return error;
+}
+
 static int start(void)
 {
     int rank, size;
@@ -80,6 +90,8 @@ static int start(void)
     if (error == MPI_SUCCESS) error = bl_tags_start();
     if (error == MPI_SUCCESS) error = bl_comms_start();
     if (error == MPI_SUCCESS) error = bl_contiguous_start();
+    if (error == MPI_SUCCESS && !is_alone && bl_agreed_config()->follows_platform && !bl_agreed_config()->disabled)
+        error = follow_platform();
     if (error == MPI_SUCCESS) error = watch_finalize();
     return error;
 }

@@ -21,7 +21,7 @@ pub struct Config {
     pub stats: u32,
     pub has_platform: u32,
     pub trace: u32,
-    reserved: u32,
+    pub follows_platform: u32,
 }
 
 /// `bl_outcome`.
@@ -55,8 +55,15 @@ pub(crate) fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
 /// `config` points to memory for one.
 #[no_mangle]
 pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
-    let disabled =
-        Config { min_bytes: 0, disabled: 1, bad_value: 1, stats: 0, has_platform: 0, trace: 0, reserved: 0 };
+    let disabled = Config {
+        min_bytes: 0,
+        disabled: 1,
+        bad_value: 1,
+        stats: 0,
+        has_platform: 0,
+        trace: 0,
+        follows_platform: 0,
+    };
     let read = guarded(disabled, || match WorldSettings::read(&settings::environment) {
         Ok(settings) => Config {
             min_bytes: settings.min_bytes,
@@ -65,7 +72,7 @@ pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
             stats: settings.stats.into(),
             has_platform: settings.has_platform.into(),
             trace: settings.trace.into(),
-            reserved: 0,
+            follows_platform: settings.follows_platform.into(),
         },
         Err(bad) => {
             report::once(&bad.to_string());

@@ -39,6 +39,8 @@ pub struct WorldSettings {
     pub stats: bool,
     pub trace: bool,
     pub has_platform: bool,
+    /// What the platform predicts is the threshold: none was set.
+    pub follows_platform: bool,
 }
 
 impl WorldSettings {
@@ -62,6 +64,8 @@ impl WorldSettings {
             stats: lookup("BROADLEAF_STATS").is_some(),
             trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
+            follows_platform: lookup("BROADLEAF_PLATFORM").is_some()
+                && lookup("BROADLEAF_MIN_BYTES").is_none(),
         })
     }
 }

@@ -5,6 +5,9 @@
 
 use crate::error::Malformed;
 
+/// The length of a call's header.
+pub const HEADER_BYTES: usize = 48;
+
 pub fn put_u32(out: &mut Vec<u8>, value: u32) {
     out.extend_from_slice(&value.to_le_bytes());
 }

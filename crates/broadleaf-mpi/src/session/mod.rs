@@ -87,8 +87,11 @@ impl Session {
         let hosts = Arc::new(Hosts::new(layout));
         let intranode_from = rank_map.as_ref().map_or(0, |rank_map| intranode::from_bytes(&mpi, rank_map));
         let threshold = match &rank_map {
-            Some(rank_map) if rank_map.settings.plan_dir.is_none() => intranode_from,
-            _ => 0,
+            Some(rank_map) if rank_map.settings.plan_dir.is_none() => {
+                intranode_from.max(rank_map.planned_from)
+            }
+            Some(rank_map) => rank_map.planned_from,
+            None => 0,
         };
         let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
         Ok(Session {

@@ -5,3 +5,4 @@ pub mod hosts;
 pub mod placement;
 pub mod platform_file;
 pub mod rank_map;
+mod threshold;

@@ -5,11 +5,13 @@ use crate::error::CallError;
 use crate::error::Malformed;
 use crate::mpi::Mpi;
 use crate::report;
-use crate::settings::{environment, PlanSettings, PlanTime, SharedMemory};
+use crate::settings::{environment, PlanSettings, PlanTime, SharedMemory, BEST, DEFAULT_MIN_BYTES};
 use crate::topology::host_layout::HostLayout;
-use crate::topology::placement::nodes_by_host;
+use crate::topology::placement::{nodes_by_host, Placement};
 use crate::topology::platform_file::load;
+use crate::topology::threshold;
 use crate::wire::{put_u32, put_u64, Reader};
+use broadleaf::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,6 +32,8 @@ pub struct RankMap {
     pub communicator: u64,
     /// Hosts are counted in the order of their first ranks.
     pub hosts: Arc<HostLayout>,
+    /// Shorter messages go to the MPI's own broadcast, bytes; 0 where the world's threshold says it all.
+    pub planned_from: u64,
 }
 
 impl RankMap {
@@ -39,16 +43,29 @@ impl RankMap {
         let hosts = Arc::new(HostLayout::new(host_numbers(places)));
         let Some(path) = &settings.platform else {
             let (node_of_rank, communicator) = (hosts.of_rank().to_vec(), new_communicator());
-            return Ok(RankMap { settings, digest: String::new(), node_of_rank, communicator, hosts });
+            let digest = String::new();
+            return Ok(RankMap { settings, digest, node_of_rank, communicator, hosts, planned_from: 0 });
         };
         let own_used = "the MPI's own broadcast is used";
         let platform = load(path).map_err(|line| format!("{line}; {own_used}"))?;
         let nodes = nodes_by_host(&platform, places)
             .map_err(|missing| format!("{}: {missing}; {own_used}", path.display()))?;
+        let planned_from = planned_from(&settings, &hosts, &platform, &nodes);
         let node_of_rank = nodes.iter().map(|node| node.0).collect();
         let (digest, communicator) = (platform.digest().to_string(), new_communicator());
-        Ok(RankMap { digest, node_of_rank, communicator, hosts, settings })
+        Ok(RankMap { digest, node_of_rank, communicator, hosts, planned_from, settings })
     }
+}
+
+fn planned_from(settings: &PlanSettings, hosts: &HostLayout, platform: &Platform, nodes: &[NodeId]) -> u64 {
+    if settings.has_min_bytes {
+        return 0;
+    }
+    // Ranks that share memory send each other nothing.
+    let is_intranode =
+        hosts.count() == 1 && settings.planner == BEST && settings.shared_memory != SharedMemory::Off;
+    let placement = (!is_intranode).then(|| Placement::on(platform, nodes).ok()).flatten();
+    placement.map_or(DEFAULT_MIN_BYTES, |placement| threshold::planned_from(&placement))
 }
 
 /// A number that no other communicator has had, as far as a hash with a random key can say.
@@ -127,6 +144,7 @@ fn encode_rank_map(rank_map: &RankMap) -> Vec<u8> {
     put_u32(&mut out, settings.shared_memory.code());
     put_u32(&mut out, settings.has_min_bytes.into());
     put_u64(&mut out, rank_map.communicator);
+    put_u64(&mut out, rank_map.planned_from);
     rank_map.node_of_rank.iter().chain(rank_map.hosts.of_rank()).for_each(|&node| put_u32(&mut out, node));
     out
 }
@@ -143,7 +161,7 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
     let first_budget = Some(from.u64()?).filter(|&ms| ms != u64::MAX).map(Duration::from_millis);
     let shared_memory = SharedMemory::of_code(from.u32()?).ok_or(Malformed("rank_map"))?;
     let has_min_bytes = from.u32()? != 0;
-    let communicator = from.u64()?;
+    let (communicator, planned_from) = (from.u64()?, from.u64()?);
     let path = |text: String| (!text.is_empty()).then(|| PathBuf::from(text));
     let settings = PlanSettings {
         platform: path(platform),
@@ -160,5 +178,5 @@ fn decode_rank_map(bytes: &[u8]) -> Result<RankMap, Malformed> {
         node_of_rank.push(from.u32()?);
     }
     let hosts = Arc::new(HostLayout::new(node_of_rank.split_off(node_of_rank.len() / 2)));
-    Ok(RankMap { settings, digest, node_of_rank, communicator, hosts })
+    Ok(RankMap { settings, digest, node_of_rank, communicator, hosts, planned_from })
 }

@@ -1,14 +1,12 @@
 //! The header of a call: what the root decided, ahead of the data.
 
 use crate::error::Malformed;
+pub use crate::wire::HEADER_BYTES;
 use crate::wire::{put_u32, put_u64, Reader};
 use broadleaf::adapt::switch::{Header, Order};
 
 /// Distinguishes a header from whatever else might arrive under its tag.
 const MAGIC: u32 = 0x4c4f_4f4d;
-
-/// The length of a header in a message.
-pub const HEADER_BYTES: usize = 48;
 
 pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
     let mut out = Vec::with_capacity(HEADER_BYTES);
