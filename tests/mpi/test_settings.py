@@ -159,20 +159,24 @@ def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path:
 def test_short_messages_are_planned_where_the_platform_predicts_a_gain(
     bench: Bench, tmp_path: Path, host: str
 ) -> None:
-    """Odd ranks are a millisecond away from even ones, so in rank order a message crosses on every level."""
-    halves = write_platform(tmp_path / "net.json", host, 7)
-    run = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0")
+    """In rank order the message goes a millisecond to rank 4, and another one back to rank 6."""
+    path = write_platform(tmp_path / "net.json", host, 7)
+    document = json.loads(path.read_text())
+    names = [node["id"] for node in document["nodes"]]
+    for at, node in enumerate(document["nodes"]):
+        node["cluster"] = "even" if at in (0, 3, 6) else "odd"
+    document["meshes"] = [{"nodes": nodes, "link": FAST} for nodes in (names[::3], names[1:3] + names[4:6])]
+    path.write_text(json.dumps(document))
+    settings = {"platform": path, "shared_memory": "0", "min_bytes": ""}
+    run = bench.check(7, "lengths", "5", "1", **settings)
     assert run.rows(bytes=1, root=0)[0]["planned"] == 5
     assert run.stats is not None
     assert run.stats["min_bytes"] == 1
-    by_hand = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0", min_bytes="2")
-    assert by_hand.rows(bytes=1) == []
-    near = json.loads(halves.read_text())
-    near["meshes"] = [{"nodes": [node["id"] for node in near["nodes"]], "link": FAST}]
-    del near["bridges"]
-    halves.write_text(json.dumps(near))
-    alike = bench.check(7, "lengths", "5", "1", platform=halves, shared_memory="0")
-    assert alike.rows(bytes=1) == []
+    assert bench.check(7, "lengths", "5", "1", **{**settings, "min_bytes": "2"}).rows(bytes=1) == []
+    document["meshes"] = [{"nodes": names, "link": FAST}]
+    del document["bridges"]
+    path.write_text(json.dumps(document))
+    assert bench.check(7, "lengths", "5", "1", **settings).rows(bytes=1) == []
 
 
 def test_a_planner_that_takes_long_is_not_waited_for(bench: Bench, tmp_path: Path, host: str) -> None:

@@ -18,6 +18,9 @@ pub enum CallError {
     Mpi(i32),
     #[error("{0}")]
     Internal(String),
+    /// Caught, and printed by the panic itself.
+    #[error("a fault of our own")]
+    Panicked,
 }
 
 impl From<MpiError> for CallError {

@@ -24,6 +24,7 @@ impl Outcome {
     pub fn from_error(error: &CallError) -> Outcome {
         match error {
             CallError::Mpi(code) => Outcome::Mpi(*code),
+            CallError::Panicked => Outcome::Internal,
             CallError::Internal(fact) => {
                 report::once(&format!("internal error: {fact}; please report it"));
                 Outcome::Internal

@@ -1,6 +1,6 @@
 //! One broadcast to plan for.
 
-use super::adjust::{coarsened, without_period, without_turns};
+use super::adjust::{in_larger_segments, without_period, without_turns};
 use crate::rank_plan::inner_tree::inner_tree;
 use crate::rank_plan::{expand, Inside, RankPlan};
 use crate::settings::BEST;

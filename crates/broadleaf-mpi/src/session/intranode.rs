@@ -1,6 +1,6 @@
 //! A call inside a host: of all ranks of a communicator that is on one, and of a rank that another one leads.
 
-use super::{announced, Session};
+use super::{announced, Call, Session};
 use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::intranode::{Announcement, Delivery};
@@ -52,15 +52,12 @@ impl Session {
         is_one_host && !self.planning.as_mut().is_some_and(|planning| planning.is_stored(rank, bytes))
     }
 
-    pub(super) unsafe fn lead_intranode(
-        &mut self,
-        packed: *mut u8,
-        bytes: u64,
-    ) -> Result<Outcome, CallError> {
+    pub(super) unsafe fn lead_intranode(&mut self, call: Call) -> Result<Outcome, CallError> {
+        let Call { number, packed, bytes, .. } = call;
         // Every rank's book of plans has the same entries.
-        self.book.entry(kind(self.rank, bytes), self.calls);
+        self.book.entry(kind(self.rank, bytes), number);
         let header = Header {
-            call: self.calls,
+            call: number,
             root: self.rank,
             message_bytes: bytes,
             order: Order::Own,
@@ -69,7 +66,7 @@ impl Session {
             sends_plan: false,
         };
         if bytes < self.intranode_from {
-            return self.pass_by(header, &Listening::new(self.calls, self.rank));
+            return self.pass_by(header, &Listening::new(number, self.rank));
         }
         let Some(group) = &mut self.group else {
             return Err(CallError::Internal("a host without shared memory leads by it".to_string()));
@@ -85,20 +82,15 @@ impl Session {
     }
 
     /// The part of a rank that another one of its host leads.
-    pub(super) unsafe fn attend(
-        &mut self,
-        packed: *mut u8,
-        bytes: u64,
-        root: u32,
-    ) -> Result<Outcome, CallError> {
-        let call = self.calls;
+    pub(super) unsafe fn attend(&mut self, call: Call) -> Result<Outcome, CallError> {
+        let Call { number, packed, bytes, root } = call;
         let Some(group) = &mut self.group else {
             return Err(CallError::Internal("a rank without shared memory is served by it".to_string()));
         };
         let announced = group.hear(&self.mpi)?;
-        if announced.call != call || announced.root != root {
+        if announced.call != number || announced.root != root {
             return Err(CallError::Internal(format!(
-                "this host is in broadcast {} from root {}, rank {} in broadcast {call} from root {root}",
+                "this host is in broadcast {} from root {}, rank {} in broadcast {number} from root {root}",
                 announced.call, announced.root, self.rank
             )));
         }
@@ -106,11 +98,11 @@ impl Session {
         match Delivery::of(&announced)? {
             Delivery::Messages => {
                 group.finish();
-                return self.follow(packed, bytes, root);
+                return self.follow(call);
             }
             Delivery::Native => {
                 group.finish();
-                self.book.entry(kind(root, announced.bytes), call);
+                self.book.entry(kind(root, announced.bytes), number);
                 return Ok(Outcome::Own);
             }
             Delivery::SharedMemory => {
@@ -121,7 +113,7 @@ impl Session {
         if self.keeps_stats || self.tracer.is_some() {
             self.ran = stats::Ran::heard(&announced);
         }
-        self.book.entry(kind(root, announced.bytes), call);
+        self.book.entry(kind(root, announced.bytes), number);
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
     }
 }

@@ -77,7 +77,7 @@ impl Planner for KNomial {
 fn children(place: usize, radix: usize, count: usize) -> impl Iterator<Item = usize> {
     let mut distances = Vec::new();
     let mut distance = 1;
-    while distance < count && place % (distance * radix) == 0 {
+    while distance < count && place.is_multiple_of(distance * radix) {
         distances.push(distance);
         distance *= radix;
     }

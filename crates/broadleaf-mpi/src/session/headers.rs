@@ -1,0 +1,103 @@
+//! A call's header on its way: heard from those before, sent to those after.
+
+use super::{Call, Session};
+use crate::error::CallError;
+use crate::intranode::Delivery;
+use crate::observe::stats;
+use crate::outcome::Outcome;
+use crate::planning::plan_cache::Current;
+use crate::rank_plan::carried::Carried;
+use crate::tags::call_tag;
+use crate::transport::header::{decode_header, encode_header, HEADER_BYTES};
+use crate::transport::MpiTransport;
+use broadleaf::adapt::switch::{kind, Header, Listening, Order};
+
+impl Session {
+    /// The header to act on, and who sent it; some have been heard before.
+    pub(super) fn listen(
+        &self,
+        call: u64,
+        mut listening: Listening,
+        heard: Vec<(u32, Header)>,
+    ) -> Result<(Header, u32, Listening), CallError> {
+        let mut found = None;
+        for (sender, header) in heard {
+            if listening.hear(sender, &header)? && found.is_none() {
+                found = Some((header, sender));
+            }
+        }
+        if let Some((header, sender)) = found {
+            return Ok((header, sender, listening));
+        }
+        loop {
+            let mut bytes = [0; HEADER_BYTES];
+            let sender = self.mpi.receive(&mut bytes, None, call_tag(call))?;
+            let header = decode_header(&bytes)?;
+            if listening.hear(sender, &header)? {
+                return Ok((header, sender, listening));
+            }
+        }
+    }
+
+    /// A root without memory for the packed message: for this call, all ranks use the MPI's own broadcast.
+    pub(super) fn decline(&mut self, call: Call) -> Result<Outcome, CallError> {
+        let Call { number: call, bytes, root, .. } = call;
+        let version = self.book.decline(call, root, bytes).version;
+        let (order, message_bytes) = (Order::Own, bytes);
+        let header = Header { call, root, message_bytes, order, version, plan_bytes: 0, sends_plan: false };
+        self.pass_by(header, &Listening::new(call, root))
+    }
+
+    /// "Use the MPI's own broadcast" goes to the others of this host, and to all ranks that hear by message: down the
+    /// plan that they expect, or a binomial tree where there is none.
+    pub(super) fn pass_by(&mut self, header: Header, listening: &Listening) -> Result<Outcome, CallError> {
+        let header = Header { plan_bytes: 0, sends_plan: false, ..header };
+        let is_served = self.hosts.is_served(self.rank, header.root);
+        let entry = self.book.entry(kind(header.root, header.message_bytes), header.call);
+        if let Some(group) = self.group.as_mut().filter(|_| !is_served) {
+            let by_message = entry.current.as_ref().is_some_and(|current| !current.carried.led);
+            let delivery = if by_message { Delivery::Messages } else { Delivery::Native };
+            group.announce(&self.mpi, delivery, super::announced(header, &stats::Ran::default()))?;
+            group.finish_led(&self.mpi)?;
+        }
+        if let Some(current) = &entry.current {
+            let (plan, program) = (current.programs.plan(), current.program.clone());
+            // SAFETY: no segment is sent or received.
+            let mut transport = unsafe { MpiTransport::new(&self.mpi, std::ptr::null_mut(), plan, program) };
+            for other in listening.missing(current) {
+                transport.drop_header(other, header.call)?;
+            }
+            send_headers(&mut transport, current, header, None)?;
+            transport.finish()?;
+            return Ok(Outcome::Own);
+        }
+        let hearers = self.hosts.hearers(header.root);
+        let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
+        let bytes = encode_header(&header);
+        let mut reach =
+            if mine == 0 { hearers.len().next_power_of_two() } else { 1 << mine.trailing_zeros() };
+        while reach > 1 {
+            reach /= 2;
+            if let Some(&other) = hearers.get(mine + reach) {
+                self.mpi.send(&bytes, other, call_tag(header.call))?;
+            }
+        }
+        Ok(Outcome::Own)
+    }
+}
+
+/// The header to everyone this rank sends to, and the plan, if one travels, down the first tree.
+pub(super) fn send_headers(
+    transport: &mut MpiTransport,
+    current: &Current,
+    header: Header,
+    plan: Option<&Carried>,
+) -> Result<(), CallError> {
+    for (rank, header) in current.headers(header) {
+        transport.send_header(rank, &header)?;
+        if let Some(plan) = plan.filter(|_| header.sends_plan) {
+            transport.send_plan(rank, plan.clone())?;
+        }
+    }
+    Ok(())
+}
