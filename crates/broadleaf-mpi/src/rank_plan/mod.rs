@@ -9,7 +9,6 @@ pub mod carried;
 mod encode;
 pub mod inner_tree;
 
-use crate::topology::placement::wire_s;
 use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
 use std::sync::Arc;
@@ -151,7 +150,7 @@ fn edge(plan: &Plan, platform: &Platform, path: &[NodeId], paced: bool) -> Edge 
         let feeds = links_of_a_port(platform, hop[0], class, bytes);
         edge.feeds = if path.len() == 2 { feeds } else { 1 };
         if paced {
-            edge.turn_s = edge.turn_s.max((wire_s(class, bytes) / f64::from(feeds)) as f32);
+            edge.turn_s = edge.turn_s.max((class.wire_s(bytes) / f64::from(feeds)) as f32);
             edge.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
         }
     }

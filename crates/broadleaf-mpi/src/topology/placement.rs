@@ -2,8 +2,7 @@
 
 use broadleaf::json::Fault;
 use broadleaf::platform::{
-    Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
-    TransferTime,
+    Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
 };
 use std::collections::HashMap;
 
@@ -97,43 +96,10 @@ impl Placement {
         }
         let all: Vec<NodeId> = platform.nodes().collect();
         let same: Vec<Option<NodeId>> = platform.nodes().map(Some).collect();
-        let handled = restrict(&platform, &all, &same, |class| with_handling(&platform, class))?;
+        let handled = platform.handled();
         let in_turn = restrict(&handled, &all, &same, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
     }
-}
-
-/// What a message costs a rank besides the network, s: two calls into MPI, a step of the executor, and the turn
-/// of the loop that notices it. Without it a platform of mere rates would ask for segments of a few bytes.
-const HANDLING_S: f64 = 3e-6;
-
-/// Measured gaps hold the handling already. Where a port serves one transfer at a time it does so until the
-/// narrowest pipe on the way has taken the message: what the link's own rate would leave of the port's time, the
-/// model gives to the next child, but a rank that sends in turn does not have it.
-fn with_handling(platform: &Platform, class: &LinkClass) -> LinkClass {
-    let pipe = |&(used, times): &(SharedId, u32)| {
-        platform.shared()[used.index()].bandwidth_bytes_per_s / f64::from(times)
-    };
-    let uses = class.shared_uses();
-    let is_in_turn = platform.port_model() != PortModel::MultiPort;
-    let narrowest = uses.iter().filter(|_| is_in_turn).map(pipe).min_by(f64::total_cmp);
-    let time = match &class.time {
-        TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => TransferTime::Affine {
-            startup_s: startup_s + HANDLING_S,
-            bandwidth_bytes_per_s: [*bandwidth_bytes_per_s, narrowest]
-                .into_iter()
-                .flatten()
-                .min_by(f64::total_cmp),
-        },
-        measured @ TransferTime::Gap(_) => measured.clone(),
-    };
-    LinkClass { time, ..class.clone() }
-}
-
-/// What of a message's time on a link of [`Placement::handled`] the network takes, s.
-pub fn wire_s(class: &LinkClass, bytes: u64) -> f64 {
-    let own_s = if matches!(class.time, TransferTime::Affine { .. }) { HANDLING_S } else { 0.0 };
-    class.time.seconds(bytes) - own_s
 }
 
 /// Longer latencies are filled with several messages, s.
@@ -245,25 +211,6 @@ mod tests {
         let platform = Platform::from_json(TWO_SITES).unwrap();
         let line = nodes_by_host(&platform, &places(&[("n1", 0), ("moon", 0)])).unwrap_err().to_string();
         assert!(line.contains("\"moon\"") && line.contains("rank 1"), "{line}");
-    }
-
-    /// Bytes/s of a bridge, as plans are made for it.
-    fn handled_rate(port_model: &str, uses: &str) -> f64 {
-        let text = TWO_SITES.replace("one-port", port_model).replace(r#"["wan"]"#, uses);
-        let platform = Platform::from_json(&text).unwrap();
-        let hosts: Vec<NodeId> = platform.hosts().collect();
-        let handled = Placement::on(&platform, &hosts).unwrap().handled;
-        let link = handled.link(handled.find("a0").unwrap(), handled.find("b0").unwrap()).unwrap();
-        1e6 / (handled.class(link).time.seconds(1_000_000) - HANDLING_S)
-    }
-
-    #[test]
-    fn a_port_that_serves_in_turn_waits_for_the_narrowest_pipe() {
-        let is_near = |rate: f64, expected: f64| (rate / expected - 1.0).abs() < 1e-9;
-        assert!(is_near(handled_rate("one-port", r#"["wan"]"#), 1e6));
-        assert!(is_near(handled_rate("one-port", r#"["wan", "wan"]"#), 0.5e6));
-        assert!(is_near(handled_rate("one-port", "[]"), 1e7));
-        assert!(is_near(handled_rate("multi-port", r#"["wan"]"#), 1e7));
     }
 
     #[test]
