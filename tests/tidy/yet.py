@@ -4,5 +4,4 @@ from __future__ import annotations
 
 # Files with more lines than one idea takes.
 LONG: list[str] = [
-    "crates/broadleaf-mpi/src/session/mod.rs",
 ]
