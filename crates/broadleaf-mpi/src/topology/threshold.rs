@@ -21,8 +21,8 @@ const PLANNERS: [&str; 2] = ["k-nomial", "ecef"];
 /// A header ahead of the message, bytes on the wire without the MPI's own.
 const HEADER_BYTES: u64 = crate::wire::HEADER_BYTES as u64;
 
-/// What a planned call takes at its root beside the messages, s: `benches/mpi_overhead.py --planned`, the difference
-/// of the medians for two ranks.
+/// What a planned call takes at its root beside the messages, s. Not measured but assumed: twice the handling of a
+/// message.
 const CALL_S: f64 = 10e-6;
 
 /// The least length whose plan from rank 0 gains more than planning costs, bytes; at most 64 KiB, from where on all
