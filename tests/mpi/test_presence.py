@@ -1,5 +1,4 @@
-"""The library on some ranks only: nothing is planned, nothing of the program's is touched, and one line names who
-lacks it."""
+"""The library on some ranks only: nothing is planned, the program is left alone, and one line names a rank."""
 
 from __future__ import annotations
 

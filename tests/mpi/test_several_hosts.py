@@ -49,7 +49,9 @@ def test_many_broadcasts_of_any_size_and_root(hosts_of: Bench, ranks: int, each:
 
 @pytest.mark.parametrize("memory", ["0", "1"])
 @pytest.mark.parametrize(
-    "program", [("shapes",), ("errors",), ("communicators", "10"), ("threads", "5"), ("starved",)], ids=lambda p: p[0]
+    "program",
+    [("shapes",), ("errors",), ("communicators", "10"), ("threads", "5"), ("starved",)],
+    ids=lambda p: p[0],
 )
 def test_what_holds_on_one_host_holds_on_several(
     hosts_of: Bench, program: tuple[str, ...], memory: str

@@ -1,4 +1,4 @@
-"""What the Rust crates depend on: licences that go with Apache-2.0, and no crate in two versions unless known."""
+"""What the Rust crates depend on: licences that go with Apache-2.0, and hardly a crate in two versions."""
 
 from __future__ import annotations
 

@@ -3,5 +3,4 @@
 from __future__ import annotations
 
 # Files with more lines than one idea takes.
-LONG: list[str] = [
-]
+LONG: list[str] = []
