@@ -1,4 +1,4 @@
-"""The library on some ranks only: nothing is planned, the program is left alone, and one line names a rank."""
+"""The library on some ranks only: nothing is planned, the program is left alone, one line names a rank."""
 
 from __future__ import annotations
 
