@@ -77,9 +77,16 @@ def test_a_system_call_that_is_refused(bench: Bench, call: str, whose: str) -> N
 
 @pytest.mark.parametrize("memory", ["0", "1"])
 @pytest.mark.parametrize("whose", ["0", "1", "-1"])
-@pytest.mark.parametrize(("what", "value"), [("nofile", "0"), ("fsize", "0"), ("space", "0"), ("space", "8")])
+@pytest.mark.parametrize(("what", "value"), [("nofile", "0"), ("fsize", "0"), ("space", "32")])
 def test_a_limit_that_is_reached(bench: Bench, what: str, value: str, whose: str, memory: str) -> None:
     compare(bench, 3, [what, value, whose], shared_memory=memory)
+
+
+@pytest.mark.parametrize("memory", ["0", "1"])
+@pytest.mark.parametrize("space", ["0", "8"])
+def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: str) -> None:
+    """Both MPIs end a program where they need memory of their own and get none: in which call differs."""
+    outcome(bench, 3, ["space", space, "-1"], planned=True, shared_memory=memory)
 
 
 @pytest.mark.parametrize("memory", ["0", "1"])
