@@ -55,7 +55,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             made[f"planners/{card.name}.svg"] = picture
     for paper in PAPERS.values():
         made[f"papers/{paper.name}.md"] = paper_page(paper.name, paper.title)
-    made["architecture.md"] = (ROOT / "ARCHITECTURE.md").read_text()
+    made["architecture.md"] = (ROOT / "ARCHITECTURE.md").read_text().replace("](docs/", "](")
     made["changelog.md"] = (ROOT / "CHANGELOG.md").read_text()
     for path, content in made.items():
         if files.get_file_from_path(path) is None:
