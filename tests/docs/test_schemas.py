@@ -65,7 +65,7 @@ def test_a_plan_that_is_stored_by_its_pattern(tmp_path: Path) -> None:
 
 
 def test_statistics_of_a_real_run(tmp_path: Path) -> None:
-    program = [sys.executable, str(ROOT / "examples" / "bcast_model.py"), "100000", "2"]
+    program = [sys.executable, str(ROOT / "examples" / "bcast_model.py"), "1000000", "2"]
     command = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--stats", str(tmp_path / "stats.json")]
     subprocess.run([*command, "--", *program], check=True, timeout=120, capture_output=True)
     stats = json.loads((tmp_path / "stats.json").read_text())

@@ -1,8 +1,10 @@
 //! Files that appear whole or not at all.
 
+use std::fs::OpenOptions;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use tempfile::Builder;
 
 /// Writes a file that only its owner can read. A link in its place is replaced and not followed.
 ///
@@ -16,12 +18,23 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     may_grow_to(bytes.len() as u64)?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = Builder::new().prefix(".broadleaf-").tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
+    let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
+    // Hosts that share the directory may have processes of one number.
+    name.push(format!(".{:016x}.tmp", RandomState::new().build_hasher().finish()));
+    let temporary = path.with_file_name(name);
+    // Not `tempfile`: its errors name the temporary file, so that no two are the same line.
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
 }
 
 /// The system ends a process that grows a file, one in memory included, beyond the limit of `ulimit -f`. So whatever
@@ -47,8 +60,9 @@ mod tests {
 
     #[test]
     fn a_link_is_replaced_and_never_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let (victim, path) = (folder.path().join("victim"), folder.path().join("stats.json"));
+        let folder = std::env::temp_dir().join(format!("broadleaf-whole-file-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (victim, path) = (folder.join("victim"), folder.join("stats.json"));
         std::fs::write(&victim, "precious").unwrap();
         std::os::unix::fs::symlink(&victim, &path).unwrap();
         replace(&path, b"{}").unwrap();
@@ -57,7 +71,8 @@ mod tests {
         let written = std::fs::symlink_metadata(&path).unwrap();
         assert!(written.is_file());
         assert_eq!(written.permissions().mode() & 0o777, 0o600);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

@@ -313,7 +313,9 @@ mod tests {
                 search(&instance, *planner, Effort::Thorough, &Budget::within(Duration::ZERO)).unwrap();
             let thorough = search(&instance, *planner, Effort::Thorough, &Budget::UNLIMITED).unwrap();
             assert!(found.plan.segment_bytes < 1 << 20, "{name}: {}", found.plan.segment_bytes);
-            assert!(found.makespan_s < 1.2 * thorough.makespan_s, "{name}");
+            // Without any time, `optimal` keeps to its limit and packs no trees.
+            let allowed = if name == "optimal" { 2.2 } else { 1.2 };
+            assert!(found.makespan_s < allowed * thorough.makespan_s, "{name}");
         }
     }
 }
