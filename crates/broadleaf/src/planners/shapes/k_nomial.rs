@@ -23,8 +23,9 @@
 //! let instance = Instance::new(&platform, nodes[0], 100).unwrap();
 //! let plan = find("k-nomial").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
-//! // Four messages of 1 s leave a within the first one's latency of 10 s: k = 5.
-//! assert_eq!(trace.finish_s, [0.0, 11.0, 12.0, 13.0, 14.0]);
+//! // Four messages of 1 s leave a within the first one's latency of 10 s. k = 5 would take as long as k = 4, which
+//! // serves e, at distance 4, before b, c and d at distances 1 to 3.
+//! assert_eq!(trace.finish_s, [0.0, 12.0, 13.0, 14.0, 11.0]);
 //! ```
 
 use crate::budget::Budget;
