@@ -62,6 +62,14 @@ impl Budget {
         }
     }
 
+    /// The same, but with that much time from now on where less is left.
+    pub fn at_least(&self, floor: Duration) -> Budget {
+        match self.left() {
+            Some(left) if left < floor => Budget::within(floor),
+            _ => *self,
+        }
+    }
+
     /// The `count`-th part of the whole time, from now on, but no longer than there is left: for one of several
     /// searches that share the time.
     pub fn divided(&self, count: u32) -> Budget {
