@@ -54,7 +54,7 @@ RUNTIME = [
         "settings",
         "topology",
     ),
-    *("rank_plan", "smpi", "observe", "transport", "planning", "collectives", "session", "ffi"),
+    *("rank_plan", "smpi", "observe", "transport", "planning", "collectives", "session", "probe", "ffi"),
 ]
 BINDINGS = [
     *(

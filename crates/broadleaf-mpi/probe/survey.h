@@ -1,4 +1,4 @@
-/* The border between the probe's C part, which calls MPI, and the measuring logic in Rust (src/probe.rs):
+/* The border between the probe's C part, which calls MPI, and the measuring logic in Rust (src/ffi/survey.rs):
  * rank 0 asks for a round of tasks, the ranks perform it, rank 0 hands the samples back. */
 #ifndef BROADLEAF_SURVEY_H
 #define BROADLEAF_SURVEY_H

@@ -1,6 +1,7 @@
 //! The functions that C calls, as `c/engine.h` declares them.
 
 mod collectives;
+mod survey;
 
 use crate::mpi::{Mpi, Ops};
 use crate::observe::{stats, trace};
@@ -47,7 +48,7 @@ impl From<Outcome> for Verdict {
 }
 
 /// Nothing unwinds into C: a panic is our own fault, has been printed, and becomes an error.
-pub(crate) fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
+fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(on_panic)
 }
 

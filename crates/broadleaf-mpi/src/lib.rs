@@ -14,33 +14,33 @@
 //!
 //! Modules below, from the top down; each uses those after it only.
 
-pub mod ffi;
+mod ffi;
 
-pub mod collectives;
-pub mod probe;
-pub mod session;
+mod collectives;
+mod probe;
+mod session;
 
-pub mod planning;
+mod planning;
 
-pub mod transport;
+mod transport;
 
 mod smpi;
 
-pub mod rank_plan;
+mod rank_plan;
 
-pub mod observe;
+mod observe;
 
-pub mod topology;
+mod topology;
 
-pub mod settings;
+mod settings;
 
-pub mod intranode;
+mod intranode;
 
 mod decode_cache;
-pub mod error;
-pub mod mpi;
-pub mod outcome;
-pub mod report;
+mod error;
+mod mpi;
+mod outcome;
+mod report;
 mod reserve;
 mod tags;
 mod whole_file;

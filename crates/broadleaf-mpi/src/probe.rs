@@ -1,4 +1,4 @@
-//! The border of the probe program with C, as `probe/survey.h` has it, and the lines that rank 0 writes.
+//! The measurement as rank 0 of the probe program makes it, and the lines that it writes.
 //!
 //! Standard output carries one JSON object a line, its kind in `event`: `progress` (stage, done, total), at
 //! most ten a second; `round` (the raw samples, only when asked for); `so_far` (missing, and a document once there
@@ -9,70 +9,16 @@
 use broadleaf::json::{parse, Fault, Place};
 use broadleaf::measure::{Probe, Progress, RankHost, Round, Samples, Settings, Task, Trial};
 use serde_json::{json, Value};
-use std::ffi::{c_char, c_int, CStr};
 use std::io::Write;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
-const HOST_BYTES: usize = 256;
-const MOST_TRIALS: usize = 5;
 /// Seconds between two lines of progress.
 const PROGRESS_S: f64 = 0.1;
 /// Least seconds between two looks at what there is so far, and the share of the time that they may take.
 const SO_FAR_S: f64 = 0.3;
 const SO_FAR_SHARE: f64 = 0.02;
 
-/// Where a rank runs (`bl_seat`).
-#[repr(C)]
-pub struct Seat {
-    host: [c_char; HOST_BYTES],
-    cores: u32,
-}
-
-/// `bl_trial`.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub struct TrialOrder {
-    kind: u32,
-    repeats: u32,
-    window: u32,
-    reserved: u32,
-    bytes: u64,
-    pause_s: f64,
-}
-
-/// `bl_task`.
-#[repr(C)]
-pub struct TaskOrder {
-    from: u32,
-    to: u32,
-    trial_count: u32,
-    together: u32,
-    trials: [TrialOrder; MOST_TRIALS],
-}
-
-impl From<&Trial> for TrialOrder {
-    fn from(trial: &Trial) -> Self {
-        let order = TrialOrder { repeats: trial.repeats(), ..TrialOrder::default() };
-        match *trial {
-            Trial::PingPong { bytes, .. } => TrialOrder { kind: 0, bytes, ..order },
-            Trial::Burst { bytes, window, .. } => TrialOrder { kind: 1, bytes, window, ..order },
-            Trial::LateReceive { bytes, pause_s, .. } => TrialOrder { kind: 2, bytes, pause_s, ..order },
-        }
-    }
-}
-
-impl TaskOrder {
-    fn new(task: &Task, together: bool) -> Self {
-        assert!(task.trials.len() <= MOST_TRIALS, "{} trials in a task", task.trials.len());
-        let mut trials = [TrialOrder::default(); MOST_TRIALS];
-        trials.iter_mut().zip(&task.trials).for_each(|(order, trial)| *order = trial.into());
-        let trial_count = task.trials.len() as u32;
-        TaskOrder { from: task.from.0, to: task.to.0, trial_count, together: together.into(), trials }
-    }
-}
-
-/// A measurement under way on rank 0 (`bl_survey`).
+/// A measurement under way on rank 0.
 pub struct Survey {
     probe: Probe,
     round: Round,
@@ -83,13 +29,14 @@ pub struct Survey {
 }
 
 impl Survey {
-    fn open(settings: &str, ranks: &[RankHost]) -> Result<Survey, String> {
+    pub fn open(settings: &str, ranks: &[RankHost]) -> Result<Survey, String> {
         let (settings, raw) = read_settings(settings).map_err(|fault| format!("settings {fault}"))?;
         let probe = Probe::new(ranks, settings).map_err(|error| error.to_string())?;
         Ok(Survey { probe, round: Round::new(), raw, shown: None, so_far_due_s: SO_FAR_S })
     }
 
-    fn next(&mut self, now_s: f64) -> &Round {
+    /// The round to perform now; empty: the measurement is finished.
+    pub fn next(&mut self, now_s: f64) -> &Round {
         self.round = self.probe.next_round(now_s).cloned().unwrap_or_default();
         let progress = self.probe.progress();
         let due = self
@@ -119,9 +66,11 @@ impl Survey {
         SO_FAR_S.max(started.elapsed().as_secs_f64() / SO_FAR_SHARE)
     }
 
+    /// The round's samples, as `survey.h` lays them out.
+    ///
     /// # Safety
     /// `samples` has a list for each task of the round, as long as its trials say.
-    unsafe fn take(&mut self, now_s: f64, samples: *const *const f64) {
+    pub unsafe fn take(&mut self, now_s: f64, samples: *const *const f64) {
         let lists = std::slice::from_raw_parts(samples, self.round.len());
         let round: Vec<Vec<Samples>> = self
             .round
@@ -156,6 +105,26 @@ impl Survey {
             say(&raw_round(&self.round, &round, now_s));
         }
         self.probe.take(round, now_s);
+    }
+
+    /// Says what was measured; whether that failed.
+    pub fn close(self) -> bool {
+        match self.probe.platform() {
+            Ok(platform) => {
+                for message in self.probe.shortfalls() {
+                    say(&json!({"event": "shortfall", "message": message}));
+                }
+                for message in self.probe.remarks() {
+                    say(&json!({"event": "remark", "message": message}));
+                }
+                say(&json!({"event": "platform", "document": platform.to_json()}));
+                false
+            }
+            Err(error) => {
+                say_error(&error.to_string());
+                true
+            }
+        }
     }
 }
 
@@ -211,92 +180,8 @@ fn say(event: &Value) {
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());
 }
 
-fn say_error(message: &str) {
+pub fn say_error(message: &str) {
     say(&json!({"event": "error", "message": message}));
-}
-
-/// Nothing unwinds into C: a panic is our own fault, and is reported as such.
-fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
-        say_error("the probe has a fault of its own; please report the lines above");
-        on_panic
-    })
-}
-
-/// # Safety
-/// `settings` is zero-terminated; `rank_map` has `count` entries with zero-terminated names.
-#[no_mangle]
-pub unsafe extern "C" fn bl_survey_open(
-    settings: *const c_char,
-    rank_map: *const Seat,
-    count: u32,
-) -> *mut Survey {
-    guarded(std::ptr::null_mut(), || {
-        let text = CStr::from_ptr(settings).to_string_lossy();
-        let rank_map = std::slice::from_raw_parts(rank_map, count as usize);
-        let rank = |seat: &Seat| {
-            let host = CStr::from_ptr(seat.host.as_ptr()).to_string_lossy().into_owned();
-            RankHost { host, cores: seat.cores }
-        };
-        let ranks: Vec<RankHost> = rank_map.iter().map(rank).collect();
-        match Survey::open(&text, &ranks) {
-            Ok(survey) => Box::into_raw(Box::new(survey)),
-            Err(message) => {
-                say_error(&message);
-                std::ptr::null_mut()
-            }
-        }
-    })
-}
-
-/// # Safety
-/// `survey` is open; `tasks` has room for half as many tasks as there are ranks.
-#[no_mangle]
-pub unsafe extern "C" fn bl_survey_next(survey: *mut Survey, now_s: f64, tasks: *mut TaskOrder) -> c_int {
-    guarded(-1, || {
-        let round = (*survey).next(now_s);
-        for (index, task) in round.iter().enumerate() {
-            tasks.add(index).write(TaskOrder::new(task, round.len() > 1));
-        }
-        round.len() as c_int
-    })
-}
-
-/// # Safety
-/// `survey` is open; `samples` is as `survey.h` says.
-#[no_mangle]
-pub unsafe extern "C" fn bl_survey_take(
-    survey: *mut Survey,
-    now_s: f64,
-    samples: *const *const f64,
-) -> c_int {
-    guarded(1, || {
-        (*survey).take(now_s, samples);
-        0
-    })
-}
-
-/// # Safety
-/// `survey` is open, and is not used again.
-#[no_mangle]
-pub unsafe extern "C" fn bl_survey_close(survey: *mut Survey) -> c_int {
-    let probe = Box::from_raw(survey).probe;
-    guarded(1, || match probe.platform() {
-        Ok(platform) => {
-            for message in probe.shortfalls() {
-                say(&json!({"event": "shortfall", "message": message}));
-            }
-            for message in probe.remarks() {
-                say(&json!({"event": "remark", "message": message}));
-            }
-            say(&json!({"event": "platform", "document": platform.to_json()}));
-            0
-        }
-        Err(error) => {
-            say_error(&error.to_string());
-            1
-        }
-    })
 }
 
 #[cfg(test)]
@@ -322,29 +207,24 @@ mod tests {
         let mut now_s = 0.0;
         while !survey.next(now_s).is_empty() {
             rounds += 1;
-            let orders: Vec<TaskOrder> =
-                survey.round.iter().map(|task| TaskOrder::new(task, false)).collect();
-            let list = |order: &TaskOrder| -> Vec<f64> {
-                let trials = &order.trials[..order.trial_count as usize];
-                let trip_s = |bytes: u64| 1e-4 + bytes as f64 * 1e-8;
-                trials
-                    .iter()
-                    .flat_map(|trial| {
-                        let count = trial.repeats as usize;
-                        let mut samples = match trial.kind {
-                            0 => [vec![trip_s(trial.bytes); count], vec![3e-6; count], vec![-1.0; count]]
-                                .concat(),
-                            1 => vec![trip_s(trial.bytes * u64::from(trial.window)); count],
-                            _ => vec![7e-6; count],
-                        };
-                        samples.extend(vec![0.0; count]);
-                        samples
-                    })
-                    .collect()
+            let trip_s = |bytes: u64| 1e-4 + bytes as f64 * 1e-8;
+            let list = |task: &Task| -> Vec<f64> {
+                let samples = task.trials.iter().flat_map(|trial| {
+                    let count = trial.repeats() as usize;
+                    let timed = match *trial {
+                        Trial::PingPong { bytes, .. } => vec![trip_s(bytes), 3e-6, -1.0],
+                        Trial::Burst { bytes, window, .. } => vec![trip_s(bytes * u64::from(window))],
+                        Trial::LateReceive { .. } => vec![7e-6],
+                    };
+                    // At the end how long the two sides waited for a processor.
+                    timed.into_iter().chain([0.0]).flat_map(move |sample| vec![sample; count])
+                });
+                samples.collect()
             };
-            let lists: Vec<Vec<f64>> = orders.iter().map(list).collect();
+            let lists: Vec<Vec<f64>> = survey.round.iter().map(list).collect();
             let pointers: Vec<*const f64> = lists.iter().map(|list| list.as_ptr()).collect();
             now_s += 0.01;
+            // SAFETY: `list` gives as many samples as the trials ask for.
             unsafe { survey.take(now_s, pointers.as_ptr()) };
         }
         assert!(rounds > 10);

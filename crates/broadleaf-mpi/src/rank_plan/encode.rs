@@ -105,18 +105,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         }
         trees.push(builder.build());
     }
-    let mut period = None;
-    if flags & PERIOD != 0 {
-        let segments = from.u32()?;
-        let count = from.u32()?;
-        let mut slots = Vec::new();
-        for _ in 0..count {
-            let segment = from.u32()?;
-            let (sender, receiver) = (NodeId(from.u32()?), NodeId(from.u32()?));
-            slots.push(Slot { segment, from: sender, to: receiver, lag: from.u32()? });
-        }
-        period = Some(Period { segments, slots });
-    }
+    let period = if flags & PERIOD != 0 { Some(read_period(&mut from)?) } else { None };
     let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
     let plan = Plan {
         platform: String::new(),
@@ -136,4 +125,15 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         predicted: Predicted::default(),
     };
     Ok(RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: flags & LED != 0 })
+}
+
+fn read_period(from: &mut Reader) -> Result<Period, Malformed> {
+    let segments = from.u32()?;
+    let mut slots = Vec::new();
+    for _ in 0..from.u32()? {
+        let segment = from.u32()?;
+        let (sender, receiver) = (NodeId(from.u32()?), NodeId(from.u32()?));
+        slots.push(Slot { segment, from: sender, to: receiver, lag: from.u32()? });
+    }
+    Ok(Period { segments, slots })
 }

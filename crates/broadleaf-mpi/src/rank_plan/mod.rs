@@ -8,6 +8,8 @@ pub mod allgather;
 pub mod carried;
 mod encode;
 pub mod inner_tree;
+#[cfg(test)]
+mod tests;
 
 use broadleaf::plan::{Period, Plan, PlanError, Slot, Tree, TreeBuilder};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
@@ -231,53 +233,4 @@ fn expand_period(
         }
     }
     Period { segments: period.segments, slots }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_covers_what_is_on_its_way() {
-        // 1 KiB takes 82 µs, 2 KiB twice as long, and 80 µs pass until the next one follows.
-        let ethernet = LinkClass::affine(60e-6, 12.5e6);
-        assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 3));
-        assert_eq!((on_the_wire(&ethernet, 2 << 10), window(&ethernet, 2 << 10)), (1, 2));
-        // 16 KiB take 131 µs, 12 ms away: 92 are on their way, and 1 + 92/8 more keep it so.
-        let far = LinkClass::affine(12e-3, 125e6);
-        assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 105));
-        // 4 MiB take longer than that: whole, they go one by one.
-        assert_eq!(on_the_wire(&far, 4 << 20), 1);
-    }
-
-    /// How many links like the one into each rank the sender's port feeds, in the first tree.
-    fn feeds(trees: &[&[(u32, u32)]], port_model: &str) -> Vec<u16> {
-        let text = format!(
-            r#"{{"format": "broadleaf-platform/1", "name": "three", "port_model": "{port_model}",
-            "nodes": [{{"id": "a", "out_bytes_per_s": 1e8}}, {{"id": "b", "out_bytes_per_s": 1e8}}, {{"id": "c"}}],
-            "meshes": [{{"nodes": ["a", "b", "c"], "link": {{"bandwidth_bytes_per_s": 4e7}}}}]}}"#
-        );
-        let platform = Platform::from_json(&text).unwrap();
-        let trees = trees.iter().map(|edges| {
-            let mut tree = TreeBuilder::new(3).share(1.0 / trees.len() as f64);
-            for &(from, to) in *edges {
-                tree.add(NodeId(from), NodeId(to));
-            }
-            tree.build()
-        });
-        let plan = Plan::bcast(&platform, "hand", NodeId(0), 1 << 20, 1 << 14, trees.collect());
-        let ranks = [vec![0], vec![1], vec![2]];
-        let local = LinkClass::default();
-        let inside = Inside { tree: &|_| Vec::new(), link: &local, served: &|_| false };
-        let ranked = expand(&plan, &platform, &ranks, 0, &inside, false).unwrap();
-        ranked.edges[0].iter().map(|edge| edge.feeds).collect()
-    }
-
-    #[test]
-    fn links_of_several_trees_go_at_their_own_pace_where_ports_serve_several() {
-        let (one, other): (&[_], &[_]) = (&[(0, 1), (1, 2)], &[(0, 2), (2, 1)]);
-        assert_eq!(feeds(&[one], "multi-port"), [1, 2, 2], "100 MB/s feed two of 40");
-        assert_eq!(feeds(&[one, other], "multi-port"), [1, ANY_LINKS, ANY_LINKS]);
-        assert_eq!(feeds(&[one, other], "one-port"), [1, 1, 1]);
-    }
 }

@@ -7,7 +7,7 @@
 //! Nobody waits for an extra round, and no call is ever run with two plans.
 //!
 //! Nothing here knows a clock, a thread or a network. The MPI runtime drives this code, and so does the test that
-//! makes up thousands of timings (`tests/switch_over.rs`).
+//! makes up thousands of timings (`tests/switch_over/`).
 
 use crate::plan::{NodeProgram, Plan, Programs};
 use crate::platform::NodeId;

@@ -1,0 +1,94 @@
+//! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
+
+use super::inner_tree::inner_tree;
+use super::{expand, on_the_wire, window, Inside, ANY_LINKS};
+use crate::topology::placement::{memory_link, Placement};
+use broadleaf::budget::Budget;
+use broadleaf::execute::threads;
+use broadleaf::plan::{Plan, Programs, TreeBuilder};
+use broadleaf::planners::{supports, Instance, PLANNERS};
+use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use std::collections::HashSet;
+
+/// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
+const NODE_OF_RANK: [u32; 10] = [3, 0, 2, 3, 1, 0, 3, 2, 0, 3];
+
+#[test]
+fn every_plan_enters_each_node_once_a_tree() {
+    let mut builder = PlatformBuilder::new("smp", PortModel::OnePort);
+    let nodes: Vec<_> = (0..4).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(50e-6, 125e6));
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    let platform = builder.build().unwrap();
+    let node_of_rank = NODE_OF_RANK.map(NodeId);
+    let Placement { handled, ranks, .. } = Placement::on(&platform, &node_of_rank).unwrap();
+    let message: Vec<u8> = (0..60_000u32).map(|at| (at * 7 + at / 256) as u8).collect();
+    let mut plans = 0;
+    for root in [0u32, 4, 9] {
+        let bytes = message.len() as u64;
+        let instance = Instance::new(&handled, node_of_rank[root as usize], bytes).unwrap().segmented(5000);
+        for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
+            // A search may give up.
+            let Ok(plan) = planner.plan(&instance, &Budget::UNLIMITED) else { continue };
+            let inner = |count: usize| inner_tree(count, bytes, plan.segment_bytes);
+            let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
+            let ranked = expand(&plan, &handled, &ranks, root, &inside, false).unwrap();
+            let name = planner.card().name;
+            for tree in &ranked.plan.trees {
+                let node = |rank: NodeId| node_of_rank[rank.index()];
+                let across = tree.edges().filter(|&(from, to)| node(from) != node(to));
+                let entered: Vec<NodeId> = across.map(|(_, to)| node(to)).collect();
+                let distinct: HashSet<NodeId> = entered.iter().copied().collect();
+                assert_eq!((entered.len(), distinct.len()), (3, 3), "{name} from rank {root}: {entered:?}");
+            }
+            let received = threads::run(&Programs::for_ranks(ranked.plan), &message).unwrap();
+            assert!(received.iter().all(|buffer| *buffer == message), "{name} from rank {root}");
+            plans += 1;
+        }
+    }
+    assert!(plans > 60, "{plans} plans");
+}
+
+#[test]
+fn a_window_covers_what_is_on_its_way() {
+    // 1 KiB takes 82 µs, 2 KiB twice as long, and 80 µs pass until the next one follows.
+    let ethernet = LinkClass::affine(60e-6, 12.5e6);
+    assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 3));
+    assert_eq!((on_the_wire(&ethernet, 2 << 10), window(&ethernet, 2 << 10)), (1, 2));
+    // 16 KiB take 131 µs, 12 ms away: 92 are on their way, and 1 + 92/8 more keep it so.
+    let far = LinkClass::affine(12e-3, 125e6);
+    assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 105));
+    // 4 MiB take longer than that: whole, they go one by one.
+    assert_eq!(on_the_wire(&far, 4 << 20), 1);
+}
+
+/// How many links like the one into each rank the sender's port feeds, in the first tree.
+fn feeds(trees: &[&[(u32, u32)]], port_model: &str) -> Vec<u16> {
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "three", "port_model": "{port_model}",
+        "nodes": [{{"id": "a", "out_bytes_per_s": 1e8}}, {{"id": "b", "out_bytes_per_s": 1e8}}, {{"id": "c"}}],
+        "meshes": [{{"nodes": ["a", "b", "c"], "link": {{"bandwidth_bytes_per_s": 4e7}}}}]}}"#
+    );
+    let platform = Platform::from_json(&text).unwrap();
+    let trees = trees.iter().map(|edges| {
+        let mut tree = TreeBuilder::new(3).share(1.0 / trees.len() as f64);
+        for &(from, to) in *edges {
+            tree.add(NodeId(from), NodeId(to));
+        }
+        tree.build()
+    });
+    let plan = Plan::bcast(&platform, "hand", NodeId(0), 1 << 20, 1 << 14, trees.collect());
+    let ranks = [vec![0], vec![1], vec![2]];
+    let local = LinkClass::default();
+    let inside = Inside { tree: &|_| Vec::new(), link: &local, served: &|_| false };
+    let ranked = expand(&plan, &platform, &ranks, 0, &inside, false).unwrap();
+    ranked.edges[0].iter().map(|edge| edge.feeds).collect()
+}
+
+#[test]
+fn links_of_several_trees_go_at_their_own_pace_where_ports_serve_several() {
+    let (one, other): (&[_], &[_]) = (&[(0, 1), (1, 2)], &[(0, 2), (2, 1)]);
+    assert_eq!(feeds(&[one], "multi-port"), [1, 2, 2], "100 MB/s feed two of 40");
+    assert_eq!(feeds(&[one, other], "multi-port"), [1, ANY_LINKS, ANY_LINKS]);
+    assert_eq!(feeds(&[one, other], "one-port"), [1, 1, 1]);
+}
