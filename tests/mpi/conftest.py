@@ -67,6 +67,8 @@ class Bench:
         self,
         ranks: int,
         program: Sequence[str],
+        *,
+        preloaded: bool = True,
         **settings: str | Path,
     ) -> Run:
         """Runs a program; `settings` are BROADLEAF_… by their lower-case rest."""
@@ -77,7 +79,7 @@ class Bench:
         default.unlink(missing_ok=True)
         file = Path(variables.setdefault("BROADLEAF_STATS", str(default)))
         argv, environment = launch_command(
-            self.mpi, ranks, program, variables=variables, preload=self.runtime
+            self.mpi, ranks, program, variables=variables, preload=self.runtime if preloaded else None
         )
         done = self.launched(argv, environment)
         stats = json.loads(file.read_text()) if file.is_file() else None

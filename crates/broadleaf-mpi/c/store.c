@@ -147,8 +147,15 @@ int bl_store_open(int rank, int is_spawned)
     own_rank = rank;
     world_handler = self_handler = MPI_ERRHANDLER_NULL;
     if (find_pmix()) return 1;
+    if (!name_world(is_spawned) || !quiet(MPI_COMM_WORLD, &world_handler)) return 0;
+#ifdef OPEN_MPI
     /* A name that is not there is an error of MPI_COMM_WORLD's before MPI 4 and of MPI_COMM_SELF's since. */
-    return name_world(is_spawned) && quiet(MPI_COMM_WORLD, &world_handler) && quiet(MPI_COMM_SELF, &self_handler);
+    return quiet(MPI_COMM_SELF, &self_handler);
+#else
+    /* MPICH turns to MPI_COMM_WORLD's handler until MPI_COMM_SELF has been given one, which cannot be taken back: the
+     * program's errors on no communicator would be fatal from then on. */
+    return 1;
+#endif
 }
 
 void bl_store_close(void)
