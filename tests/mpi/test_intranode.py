@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from broadleaf.mpi import find_mpi, launch_command
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -133,22 +129,3 @@ def test_a_killed_rank_ends_the_job(bench: Bench, memory: str) -> None:
     run = bench.run(4, [bench.compile("killed"), "40"], shared_memory=memory)
     assert run.returncode != 0
     assert "ok" not in run.stdout
-
-
-@pytest.mark.parametrize("method", ["1", *METHODS])
-@pytest.mark.parametrize("victim", [0, 3])
-def test_survivors_of_a_killed_rank_learn_it_as_from_the_mpi(
-    bench: Bench, tmp_path: Path, victim: int, method: str
-) -> None:
-    mpi = find_mpi("openmpi")
-    if bench.mpi.flavour != "openmpi":
-        pytest.skip("this MPICH ends the job when a rank dies")
-    program = [bench.compile("survivors"), "3000000", str(victim)]
-    variables = {"BROADLEAF_SHARED_MEMORY": method, "BROADLEAF_STATS": str(tmp_path / "stats.json")}
-    argv, environment = launch_command(mpi, 4, program, variables=variables, preload=bench.runtime)
-    argv[1:1] = ["--with-ft", "ulfm"]
-    done = bench.launched(argv, environment)
-    told = re.findall(r"rank (\d) process-failed after ([\d.]+) s", done.stdout)
-    assert sorted(int(rank) for rank, _ in told) == [rank for rank in range(4) if rank != victim], done.stdout
-    # The MPI alone takes 1.3 s; this machine may be busy.
-    assert max(float(seconds) for _, seconds in told) < 20

@@ -9,6 +9,7 @@
 #include "comms.h"
 #include "contiguous.h"
 #include "datatypes.h"
+#include "failures.h"
 #include "passed.h"
 
 /* Runs the planned broadcast of packed bytes; *handled tells whether it was ours. */
@@ -74,7 +75,8 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
 {
     bl_comm *private;
     *handled = 0;
-    int error = bl_comm_of(comm, &private);
+    int error = bl_comm_fault(comm);
+    if (error == MPI_SUCCESS) error = bl_comm_of(comm, &private);
     if (error != MPI_SUCCESS) {
         *handled = 1;
         return error;

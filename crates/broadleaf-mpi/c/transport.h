@@ -27,6 +27,7 @@ typedef struct {
     MPI_Request *requests;
     bl_ticket *tickets;
     uint32_t count, capacity;
+    uint32_t fruitless_polls;
     /* Results of one PMPI_Testsome, of the same capacity. */
     int *indices;
     MPI_Status *statuses;

@@ -1,8 +1,7 @@
-/* A rank is killed between broadcasts; the others find out what their MPI's fault tolerance tells of it, and how soon,
- * and go on without it.
- * (Open MPI: mpiexec --with-ft ulfm.)
+/* A rank is killed between broadcasts, or revokes the communicator; the others find out what their MPI's fault tolerance
+ * tells of it, and how soon, and go on with those who are left. (Open MPI: mpiexec --with-ft ulfm.)
  *
- *   survivors BYTES VICTIM */
+ *   survivors BYTES VICTIM killed|revokes */
 #include "check.h"
 
 #if defined(OPEN_MPI)
@@ -14,8 +13,8 @@
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    REQUIRE(argc == 3, "bytes and a rank");
-    const int length = atoi(argv[1]), victim = atoi(argv[2]);
+    REQUIRE(argc == 4, "bytes, a rank and its fate");
+    const int length = atoi(argv[1]), victim = atoi(argv[2]), is_killed = strcmp(argv[3], "killed") == 0;
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -24,7 +23,10 @@ int main(int argc, char **argv)
     REQUIRE(message != NULL, "no memory");
     for (int round = 0; round < 4; round++) broadcast(message, length, round % size, MPI_COMM_WORLD, (uint64_t)round);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == victim) raise(SIGKILL);
+    if (rank == victim && is_killed) raise(SIGKILL);
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+    if (rank == victim) MPIX_Comm_revoke(MPI_COMM_WORLD);
+#endif
     double start = MPI_Wtime();
     int error = MPI_SUCCESS, kind = MPI_SUCCESS;
     /* Roots take turns, so that everybody soon needs the dead one. */
@@ -34,15 +36,15 @@ int main(int argc, char **argv)
     if (error != MPI_SUCCESS) MPI_Error_class(error, &kind);
     REQUIRE(error != MPI_SUCCESS, "nothing seen in %.2f s", seconds);
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
-    REQUIRE(kind == MPI_ERR_PROC_FAILED, "error class %d after %.2f s", kind, seconds);
+    REQUIRE(kind == (is_killed ? MPI_ERR_PROC_FAILED : MPI_ERR_REVOKED), "class %d after %.2f s", kind, seconds);
     MPI_Comm left;
     REQUIRE(MPIX_Comm_shrink(MPI_COMM_WORLD, &left) == MPI_SUCCESS, "no communicator of those who are left");
-    for (int round = 0; round < 4; round++) broadcast(message, length, round % (size - 1), left, (uint64_t)round);
-    MPI_Barrier(left);
-    printf("rank %d process-failed after %.2f s\n", rank, seconds);
-#endif
+    MPI_Comm_size(left, &size);
+    for (int round = 0; round < 4; round++) broadcast(message, length, round % size, left, (uint64_t)round);
+    printf("rank %d told after %.2f s\n", rank, seconds);
     fflush(stdout);
     /* Nobody may end the job before all have told. */
-    sleep(3);
+    MPI_Barrier(left);
+#endif
     _exit(0);
 }

@@ -1,0 +1,15 @@
+/* What an MPI with fault tolerance (ULFM) knows of the processes of a communicator. */
+#ifndef BROADLEAF_FAILURES_H
+#define BROADLEAF_FAILURES_H
+
+#include <mpi.h>
+
+/* The error code of any collective call on `comm` from now on: a process of it has failed, or it was revoked. Success
+ * where the MPI knows of nothing, or cannot go on without a process at all. */
+int bl_comm_fault(MPI_Comm comm);
+
+/* Whether a receive from any rank only reports that some process of its communicator has failed: it still waits. Then
+ * later ones report the next failure only. */
+int bl_acknowledge(MPI_Comm comm, int error);
+
+#endif
