@@ -204,7 +204,8 @@ impl Job<'_> {
         let Placement { handled, ranks, .. } = self.placement;
         let instance = self.instance()?;
         if self.collective == Collective::Allgather && self.shares_nodes() {
-            let local = window(&memory_link(), self.bytes);
+            let memory = memory_link();
+            let local = window(&memory, memory.time.seconds(self.bytes));
             return Ok(ring_by_node(&self.placement.node_of_rank, self.bytes, local));
         }
         let planner = find(&choice.planner).map_err(|error| error.to_string())?;

@@ -202,7 +202,8 @@ fn segments_grow_while_that_costs_next_to_nothing() {
 fn segments_are_robust_where_machines_are_busy() {
     let platform = platform();
     let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
-    for bytes in [700, 100_000, 1_000_000, 64 << 20] {
+    // Whole numbers of the least segment, so that both searches may have segments of just that size.
+    for bytes in [700, 48 << 11, 488 << 11, 64 << 20] {
         let finest = search(&platform, NodeId(0), bytes, Coarsening::IDLE, &Budget::UNLIMITED).unwrap();
         let robust = search(&platform, NodeId(0), bytes, Coarsening::BUSY, &Budget::UNLIMITED).unwrap();
         let Coarsening { least_bytes, most_bytes, worth } = Coarsening::BUSY;

@@ -84,6 +84,41 @@ fn a_given_segment_size_is_kept() {
     }
 }
 
+/// A planner that is quick in tiny segments may be slow in larger ones; what is chosen is chosen among those.
+#[test]
+fn a_least_segment_is_kept_and_the_best_is_the_best_of_such() {
+    let port = json!({"out_bytes_per_s": 1e6, "in_bytes_per_s": 1e6});
+    let ids = ["a", "b", "c", "d"];
+    let nodes: Vec<Value> = ids
+        .iter()
+        .map(|id| {
+            let mut node = port.clone();
+            node["id"] = json!(id);
+            node
+        })
+        .collect();
+    let link = json!({"latency_s": 1e-3, "bandwidth_bytes_per_s": 1e6});
+    let text = json!({"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port", "nodes": nodes,
+        "meshes": [{"nodes": ids, "link": link}]});
+    let platform = Platform::from_json(&text.to_string()).unwrap().handled();
+    let instance = Instance::new(&platform, NodeId(0), 1_000_000).unwrap();
+    for effort in [Effort::Quick, Effort::Thorough] {
+        for least in [1, 2048, 100_000, 500_001] {
+            let choice = SegmentChoice::AtLeast(least);
+            let seconds = |name: &str| {
+                let made = make(&instance, name, choice, effort, &Budget::UNLIMITED).unwrap();
+                assert!(made.plan.segment_bytes >= least, "{name}: {}", made.plan.segment_bytes);
+                (made.plan.segment_bytes, simulate(&platform, &made.plan, false).unwrap().makespan_s)
+            };
+            let (best_s, chain_s) = (seconds("best").1, seconds("chain").1);
+            let is_rough = effort == Effort::Quick;
+            assert!(is_rough || best_s <= chain_s * MISSED, "from {least} bytes on: {best_s} s, {chain_s} s");
+            // Two segments of that many bytes there are not.
+            assert!(least < 500_001 || seconds("chain").0 == 1_000_000);
+        }
+    }
+}
+
 #[test]
 fn a_time_limit_of_nothing_still_gives_a_plan() {
     let platform = mesh("one-port", 5, json!({"bandwidth_bytes_per_s": 1e6}));

@@ -15,13 +15,14 @@ pub fn without_turns(
     instance: &Instance,
     in_turn: &Instance,
     best: Outcome,
+    segment: SegmentChoice,
     effort: Effort,
     budget: &Budget,
 ) -> Result<Plan, PlanError> {
     if best.plan.period.is_none() {
         return Ok(best.plan);
     }
-    let turns = make(in_turn, &best.plan.planner, SegmentChoice::Auto, effort, budget)?.plan;
+    let turns = make(in_turn, &best.plan.planner, segment, effort, budget)?.plan;
     let mut tried = best.tried;
     tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
     let mut most_s = turns.predicted.makespan_s.unwrap_or(0.0);
@@ -29,8 +30,8 @@ pub fn without_turns(
         most_s = most_s.max(tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS));
     }
     for other in tried.iter().take_while(|other| other.makespan_s <= most_s) {
-        let segment = SegmentChoice::Bytes(other.segment_bytes);
-        let plan = make(instance, other.name, segment, Effort::Quick, budget)?.plan;
+        let size = SegmentChoice::Bytes(other.segment_bytes);
+        let plan = make(instance, other.name, size, Effort::Quick, budget)?.plan;
         if plan.period.is_none() {
             return Ok(plan);
         }
@@ -104,7 +105,15 @@ mod tests {
             let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
             (
                 best.plan.clone(),
-                without_turns(&instance, &in_turn, best, Effort::Quick, &Budget::UNLIMITED).unwrap(),
+                without_turns(
+                    &instance,
+                    &in_turn,
+                    best,
+                    SegmentChoice::Auto,
+                    Effort::Quick,
+                    &Budget::UNLIMITED,
+                )
+                .unwrap(),
             )
         };
         // By the model the tournament is the fastest; a chain has no turns to wait for.

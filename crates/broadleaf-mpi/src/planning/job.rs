@@ -3,7 +3,6 @@
 use super::adjust::{in_larger_segments, without_period, without_turns};
 use crate::rank_plan::inner_tree::inner_tree;
 use crate::rank_plan::{expand, Inside, RankPlan};
-use crate::settings::BEST;
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
 use crate::topology::placement::{memory_link, Placement};
@@ -14,8 +13,6 @@ use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
 use std::time::Duration;
-
-const LEAST_BYTES: u64 = Coarsening::BUSY.least_bytes;
 
 /// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
 const BEFORE_LIMIT: f64 = 0.7;
@@ -61,16 +58,10 @@ impl Job {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let budget = Budget::within(budget.mul_f64(BEFORE_LIMIT));
         let made = instance.and_then(|instance| {
-            // Too few segments for a pipeline.
-            let is_short = name == BEST && self.bytes < 2 * LEAST_BYTES;
-            let segment = if is_short { SegmentChoice::Bytes(self.bytes) } else { SegmentChoice::Auto };
             let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
+            let segment = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
             let best = make(&instance, name, segment, effort, &budget)?;
-            let mut plan = without_turns(&instance, &in_turn, best, effort, &budget)?;
-            if plan.segment_bytes < LEAST_BYTES.min(self.bytes) {
-                let larger = SegmentChoice::Bytes(LEAST_BYTES);
-                plan = make(&instance, &plan.planner, larger, effort, &budget)?.plan;
-            }
+            let plan = without_turns(&instance, &in_turn, best, segment, effort, &budget)?;
             in_larger_segments(instance.platform, without_period(instance.platform, plan)?)
         });
         made.map_err(|error| error.to_string())

@@ -62,13 +62,13 @@ const TURNAROUND_S: f64 = 20e-6;
 /// Beyond this, more messages in flight only sit in buffers.
 const MAX_WINDOW: f64 = 2048.0;
 
-/// How many messages of `bytes` keep a link busy: those on the wire and one being made ready.
+/// How many messages keep a link busy, one every `message_s`: those on the wire and one being made ready.
 ///
-/// Messages come in twos and threes, not one every T(s). Where the way takes about as long as a message or longer,
+/// Messages come in twos and threes, not one at a time. Where the way takes about as long as a message or longer,
 /// one more, and one in eight more, keep the link busy until the next few come.
-pub fn window(class: &LinkClass, bytes: u64) -> u16 {
-    let least = on_the_wire(class, bytes);
-    let spare = if behind(class, bytes) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
+pub fn window(class: &LinkClass, message_s: f64) -> u16 {
+    let least = on_the_wire(class, message_s);
+    let spare = if behind(class, message_s) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
     least.saturating_add(1 + spare)
 }
 
@@ -78,13 +78,13 @@ const SPARE_PART: u16 = 8;
 
 /// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
 /// one made ready would share the wire of those before it instead of following them.
-fn on_the_wire(class: &LinkClass, bytes: u64) -> u16 {
-    behind(class, bytes).ceil().clamp(1.0, MAX_WINDOW) as u16
+fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
+    behind(class, message_s).ceil().clamp(1.0, MAX_WINDOW) as u16
 }
 
 /// How many messages could leave while one that has left is on its way and the next is made ready.
-fn behind(class: &LinkClass, bytes: u64) -> f64 {
-    (class.latency_s + TURNAROUND_S) / class.time.seconds(bytes)
+fn behind(class: &LinkClass, message_s: f64) -> f64 {
+    (class.latency_s + TURNAROUND_S) / message_s
 }
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
@@ -109,7 +109,10 @@ pub fn expand(
     let count = ranks.iter().map(Vec::len).sum();
     let leader = |node: NodeId| sites[node.index()][0];
     let shares_freely = goes_apart(&plan, platform);
-    let local = Edge { window: window(inside.link, plan.segment_bytes), ..Edge::ONE_BY_ONE };
+    let local = Edge {
+        window: window(inside.link, inside.link.time.seconds(plan.segment_bytes)),
+        ..Edge::ONE_BY_ONE
+    };
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
@@ -148,13 +151,19 @@ fn edge(plan: &Plan, platform: &Platform, path: &[NodeId], paced: bool) -> Edge 
     for hop in path.windows(2) {
         let Some(link) = platform.link(hop[0], hop[1]) else { continue };
         let class = platform.class(link);
-        edge.window = edge.window.max(in_flight(class, bytes));
         let feeds = links_of_a_port(platform, hop[0], class, bytes);
         edge.feeds = if path.len() == 2 { feeds } else { 1 };
+        // Simulated hosts take no time for a message.
+        let message_s = if paced { class.wire_s(bytes) } else { class.time.seconds(bytes) };
+        edge.window = edge.window.max(in_flight(class, message_s));
         if paced {
-            edge.turn_s = edge.turn_s.max((class.wire_s(bytes) / f64::from(feeds)) as f32);
+            edge.turn_s = edge.turn_s.max((message_s / f64::from(feeds)) as f32);
             edge.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
         }
+    }
+    if paced && is_whole {
+        // One message a child: their turns are all that keeps them apart.
+        edge.window = MAX_WINDOW as u16;
     }
     edge
 }

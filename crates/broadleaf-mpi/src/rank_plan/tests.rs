@@ -1,7 +1,7 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
 use super::inner_tree::inner_tree;
-use super::{expand, on_the_wire, window, Inside, ANY_LINKS};
+use super::{edge, expand, on_the_wire, window, Inside, ANY_LINKS, MAX_WINDOW};
 use crate::topology::placement::{memory_link, Placement};
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
@@ -53,13 +53,17 @@ fn every_plan_enters_each_node_once_a_tree() {
 fn a_window_covers_what_is_on_its_way() {
     // 1 KiB takes 82 µs, 2 KiB twice as long, and 80 µs pass until the next one follows.
     let ethernet = LinkClass::affine(60e-6, 12.5e6);
-    assert_eq!((on_the_wire(&ethernet, 1 << 10), window(&ethernet, 1 << 10)), (1, 3));
-    assert_eq!((on_the_wire(&ethernet, 2 << 10), window(&ethernet, 2 << 10)), (1, 2));
+    let messages = |class: &LinkClass, bytes: u64| {
+        let message_s = class.time.seconds(bytes);
+        (on_the_wire(class, message_s), window(class, message_s))
+    };
+    assert_eq!(messages(&ethernet, 1 << 10), (1, 3));
+    assert_eq!(messages(&ethernet, 2 << 10), (1, 2));
     // 16 KiB take 131 µs, 12 ms away: 92 are on their way, and 1 + 92/8 more keep it so.
     let far = LinkClass::affine(12e-3, 125e6);
-    assert_eq!((on_the_wire(&far, 16 << 10), window(&far, 16 << 10)), (92, 105));
+    assert_eq!(messages(&far, 16 << 10), (92, 105));
     // 4 MiB take longer than that: whole, they go one by one.
-    assert_eq!(on_the_wire(&far, 4 << 20), 1);
+    assert_eq!(messages(&far, 4 << 20).0, 1);
 }
 
 /// How many links like the one into each rank the sender's port feeds, in the first tree.
@@ -91,4 +95,29 @@ fn links_of_several_trees_go_at_their_own_pace_where_ports_serve_several() {
     assert_eq!(feeds(&[one], "multi-port"), [1, 2, 2], "100 MB/s feed two of 40");
     assert_eq!(feeds(&[one, other], "multi-port"), [1, ANY_LINKS, ANY_LINKS]);
     assert_eq!(feeds(&[one, other], "one-port"), [1, 1, 1]);
+}
+
+/// Whole messages wait for the sender's port and for nothing else: each child gets one.
+#[test]
+fn whole_messages_of_a_paced_port_are_kept_apart_by_their_turns_alone() {
+    let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 1.9e-5, "bandwidth_bytes_per_s": 1.25e8}}]}"#;
+    let platform = Platform::from_json(text).unwrap().handled();
+    let edge_of = |segment_bytes: u64, paced: bool| {
+        let mut tree = TreeBuilder::new(3);
+        tree.add(NodeId(0), NodeId(1));
+        tree.add(NodeId(0), NodeId(2));
+        let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
+        edge(&plan, &platform, &[NodeId(0), NodeId(1)], paced)
+    };
+    // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
+    let whole = edge_of(1000, true);
+    assert!((f64::from(whole.turn_s) - 8e-6).abs() < 1e-12);
+    assert_eq!(f64::from(whole.window), MAX_WINDOW);
+    // 500 bytes every 4 µs, 39 µs until the next one follows: 10 on the wire, 3 more keep it busy; a real host sends
+    // one every 9 µs.
+    assert_eq!(edge_of(500, true).window, 10 + 1 + 2);
+    assert_eq!(edge_of(500, false).window, 5 + 1 + 1);
+    assert_eq!(edge_of(500, false).turn_s, 0.0);
 }

@@ -24,14 +24,20 @@ pub fn search(
     budget: &Budget,
 ) -> Result<Plan, PlanError> {
     let instance = Instance::new(platform, root, bytes)?;
-    let best = make(&instance, BEST, SegmentChoice::Auto, Effort::Quick, budget)?.plan;
-    let chosen = if budget.is_spent() { best } else { faster(&instance, best, budget)? };
+    let segment = SegmentChoice::AtLeast(coarsening.least_bytes);
+    let best = make(&instance, BEST, segment, Effort::Quick, budget)?.plan;
+    let chosen = if budget.is_spent() { best } else { faster(&instance, best, segment, budget)? };
     coarsened(platform, chosen, coarsening)
 }
 
 /// `makespan`'s plan, if that is faster.
-fn faster(instance: &Instance, best: Plan, budget: &Budget) -> Result<Plan, PlanError> {
-    let made = make(instance, "makespan", SegmentChoice::Auto, Effort::Quick, budget);
+fn faster(
+    instance: &Instance,
+    best: Plan,
+    segment: SegmentChoice,
+    budget: &Budget,
+) -> Result<Plan, PlanError> {
+    let made = make(instance, "makespan", segment, Effort::Quick, budget);
     let Ok(other) = made else { return Ok(best) };
     let is_faster = estimate(instance.platform, &other.plan)? < estimate(instance.platform, &best)?;
     Ok(if is_faster { other.plan } else { best })

@@ -151,9 +151,9 @@ impl Contest<'_> {
         }
     }
 
-    /// Whether the planner's segment size is to be searched.
-    fn is_searched(&self, planner: &dyn Planner) -> bool {
-        self.segment == SegmentChoice::Auto && planner.card().profile.is_segmentable()
+    /// The smallest segment to try, where the planner's segment size is to be searched.
+    fn searched_from(&self, planner: &dyn Planner) -> Option<u64> {
+        self.segment.searched_from().filter(|_| planner.card().profile.is_segmentable())
     }
 
     fn sized(&self) -> Result<Instance<'_>, PlanError> {
@@ -165,14 +165,14 @@ impl Contest<'_> {
         if !planner.card().profile.is_quick(self.instance) {
             return Ok((Look::Tuned, self.tune(planner)?));
         }
-        if !self.is_searched(planner) {
+        let Some(least_bytes) = self.searched_from(planner) else {
             let plan = plan_with(planner, &self.sized()?, self.budget)?;
             return match self.effort {
                 Effort::Quick => Ok((Look::Rough, rough(platform, plan)?)),
                 Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan)?)),
             };
-        }
-        let sketched = sketch(self.instance, planner, self.effort, self.budget)?;
+        };
+        let sketched = sketch(self.instance, planner, least_bytes, self.effort, self.budget)?;
         if self.effort == Effort::Quick || self.is_large() {
             return Ok((Look::Sketched, sketched));
         }
@@ -186,10 +186,11 @@ impl Contest<'_> {
 
     /// The plan that the planner by itself would make.
     fn tune(&self, planner: &dyn Planner) -> Result<Tuned, PlanError> {
-        let tuned = if self.is_searched(planner) {
-            search(self.instance, planner, Effort::Thorough, self.budget)?
-        } else {
-            Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?, self.budget)?)?
+        let tuned = match self.searched_from(planner) {
+            Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, self.budget)?,
+            None => {
+                Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?, self.budget)?)?
+            }
         };
         let (Effort::Thorough, Some(finish)) = (self.effort, planner.card().profile.finish) else {
             return Ok(tuned);

@@ -44,8 +44,10 @@ fn alone(
 ) -> Result<Outcome, PlanError> {
     let sized = segment.applied(instance)?;
     let profile = &planner.card().profile;
-    let mut tuned = match segment {
-        SegmentChoice::Auto if profile.is_segmentable() => search(instance, planner, effort, budget)?,
+    let mut tuned = match segment.searched_from() {
+        Some(least_bytes) if profile.is_segmentable() => {
+            search(instance, planner, least_bytes, effort, budget)?
+        }
         _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?)?,
     };
     if let (Effort::Thorough, Some(finish)) = (effort, profile.finish) {

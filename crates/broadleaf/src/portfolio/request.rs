@@ -9,15 +9,26 @@ pub enum SegmentChoice {
     /// Searched for the least predicted makespan.
     #[default]
     Auto,
+    /// As `Auto`, of sizes from that many bytes on; a message of less than twice as many stays whole.
+    AtLeast(u64),
     /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep theirs.
     Bytes(u64),
 }
 
 impl SegmentChoice {
+    /// The smallest size to try, where the size is to be searched.
+    pub(super) fn searched_from(self) -> Option<u64> {
+        match self {
+            SegmentChoice::Auto => Some(1),
+            SegmentChoice::AtLeast(bytes) => Some(bytes.max(1)),
+            SegmentChoice::Bytes(_) => None,
+        }
+    }
+
     /// The instance with the segment size that was asked for, if one was.
     pub(super) fn applied<'a>(self, instance: &Instance<'a>) -> Result<Instance<'a>, PlanError> {
         match self {
-            SegmentChoice::Auto => Ok(*instance),
+            SegmentChoice::Auto | SegmentChoice::AtLeast(_) => Ok(*instance),
             SegmentChoice::Bytes(0) => {
                 Err(PlanError::BadRequest("a segment of 0 bytes; give at least 1 byte, or auto".to_string()))
             }

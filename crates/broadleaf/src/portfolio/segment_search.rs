@@ -37,41 +37,40 @@ impl Tuned {
     }
 }
 
-/// Searches the segment size of a segmentable planner.
+/// Searches the segment size of a segmentable planner, from `least_bytes` on.
 ///
 /// Stops early, with the best so far, when the budget is spent.
 pub(super) fn search(
     instance: &Instance,
     planner: &dyn Planner,
+    least_bytes: u64,
     effort: Effort,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
-    if let Some(count) = known_count(instance, planner) {
+    if let Some(count) = known_count(instance, planner, least_bytes) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
         return Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?);
     }
     match effort {
-        Effort::Thorough => thorough(instance, planner, budget),
-        Effort::Quick => rough(instance.platform, sketch(instance, planner, effort, budget)?.plan),
+        Effort::Thorough => thorough(instance, planner, least_bytes, budget),
+        Effort::Quick => {
+            rough(instance.platform, sketch(instance, planner, least_bytes, effort, budget)?.plan)
+        }
     }
 }
 
 /// How many segments there must be, where that need not be searched.
-fn known_count(instance: &Instance, planner: &dyn Planner) -> Option<u64> {
+fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
     if instance.collective == Collective::Scatter {
         // All that is ready for the same receiver travels as one transfer, however it is cut.
         return Some(1);
     }
-    planner
-        .card()
-        .profile
-        .segments
-        .modelled(instance, most_segments(instance.platform, instance.message_bytes))
+    planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes))
 }
 
 /// The segment counts worth trying: 1, 2, 4 … and the most.
-fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
-    let most = most_segments(instance.platform, instance.message_bytes);
+fn bracket(instance: &Instance, least_bytes: u64, factor: u64) -> Vec<u64> {
+    let most = most_segments(instance, least_bytes);
     let mut counts: Vec<u64> = std::iter::successors(Some(1u64), |count| count.checked_mul(factor))
         .take_while(|&count| count < most)
         .collect();
@@ -81,19 +80,21 @@ fn bracket(instance: &Instance, factor: u64) -> Vec<u64> {
 
 /// The most segments worth trying. On a link without a start-up, no segment is moved in less time than a host takes to
 /// handle it; a start-up that is given or measured says it better.
-fn most_segments(platform: &Platform, message_bytes: u64) -> u64 {
+fn most_segments(instance: &Instance, least_bytes: u64) -> u64 {
     let silent = |time: &TransferTime| match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
         _ => None,
     };
-    let fastest = platform.classes().iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
-    let smallest = (fastest * HANDLING_S).max(1.0);
-    ((message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
+    let fastest =
+        instance.platform.classes().iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
+    let smallest = (fastest * HANDLING_S).max(least_bytes as f64);
+    ((instance.message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
 }
 
 struct Search<'a> {
     instance: &'a Instance<'a>,
     planner: &'a dyn Planner,
+    least_bytes: u64,
     budget: &'a Budget,
     /// The plan whose segment size is varied; `None`: each size gets a plan of its own.
     varied: Option<Plan>,
@@ -152,7 +153,8 @@ impl Search<'_> {
         let (best_s, count) = (best.makespan_s, best.plan.segment_count());
         let wanted =
             (DEEP_SEGMENTS_PER_NODE * self.instance.platform.node_count() as u64).max(OTHER_TREES * count);
-        let Some(many) = bracket(self.instance, 2).into_iter().find(|&many| many >= wanted) else {
+        let Some(many) = bracket(self.instance, self.least_bytes, 2).into_iter().find(|&many| many >= wanted)
+        else {
             return Ok(());
         };
         if self.out_of_time() {
@@ -160,7 +162,8 @@ impl Search<'_> {
         }
         self.vary(many)?;
         let (mut count, mut count_s) = (many, self.try_count(many)?);
-        let further = bracket(self.instance, 2).into_iter().filter(|&further| further > many);
+        let further =
+            bracket(self.instance, self.least_bytes, 2).into_iter().filter(|&further| further > many);
         for further in further {
             if self.out_of_time() {
                 return Ok(());
@@ -179,7 +182,7 @@ impl Search<'_> {
 
     /// Halves the step around `count` until it is fine.
     fn refine(&mut self, count: u64) -> Result<(), PlanError> {
-        let most = most_segments(self.instance.platform, self.instance.message_bytes);
+        let most = most_segments(self.instance, self.least_bytes);
         let mut centre = count;
         let mut centre_s = self.try_count(centre)?;
         for halving in 1..=HALVINGS {
@@ -206,10 +209,16 @@ fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
 }
 
-fn thorough(instance: &Instance, planner: &dyn Planner, budget: &Budget) -> Result<Tuned, PlanError> {
-    let mut search = Search { instance, planner, budget, varied: None, best: None, seen: Vec::new() };
+fn thorough(
+    instance: &Instance,
+    planner: &dyn Planner,
+    least_bytes: u64,
+    budget: &Budget,
+) -> Result<Tuned, PlanError> {
+    let mut search =
+        Search { instance, planner, least_bytes, budget, varied: None, best: None, seen: Vec::new() };
     let mut bracket_s = Vec::new();
-    let mut counts = bracket(instance, 2);
+    let mut counts = bracket(instance, least_bytes, 2);
     let middle = counts[counts.len() / 2];
     let is_quick = planner.card().profile.is_quick(instance);
     if !is_quick {
@@ -261,14 +270,15 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
 pub(super) fn sketch(
     instance: &Instance,
     planner: &dyn Planner,
+    least_bytes: u64,
     effort: Effort,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let counts = match known_count(instance, planner) {
+    let counts = match known_count(instance, planner, least_bytes) {
         Some(count) => vec![count],
-        None => bracket(instance, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
+        None => bracket(instance, least_bytes, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
     };
     let middle = counts[counts.len() / 2];
     let plan = plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?
@@ -314,8 +324,8 @@ mod tests {
         for name in ["optimal", "chain"] {
             let planner = PLANNERS.iter().find(|planner| planner.card().name == name).unwrap();
             let found =
-                search(&instance, *planner, Effort::Thorough, &Budget::within(Duration::ZERO)).unwrap();
-            let thorough = search(&instance, *planner, Effort::Thorough, &Budget::UNLIMITED).unwrap();
+                search(&instance, *planner, 1, Effort::Thorough, &Budget::within(Duration::ZERO)).unwrap();
+            let thorough = search(&instance, *planner, 1, Effort::Thorough, &Budget::UNLIMITED).unwrap();
             assert!(found.plan.segment_bytes < 1 << 20, "{name}: {}", found.plan.segment_bytes);
             assert!(found.makespan_s < 1.2 * thorough.makespan_s, "{name}");
         }
