@@ -9,7 +9,8 @@ pub enum SegmentChoice {
     /// Searched for the least predicted makespan.
     #[default]
     Auto,
-    /// As `Auto`, of sizes from that many bytes on; a message of less than twice as many stays whole.
+    /// As `Auto`, of sizes from that many bytes on; a message of less than twice as many stays whole. A planner whose
+    /// number of segments must be a multiple of something rounds it up.
     AtLeast(u64),
     /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep theirs.
     Bytes(u64),
