@@ -41,18 +41,34 @@ pub(super) struct Cursor {
 }
 
 impl Cursor {
-    /// Moves to the first slot at or after this one that has a segment; `None` past the last period.
+    /// Moves to the first slot at or after this one that has a segment; `None` past the last period. A slot has its
+    /// segments in consecutive periods from `lag` on.
+    ///
+    /// After a whole period without any it goes on at the next lag, so that what a plan costs depends on its slots and
+    /// segments, however long its lags are.
     pub fn settle(
         &mut self,
         slots: usize,
         periods: u64,
+        lag: impl Fn(usize) -> u32,
         segment: impl Fn(usize, u64) -> Option<u64>,
     ) -> Option<(usize, u64)> {
+        let mut idle = 0;
         while slots > 0 && self.period < periods {
             if let Some(found) = segment(self.slot, self.period) {
                 return Some((self.slot, found));
             }
             self.advance(slots);
+            idle += 1;
+            if idle == slots {
+                idle = 0;
+                let to_come = (0..slots).map(|slot| u64::from(lag(slot))).filter(|&lag| lag >= self.period);
+                match to_come.min() {
+                    // The slots from here to the end of the period have not been asked for it.
+                    Some(next) if next == self.period => {}
+                    next => *self = Cursor { period: next.unwrap_or(periods), slot: 0 },
+                }
+            }
         }
         None
     }
@@ -104,5 +120,48 @@ impl SlotOrder {
 
     pub fn holds(&self, segment: u64) -> bool {
         self.holds_all || self.held[(segment / 64) as usize] >> (segment % 64) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    /// (slot, segment) in turn, and how many slots were looked at. Slot `at` moves every segment of the message.
+    fn settled(lags: &[u32], segments: u64) -> (Vec<(usize, u64)>, u64) {
+        let periods = segments + u64::from(*lags.iter().max().unwrap());
+        let (mut cursor, mut found, looks) = (Cursor::default(), Vec::new(), Cell::new(0));
+        let segment = |slot: usize, period: u64| {
+            looks.set(looks.get() + 1);
+            period.checked_sub(u64::from(lags[slot])).filter(|&segment| segment < segments)
+        };
+        while let Some(next) = cursor.settle(lags.len(), periods, |slot| lags[slot], segment) {
+            found.push(next);
+            cursor.advance(lags.len());
+        }
+        (found, looks.get())
+    }
+
+    #[test]
+    fn idle_periods_are_passed_over_at_once() {
+        let far = u32::MAX - 1;
+        for lags in [&[0, far][..], &[far, 0], &[far, 5, far - 1, 70, far], &[far], &[3, 3, 4], &[0, 2, 1]] {
+            for segments in [1, 2, 7] {
+                let (found, looks) = settled(lags, segments);
+                // By its definition: every period in turn, and in it every slot.
+                let mut expected: Vec<(u64, usize)> = (0..lags.len())
+                    .flat_map(|slot| (0..segments).map(move |at| (at + u64::from(lags[slot]), slot)))
+                    .collect();
+                expected.sort_unstable();
+                let expected: Vec<(usize, u64)> = expected
+                    .into_iter()
+                    .map(|(period, slot)| (slot, period - u64::from(lags[slot])))
+                    .collect();
+                assert_eq!(found, expected, "{lags:?}");
+                let slots = lags.len() as u64;
+                assert!(looks <= (segments + 2) * slots * slots + 2 * slots, "{looks} looks for {lags:?}");
+            }
+        }
     }
 }

@@ -25,6 +25,7 @@ pub use throughput::throughput;
 pub use tree::{Tree, TreeBuilder};
 
 use crate::platform::{NodeId, Platform};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -118,8 +119,8 @@ pub struct Period {
 
 /// Positions without a slot are for the checker to list, unless they alone fill the memory.
 const MOST_EMPTY_POSITIONS: u64 = 1024;
-/// Slots of all periods from the first segment's first transfer to its last one, which every reader of the period
-/// passes over one by one; a thousand nodes with forty trees need a third of it.
+/// Slots of all periods from the first segment's first transfer to its last one, as if every reader passed over each;
+/// a thousand nodes with forty trees need a third of it.
 const MOST_WAITED_SLOTS: u64 = 1 << 27;
 
 impl Period {
@@ -150,6 +151,18 @@ impl Period {
     /// How many periods move `count` segments, the last ones' lags included.
     pub fn periods(&self, count: u64) -> u64 {
         count.div_ceil(u64::from(self.segments.max(1))) + u64::from(self.longest_lag())
+    }
+
+    /// The periods in which some slot moves one of `count` segments, in turn: each slot's segments are consecutive.
+    pub(crate) fn busy_periods(&self, count: u64) -> impl Iterator<Item = u64> {
+        let rounds = count.div_ceil(u64::from(self.segments.max(1)));
+        let lags: BTreeSet<u64> = self.slots.iter().map(|slot| u64::from(slot.lag)).collect();
+        let mut end = 0;
+        lags.into_iter().flat_map(move |lag| {
+            let begin = lag.max(end);
+            end = lag + rounds;
+            begin..end
+        })
     }
 
     /// The segment that `slot` moves in `period`, if it exists.

@@ -137,7 +137,7 @@ impl Timing {
             NONE => 0.0,
             before => arrived_s[self.place(before as usize, now, slots[slot].lag)],
         };
-        for now in 0..period.periods(count) {
+        for now in period.busy_periods(count) {
             let mut index = 0;
             while index < slots.len() {
                 let first = index;

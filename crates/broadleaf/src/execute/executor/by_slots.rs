@@ -60,7 +60,8 @@ impl NodeExecutor {
     fn next_slot(&mut self) -> Option<(usize, u64)> {
         let NodeExecutor { order: SendOrder::Slots(slots), program, .. } = self else { return None };
         let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        slots.send.settle(program.sends.len(), periods, |slot, at| {
+        let lag = |slot: usize| program.sends[slot].lag;
+        slots.send.settle(program.sends.len(), periods, lag, |slot, at| {
             let send = &program.sends[slot];
             period.segment_of(send.segment, send.lag, at, count)
         })
@@ -76,7 +77,8 @@ impl NodeExecutor {
     pub fn expected(&mut self) -> Option<(NodeId, u64)> {
         let NodeExecutor { order: SendOrder::Slots(slots), program, .. } = self else { return None };
         let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        let (slot, segment) = slots.receive.settle(program.receives.len(), periods, |slot, at| {
+        let lag = |slot: usize| program.receives[slot].lag;
+        let (slot, segment) = slots.receive.settle(program.receives.len(), periods, lag, |slot, at| {
             let receive = &program.receives[slot];
             period.segment_of(receive.segment, receive.lag, at, count)
         })?;
@@ -102,7 +104,8 @@ impl NodeExecutor {
             return None;
         }
         let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        let (slot, segment) = slots.posted.settle(program.receives.len(), periods, |slot, at| {
+        let lag = |slot: usize| program.receives[slot].lag;
+        let (slot, segment) = slots.posted.settle(program.receives.len(), periods, lag, |slot, at| {
             let receive = &program.receives[slot];
             period.segment_of(receive.segment, receive.lag, at, count)
         })?;
