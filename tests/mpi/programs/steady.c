@@ -1,16 +1,19 @@
-/* One broadcast again and again, with work in between, as a program has it while better plans are searched.
+/* One broadcast again and again, with work in between, as a program has it while better plans are searched. Ends after so
+ * many seconds, or when END is there.
  *
- *   steady BYTES SECONDS */
-#define _POSIX_C_SOURCE 199309L
+ *   steady BYTES SECONDS [END] */
+#define _POSIX_C_SOURCE 200112L
 #include "check.h"
 
 #include <time.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     const int bytes = argc > 1 ? atoi(argv[1]) : 1 << 20;
     const double seconds = argc > 2 ? atof(argv[2]) : 3;
+    const char *end = argc > 3 ? argv[3] : NULL;
     int rank, on = 1;
     uint64_t rounds = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -22,7 +25,7 @@ int main(int argc, char **argv)
         broadcast(message, bytes, 0, MPI_COMM_WORLD, rounds);
         struct timespec work = {0, 20000000};
         nanosleep(&work, NULL);
-        on = MPI_Wtime() - start < seconds;
+        on = MPI_Wtime() - start < seconds && (end == NULL || access(end, F_OK) != 0);
         MPI_Bcast(&on, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     free(message);
