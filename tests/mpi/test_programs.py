@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,6 +124,11 @@ def test_as_many_communicators_as_without_us_but_one(bench: Bench) -> None:
     # Of a split of three ranks, one side is alone.
     again = (count - 1) // 7 + 1
     assert run.stats["planned"] >= 2 * (count + again)
+
+
+def test_every_size_is_decided_as_128_bit_arithmetic_has_it(bench: Bench) -> None:
+    done = subprocess.run([bench.compile("message_sizes"), "20000000"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "ok 20294912\n"), done.stdout
 
 
 @pytest.mark.parametrize("min_bytes", ["0", "1", "18446744073709551615"])

@@ -9,6 +9,7 @@
 #include "contiguous.h"
 #include "datatypes.h"
 #include "interpose.h"
+#include "message_size.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -48,12 +49,11 @@ static int is_planning(void)
 /* The size of one block where the call can be ours, else 0. */
 static uint64_t block_bytes(int count, MPI_Datatype type, MPI_Comm comm)
 {
-    uint64_t bytes;
+    uint64_t bytes, all;
     int size;
     if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return 0;
     if (bl_packed_bytes(count, type, &bytes) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return 0;
-    if (bytes > UINT64_MAX / (uint64_t)size || bytes * (uint64_t)size < bl_threshold_bytes()) return 0;
-    return bytes;
+    return bl_size_of((int64_t)bytes, size, bl_threshold_bytes(), &all) == BL_SIZE_PLANNED ? bytes : 0;
 }
 
 static int run(bl_comm *comm, call call, unsigned char *packed, int *handled)

@@ -3,6 +3,8 @@
 
 #include <limits.h>
 
+#include "message_size.h"
+
 /* Packing takes `int` sizes; more elements than this many bytes are packed in turns. */
 #define TURN_BYTES (1 << 30)
 /* Of bytes too many for an int the type has blocks of this size. */
@@ -13,9 +15,7 @@ int bl_packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes)
     MPI_Count size;
     int error = PMPI_Type_size_x(type, &size);
     if (error != MPI_SUCCESS) return error;
-    if (count < 0 || size < 0) return MPI_ERR_COUNT;
-    if (__builtin_mul_overflow((uint64_t)count, (uint64_t)size, bytes)) return MPI_ERR_COUNT;
-    return MPI_SUCCESS;
+    return bl_size_of(count, size, 0, bytes) == BL_SIZE_IMPOSSIBLE ? MPI_ERR_COUNT : MPI_SUCCESS;
 }
 
 typedef struct {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "broadcast.h"
-#include "datatypes.h"
 #include "lifecycle.h"
+#include "message_size.h"
 #include "passed.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -28,34 +28,36 @@ static int finish(MPI_Comm comm, int error)
     return error;
 }
 
-/* Packed bytes of a message; the small ones, whose cost counts, without the slower 64-bit call. */
-static inline int packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes)
+/* Packed bytes of an element; without the slower 64-bit call where that many fit an int. Negative: no such type. */
+static inline MPI_Count element_bytes(MPI_Datatype type)
 {
     int size;
-    if (PMPI_Type_size(type, &size) != MPI_SUCCESS) return 0;
-    if (size < 0 || (uint64_t)count >= UINT32_MAX) return bl_packed_bytes(count, type, bytes) == MPI_SUCCESS;
-    *bytes = (uint64_t)count * (uint64_t)size;
-    return 1;
+    MPI_Count large;
+    if (PMPI_Type_size(type, &size) != MPI_SUCCESS) return -1;
+    if (size >= 0) return size;
+    return PMPI_Type_size_x(type, &large) == MPI_SUCCESS ? large : -1;
 }
 
 /* Whether the call is passed through at once; else its packed bytes, of which there are some. */
 static inline int passes(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
 {
+    static const bl_reason reasons[] = {
+        [BL_SIZE_IMPOSSIBLE] = BL_PASSED_INVALID,
+        [BL_SIZE_NONE] = BL_PASSED_EMPTY,
+        [BL_SIZE_SMALL] = BL_PASSED_SMALL,
+        [BL_SIZE_PLANNED] = BL_PASSED_NESTED,
+    };
     const uint64_t threshold = bl_threshold_bytes();
     bl_reason reason;
     if (threshold == UINT64_MAX)
         reason = bl_all_passed_for();
-    else if (call->count < 0 || call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL ||
-             !packed_bytes(call->count, call->type, bytes))
+    else if (call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL)
         reason = BL_PASSED_INVALID;
-    else if (*bytes == 0)
-        reason = BL_PASSED_EMPTY;
-    else if (*bytes < threshold)
-        reason = BL_PASSED_SMALL;
-    else if (inside)
-        reason = BL_PASSED_NESTED;
-    else
-        return 0;
+    else {
+        const bl_size size = bl_size_of(call->count, element_bytes(call->type), threshold, bytes);
+        if (size == BL_SIZE_PLANNED && !inside) return 0;
+        reason = reasons[size];
+    }
     bl_count_passed(reason);
     return 1;
 }

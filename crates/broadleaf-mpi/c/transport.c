@@ -70,9 +70,13 @@ static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
     return error;
 }
 
+/* Requests that a communicator has room for from its first message on, at 60 bytes each: a program may have thousands of
+ * communicators, and inside a host none needs more. */
+enum { FEW_REQUESTS = 8 };
+
 static int grow(bl_transport *transport)
 {
-    uint32_t capacity = transport->capacity == 0 ? 64 : 2 * transport->capacity;
+    uint32_t capacity = transport->capacity == 0 ? FEW_REQUESTS : 2 * transport->capacity;
     void *requests = bl_resize(transport->requests, capacity * sizeof *transport->requests);
     if (requests != NULL) transport->requests = requests;
     void *tickets = bl_resize(transport->tickets, capacity * sizeof *transport->tickets);
