@@ -4,6 +4,7 @@ use crate::errors::{plan_error, InvalidPlan};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::trace::Trace;
+use broadleaf::budget::Budget;
 use broadleaf::platform::Quartiles;
 use broadleaf::simulate::{interval, simulate as run};
 use pyo3::prelude::*;
@@ -25,7 +26,7 @@ pub fn check(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<()> {
 pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Trace> {
     let work = || {
         let core = run(&platform.core, &plan.core, true)?;
-        let of_spread = |quartiles| interval(&quartiles, &plan.core, core.makespan_s);
+        let of_spread = |quartiles| interval(&quartiles, &plan.core, core.makespan_s, &Budget::UNLIMITED);
         let interval = Quartiles::of(&platform.core).map(of_spread).transpose()?;
         Ok((core, interval))
     };

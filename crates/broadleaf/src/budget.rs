@@ -2,6 +2,7 @@
 //!
 //! A search without a limit counts its work instead of timing it, so the same arguments give the same plan.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The time left for a search, or none to keep to. Whatever searches takes it as an argument and stops, with the
@@ -12,9 +13,9 @@ pub struct Budget {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Limit {
-    whole: Duration,
-    deadline: Instant,
+enum Limit {
+    Time { whole: Duration, deadline: Instant },
+    Questions(&'static AtomicI64),
 }
 
 impl Budget {
@@ -24,7 +25,13 @@ impl Budget {
     /// That much time from now on. More than a clock can show (some centuries) is no limit.
     pub fn within(whole: Duration) -> Budget {
         let deadline = Instant::now().checked_add(whole);
-        Budget { limit: deadline.map(|deadline| Limit { whole, deadline }) }
+        Budget { limit: deadline.map(|deadline| Limit::Time { whole, deadline }) }
+    }
+
+    /// Spent once it was asked [`is_spent`](Budget::is_spent) as often as `left` says, which counts on below 0: a test
+    /// of a search's looks at its budget gives the same on every machine, whatever its load.
+    pub fn of_questions(left: &'static AtomicI64) -> Budget {
+        Budget { limit: Some(Limit::Questions(left)) }
     }
 
     /// [`Budget::within`] the limit, if there is one.
@@ -39,23 +46,34 @@ impl Budget {
 
     /// Whether the time is up; never without a limit.
     pub fn is_spent(&self) -> bool {
-        self.limit.is_some_and(|limit| Instant::now() >= limit.deadline)
+        match self.limit {
+            None => false,
+            Some(Limit::Time { deadline, .. }) => Instant::now() >= deadline,
+            Some(Limit::Questions(left)) => left.fetch_sub(1, Ordering::Relaxed) <= 0,
+        }
     }
 
     /// The whole time, whatever of it has passed: a search turns it into a number of moves, so that results repeat while
-    /// the clock does not cut in. `None` without a limit.
+    /// the clock does not cut in. `None` without a limit of time.
     pub fn whole(&self) -> Option<Duration> {
-        self.limit.map(|limit| limit.whole)
+        self.time().map(|(whole, _)| whole)
     }
 
-    /// What is left, zero once it is spent; `None` without a limit.
+    fn time(&self) -> Option<(Duration, Instant)> {
+        match self.limit {
+            Some(Limit::Time { whole, deadline }) => Some((whole, deadline)),
+            _ => None,
+        }
+    }
+
+    /// What is left, zero once it is spent; `None` without a limit of time.
     pub fn left(&self) -> Option<Duration> {
-        self.limit.map(|limit| limit.deadline.saturating_duration_since(Instant::now()))
+        self.time().map(|(_, deadline)| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// The part of the whole time that has passed, 0 to 1: an annealing cools by it. 0 without a limit.
+    /// The part of the whole time that has passed, 0 to 1: an annealing cools by it. 0 without a limit of time.
     pub fn spent_part(&self) -> f64 {
-        let Some(Limit { whole, .. }) = self.limit else { return 0.0 };
+        let Some((whole, _)) = self.time() else { return 0.0 };
         match (whole.as_secs_f64(), self.left()) {
             (whole_s, Some(left)) if whole_s > 0.0 => 1.0 - left.as_secs_f64() / whole_s,
             _ => 1.0,
@@ -73,9 +91,20 @@ impl Budget {
     /// The `count`-th part of the whole time, from now on, but no longer than there is left: for one of several
     /// searches that share the time.
     pub fn divided(&self, count: u32) -> Budget {
-        let Some(limit) = self.limit else { return Budget::UNLIMITED };
-        let whole = (limit.whole / count.max(1)).min(self.left().unwrap_or_default());
-        Budget::within(whole)
+        let Some((whole, _)) = self.time() else { return *self };
+        Budget::within((whole / count.max(1)).min(self.left().unwrap_or_default()))
+    }
+
+    /// The same without the last `count`-th part of the whole time, which is kept for what comes after the search.
+    pub fn without_last(&self, count: u32) -> Budget {
+        match self.limit {
+            Some(Limit::Time { whole, deadline }) => {
+                let kept = whole / count.max(1);
+                let deadline = deadline.checked_sub(kept).unwrap_or(deadline);
+                Budget { limit: Some(Limit::Time { whole: whole - kept, deadline }) }
+            }
+            _ => *self,
+        }
     }
 }
 

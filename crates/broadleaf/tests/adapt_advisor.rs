@@ -132,8 +132,8 @@ fn a_load_brings_another_plan_and_its_end_the_plan_from_before_without_planning(
     assert_eq!(orders[0].bytes, 1_000_000);
     let (_, during) = published.iter().find(|(other, _)| *other == key).expect("a better plan under load");
     let loaded = &orders[0].platform;
-    let (with_s, without_s) =
-        (makespan(loaded, (**during).clone()).unwrap(), makespan(loaded, (*before).clone()).unwrap());
+    let seconds = |plan: &Plan| makespan(loaded, plan.clone(), &Budget::UNLIMITED).unwrap();
+    let (with_s, without_s) = (seconds(during), seconds(&before));
     assert!(with_s < 0.5 * without_s, "{with_s} s against {without_s} s");
     // Nobody uses the link now: only the monitor can see that the load ended.
     for at_s in [20.0, 21.0] {
@@ -191,7 +191,7 @@ fn segments_grow_while_that_costs_next_to_nothing() {
     let plan =
         make(&instance, "chain", SegmentChoice::Bytes(500), Effort::Quick, &Budget::UNLIMITED).unwrap().plan;
     let coarse = coarsened(&platform, plan.clone(), Coarsening::IDLE).unwrap();
-    let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
+    let seconds = |plan: &Plan| makespan(&platform, plan.clone(), &Budget::UNLIMITED).unwrap();
     assert!(coarse.segment_bytes > plan.segment_bytes && coarse.trees == plan.trees);
     assert!(seconds(&coarse) <= 1.003 * seconds(&plan));
     let twice = Plan { segment_bytes: 2 * coarse.segment_bytes, ..coarse };
@@ -201,7 +201,7 @@ fn segments_grow_while_that_costs_next_to_nothing() {
 #[test]
 fn segments_are_robust_where_machines_are_busy() {
     let platform = platform();
-    let seconds = |plan: &Plan| makespan(&platform, plan.clone()).unwrap();
+    let seconds = |plan: &Plan| makespan(&platform, plan.clone(), &Budget::UNLIMITED).unwrap();
     // Whole numbers of the least segment, so that both searches may have segments of just that size.
     for bytes in [700, 48 << 11, 488 << 11, 64 << 20] {
         let finest = search(&platform, NodeId(0), bytes, Coarsening::IDLE, &Budget::UNLIMITED).unwrap();
@@ -224,7 +224,7 @@ fn a_timetable_is_made_anew_for_larger_segments() {
     let robust = coarsened(&platform, plan, Coarsening::BUSY).unwrap();
     assert!(robust.segment_bytes >= 2048);
     assert!(faults(&platform, &robust).is_empty());
-    assert!(makespan(&platform, robust).is_ok());
+    assert!(makespan(&platform, robust, &Budget::UNLIMITED).is_ok());
 }
 
 #[test]

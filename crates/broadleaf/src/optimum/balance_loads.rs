@@ -3,6 +3,7 @@
 
 use super::drawn_trees::DrawnTrees;
 use super::occupation_table::OccupationTable;
+use crate::budget::Budget;
 
 /// A move: the vertex that `edge` enters in `slot` is entered by `other` instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,7 @@ struct Move {
 struct Balance<'a> {
     table: &'a OccupationTable,
     into: &'a [Vec<u32>],
+    budget: &'a Budget,
     allowed: f64,
     /// No move takes a resource beyond this.
     most: f64,
@@ -25,21 +27,28 @@ struct Balance<'a> {
 }
 
 /// Moves vertices until no resource is busy for more than `allowed`, or none of the overloaded ones can be
-/// relieved. Returns the busiest resource's time over all slots.
+/// relieved, or the budget is spent. Returns the busiest resource's time over all slots.
 pub(crate) fn balance(
     table: &OccupationTable,
     slots: &mut DrawnTrees,
     into: &[Vec<u32>],
     allowed: f64,
+    budget: &Budget,
 ) -> f64 {
-    let mut state = Balance::new(table, slots, into, allowed);
+    let mut state = Balance::new(table, slots, into, allowed, budget);
     state.descend(slots);
     state.busiest().1
 }
 
 /// Relieves every resource that is busy for more than [`EASY`] of `busiest`, none beyond `busiest`.
-pub(crate) fn ease(table: &OccupationTable, slots: &mut DrawnTrees, into: &[Vec<u32>], busiest: f64) {
-    let mut state = Balance::new(table, slots, into, busiest * EASY);
+pub(crate) fn ease(
+    table: &OccupationTable,
+    slots: &mut DrawnTrees,
+    into: &[Vec<u32>],
+    busiest: f64,
+    budget: &Budget,
+) {
+    let mut state = Balance::new(table, slots, into, busiest * EASY, budget);
     state.most = busiest * (1.0 + ROUNDING);
     state.descend(slots);
 }
@@ -57,17 +66,18 @@ const LEAST_GAIN: f64 = 1e-12;
 const REST: usize = 8;
 
 /// [`balance`], then a tabu search: the busiest resource is always relieved by the best move, even one that
-/// overloads another, but a vertex that just moved in a slot rests. Ends after `moves`, or when nothing is
-/// overloaded; the best trees met are kept.
+/// overloads another, but a vertex that just moved in a slot rests. Ends after `moves`, when nothing is
+/// overloaded, or when the budget is spent; the best trees met are kept.
 pub(crate) fn search(
     table: &OccupationTable,
     slots: &mut DrawnTrees,
     into: &[Vec<u32>],
     allowed: f64,
     moves: usize,
+    budget: &Budget,
 ) -> f64 {
-    let mut best = balance(table, slots, into, allowed);
-    let mut state = Balance::new(table, slots, into, allowed);
+    let mut best = balance(table, slots, into, allowed, budget);
+    let mut state = Balance::new(table, slots, into, allowed, budget);
     let vertices = table.graph.vertices;
     let mut rests_until = vec![0usize; slots.count * vertices];
     // Moves since the best trees, to go back by.
@@ -78,7 +88,7 @@ pub(crate) fn search(
             best = busiest;
             since.clear();
         }
-        if best <= allowed * (1.0 + LEAST_GAIN) {
+        if best <= allowed * (1.0 + LEAST_GAIN) || budget.is_spent() {
             break;
         }
         let may = |slot: usize, edge: u32| {
@@ -108,6 +118,7 @@ impl<'a> Balance<'a> {
         slots: &DrawnTrees,
         into: &'a [Vec<u32>],
         allowed: f64,
+        budget: &'a Budget,
     ) -> Balance<'a> {
         let mut load = vec![0.0; table.resources.len()];
         for slot in 0..slots.count {
@@ -123,7 +134,7 @@ impl<'a> Balance<'a> {
                 users[resource as usize].push(edge as u32);
             }
         }
-        Balance { table, into, allowed, most: f64::INFINITY, load, users }
+        Balance { table, into, budget, allowed, most: f64::INFINITY, load, users }
     }
 
     /// Moves from the most overloaded resource down while that lowers the squared excess.
@@ -134,7 +145,7 @@ impl<'a> Balance<'a> {
             over.sort_by(|&a, &b| self.load[b].total_cmp(&self.load[a]).then(a.cmp(&b)));
             let mut moved = false;
             for resource in over {
-                while self.load[resource] > self.allowed {
+                while self.load[resource] > self.allowed && !self.budget.is_spent() {
                     let Some(step) = self.best(slots, resource, -LEAST_GAIN, |_, _| true) else { break };
                     self.apply(slots, step);
                     moved = true;

@@ -83,6 +83,10 @@ pub(crate) fn solve(
         program.step(&mut now, balance);
         averaged += 1.0;
         mean.approach(&now, 1.0 / averaged);
+        if budget.is_spent() {
+            better.clone_from(&mean);
+            break;
+        }
         if sweep % SWEEPS != 0 && sweep != sweeps {
             continue;
         }
@@ -104,9 +108,6 @@ pub(crate) fn solve(
             }
         }
         better.clone_from(if gaps[1] < gaps[0] { &mean } else { &now });
-        if budget.is_spent() {
-            break;
-        }
         let least = gaps[0].min(gaps[1]);
         let is_due = least <= ENOUGH * gap_at_restart || averaged >= LONG * sweep as f64;
         if !is_due && !added {

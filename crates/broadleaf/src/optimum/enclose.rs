@@ -70,9 +70,9 @@ fn pack(
         let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps, budget);
         let draw = Draw::new(table, fraction, &pricing.bound);
         let mut reached = 0.0;
-        for count in DRAWN {
+        for count in DRAWN.into_iter().take_while(|_| !budget.is_spent()) {
             let mut slots = draw.slots(table, count, 0);
-            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate);
+            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate, budget);
             for slot in 0..count {
                 master.add(table, slots.tree(slot), true);
             }
@@ -83,7 +83,7 @@ fn pack(
                 return packing;
             }
             // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
-            if rate < reached * DRAWING_HELPS || budget.is_spent() {
+            if rate < reached * DRAWING_HELPS {
                 break;
             }
             reached = rate;

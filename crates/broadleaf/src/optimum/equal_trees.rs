@@ -29,8 +29,8 @@ const ENOUGH: f64 = 1.001;
 
 /// `count` trees of share 1 / `count` each, and the throughput they reach together, bytes/s.
 ///
-/// Draws after the first are made within the budget. Equal trees are not merged: the list is the order in which a period uses them. Through switches the
-/// optimum's own trees are used, as often as their shares say.
+/// Draws after the first are made within the budget. Equal trees are not merged: the list is the order in which a
+/// period uses them. Through switches the optimum's own trees are used, as often as their shares say.
 ///
 /// # Errors
 /// Those of [`super::solve()`] for the optimum's root and segment size on this platform.
@@ -84,13 +84,13 @@ pub fn equal_trees(
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH || budget.is_spent()) {
             break;
         }
-        let busiest = search(&table, &mut slots, &draw.into, allowed, moves);
+        let busiest = search(&table, &mut slots, &draw.into, allowed, moves, budget);
         if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
             best = Some((busiest, slots));
         }
     }
     let (busiest, mut slots) = best.expect("there is a draw");
-    ease(&table, &mut slots, &draw.into, busiest.max(allowed));
+    ease(&table, &mut slots, &draw.into, busiest.max(allowed), budget);
     let bytes = bytes_per_s(count as f64 / busiest);
     let trees = (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
     Ok((trees, bytes))

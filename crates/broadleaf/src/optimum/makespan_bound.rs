@@ -24,6 +24,7 @@ mod lanes;
 mod priced;
 mod spread;
 
+use crate::budget::Budget;
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
 use crossing::{Cover, Crossings};
 use priced::priced_s;
@@ -41,10 +42,31 @@ const SHARED_WORK: usize = 20_000_000;
 ///
 /// Hosts that the root cannot reach are left out. O(nodes·log + links · clusters) on most platforms.
 pub fn makespan_bound_s(platform: &Platform, root: NodeId, message_bytes: u64) -> f64 {
+    makespan_bound_within(platform, root, message_bytes, &Budget::UNLIMITED)
+}
+
+/// [`makespan_bound_s`] within a budget: as valid, and lower, where the budget is spent before all arguments have been
+/// looked at. Distances always are.
+pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
     if message_bytes == 0 || !platform.node(root).is_host() {
         return 0.0;
     }
-    Bound::new(platform, root, message_bytes).makespan_s() * (1.0 - ROUNDING)
+    // 1. Arrival is start + latency + T under every port model, and a relay starts when it has the byte.
+    let least_s = |class| {
+        let class = platform.class(class);
+        class.latency_s + class.time.least_seconds(message_bytes)
+    };
+    let first_s = platform.distances(root, least_s);
+    let bound_s = match Crossings::new(platform, &first_s, message_bytes, budget) {
+        Some(crossings) => Bound { platform, root, message_bytes, first_s, crossings, budget }.makespan_s(),
+        None => {
+            let hosts = platform.hosts().filter(|host| first_s[host.index()].is_finite());
+            let whole_s =
+                |host: NodeId| first_s[host.index()] + platform.node(host).local_broadcast_s.unwrap_or(0.0);
+            hosts.map(whole_s).fold(0.0, f64::max)
+        }
+    };
+    bound_s * (1.0 - ROUNDING)
 }
 
 /// A time below which no plan gathers the `message_bytes` of every host on every host, seconds; 0 where there is
@@ -59,7 +81,8 @@ pub fn allgather_bound_s(platform: &Platform, message_bytes: u64) -> f64 {
         return 0.0;
     }
     let from_the_start = vec![0.0; platform.node_count()];
-    let crossings = Crossings::new(platform, &from_the_start, received_bytes);
+    let crossings = Crossings::new(platform, &from_the_start, received_bytes, &Budget::UNLIMITED);
+    let crossings = crossings.expect("there is time");
     platform.hosts().map(|host| crossings.alone_s(host)).fold(0.0, f64::max) * (1.0 - ROUNDING)
 }
 
@@ -70,20 +93,10 @@ struct Bound<'a> {
     /// When the first byte can be at each node, seconds.
     first_s: Vec<f64>,
     crossings: Crossings<'a>,
+    budget: &'a Budget,
 }
 
 impl<'a> Bound<'a> {
-    fn new(platform: &'a Platform, root: NodeId, message_bytes: u64) -> Bound<'a> {
-        // 1. Arrival is start + latency + T under every port model, and a relay starts when it has the byte.
-        let least_s = |class| {
-            let class = platform.class(class);
-            class.latency_s + class.time.least_seconds(message_bytes)
-        };
-        let first_s = platform.distances(root, least_s);
-        let crossings = Crossings::new(platform, &first_s, message_bytes);
-        Bound { platform, root, message_bytes, first_s, crossings }
-    }
-
     fn receivers(&self) -> impl Iterator<Item = NodeId> + '_ {
         let reached = |host: &NodeId| *host != self.root && self.first_s[host.index()].is_finite();
         self.platform.hosts().filter(reached)
@@ -96,7 +109,7 @@ impl<'a> Bound<'a> {
         // When each host can have the whole message.
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
-        for host in self.receivers() {
+        for host in self.receivers().take_while(|_| !self.budget.is_spent()) {
             let alone_s = self.crossings.alone_s(host);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
@@ -107,8 +120,18 @@ impl<'a> Bound<'a> {
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
         let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
-        let priced_s = priced_s(self.platform, self.root, self.message_bytes, &self.first_s, &self.crossings)
-            + least_local_s;
+        let priced_s = match self.budget.is_spent() {
+            true => 0.0,
+            false => priced_s(
+                self.platform,
+                self.root,
+                self.message_bytes,
+                &self.first_s,
+                &self.crossings,
+                self.budget,
+            ),
+        };
+        let priced_s = priced_s + least_local_s;
         by_host.max(spread_s).max(priced_s).max(passed_on_s).max(self.single_ports_s()).max(self.root_s())
     }
 
@@ -145,7 +168,7 @@ impl<'a> Bound<'a> {
             self.cut_off(&behind, Cover::ALL, whole_s);
             // A group of one is cut off as a host already.
             let others = (0..sizes.len()).filter(|&label| sizes[label] > 1 && Some(label) != own);
-            for group in others {
+            for group in others.take_while(|_| !self.budget.is_spent()) {
                 let behind: Vec<bool> = labels.iter().map(|&label| label == Some(group)).collect();
                 self.cut_off(&behind, Cover::ALL, whole_s);
             }
@@ -164,7 +187,8 @@ impl<'a> Bound<'a> {
             return 0.0;
         }
         let mut done_s: f64 = 0.0;
-        for shared in (0..used as u32).map(crate::platform::SharedId) {
+        let shared = (0..used as u32).map(crate::platform::SharedId);
+        for shared in shared.take_while(|_| !self.budget.is_spent()) {
             let without = |class| match self.platform.class(class).uses.contains(&shared) {
                 true => f64::INFINITY,
                 false => 0.0,

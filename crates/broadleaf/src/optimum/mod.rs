@@ -45,7 +45,7 @@ mod switch_paths;
 pub use enclose::Limits;
 pub use equal_trees::{equal_trees, rates_by_trees};
 pub use error::OptimumError;
-pub use makespan_bound::{allgather_bound_s, makespan_bound_s};
+pub use makespan_bound::{allgather_bound_s, makespan_bound_s, makespan_bound_within};
 pub use occupation_table::{link_count, MOST_LINKS};
 pub use solution::{BoundOnly, Optimum, WeightedTree};
 pub use solve::{solve, solve_within};

@@ -24,6 +24,8 @@ pub enum PlanError {
     Deadlock { node: String, waiting: usize },
     #[error("planner {planner} cannot plan this: {reason}")]
     Unsupported { planner: String, reason: String },
+    #[error("the time limit was reached before there was a plan; give a longer one")]
+    OutOfTime,
     #[error("unknown planner {name:?}; use one of {known}")]
     UnknownPlanner { name: String, known: String },
     #[error(transparent)]

@@ -319,19 +319,25 @@ impl Plan {
     /// As [`Programs::for_platform`].
     pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
         let mut plan = self.clone();
-        for tree in &mut plan.trees {
-            let missing: Vec<(NodeId, NodeId)> = tree
-                .edges()
-                .filter(|&(from, to)| platform.link(from, to).is_none() && !tree.via.contains_key(&to))
-                .collect();
-            for (from, to) in missing {
-                let route =
-                    platform.route(from, to, self.segment_bytes).ok_or_else(|| PlanError::NoPath {
-                        from: platform.node(from).id.clone(),
-                        to: platform.node(to).id.clone(),
-                    })?;
+        let mut missing: Vec<(NodeId, usize, NodeId)> = Vec::new();
+        for (at, tree) in plan.trees.iter().enumerate() {
+            let is_missing = |&(from, to): &(NodeId, NodeId)| {
+                platform.link(from, to).is_none() && !tree.via.contains_key(&to)
+            };
+            missing.extend(tree.edges().filter(is_missing).map(|(from, to)| (from, at, to)));
+        }
+        // One search of paths for each sender.
+        missing.sort_unstable();
+        for of_sender in missing.chunk_by(|a, b| a.0 == b.0) {
+            let targets: Vec<NodeId> = of_sender.iter().map(|&(_, _, to)| to).collect();
+            let routes = platform.routes(of_sender[0].0, &targets, self.segment_bytes);
+            for (&(from, tree, to), route) in of_sender.iter().zip(routes) {
+                let route = route.ok_or_else(|| PlanError::NoPath {
+                    from: platform.node(from).id.clone(),
+                    to: platform.node(to).id.clone(),
+                })?;
                 let relays = route.hops[1..].iter().map(|hop| hop.from).collect();
-                tree.via.insert(to, relays);
+                plan.trees[tree].via.insert(to, relays);
             }
         }
         Ok(plan)

@@ -134,17 +134,25 @@ impl Platform {
         if let Some(class) = self.link(from, to) {
             return Some(Route { hops: vec![Hop { from, to, class }] });
         }
+        self.routes(from, &[to], bytes).pop().flatten()
+    }
+
+    /// The quickest paths for `bytes` bytes from one node to each of `targets`, in their order.
+    pub fn routes(&self, from: NodeId, targets: &[NodeId], bytes: u64) -> Vec<Option<Route>> {
         let seconds = |class| self.class(class).latency_s + self.transfer_s(class, bytes);
         let (_, before) = self.shortest_paths(from, seconds);
-        let mut hops = Vec::new();
-        let mut node = to;
-        while node != from {
-            let hop = before[node.index()]?;
-            hops.push(hop);
-            node = hop.from;
-        }
-        hops.reverse();
-        Some(Route { hops })
+        let path_to = |&to: &NodeId| {
+            let mut hops = Vec::new();
+            let mut node = to;
+            while node != from {
+                let hop = before[node.index()]?;
+                hops.push(hop);
+                node = hop.from;
+            }
+            hops.reverse();
+            Some(Route { hops })
+        };
+        targets.iter().map(path_to).collect()
     }
 
     /// The hosts that `root` cannot reach, by id order.

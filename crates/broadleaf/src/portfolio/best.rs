@@ -6,12 +6,14 @@
 //! others keep what is known of them. Planners that take their time enter only where there is something left
 //! to gain over the bound.
 
-use super::outcome::{finish, quartiles, unsupported, with_bounds, Outcome, PassedOver, Tried};
+use super::outcome::{finish, unsupported, Outcome, PassedOver, Spread, Tried};
 use super::request::{Effort, SegmentChoice};
-use super::segment_search::{rough, search, sketch, Tuned};
-use super::settings::{ENTRANTS_TOGETHER, FULL_TRANSFERS, MOST_LOOKS, TUNING_GAIN, WORTH_SEARCHING};
+use super::segment_search::{search, sketch, Tuned};
+use super::settings::{
+    BOUND_PART, ENTRANTS_TOGETHER, FULL_TRANSFERS, MOST_LOOKS, TUNING_GAIN, WORTH_SEARCHING,
+};
 use crate::budget::Budget;
-use crate::optimum::makespan_bound_s;
+use crate::optimum::makespan_bound_within;
 use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{plan_with, supports, Instance, Pace, Planner, BEST, LARGE_NODES, PLANNERS};
@@ -47,6 +49,8 @@ struct Contest<'a> {
     budget: &'a Budget,
     entrants: Vec<Entrant>,
     passed_over: Vec<(usize, String)>,
+    /// What no plan can beat, once it was asked for, seconds.
+    bound_s: Option<f64>,
 }
 
 /// Plans with every planner that supports the instance and keeps the plan of the least makespan; of equal
@@ -65,8 +69,15 @@ pub(super) fn plan(
     };
     let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
     let slow = of_pace(&[Pace::Slow, Pace::ByName]);
-    let mut contest =
-        Contest { instance, segment, effort, budget, entrants: Vec::new(), passed_over: Vec::new() };
+    let mut contest = Contest {
+        instance,
+        segment,
+        effort,
+        budget,
+        entrants: Vec::new(),
+        passed_over: Vec::new(),
+        bound_s: None,
+    };
     if contest.is_large() {
         // All others together would take many times as long: what is likely to win is known to the end before.
         contest.enter(&first)?;
@@ -100,8 +111,8 @@ impl Contest<'_> {
             .min_by(|a, b| a.tuned.makespan_s.total_cmp(&b.tuned.makespan_s).then(a.at.cmp(&b.at)))
     }
 
-    fn reason_against_slow(&self) -> Option<String> {
-        let fastest = self.fastest()?;
+    fn reason_against_slow(&mut self) -> Option<String> {
+        let fastest_s = self.fastest()?.tuned.makespan_s;
         if self.effort == Effort::Quick {
             return Some("takes longer than a quick search may".to_string());
         }
@@ -109,9 +120,11 @@ impl Contest<'_> {
         if collective != Collective::Bcast {
             return None;
         }
-        let bound_s = makespan_bound_s(platform, root, message_bytes);
+        let share = self.budget.divided(BOUND_PART);
+        let bound_s =
+            *self.bound_s.get_or_insert_with(|| makespan_bound_within(platform, root, message_bytes, &share));
         let gain = WORTH_SEARCHING * 100.0 - 100.0;
-        (fastest.tuned.makespan_s <= bound_s * WORTH_SEARCHING)
+        (fastest_s <= bound_s * WORTH_SEARCHING)
             .then(|| format!("the best of the quick planners is within {gain:.0} % of the bound"))
     }
 
@@ -137,7 +150,7 @@ impl Contest<'_> {
             return Ok(Attempt::PassedOver(unsupported.to_string()));
         }
         if pace(planner, self.instance) == Pace::ByName {
-            let reason = "takes long there; ask for it by name";
+            let reason = "not tried unless asked for by name";
             return Ok(Attempt::PassedOver(reason.to_string()));
         }
         if !must && self.is_over() {
@@ -168,16 +181,16 @@ impl Contest<'_> {
         let Some(least_bytes) = self.searched_from(planner) else {
             let plan = plan_with(planner, &self.sized()?, self.budget)?;
             return match self.effort {
-                Effort::Quick => Ok((Look::Rough, rough(platform, plan)?)),
-                Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan)?)),
+                Effort::Quick => Ok((Look::Rough, Tuned::rough(platform, plan, self.budget)?)),
+                Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan, self.budget)?)),
             };
         };
         let sketched = sketch(self.instance, planner, least_bytes, self.effort, self.budget)?;
-        if self.effort == Effort::Quick || self.is_large() {
+        if self.effort == Effort::Quick || self.is_large() || self.budget.is_limited() {
             return Ok((Look::Sketched, sketched));
         }
         // Whoever compares planners reads the numbers of those that are not looked at again, too.
-        Ok((Look::Rough, Tuned::estimated(platform, sketched.plan)?))
+        Ok((Look::Rough, Tuned::estimated(platform, sketched.plan, self.budget)?))
     }
 
     fn is_large(&self) -> bool {
@@ -189,7 +202,8 @@ impl Contest<'_> {
         let tuned = match self.searched_from(planner) {
             Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, self.budget)?,
             None => {
-                Tuned::estimated(self.instance.platform, plan_with(planner, &self.sized()?, self.budget)?)?
+                let plan = plan_with(planner, &self.sized()?, self.budget)?;
+                Tuned::estimated(self.instance.platform, plan, self.budget)?
             }
         };
         let (Effort::Thorough, Some(finish)) = (self.effort, planner.card().profile.finish) else {
@@ -201,7 +215,8 @@ impl Contest<'_> {
         if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
             return Ok(tuned);
         }
-        Tuned::simulated(self.instance.platform, finished)
+        let finished = Tuned { plan: finished, makespan_s: tuned.makespan_s };
+        Ok(finished.simulated(self.instance.platform, self.budget)?.unwrap_or(tuned))
     }
 
     /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
@@ -275,9 +290,12 @@ impl Contest<'_> {
             return Ok(known);
         }
         match entrant.look {
-            Look::Sketched => Ok((Look::Rough, rough(platform, plan())?)),
+            Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), self.budget)?)),
             Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at])?)),
-            Look::Tuned | Look::Simulated => Ok((Look::Simulated, Tuned::simulated(platform, plan())?)),
+            Look::Tuned | Look::Simulated => {
+                let simulated = entrant.tuned.simulated(platform, self.budget)?;
+                Ok(simulated.map_or((entrant.look, entrant.tuned.clone()), |tuned| (Look::Simulated, tuned)))
+            }
         }
     }
 
@@ -311,10 +329,10 @@ impl Contest<'_> {
             .iter()
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
-        let quartiles = quartiles(self.instance, self.effort);
+        let spread = Spread::of(self.instance, self.effort, self.budget);
         let finished: Result<Vec<(Plan, Tried)>, PlanError> = parallel::map(&self.entrants, |entrant| {
             let is_simulated = entrant.look == Look::Simulated;
-            finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, quartiles.as_ref())
+            finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, &spread)
         })
         .into_iter()
         .collect();
@@ -325,7 +343,9 @@ impl Contest<'_> {
             let reason = passed_over.first().map_or(String::new(), |first| first.reason.clone());
             return Err(PlanError::Unsupported { planner: BEST.to_string(), reason });
         };
-        Ok(Outcome { plan: with_bounds(self.instance, plans.swap_remove(fastest)), tried, passed_over })
+        let mut plan = plans.swap_remove(fastest);
+        plan.predicted.bound_s = self.bound_s;
+        Ok(Outcome { plan, tried, passed_over })
     }
 }
 

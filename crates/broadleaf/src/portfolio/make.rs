@@ -1,10 +1,10 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::best;
-use super::outcome::{finish, quartiles, unsupported, with_bounds, Outcome};
+use super::outcome::{finish, unsupported, Outcome, Spread};
 use super::request::{Effort, SegmentChoice};
 use super::segment_search::{search, Tuned};
-use super::settings::FULL_TRANSFERS;
+use super::settings::{BOUND_PART, FULL_TRANSFERS};
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{find, plan_with, supports, Instance, Planner, BEST};
@@ -23,15 +23,19 @@ pub fn make(
     effort: Effort,
     budget: &Budget,
 ) -> Result<Outcome, PlanError> {
+    let searching = &budget.without_last(BOUND_PART);
     if planner == BEST {
-        return best::plan(instance, segment, effort, budget);
+        return best::plan(instance, segment, effort, searching)
+            .map(|made| made.with_bound(instance, budget));
     }
     let planner = find(planner)?;
     supports(planner, instance).map_err(|unsupported| PlanError::Unsupported {
         planner: planner.card().name.to_string(),
         reason: unsupported.to_string(),
     })?;
-    alone(instance, planner, segment, effort, budget).map_err(|error| unsupported(planner.card().name, error))
+    alone(instance, planner, segment, effort, searching)
+        .map(|made| made.with_bound(instance, budget))
+        .map_err(|error| unsupported(planner.card().name, error))
 }
 
 /// The outcome of one planner.
@@ -48,18 +52,19 @@ fn alone(
         Some(least_bytes) if profile.is_segmentable() => {
             search(instance, planner, least_bytes, effort, budget)?
         }
-        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?)?,
+        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?, budget)?,
     };
     if let (Effort::Thorough, Some(finish)) = (effort, profile.finish) {
         tuned.plan = Plan { protocol: instance.protocol, ..finish(instance, tuned.plan) };
     }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
-    let is_simulated = effort == Effort::Thorough && transfers <= FULL_TRANSFERS;
-    if is_simulated {
-        tuned = Tuned::simulated(instance.platform, tuned.plan)?;
+    let mut is_simulated = false;
+    if effort == Effort::Thorough && transfers <= FULL_TRANSFERS {
+        if let Some(simulated) = tuned.simulated(instance.platform, budget)? {
+            (tuned, is_simulated) = (simulated, true);
+        }
     }
-    let quartiles = quartiles(instance, effort);
-    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, quartiles.as_ref())?;
-    let plan = with_bounds(instance, plan);
+    let spread = Spread::of(instance, effort, budget);
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, &spread)?;
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
 }

@@ -2,7 +2,8 @@
 
 use super::request::Effort;
 use super::segment_search::Tuned;
-use crate::optimum::{allgather_bound_s, makespan_bound_s};
+use crate::budget::Budget;
+use crate::optimum::{allgather_bound_s, makespan_bound_within};
 use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
 use crate::planners::Instance;
 use crate::platform::Quartiles;
@@ -58,10 +59,23 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
 }
 
 /// What predictions get an interval from, if there is anything, and time for it.
-pub(super) fn quartiles(instance: &Instance, effort: Effort) -> Option<Quartiles> {
-    match effort {
-        Effort::Thorough => Quartiles::of(instance.platform),
-        Effort::Quick => None,
+pub(super) struct Spread<'a> {
+    quartiles: Option<Quartiles>,
+    budget: &'a Budget,
+}
+
+impl<'a> Spread<'a> {
+    pub fn of(instance: &Instance, effort: Effort, budget: &'a Budget) -> Spread<'a> {
+        let is_wanted = effort == Effort::Thorough;
+        Spread { quartiles: is_wanted.then(|| Quartiles::of(instance.platform)).flatten(), budget }
+    }
+
+    fn interval(&self, plan: &Plan, makespan_s: f64) -> Result<Option<Interval>, PlanError> {
+        let Some(quartiles) = &self.quartiles else { return Ok(None) };
+        match interval(quartiles, plan, makespan_s, self.budget) {
+            Err(PlanError::OutOfTime) => Ok(None),
+            interval => interval.map(Some),
+        }
     }
 }
 
@@ -71,13 +85,13 @@ pub(super) fn finish(
     name: &'static str,
     tuned: &Tuned,
     is_simulated: bool,
-    quartiles: Option<&Quartiles>,
+    spread: &Spread,
 ) -> Result<(Plan, Tried), PlanError> {
     let Tuned { plan, makespan_s } = tuned;
     let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
-    let interval = quartiles.map(|quartiles| interval(quartiles, &plan, makespan_s)).transpose()?;
+    let interval = spread.interval(&plan, makespan_s)?;
     plan.predicted = Predicted {
         makespan_s: Some(makespan_s),
         interval,
@@ -88,13 +102,17 @@ pub(super) fn finish(
     Ok((plan, Tried { name, segment_bytes, makespan_s, interval, is_simulated, throughput_bytes_per_s }))
 }
 
-/// Fills in what no plan can beat.
-pub(super) fn with_bounds(instance: &Instance, mut plan: Plan) -> Plan {
-    plan.predicted.bound_s = match instance.collective {
-        Collective::Bcast => Some(makespan_bound_s(instance.platform, instance.root, instance.message_bytes)),
-        Collective::Allgather => Some(allgather_bound_s(instance.platform, instance.message_bytes)),
-        // Nobody has argued one.
-        Collective::Scatter => None,
-    };
-    plan
+impl Outcome {
+    /// Fills in what no plan can beat, unless it is known.
+    pub(super) fn with_bound(mut self, instance: &Instance, budget: &Budget) -> Outcome {
+        let Instance { platform, root, message_bytes, .. } = *instance;
+        let known = self.plan.predicted.bound_s;
+        self.plan.predicted.bound_s = known.or_else(|| match instance.collective {
+            Collective::Bcast => Some(makespan_bound_within(platform, root, message_bytes, budget)),
+            Collective::Allgather => Some(allgather_bound_s(platform, message_bytes)),
+            // Nobody has argued one.
+            Collective::Scatter => None,
+        });
+        self
+    }
 }

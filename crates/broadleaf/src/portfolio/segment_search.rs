@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime, HANDLING_S};
-use crate::simulate::{estimate, estimate_from, makespan};
+use crate::simulate::{estimate, estimate_from, estimate_within, makespan};
 
 /// A plan and its predicted makespan, seconds.
 #[derive(Clone, Debug)]
@@ -24,16 +24,37 @@ pub(super) struct Tuned {
 }
 
 impl Tuned {
-    /// The plan with its makespan from two simulations that reach the steady state.
-    pub fn estimated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
-        let makespan_s = estimate(platform, &plan)?;
+    /// The plan with its makespan from two simulations that reach the steady state; where there is no time for them, from
+    /// one segment's and the steady rate.
+    pub fn estimated(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
+        let estimated = estimate_within(platform, &plan, budget);
+        Tuned::in_any_case(platform, plan, estimated)
+    }
+
+    /// The same from shorter simulations.
+    pub fn rough(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
+        let estimated = estimate_from(platform, &plan, ROUGH_SEGMENTS, budget);
+        Tuned::in_any_case(platform, plan, estimated)
+    }
+
+    fn in_any_case(
+        platform: &Platform,
+        plan: Plan,
+        estimated: Result<f64, PlanError>,
+    ) -> Result<Tuned, PlanError> {
+        let makespan_s = match estimated {
+            Err(PlanError::OutOfTime) => unwaiting_s(platform, &plan)?,
+            estimated => estimated?,
+        };
         Ok(Tuned { plan, makespan_s })
     }
 
-    /// The plan with its makespan simulated from end to end.
-    pub fn simulated(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
-        let makespan_s = makespan(platform, plan.clone())?;
-        Ok(Tuned { plan, makespan_s })
+    /// With its makespan simulated from end to end, where there is time for that.
+    pub fn simulated(&self, platform: &Platform, budget: &Budget) -> Result<Option<Tuned>, PlanError> {
+        match makespan(platform, self.plan.clone(), budget) {
+            Err(PlanError::OutOfTime) => Ok(None),
+            makespan_s => Ok(Some(Tuned { plan: self.plan.clone(), makespan_s: makespan_s? })),
+        }
     }
 }
 
@@ -49,12 +70,13 @@ pub(super) fn search(
 ) -> Result<Tuned, PlanError> {
     if let Some(count) = known_count(instance, planner, least_bytes) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        return Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?);
+        return Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?, budget);
     }
     match effort {
         Effort::Thorough => thorough(instance, planner, least_bytes, budget),
         Effort::Quick => {
-            rough(instance.platform, sketch(instance, planner, least_bytes, effort, budget)?.plan)
+            let sketched = sketch(instance, planner, least_bytes, effort, budget)?;
+            Tuned::rough(instance.platform, sketched.plan, budget)
         }
     }
 }
@@ -123,7 +145,13 @@ impl Search<'_> {
         let least_s = steady_s(self.instance.platform, &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
         // The busiest resource alone takes longer than the best plan: no need to simulate.
-        let makespan_s = if least_s > best_s { least_s } else { estimate(self.instance.platform, &plan)? };
+        let makespan_s = if least_s > best_s {
+            least_s
+        } else if best_s.is_finite() {
+            estimate_within(self.instance.platform, &plan, self.budget)?
+        } else {
+            Tuned::estimated(self.instance.platform, plan.clone(), self.budget)?.makespan_s
+        };
         self.seen.insert(at, (count, makespan_s));
         if makespan_s < best_s {
             self.best = Some(Tuned { plan, makespan_s });
@@ -203,6 +231,11 @@ impl Search<'_> {
     }
 }
 
+/// The makespan if nothing ever waits: the first segment's, and the rest at the steady rate, seconds.
+fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    Ok(estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, plan)?)
+}
+
 /// What is left of the makespan when nothing ever waits: all but the last segment through the busiest
 /// resource, seconds.
 fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
@@ -217,6 +250,15 @@ fn thorough(
 ) -> Result<Tuned, PlanError> {
     let mut search =
         Search { instance, planner, least_bytes, budget, varied: None, best: None, seen: Vec::new() };
+    match search_thoroughly(&mut search) {
+        Err(PlanError::OutOfTime) => {}
+        searched => searched?,
+    }
+    Ok(search.best.expect("one segment is always tried"))
+}
+
+fn search_thoroughly(search: &mut Search) -> Result<(), PlanError> {
+    let Search { instance, planner, least_bytes, budget, .. } = *search;
     let mut bracket_s = Vec::new();
     let mut counts = bracket(instance, least_bytes, 2);
     let middle = counts[counts.len() / 2];
@@ -245,7 +287,7 @@ fn thorough(
     if !is_quick {
         search.go_deep()?;
     }
-    Ok(search.best.expect("one segment is always tried"))
+    Ok(())
 }
 
 /// The bracket's local minima that are worth refining, best first.
@@ -264,7 +306,7 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
 
 /// One plan, made for a middling segment size, with the best of few sizes.
 ///
-/// A thorough sketch simulates each size roughly. A quick one simulates the first segment of a tree and takes
+/// A thorough sketch without a limit simulates each size roughly. A quick one simulates the first segment of a tree and takes
 /// the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
 /// static order may keep nodes waiting, the steady rate promises too much, and it is simulated too.
 pub(super) fn sketch(
@@ -283,27 +325,24 @@ pub(super) fn sketch(
     let middle = counts[counts.len() / 2];
     let plan = plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?
         .routed(platform)?;
-    let is_simulated = plan.period.is_some() || (effort == Effort::Thorough && !is_large);
+    let has_time = effort == Effort::Thorough && !is_large && !budget.is_limited();
+    let is_simulated = plan.period.is_some() || has_time;
     let mut best: Option<Tuned> = None;
     for count in counts {
         let count = planner.card().profile.segments.whole(instance, count);
         let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
-        let makespan_s = if is_simulated {
-            estimate_from(platform, &plan, SKETCH_SEGMENTS)?
-        } else {
-            estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, &plan)?
+        let makespan_s = match is_simulated {
+            true => match estimate_from(platform, &plan, SKETCH_SEGMENTS, budget) {
+                Err(PlanError::OutOfTime) if best.is_some() => break,
+                estimated => Tuned::in_any_case(platform, plan.clone(), estimated)?.makespan_s,
+            },
+            false => unwaiting_s(platform, &plan)?,
         };
         if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
             best = Some(Tuned { plan, makespan_s });
         }
     }
     Ok(best.expect("one segment is always tried"))
-}
-
-/// The plan with its makespan from two short simulations.
-pub(super) fn rough(platform: &Platform, plan: Plan) -> Result<Tuned, PlanError> {
-    let makespan_s = estimate_from(platform, &plan, ROUGH_SEGMENTS)?;
-    Ok(Tuned { plan, makespan_s })
 }
 
 #[cfg(test)]

@@ -33,6 +33,10 @@ pub(super) const SKETCH_SEGMENTS: u64 = 4;
 /// Segments of the longer of the two simulations of a rough estimate.
 pub(super) const ROUGH_SEGMENTS: u64 = 16;
 
+/// The last of so many equal parts of a time limit is kept for the bound; before `best` lets slow planners enter, their
+/// gain is judged by one that takes no longer.
+pub(super) const BOUND_PART: u32 = 8;
+
 /// Entrants that `best` looks at together: a constant, so that the outcome does not depend on the machine's cores.
 pub(super) const ENTRANTS_TOGETHER: usize = 4;
 /// Closer looks of `best` at most: about two for each planner, where all are near the top.

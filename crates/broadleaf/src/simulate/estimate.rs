@@ -1,6 +1,8 @@
 //! The makespan of a long message from two short ones.
 
-use super::{run, static_order};
+use super::network::Network;
+use super::static_order;
+use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Programs};
 use crate::platform::Platform;
 use std::sync::Arc;
@@ -22,16 +24,29 @@ const LEAST_SEGMENTS: u64 = 16;
 /// # Errors
 /// A plan that the platform cannot run.
 pub fn estimate(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    let nodes = (platform.node_count() as u64).max(LARGE_NODES);
-    estimate_from(platform, plan, (FULL_SEGMENTS * LARGE_NODES / nodes).max(LEAST_SEGMENTS))
+    estimate_within(platform, plan, &Budget::UNLIMITED)
 }
 
-/// [`estimate`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker
+/// [`estimate`] within a budget.
+///
+/// # Errors
+/// [`PlanError::OutOfTime`] where it is spent first; else those of [`estimate`].
+pub fn estimate_within(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
+    let nodes = (platform.node_count() as u64).max(LARGE_NODES);
+    estimate_from(platform, plan, (FULL_SEGMENTS * LARGE_NODES / nodes).max(LEAST_SEGMENTS), budget)
+}
+
+/// [`estimate_within`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker
 /// and the rougher.
 ///
 /// # Errors
-/// A plan that the platform cannot run.
-pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<f64, PlanError> {
+/// Those of [`estimate_within`].
+pub fn estimate_from(
+    platform: &Platform,
+    plan: &Plan,
+    segments: u64,
+    budget: &Budget,
+) -> Result<f64, PlanError> {
     let count = plan.segment_count();
     let depth = plan.trees.iter().map(|tree| tree.depth(plan.root_of(tree))).max().unwrap_or(0) as u64;
     let cycle = match &plan.period {
@@ -40,14 +55,14 @@ pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<
     };
     let short = (segments / 2).max(2 * depth.min(segments)).next_multiple_of(cycle.max(1));
     if count <= 2 * short + cycle {
-        return makespan(platform, plan.clone());
+        return makespan(platform, plan.clone(), budget);
     }
     let tail = plan.message_bytes - (count - 1) * plan.segment_bytes;
     let of_length = |segments: u64| plan.resized((segments - 1) * plan.segment_bytes + tail);
     // The same phase of the cycle at the end as the whole message has.
     let phase = count % cycle.max(1);
-    let first_s = finish_s(platform, of_length(short + phase))?;
-    let second_s = finish_s(platform, of_length(2 * short + phase))?;
+    let first_s = finish_s(platform, of_length(short + phase), budget)?;
+    let second_s = finish_s(platform, of_length(2 * short + phase), budget)?;
     let further = (count - 2 * short - phase) as f64 / short as f64;
     let extended = first_s.iter().zip(&second_s).map(|(first_s, second_s)| {
         let pace_s = second_s - first_s;
@@ -59,18 +74,18 @@ pub fn estimate_from(platform: &Platform, plan: &Plan, segments: u64) -> Result<
 /// The makespan that [`simulate`](super::simulate) finds, without a trace and without a check, seconds.
 ///
 /// # Errors
-/// A plan that the platform cannot run.
-pub fn makespan(platform: &Platform, plan: Plan) -> Result<f64, PlanError> {
-    finish_s(platform, plan).map(|finish_s| latest_s(finish_s.into_iter()))
+/// Those of [`estimate_within`].
+pub fn makespan(platform: &Platform, plan: Plan, budget: &Budget) -> Result<f64, PlanError> {
+    finish_s(platform, plan, budget).map(|finish_s| latest_s(finish_s.into_iter()))
 }
 
 /// When each node has its message; not a number for switches.
-fn finish_s(platform: &Platform, plan: Plan) -> Result<Vec<f64>, PlanError> {
-    if let Some(finish_s) = static_order::finish_s(platform, &plan) {
+fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>, PlanError> {
+    if let Some(finish_s) = static_order::finish_s(platform, &plan, budget)? {
         return Ok(finish_s);
     }
     let programs = Programs::for_platform(&Arc::new(plan), platform)?;
-    run(platform, &programs, false).map(|trace| trace.finish_s)
+    Network::new(platform, &programs, None, false)?.run(budget).map(|trace| trace.finish_s)
 }
 
 /// The latest of the times that are numbers.
@@ -96,6 +111,6 @@ mod tests {
         );
         let plan = plan.unwrap().bind(&platform).unwrap();
         assert_eq!(estimate(&platform, &plan).unwrap(), 10_000.0);
-        assert_eq!(makespan(&platform, plan.resized(1_000)).unwrap(), 1_500.0);
+        assert_eq!(makespan(&platform, plan.resized(1_000), &Budget::UNLIMITED).unwrap(), 1_500.0);
     }
 }

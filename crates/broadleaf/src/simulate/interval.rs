@@ -1,6 +1,7 @@
 //! What the spread of a measurement means for a prediction.
 
-use super::estimate;
+use super::estimate_within;
+use crate::budget::Budget;
 use crate::plan::{Interval, Plan, PlanError};
 use crate::platform::Quartiles;
 
@@ -10,16 +11,21 @@ use crate::platform::Quartiles;
 /// faster link may now and then make a plan slower.
 ///
 /// # Errors
-/// A plan that the platform cannot run.
-pub fn interval(quartiles: &Quartiles, plan: &Plan, makespan_s: f64) -> Result<Interval, PlanError> {
-    let (fast_s, slow_s) = (estimate(&quartiles.fast, plan)?, estimate(&quartiles.slow, plan)?);
+/// Those of [`estimate_within`].
+pub fn interval(
+    quartiles: &Quartiles,
+    plan: &Plan,
+    makespan_s: f64,
+    budget: &Budget,
+) -> Result<Interval, PlanError> {
+    let fast_s = estimate_within(&quartiles.fast, plan, budget)?;
+    let slow_s = estimate_within(&quartiles.slow, plan, budget)?;
     Ok(Interval { low_s: fast_s.min(slow_s).min(makespan_s), high_s: fast_s.max(slow_s).max(makespan_s) })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
     use crate::planners::Instance;
     use crate::platform::{NodeId, Platform};
     use crate::portfolio::{make, Effort, SegmentChoice};
@@ -39,7 +45,7 @@ mod tests {
             make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Thorough, &Budget::UNLIMITED).unwrap();
         assert_eq!(simulate(&platform, &made.plan, false).unwrap().makespan_s, 6.0);
         let quartiles = Quartiles::of(&platform).unwrap();
-        let Interval { low_s, high_s } = interval(&quartiles, &made.plan, 6.0).unwrap();
+        let Interval { low_s, high_s } = interval(&quartiles, &made.plan, 6.0, &Budget::UNLIMITED).unwrap();
         assert!((low_s - 5.5).abs() < 1e-12 && (high_s - 6.5).abs() < 1e-12, "{low_s} ... {high_s}");
         let predicted = made.plan.predicted.interval.unwrap();
         assert_eq!((predicted.low_s, predicted.high_s), (low_s, high_s));

@@ -15,11 +15,12 @@ mod static_order;
 mod trace;
 mod varying;
 
-pub use estimate::{estimate, estimate_from, makespan};
+pub use estimate::{estimate, estimate_from, estimate_within, makespan};
 pub use interval::interval;
 pub use trace::{Trace, Transfer};
 pub use varying::{Course, Rates};
 
+use crate::budget::Budget;
 use crate::plan::{check, Collective, Plan, PlanError, Programs};
 use crate::platform::Platform;
 
@@ -63,7 +64,7 @@ fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
 /// # Errors
 /// An edge without a path, or a plan whose nodes wait for one another.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
-    network::Network::new(platform, programs, None, record)?.run()
+    network::Network::new(platform, programs, None, record)?.run(&Budget::UNLIMITED)
 }
 
 /// Runs a valid plan while rates change.
@@ -76,5 +77,5 @@ pub fn run_varying(
     rates: &Rates,
     record: bool,
 ) -> Result<Trace, PlanError> {
-    network::Network::new(platform, programs, Some(rates), record)?.run()
+    network::Network::new(platform, programs, Some(rates), record)?.run(&Budget::UNLIMITED)
 }

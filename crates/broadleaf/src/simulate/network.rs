@@ -6,6 +6,7 @@ mod routes;
 use super::calendar::same_until;
 use super::trace::{Trace, Transfer};
 use super::varying::Rates;
+use crate::budget::Budget;
 use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
 use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
@@ -14,6 +15,9 @@ use reservations::{Held, Reservations};
 use routes::{Routes, CONTROL_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
+
+/// Events between two looks at the budget: about 0.2 ms.
+const EVENTS_PER_LOOK: u64 = 512;
 
 /// A message under way.
 #[derive(Debug)]
@@ -108,7 +112,9 @@ impl<'a> Network<'a> {
         })
     }
 
-    pub fn run(mut self) -> Result<Trace, PlanError> {
+    /// Fails with [`PlanError::OutOfTime`] where the budget is spent first.
+    pub fn run(mut self, budget: &Budget) -> Result<Trace, PlanError> {
+        let mut next_look = EVENTS_PER_LOOK;
         let mut dirty: Vec<NodeId> = self.platform.nodes().collect();
         let mut now_s = 0.0;
         // Hops that continue from a switch, with the switch as their sender.
@@ -122,6 +128,12 @@ impl<'a> Network<'a> {
             onward.clear();
             let Some(next) = self.events.peek() else { break };
             now_s = next.at_s();
+            if self.next_event >= next_look {
+                next_look = self.next_event + EVENTS_PER_LOOK;
+                if budget.is_spent() {
+                    return Err(PlanError::OutOfTime);
+                }
+            }
             let instant = same_until(now_s);
             while let Some(event) = self.events.peek().copied().filter(|event| event.at_s() <= instant) {
                 self.events.pop();

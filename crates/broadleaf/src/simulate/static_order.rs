@@ -8,18 +8,26 @@
 //! In one tree segments come in turn, and each goes to the children in turn: that is a period of one segment.
 
 use super::calendar::same_until;
-use crate::plan::{Collective, Period, Plan, Protocol, Slot, Tree};
+use crate::budget::Budget;
+use crate::plan::{Collective, Period, Plan, PlanError, Protocol, Slot, Tree};
 use crate::platform::{NodeId, Platform, PortModel};
 
 /// When each node has its message, seconds; `None` where more than ports and orders decide, or where a segment
 /// comes to its sender later in the list of slots than it leaves.
-pub(super) fn finish_s(platform: &Platform, plan: &Plan) -> Option<Vec<f64>> {
+///
+/// # Errors
+/// [`PlanError::OutOfTime`] where the budget is spent first.
+pub(super) fn finish_s(
+    platform: &Platform,
+    plan: &Plan,
+    budget: &Budget,
+) -> Result<Option<Vec<f64>>, PlanError> {
     let of_tree = match (&plan.period, &plan.trees[..]) {
         // Without a period, what is combined is whatever is ready.
         (None, [tree]) if !plan.combine => Some(turns(tree, plan.root)),
         _ => None,
     };
-    let period = plan.period.as_ref().or(of_tree.as_ref())?;
+    let Some(period) = plan.period.as_ref().or(of_tree.as_ref()) else { return Ok(None) };
     let is_plain = platform.port_model() == PortModel::OnePort
         && platform.shared().is_empty()
         && platform.nodes().all(|node| platform.node(node).local_broadcast_s.is_none())
@@ -28,9 +36,10 @@ pub(super) fn finish_s(platform: &Platform, plan: &Plan) -> Option<Vec<f64>> {
         && plan.collective != Collective::Scatter
         && plan.trees.iter().all(|tree| tree.via.is_empty());
     if !is_plain {
-        return None;
+        return Ok(None);
     }
-    Some(Timing::new(platform, plan, period)?.run(platform, plan, period))
+    let timing = Timing::new(platform, plan, period);
+    timing.map(|timing| timing.run(platform, plan, period, budget)).transpose()
 }
 
 /// The sends of one segment along the tree, each after the one that brings it.
@@ -58,6 +67,9 @@ struct Timing {
 }
 
 const NONE: u32 = u32::MAX;
+
+/// Slots between two looks at the budget: about 0.2 ms.
+const SLOTS_PER_LOOK: u64 = 4096;
 
 /// Arrivals that are remembered at once, 64 MiB: what needs more is left to the event queue.
 const MOST_ARRIVALS: usize = 1 << 23;
@@ -113,7 +125,13 @@ impl Timing {
         first + ((now - u64::from(lag)) % (next - first) as u64) as usize
     }
 
-    fn run(&self, platform: &Platform, plan: &Plan, period: &Period) -> Vec<f64> {
+    fn run(
+        &self,
+        platform: &Platform,
+        plan: &Plan,
+        period: &Period,
+        budget: &Budget,
+    ) -> Result<Vec<f64>, PlanError> {
         let slots = &period.slots;
         let blocks = match plan.collective {
             Collective::Allgather => platform.hosts().count() as u64,
@@ -137,7 +155,11 @@ impl Timing {
             NONE => 0.0,
             before => arrived_s[self.place(before as usize, now, slots[slot].lag)],
         };
-        for now in period.busy_periods(count) {
+        let periods_per_look = (SLOTS_PER_LOOK / slots.len().max(1) as u64).max(1);
+        for (done, now) in (0u64..).zip(period.busy_periods(count)) {
+            if done % periods_per_look == 0 && budget.is_spent() {
+                return Err(PlanError::OutOfTime);
+            }
             let mut index = 0;
             while index < slots.len() {
                 let first = index;
@@ -174,14 +196,13 @@ impl Timing {
             }
         }
         // The last to come.
-        in_free_s
+        Ok(in_free_s)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::Budget;
     use crate::planners::{supports, Instance, PLANNERS};
     use crate::platform::{ExplicitLink, LinkClass, Mesh, PlatformBuilder};
     use crate::random::Random;
@@ -222,7 +243,9 @@ mod tests {
                     let instance = Instance { collective, ..instance.segmented(7) };
                     for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
                         let plan = planner.plan(&instance, &Budget::UNLIMITED).unwrap();
-                        let Some(quick_s) = finish_s(&platform, &plan) else { continue };
+                        let Some(quick_s) = finish_s(&platform, &plan, &Budget::UNLIMITED).unwrap() else {
+                            continue;
+                        };
                         let slow = simulate(&platform, &plan, false).unwrap();
                         let name = planner.card().name;
                         for (quick_s, slow_s) in quick_s.iter().zip(&slow.finish_s) {
@@ -246,7 +269,7 @@ mod tests {
                 "period": {"segments": 1, "slots": [[0, "n1", "n2", 0], [0, "n0", "n1", 0]]}}"#,
         );
         let plan = plan.unwrap().bind(&platform).unwrap();
-        assert_eq!(finish_s(&platform, &plan), None);
+        assert_eq!(finish_s(&platform, &plan, &Budget::UNLIMITED).unwrap(), None);
         assert!(simulate(&platform, &plan, false).unwrap().makespan_s > 4.0);
     }
 }

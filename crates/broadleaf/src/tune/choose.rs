@@ -152,7 +152,7 @@ fn choose_on(
             if is_searched { around(network, forecast.segment_bytes, message_bytes) } else { Vec::new() };
         for segment_bytes in std::iter::once(forecast.segment_bytes).chain(sizes) {
             let plan = plan_of(platform, root, forecast.algorithm, message_bytes, segment_bytes)?;
-            let simulated_s = estimate_from(platform, &plan, SIMULATED_SEGMENTS)?;
+            let simulated_s = estimate_from(platform, &plan, SIMULATED_SEGMENTS, &Budget::UNLIMITED)?;
             if forecast.simulated_s.is_none_or(|least_s| simulated_s < least_s) {
                 (forecast.simulated_s, forecast.segment_bytes) = (Some(simulated_s), segment_bytes);
             }

@@ -14,6 +14,7 @@
 
 use super::imprint::{imprints, outlasts_s, Imprint, Imprints, Role};
 use super::lanes::{Held, Holder, Lanes};
+use crate::budget::Budget;
 use crate::platform::{Hop, LinkClassId, NodeId, Platform, SharedId};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -23,6 +24,9 @@ use std::rc::Rc;
 /// itself; beyond, an overridden pair counts with both its links and all of a group's links count from when
 /// the first of its senders has a byte, which can only lower the bound.
 const PAIRWISE_NODES: usize = 128;
+
+/// Links added between two looks at the budget: less than a millisecond.
+const LINKS_PER_LOOK: usize = 1024;
 
 /// Which resource of a crossing hop is held against it: the first of these that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +94,14 @@ pub(super) struct Crossings<'a> {
 }
 
 impl<'a> Crossings<'a> {
-    /// `first_s` says when the first byte can be at each node, infinite where it cannot.
-    pub fn new(platform: &'a Platform, first_s: &[f64], message_bytes: u64) -> Crossings<'a> {
+    /// `first_s` says when the first byte can be at each node, infinite where it cannot. `None` where the budget is spent
+    /// first.
+    pub fn new(
+        platform: &'a Platform,
+        first_s: &[f64],
+        message_bytes: u64,
+        budget: &Budget,
+    ) -> Option<Crossings<'a>> {
         let mut crossings = Crossings {
             platform,
             message_bytes,
@@ -105,13 +115,19 @@ impl<'a> Crossings<'a> {
         let overridden = has_groups && !platform.explicit_links().is_empty();
         if overridden && platform.node_count() <= PAIRWISE_NODES {
             for from in platform.nodes() {
+                if budget.is_spent() {
+                    return None;
+                }
                 for (to, class) in platform.successors(from) {
                     crossings.add(class, &[from], &[to]);
                 }
             }
-            return crossings;
+            return Some(crossings);
         }
-        for link in platform.explicit_links() {
+        for (at, link) in platform.explicit_links().iter().enumerate() {
+            if at % LINKS_PER_LOOK == 0 && budget.is_spent() {
+                return None;
+            }
             crossings.add(link.class, &[link.from], &[link.to]);
             if link.both_ways {
                 crossings.add(link.class, &[link.to], &[link.from]);
@@ -128,7 +144,7 @@ impl<'a> Crossings<'a> {
         for mesh in platform.meshes() {
             crossings.add(mesh.class, &mesh.nodes, &mesh.nodes);
         }
-        crossings
+        Some(crossings)
     }
 
     fn add(&mut self, class: LinkClassId, senders: &[NodeId], receivers: &[NodeId]) {

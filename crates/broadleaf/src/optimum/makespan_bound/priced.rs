@@ -34,6 +34,7 @@ pub(super) fn priced_s(
     message_bytes: u64,
     first_s: &[f64],
     crossings: &Crossings,
+    budget: &Budget,
 ) -> f64 {
     if link_count(platform) > MOST_LINKS {
         return 0.0;
@@ -52,7 +53,7 @@ pub(super) fn priced_s(
     };
     // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
     let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { return 0.0 };
-    let bound = enclose(&mut table, GAP, LIMITS, &Budget::UNLIMITED).0.bound;
+    let bound = enclose(&mut table, GAP, LIMITS, budget).0.bound;
     if !bound.rate.is_finite() {
         return 0.0;
     }

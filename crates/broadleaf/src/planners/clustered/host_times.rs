@@ -3,7 +3,7 @@
 
 use crate::model::occupation;
 use crate::planners::Instance;
-use crate::platform::{Hop, LinkClassId, NodeId, Platform, PortModel};
+use crate::platform::{Hop, NodeId, Platform, PortModel, Route};
 
 /// Gap and latency of the whole message, which may travel in segments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,25 +67,13 @@ impl<'a> HostTimes<'a> {
     /// From one host to many, over the quickest paths where there is no link.
     pub fn routed(&mut self, from: NodeId, targets: &[NodeId]) -> Vec<SendTimes> {
         let platform = self.platform;
-        let seconds = |class: LinkClassId| {
-            platform.class(class).latency_s + platform.transfer_s(class, self.segment_bytes)
+        let routes = platform.routes(from, targets, self.segment_bytes);
+        let cost = |(&to, route): (&NodeId, Option<Route>)| match route {
+            _ if to == from => SendTimes::NONE,
+            None => SendTimes::NONE,
+            Some(route) => self.direct(from, to).unwrap_or_else(|| self.over(&route.hops)),
         };
-        let (_, before) = platform.shortest_paths(from, seconds);
-        let mut cost_to = |to: NodeId| {
-            if let Some(cost) = self.direct(from, to) {
-                return cost;
-            }
-            let mut hops = Vec::new();
-            let mut node = to;
-            while node != from {
-                let Some(hop) = before[node.index()] else { return SendTimes::NONE };
-                hops.push(hop);
-                node = hop.from;
-            }
-            hops.reverse();
-            self.over(&hops)
-        };
-        targets.iter().map(|&to| if to == from { SendTimes::NONE } else { cost_to(to) }).collect()
+        targets.iter().zip(routes).map(cost).collect()
     }
 
     /// Segments follow each other through the hops at the pace of the slowest; the first hop's sender is

@@ -125,7 +125,7 @@ pub(super) fn annealed(
         proposed: None,
         level: 0,
         levels: moves.div_ceil(LEVEL_MOVES),
-        budget: Budget::of(budget.left()),
+        budget: budget.divided(1),
     };
     anneal::anneal(&mut annealing, &mut Random::new(seed));
     OrderedTree::from_parents(grid, &annealing.best).sends()
