@@ -91,9 +91,12 @@ PYTHON = {
     "smpi": BASE,
     "measure": {"mpi"} | BASE,
     "advise": {"mpi"} | BASE,
+    "run": {"advise", "mpi"} | BASE,
+    "tuning": {"mpi"} | BASE,
     "bench": {"formats", "mpi", "smpi"} | BASE,
     "papers": {"formats", "grid", "mpi", "plot", "smpi"} | BASE,
-    "cli": {"advise", "bench", "formats", "measure", "mpi", "papers", "plot", "report"} | BASE,
+    "cli": {"advise", "bench", "formats", "measure", "mpi", "papers", "plot", "report", "run", "tuning"}
+    | BASE,
     "__main__": {"cli"},
 }
 

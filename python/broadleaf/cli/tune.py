@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,19 +13,12 @@ import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
 from broadleaf.cli.options import Sizes, example, json_option, output_option
 from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.mpi.rules import rules_file, settings
+from broadleaf.tuning import COLLECTIVES, SIZES, default_nodes, document, remarks_on, survey
 from broadleaf.units import seconds, size
 
 if TYPE_CHECKING:
     from broadleaf.mpi.find import Flavour
-    from broadleaf.mpi.rules import RulesFile
-
-COLLECTIVES = ("bcast", "scatter")
-# 1 B to 16 MiB.
-SIZES = [1 << power for power in range(25)]
-# More nodes than this are asked for with --nodes.
-MOST_NODES = 1024
-# A rule that costs more than this over what was chosen is spoken of.
-WORTH_SAYING = 1.05
 
 
 class Counts(click.ParamType[list[int]]):
@@ -76,8 +69,6 @@ def command(
     What is chosen is the fastest by the event simulation of its plan; the paper's printed models stand
     beside. Where all links are alike the platform stands for a cluster of any size.
     """
-    from broadleaf.mpi.rules import rules_file, settings
-
     mpi = flavour_of(flavour)
     if (mpi is None) != (output is None):
         raise click.UsageError("-o and --for belong together: whose rules, and where to write them")
@@ -99,7 +90,7 @@ def command(
         print_document(
             {
                 "platform": network.name,
-                "choices": [fields(choice) for choice in choices],
+                "choices": [document(choice) for choice in choices],
                 "for": mpi,
                 "rules": rules.rules if rules else [],
                 "rules_file": output,
@@ -130,53 +121,6 @@ def flavour_of(name: str | None) -> Flavour | None:
         case None | "openmpi" | "mpich":
             return name
     raise click.UsageError(f'unknown MPI "{name}"; use openmpi or mpich')
-
-
-def survey(
-    network: bl.Platform,
-    nodes: Sequence[int],
-    sizes: Sequence[int],
-    root: str | None,
-    collectives: Sequence[str],
-) -> list[bl.Choice]:
-    tables = (bl.tune(network, nodes, sizes, root=root, collective=name) for name in collectives)
-    return [choice for table in tables for choice in table]
-
-
-def default_nodes(hosts: int) -> list[int]:
-    """2, 3, 4, 6, 8, 12 … and all hosts: trees change most at and between powers of two."""
-    most = max(2, min(hosts, MOST_NODES))
-    steps = [count << power for power in range(10) for count in (2, 3)]
-    return sorted({count for count in steps if count < most} | {most})
-
-
-def fields(choice: bl.Choice) -> dict[str, Any]:
-    """A choice in the document of `--json`."""
-    chosen, printed = choice.chosen, choice.chosen_as_printed
-    return {
-        "collective": choice.collective,
-        "nodes": choice.nodes,
-        "bytes": choice.message_bytes,
-        "algorithm": chosen.algorithm,
-        "segment_bytes": chosen.segment_bytes,
-        "expected_s": chosen.expected_s,
-        "algorithm_as_printed": printed.algorithm,
-        "expected_as_printed_s": printed.expected_s,
-        "forecasts": [
-            {
-                "algorithm": forecast.algorithm,
-                "planner": forecast.planner,
-                "protocol": forecast.protocol,
-                "segment_bytes": forecast.segment_bytes,
-                "formula": forecast.formula,
-                "printed_s": forecast.printed_s,
-                "printed_is_bound": forecast.printed_is_bound,
-                "corrected_s": forecast.corrected_s,
-                "simulated_s": forecast.simulated_s,
-            }
-            for forecast in choice.forecasts
-        ],
-    }
 
 
 def print_choices(choices: Sequence[bl.Choice], platform: str) -> None:
@@ -210,38 +154,3 @@ def print_choices(choices: Sequence[bl.Choice], platform: str) -> None:
 
 def span(first: str, last: str) -> str:
     return first if first == last else f"{first} … {last}"
-
-
-def remarks_on(choices: Sequence[bl.Choice], rules: RulesFile | None, mpi: str | None) -> list[str]:
-    """What a reader should know of the choices and of the rules."""
-    over = f"over {WORTH_SAYING - 1:.0%}"
-    remarks = []
-    misled = [c for c in choices if loss_as_printed(c) > WORTH_SAYING]
-    if misled:
-        worst = max(misled, key=loss_as_printed)
-        remarks.append(
-            f"the printed models choose worse by {over} in {len(misled)} of {len(choices)} cases: "
-            f"{size(worst.message_bytes)} on {worst.nodes} nodes takes {loss_as_printed(worst):.2f} times "
-            f"as long with {worst.chosen_as_printed.algorithm} as with {worst.chosen.algorithm}"
-        )
-    if rules is None:
-        return remarks
-    lossy = [rule for rule in rules.rules if rule["worst_ratio"] > WORTH_SAYING]
-    if lossy:
-        rule = max(lossy, key=lambda rule: rule["worst_ratio"])
-        remarks.append(
-            f"{mpi} cannot be told all that is chosen: {len(lossy)} of {len(rules.rules)} rules are expected "
-            f"to take {over} longer, at worst {rule['worst_ratio']:.2f} times ({rule['algorithm']} "
-            f"{rule['collective']} on {rule['nodes']} nodes)"
-        )
-    if mpi == "openmpi" and any(rule["collective"] == "scatter" for rule in rules.rules):
-        remarks.append(
-            "scatter has one rule for all sizes: its count is significant at the root only, but Open MPI "
-            "chooses by each rank's own count, and ranks that choose differently wait forever"
-        )
-    return remarks
-
-
-def loss_as_printed(choice: bl.Choice) -> float:
-    """How many times the best time the printed models' choice is expected to take."""
-    return choice.chosen_as_printed.expected_s / choice.chosen.expected_s
