@@ -1,5 +1,5 @@
 /* The launcher's key-value store, through which ranks can reach each other without a message that could meet the
- * program's: PMIx where the process has it, else the MPI's name service, which the launcher serves too. */
+ * program's. */
 #ifndef BROADLEAF_STORE_H
 #define BROADLEAF_STORE_H
 

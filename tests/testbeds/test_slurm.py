@@ -1,0 +1,130 @@
+"""Under srun: ranks of two nodes learn of each other through Slurm's PMIx and PMI-1 servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broadleaf.mpi import find_mpi
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "tests/mpi/programs"
+RUN = ROOT / "testbeds/slurm/run.py"
+needs_slurm = pytest.mark.skipif(
+    "SLURM_CONF" not in os.environ, reason="needs the nodes of testbeds/slurm/run.py; run by make soak"
+)
+
+# MPICH would look for a faster way between two nodes of one machine, and polls without pause.
+SETTINGS = {
+    "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
+    "mpich": {
+        "MPIR_CVAR_CH4_NETMOD": "ofi",
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": "bed0",
+        "MPIR_CVAR_BCAST_DEVICE_COLLECTIVE": "0",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+        "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
+    },
+}
+SERVER = {"openmpi": "pmix", "mpich": "pmi2"}
+# In the ranks only, and what ld.so does on a host that lacks the file, but for its warning.
+PRELOAD = """
+case " $TEST_ABSENT " in *" $SLURM_PROCID "*) ;; *) export LD_PRELOAD=$TEST_LIBRARY;; esac
+exec "$@"
+"""
+TIMEOUT_S = 120.0
+
+
+@dataclass
+class Job:
+    seconds: float
+    reports: list[str]
+    stats: dict[str, Any] | None
+
+
+@pytest.fixture(scope="module", params=SERVER)
+def flavour(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def program(flavour: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    program = tmp_path_factory.mktemp(flavour) / "partly"
+    compiler = find_mpi("mpich" if flavour == "mpich" else "openmpi").compiler
+    subprocess.run([compiler, "-O1", PROGRAMS / "partly.c", "-o", program], check=True)
+    return program
+
+
+def srun(flavour: str, program: Path, ranks: int, absent: list[int]) -> Job:
+    """Runs the program, which finds every byte right, on both nodes."""
+    stats = program.with_name("stats.json")
+    stats.unlink(missing_ok=True)
+    environment = {
+        **os.environ,
+        **SETTINGS[flavour],
+        "TEST_ABSENT": " ".join(map(str, absent)),
+        "TEST_LIBRARY": str(find_mpi("mpich" if flavour == "mpich" else "openmpi").runtime),
+        "BROADLEAF_MIN_BYTES": "64KiB",
+        "BROADLEAF_STATS": str(stats),
+    }
+    command = ["srun", f"--mpi={SERVER[flavour]}", "-N2", f"-n{ranks}", "--overcommit", "--kill-on-bad-exit"]
+    begin = time.monotonic()
+    done = subprocess.run(
+        [*command, "sh", "-c", PRELOAD, "sh", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    seconds = time.monotonic() - begin
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "ok\n", done.stderr
+    reports = [line for line in done.stderr.splitlines() if line.startswith("broadleaf: ")]
+    return Job(seconds, reports, json.loads(stats.read_text()) if stats.exists() else None)
+
+
+@needs_slurm
+@pytest.mark.parametrize("ranks", [2, 4, 11])
+def test_all_ranks_with_the_library(flavour: str, program: Path, ranks: int) -> None:
+    job = srun(flavour, program, ranks, [])
+    assert job.reports == []
+    assert job.stats is not None
+    assert job.stats["planned"] == 3
+
+
+@needs_slurm
+# On a rank's own node or on the other, below rank 0 in the tree of ranks or below another.
+@pytest.mark.parametrize(
+    ("ranks", "absent"), [(4, [0]), (4, [1]), (4, [2]), (4, [0, 1, 2]), (11, [10])], ids=str
+)
+def test_some_ranks_without_the_library(flavour: str, program: Path, ranks: int, absent: list[int]) -> None:
+    job = srun(flavour, program, ranks, absent)
+    assert len(job.reports) == 1, job.reports
+    assert f"rank {absent[0]} of MPI_COMM_WORLD runs without the library" in job.reports[0]
+    # 10 s for a missing rank, 1 s a level of the tree, and the job.
+    assert job.seconds < 40
+    if 0 in absent:
+        assert job.stats is None
+        return
+    assert job.stats is not None
+    assert job.stats["planned"] == 0
+    assert set(job.stats["passed_through"]) == {"not-on-all-ranks"}
+
+
+@pytest.mark.parametrize(("option", "code", "word"), [((), 2, "unavailable"), (("--or-skip",), 0, "skipped")])
+def test_where_slurm_cannot_be_had_one_line_says_so(
+    option: tuple[str, ...], code: int, word: str, tmp_path: Path
+) -> None:
+    # Without the program that makes namespaces.
+    command = [sys.executable, str(RUN), *option, "--", "true"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert done.stderr == f"slurm: {word}: it needs root and namespaces\n"
