@@ -5,14 +5,14 @@
 //! time, but a plan that is published between two calls travels with the second and is current from the third on,
 //! as in the runtime's switch-over.
 
-use broadleaf::adapt::advisor::{Advice, Advisor, Key, Settings};
-use broadleaf::adapt::links::{Links, Origin, Pair, Sample};
+use broadleaf::adapt::advisor::{Advice, Advisor, AdvisorSettings, PlanKey};
+use broadleaf::adapt::links::{LinkEstimates, Origin, Pair, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::search;
 use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
-use broadleaf::platform::{Group, Hop, LinkChange, NodeId, Platform};
+use broadleaf::platform::{Hop, LinkChange, LinkEnd, NodeId, Platform};
 use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{run_varying, Course, Rates, Trace};
 use std::collections::btree_map::Entry;
@@ -56,7 +56,7 @@ pub struct Program<'a> {
     pub rates: &'a Rates,
     /// What becomes of the latencies of the links from one group to another: factors over time. They stay for the time of
     /// a broadcast.
-    pub latencies: &'a [(Group, Group, Course)],
+    pub latencies: &'a [(LinkEnd, LinkEnd, Course)],
     pub root: NodeId,
     /// When, seconds, and how much, bytes; rising times.
     pub calls: &'a [(f64, u64)],
@@ -71,7 +71,7 @@ pub enum PlanSource<'a> {
     /// These, by size class, whatever happens.
     Static(&'a BTreeMap<u32, Arc<Plan>>),
     /// The advisor's, with these at first, and a monitor that looks at everything so often.
-    Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: Settings, every_s: f64 },
+    Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: AdvisorSettings, every_s: f64 },
 }
 
 /// One broadcast as it went.
@@ -114,7 +114,7 @@ impl Program<'_> {
 
     /// The latency of a moment beyond the measured one, seconds.
     fn added_latency_s(&self, pair: Pair, time_s: f64) -> f64 {
-        let of_pair = |course: &&(Group, Group, Course)| (course.0, course.1) == (pair.from, pair.to);
+        let of_pair = |course: &&(LinkEnd, LinkEnd, Course)| (course.0, course.1) == (pair.from, pair.to);
         let Some((.., course)) = self.latencies.iter().find(of_pair) else { return 0.0 };
         let linked = |u: NodeId, v: NodeId| self.platform.link(u, v);
         let (from, to) = (self.platform.members(pair.from), self.platform.members(pair.to));
@@ -183,7 +183,7 @@ impl Program<'_> {
 
     /// The platform with the rates and latencies of a moment, pair by pair.
     fn seen(&self, time_s: f64) -> Arc<Platform> {
-        let links = Links::new(Arc::clone(&self.platform));
+        let links = LinkEstimates::new(Arc::clone(&self.platform));
         let truth = |&pair: &Pair| {
             (pair, self.rates.factor(pair.from, pair.to, time_s), self.added_latency_s(pair, time_s))
         };
@@ -197,9 +197,9 @@ struct Advised<'a> {
     advisor: Advisor,
     every_s: f64,
     stream: Stream,
-    current: BTreeMap<Key, Arc<Plan>>,
+    current: BTreeMap<PlanKey, Arc<Plan>>,
     /// Published since the last call.
-    next: BTreeMap<Key, Arc<Plan>>,
+    next: BTreeMap<PlanKey, Arc<Plan>>,
     /// When the monitor looks at everything next.
     due_s: f64,
     /// When anything was last decided.
@@ -210,7 +210,7 @@ impl<'a> Advised<'a> {
     fn new(
         program: &'a Program<'a>,
         first: &'a BTreeMap<u32, Arc<Plan>>,
-        settings: Settings,
+        settings: AdvisorSettings,
         every_s: f64,
     ) -> Advised<'a> {
         Advised {
@@ -232,7 +232,7 @@ impl<'a> Advised<'a> {
 
     fn call(&mut self, (at_s, bytes): (f64, u64)) -> Result<Broadcast, PlanError> {
         self.pass_until(at_s)?;
-        let key = Key::new(self.stream, bytes);
+        let key = PlanKey::new(self.stream, bytes);
         if !self.current.contains_key(&key) {
             // The runtime plans at the first call of a class; so it would here.
             let first = self.program.first(bytes, self.first)?;

@@ -1,8 +1,8 @@
 //! The advisor on teragrid-64 while loads come and go: how soon it follows, and what it costs when nothing happens.
 
-use broadleaf::adapt::advisor::Settings;
+use broadleaf::adapt::advisor::AdvisorSettings;
 use broadleaf::plan::Plan;
-use broadleaf::platform::{Group, Platform};
+use broadleaf::platform::{LinkEnd, Platform};
 use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{Course, Rates};
 use broadleaf_experiments::replay::{first_plans, replay, Broadcast, PlanSource, Program};
@@ -40,7 +40,7 @@ fn went(rates: &Rates, platform: &Arc<Platform>, source: &PlanSource) -> Vec<Bro
 /// The same while latencies change too.
 fn went_far(
     rates: &Rates,
-    latencies: &[(Group, Group, Course)],
+    latencies: &[(LinkEnd, LinkEnd, Course)],
     platform: &Arc<Platform>,
     source: &PlanSource,
 ) -> Vec<Broadcast> {
@@ -51,26 +51,26 @@ fn went_far(
 }
 
 fn advised(first: &BTreeMap<u32, Arc<Plan>>) -> PlanSource<'_> {
-    let settings = Settings { coarsening: Coarsening::IDLE, ..Settings::default() };
+    let settings = AdvisorSettings { coarsening: Coarsening::IDLE, ..AdvisorSettings::default() };
     PlanSource::Advised { first, settings, every_s: 300.0 }
 }
 
 /// The clusters of other sites, those through which most of the plan passes first.
-fn relays(platform: &Platform, plan: &Plan) -> Vec<Group> {
+fn relays(platform: &Platform, plan: &Plan) -> Vec<LinkEnd> {
     let cluster = |node| platform.group(node);
     let own = cluster(plan.root);
-    let mut counts: BTreeMap<Group, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<LinkEnd, usize> = BTreeMap::new();
     for (from, to) in plan.trees[0].edges() {
         if cluster(from) != cluster(to) && cluster(from) != own {
             *counts.entry(cluster(from)).or_default() += 1;
         }
     }
-    let mut relays: Vec<Group> = counts.keys().copied().collect();
+    let mut relays: Vec<LinkEnd> = counts.keys().copied().collect();
     relays.sort_by_key(|relay| std::cmp::Reverse(counts[relay]));
     relays
 }
 
-fn slowed(platform: &Platform, groups: &[Group], steps: &[(f64, f64)]) -> Rates {
+fn slowed(platform: &Platform, groups: &[LinkEnd], steps: &[(f64, f64)]) -> Rates {
     let mut rates = Rates::default();
     for &group in groups {
         for other in platform.hosts().map(|node| platform.group(node)).filter(|&other| other != group) {
@@ -150,9 +150,9 @@ fn a_way_that_gets_longer_is_gone_round_after_one_period_of_the_monitor() {
     let first = first(&platform);
     let far = relays(&platform, &first[&BYTES.ilog2()])[0];
     let groups = platform.hosts().map(|node| platform.group(node));
-    let others: BTreeSet<Group> = groups.filter(|&other| other != far).collect();
+    let others: BTreeSet<LinkEnd> = groups.filter(|&other| other != far).collect();
     let course = Course::new(vec![(LOADED.0, 40.0), (LOADED.1, 1.0)]).unwrap();
-    let latencies: Vec<(Group, Group, Course)> =
+    let latencies: Vec<(LinkEnd, LinkEnd, Course)> =
         others.iter().map(|&other| (far, other, course.clone())).collect();
     let rates = Rates::default();
     let fixed = went_far(&rates, &latencies, &platform, &PlanSource::Static(first));

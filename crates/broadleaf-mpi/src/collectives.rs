@@ -21,7 +21,7 @@ use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use crate::transport::MpiTransport;
 use crate::wire::{put_u64, Reader};
 use broadleaf::budget::Budget;
-use broadleaf::execute::{drive, NodeExecutor, Window};
+use broadleaf::execute::{drive, FlowWindow, NodeExecutor};
 use broadleaf::plan::{Collective, Programs};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::NodeId;
@@ -108,7 +108,7 @@ impl Collectives {
         let towards = |peer: NodeId| {
             let out = program.outputs.iter().filter(|output| output.to == peer);
             let messages = out.map(|output| windows(output.tree, output.target)).max().unwrap_or(1);
-            Window { messages, ..Window::PORT }
+            FlowWindow { messages, ..FlowWindow::PORT }
         };
         let widest = program.inputs.iter().map(|input| windows(input.tree, input.target)).max().unwrap_or(1);
         let mut executor = NodeExecutor::new(&programs, node, towards);

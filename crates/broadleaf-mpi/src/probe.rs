@@ -7,7 +7,7 @@
 //! (document), or `error` (message).
 
 use broadleaf::json::{parse, Fault, Place};
-use broadleaf::measure::{Probe, Progress, RankHost, Round, Samples, Settings, Task, Trial};
+use broadleaf::measure::{Probe, ProbeSettings, Progress, RankHost, Round, Samples, Task, Trial};
 use serde_json::{json, Value};
 use std::io::Write;
 use std::time::Instant;
@@ -129,10 +129,10 @@ impl Survey {
 }
 
 /// The settings that `broadleaf measure` passes on, and whether raw samples are asked for.
-fn read_settings(text: &str) -> Result<(Settings, bool), Fault> {
+fn read_settings(text: &str) -> Result<(ProbeSettings, bool), Fault> {
     let value = parse(text)?;
     let root = Place::root(&value);
-    let mut settings = Settings::new(root.required("name")?.string()?);
+    let mut settings = ProbeSettings::new(root.required("name")?.string()?);
     if let Some(tolerance) = root.optional("tolerance")? {
         settings.tolerance = tolerance.number()?;
     }
@@ -192,7 +192,7 @@ mod tests {
     fn settings_are_read_and_refused_by_place() {
         let (settings, raw) = read_settings(r#"{"name": "x", "tolerance": 0.2, "raw": true}"#).unwrap();
         assert_eq!((settings.name.as_str(), settings.tolerance, raw), ("x", 0.2, true));
-        assert_eq!(settings.largest_bytes, Settings::LARGEST_BYTES);
+        assert_eq!(settings.largest_bytes, ProbeSettings::LARGEST_BYTES);
         let refusal = Survey::open(r#"{"name": "x", "budget_s": "long"}"#, &[]).err().unwrap();
         assert_eq!(refusal, "settings $.budget_s: a string where a number is wanted; write a number");
         assert!(Survey::open(r#"{"name": "x"}"#, &[]).err().unwrap().contains("no ranks"));

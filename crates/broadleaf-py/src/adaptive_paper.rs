@@ -3,10 +3,10 @@
 use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::plan::Plan;
 use crate::platform::Platform;
-use broadleaf::adapt::advisor::Settings;
+use broadleaf::adapt::advisor::AdvisorSettings;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::planners::baselines::annealing::Allowance;
-use broadleaf::platform::Group;
+use broadleaf::platform::LinkEnd;
 use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{Course, Rates};
 use broadleaf_experiments::annealing_progress::annealing_progress as progress;
@@ -56,7 +56,7 @@ pub fn replay(
         let found = core.clusters().iter().position(|cluster| cluster.name == name);
         let index =
             found.ok_or_else(|| refused(format!("no cluster \"{name}\"; name one of the platform's")))?;
-        Ok::<Group, PyErr>(Group::Cluster(broadleaf::platform::ClusterId(index as u32)))
+        Ok::<LinkEnd, PyErr>(LinkEnd::Cluster(broadleaf::platform::ClusterId(index as u32)))
     };
     let mut rates = Rates::default();
     for (from, to, steps) in links {
@@ -83,7 +83,7 @@ pub fn replay(
         "monitored" => PlanSource::Monitored { planner, every_s: monitor_s },
         "static" => PlanSource::Static(&first),
         "advised" => {
-            let settings = Settings { coarsening: coarsening(robust), ..Settings::default() };
+            let settings = AdvisorSettings { coarsening: coarsening(robust), ..AdvisorSettings::default() };
             PlanSource::Advised { first: &first, settings, every_s: monitor_s }
         }
         other => {

@@ -3,7 +3,7 @@
 use crate::errors::plan_error;
 use crate::plan::Plan;
 use crate::platform::Platform;
-use broadleaf::adapt::advisor::{Advice, Key, Settings};
+use broadleaf::adapt::advisor::{Advice, AdvisorSettings, PlanKey};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::budget::Budget;
@@ -70,7 +70,7 @@ impl Advisor {
     fn new(platform: &Platform, patience_s: f64, idle_after_s: f64, roots: Vec<usize>) -> PyResult<Self> {
         let nodes = platform.core.node_count();
         let roots = roots.into_iter().filter(|&root| root < nodes).map(|root| NodeId(root as u32)).collect();
-        let settings = Settings { patience_s, idle_after_s, roots, ..Settings::default() };
+        let settings = AdvisorSettings { patience_s, idle_after_s, roots, ..AdvisorSettings::default() };
         let core = broadleaf::adapt::advisor::Advisor::new(Arc::clone(&platform.core), settings);
         Ok(Advisor { core: Mutex::new(core), nodes })
     }
@@ -89,7 +89,7 @@ impl Advisor {
 
     /// The program runs this plan for messages of about this size.
     fn in_use(&self, communicator: u64, root: usize, message_bytes: u64, plan: &Plan) -> PyResult<()> {
-        let key = Key::new(self.stream(communicator, root)?, message_bytes);
+        let key = PlanKey::new(self.stream(communicator, root)?, message_bytes);
         self.core().in_use(key, Arc::clone(&plan.core));
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::planning::collective_of;
 use crate::platform::Platform;
 use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::Protocol;
-use broadleaf::tune::{rules_for, survey, Cluster, Mpi, TuneError};
+use broadleaf::tune::{rules_for, survey, Mpi, TuneError, UniformCluster};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -176,7 +176,7 @@ pub fn tune(
         None => core.hosts().next().expect("a platform has a host"),
     };
     let chosen =
-        py.detach(|| on_all_cores(|| survey(&Cluster::new(core, root)?, collective, &nodes, &sizes)));
+        py.detach(|| on_all_cores(|| survey(&UniformCluster::new(core, root)?, collective, &nodes, &sizes)));
     Ok(chosen.map_err(refused)?.into_iter().map(|core| Choice { core }).collect())
 }
 

@@ -1,6 +1,6 @@
 //! The advisor's decisions on a network that changes, with plans made by the real planners.
 
-use broadleaf::adapt::advisor::{Advice, Advisor, Key, PlanRequest, Settings};
+use broadleaf::adapt::advisor::{Advice, Advisor, AdvisorSettings, PlanKey, PlanRequest};
 use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::search;
@@ -44,7 +44,7 @@ fn settle(
     advisor: &mut Advisor,
     now_s: f64,
     slow: impl Fn(NodeId, NodeId) -> f64,
-) -> (Vec<PlanRequest>, Vec<(Key, Arc<Plan>)>) {
+) -> (Vec<PlanRequest>, Vec<(PlanKey, Arc<Plan>)>) {
     let (mut orders, mut published) = (Vec::new(), Vec::new());
     loop {
         let advice = advisor.tick(now_s).unwrap();
@@ -81,7 +81,7 @@ fn settle(
 
 #[test]
 fn sizes_near_the_predicted_one_are_planned_for_within_the_time_left() {
-    let mut advisor = Advisor::new(platform(), Settings::default());
+    let mut advisor = Advisor::new(platform(), AdvisorSettings::default());
     for (at_s, bytes) in [(0.0, 1_000_000), (4.0, 900_000), (8.0, 800_000)] {
         call(&mut advisor, at_s, bytes);
     }
@@ -96,7 +96,7 @@ fn sizes_near_the_predicted_one_are_planned_for_within_the_time_left() {
 
 #[test]
 fn an_idle_advisor_prepares_every_power_of_two_for_every_root() {
-    let settings = Settings { roots: vec![NodeId(0), NodeId(2)], ..Settings::default() };
+    let settings = AdvisorSettings { roots: vec![NodeId(0), NodeId(2)], ..AdvisorSettings::default() };
     let mut advisor = Advisor::new(platform(), settings);
     let (orders, published) = settle(&mut advisor, 0.0, |_, _| 1.0);
     assert_eq!((orders.len(), published.len()), (34, 34));
@@ -109,10 +109,10 @@ fn an_idle_advisor_prepares_every_power_of_two_for_every_root() {
 
 #[test]
 fn a_load_brings_another_plan_and_its_end_the_plan_from_before_without_planning() {
-    let mut advisor = Advisor::new(platform(), Settings::default());
+    let mut advisor = Advisor::new(platform(), AdvisorSettings::default());
     call(&mut advisor, 0.0, 1_000_000);
     let (_, published) = settle(&mut advisor, 1.0, |_, _| 1.0);
-    let key = Key::new(STREAM, 1_000_000);
+    let key = PlanKey::new(STREAM, 1_000_000);
     let before = Arc::clone(&published.iter().find(|(other, _)| *other == key).unwrap().1);
     let parent = before.trees[0].parents()[3].unwrap();
     assert_eq!(parent, NodeId(2), "the fast chain");
@@ -148,7 +148,7 @@ fn a_load_brings_another_plan_and_its_end_the_plan_from_before_without_planning(
 
 #[test]
 fn slow_links_that_no_plan_uses_are_looked_at_shortly_before_the_next_broadcast() {
-    let settings = Settings::default();
+    let settings = AdvisorSettings::default();
     let mut advisor = Advisor::new(platform(), settings.clone());
     for at_s in [0.0, 50.0, 100.0] {
         call(&mut advisor, at_s, 1_000_000);
@@ -166,7 +166,7 @@ fn slow_links_that_no_plan_uses_are_looked_at_shortly_before_the_next_broadcast(
     };
     advisor.sampled(&timed(1.25));
     let (_, published) = settle(&mut advisor, 101.0, slow);
-    let key = Key::new(STREAM, 1_000_000);
+    let key = PlanKey::new(STREAM, 1_000_000);
     let (_, plan) = published.iter().find(|(other, _)| *other == key).expect("a plan round it");
     assert_ne!(plan.trees[0].parents()[3], Some(NodeId(2)));
     // A call is expected at 150 s; until then no more often than every 30 s, and again 3 s before it.
@@ -237,7 +237,7 @@ fn a_search_out_of_time_still_has_a_plan() {
 
 #[test]
 fn a_plan_that_is_no_better_is_not_published() {
-    let mut advisor = Advisor::new(platform(), Settings::default());
+    let mut advisor = Advisor::new(platform(), AdvisorSettings::default());
     let order = |advisor: &mut Advisor| {
         let advice = advisor.tick(0.0).unwrap();
         advice.into_iter().find_map(|advice| match advice {
@@ -259,7 +259,7 @@ fn a_plan_that_is_no_better_is_not_published() {
 
 #[test]
 fn an_order_that_nobody_answers_is_given_up() {
-    let mut advisor = Advisor::new(platform(), Settings::default());
+    let mut advisor = Advisor::new(platform(), AdvisorSettings::default());
     call(&mut advisor, 0.0, 1_000_000);
     let plans = |advisor: &mut Advisor, now_s: f64| {
         let advice = advisor.tick(now_s).unwrap();
@@ -284,7 +284,7 @@ fn an_order_that_nobody_answers_is_given_up() {
 
 #[test]
 fn a_link_in_doubt_that_cannot_be_probed_is_waited_for_no_longer_than_a_while() {
-    let mut advisor = Advisor::new(platform(), Settings::default());
+    let mut advisor = Advisor::new(platform(), AdvisorSettings::default());
     call(&mut advisor, 0.0, 1_000_000);
     let slow = Sample {
         from: NodeId(0),

@@ -7,7 +7,7 @@ use broadleaf::plan::Collective;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{generate, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
-use broadleaf::tune::{survey, Cluster};
+use broadleaf::tune::{survey, UniformCluster};
 
 fn best(platform: &Platform) -> String {
     let root = platform.hosts().next().unwrap();
@@ -25,7 +25,7 @@ fn planning_uses_the_callers_threads_only() {
         "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
         "meshes": [{"nodes": ["a", "b", "c"], "link": {"bandwidth_bytes_per_s": 1e8, "latency_s": 1e-5}}]}"#;
     let mesh = Platform::from_json(mesh).unwrap();
-    let cluster = Cluster::new(&mesh, mesh.hosts().next().unwrap()).unwrap();
+    let cluster = UniformCluster::new(&mesh, mesh.hosts().next().unwrap()).unwrap();
     survey(&cluster, Collective::Bcast, &[2, 3], &[1, 1 << 20]).unwrap();
     // Nobody has used the global pool yet: it can still be made.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();

@@ -6,7 +6,7 @@
 //! bytes are compared at the end, and a run in which nothing can happen any more is a deadlock.
 
 use broadleaf::budget::Budget;
-use broadleaf::execute::{Kind, Message, NodeExecutor, Receive, Window};
+use broadleaf::execute::{FlowWindow, Kind, Message, NodeExecutor, Receive};
 use broadleaf::plan::{Collective, Plan, Programs};
 use broadleaf::planners::{supports, Instance, Planner, PLANNERS};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
@@ -72,8 +72,8 @@ impl<'a> Cluster<'a> {
             if !program.is_root && program.inputs.is_empty() {
                 continue;
             }
-            let windows: Vec<Window> = (0..programs.plan().nodes.len())
-                .map(|_| Window {
+            let windows: Vec<FlowWindow> = (0..programs.plan().nodes.len())
+                .map(|_| FlowWindow {
                     messages: 1 + random.below(4) as u32,
                     shares_port: random.chance(0.5),
                     feeds: 1 + random.below(3) as u32,

@@ -2,14 +2,14 @@
 //! against an exhaustive scan.
 
 use broadleaf::budget::Budget;
-use broadleaf::execute::{threads, Kind, NodeExecutor, Window};
+use broadleaf::execute::{threads, FlowWindow, Kind, NodeExecutor};
 use broadleaf::plan::{check, Collective, Plan, Programs, Protocol};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{
     GapTable, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
 };
 use broadleaf::simulate::simulate;
-use broadleaf::tune::{best_segment, choose, exhaustive_segment, survey, Algorithm, Cluster, PLogP};
+use broadleaf::tune::{best_segment, choose, exhaustive_segment, survey, Algorithm, PLogP, UniformCluster};
 use proptest::prelude::*;
 
 fn cluster_of(nodes: u64, class: &LinkClass) -> Platform {
@@ -129,7 +129,8 @@ fn printed_models_hold_on_powers_of_two_and_err_between() {
     }
     // Three nodes, a long message: the printed binomial tree takes one gap; the root serves two.
     let cluster = cluster_of(3, &affine(60e-6, 0.0, 12.5e6));
-    let choice = choose(&Cluster::new(&cluster, NodeId(0)).unwrap(), Collective::Bcast, 3, 1 << 20).unwrap();
+    let choice =
+        choose(&UniformCluster::new(&cluster, NodeId(0)).unwrap(), Collective::Bcast, 3, 1 << 20).unwrap();
     let (ours, theirs) = (choice.chosen(), choice.chosen_as_printed());
     assert_eq!((ours.algorithm, theirs.algorithm), (SegmentedChain, Binomial));
     let wrong = theirs.corrected_s / ours.expected_s();
@@ -173,7 +174,7 @@ fn no_data_is_sent_before_the_answer() {
     let platform = cluster_of(5, &affine(0.5, 1.0, 100.0));
     let plan = plan_of(&platform, Algorithm::FlatRendezvous, 60, 60);
     let programs = Programs::for_platform(&plan, &platform).unwrap();
-    let mut root = NodeExecutor::new(&programs, NodeId(0), |_| Window::PORT);
+    let mut root = NodeExecutor::new(&programs, NodeId(0), |_| FlowWindow::PORT);
     let mut asked = Vec::new();
     while let Some(message) = root.poll_send() {
         assert_eq!(message.kind, Kind::Request);
@@ -257,7 +258,7 @@ proptest! {
 fn what_is_chosen_is_the_fastest_of_all_plans() {
     let class = table(60e-6, &[(1, 2e-5), (1024, 1.2e-4), (65536, 5.4e-3), (1 << 20, 0.0842)]);
     let platform = cluster_of(9, &class);
-    let cluster = Cluster::new(&platform, NodeId(0)).unwrap();
+    let cluster = UniformCluster::new(&platform, NodeId(0)).unwrap();
     assert!(cluster.models_are_exact());
     for collective in [Collective::Bcast, Collective::Scatter] {
         for choice in survey(&cluster, collective, &[2, 3, 7, 20], &[1, 900, 40_000, 1 << 20]).unwrap() {
@@ -286,7 +287,7 @@ fn where_links_differ_the_simulation_decides() {
     builder.add_mesh(Mesh { nodes: nodes[..2].to_vec(), class: near }).unwrap();
     builder.add_mesh(Mesh { nodes: nodes[2..].to_vec(), class: near }).unwrap();
     let platform = builder.build().unwrap();
-    let cluster = Cluster::new(&platform, nodes[0]).unwrap();
+    let cluster = UniformCluster::new(&platform, nodes[0]).unwrap();
     assert!(!cluster.is_uniform());
     assert_eq!(cluster.most_nodes(), Some(4));
     let choice = choose(&cluster, Collective::Bcast, 4, 1_000_000).unwrap();
@@ -316,20 +317,20 @@ fn refusals_are_one_line_with_the_remedy() {
     ];
     for (class, fragment) in cases {
         let platform = cluster_of(3, &class);
-        let refused = Cluster::new(&platform, NodeId(0)).unwrap_err().to_string();
+        let refused = UniformCluster::new(&platform, NodeId(0)).unwrap_err().to_string();
         assert!(refused.contains(fragment) && refused.contains("; "), "{refused}");
         assert_eq!(refused.lines().count(), 1);
     }
     let alone = cluster_of(1, &affine(1e-6, 0.0, 1e6));
-    assert!(Cluster::new(&alone, NodeId(0)).unwrap_err().to_string().contains("one host alone"));
+    assert!(UniformCluster::new(&alone, NodeId(0)).unwrap_err().to_string().contains("one host alone"));
     // What was measured to fall is a fact; then everything is simulated.
     let spread = Some(GapTable::new(vec![(64, 0.01)]));
     let falling = LinkClass { spread, ..table(1e-6, &[(64, 1e-5), (128, 0.5e-5), (4096, 1e-4)]) };
     let falling = cluster_of(3, &falling);
-    let cluster = Cluster::new(&falling, NodeId(0)).unwrap();
+    let cluster = UniformCluster::new(&falling, NodeId(0)).unwrap();
     assert!(cluster.is_uniform() && !cluster.models_are_exact());
     let choice = choose(&cluster, Collective::Bcast, 3, 1000).unwrap();
     assert!(choice.forecasts.iter().all(|forecast| forecast.simulated_s.is_some()));
     let noisy = cluster_of(3, &table(1e-6, &[(64, 1e-5), (128, 0.99e-5), (4096, 2e-5)]));
-    Cluster::new(&noisy, NodeId(0)).unwrap();
+    UniformCluster::new(&noisy, NodeId(0)).unwrap();
 }

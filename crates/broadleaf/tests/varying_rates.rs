@@ -5,7 +5,8 @@ use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, Programs, TreeBuilder};
 use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{
-    Bridge, Group, LinkChange, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
+    Bridge, LinkChange, LinkClass, LinkEnd, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel,
+    SharedId,
 };
 use broadleaf::random::Random;
 use broadleaf::simulate::{run, run_varying, Course, Rates};
@@ -141,7 +142,7 @@ fn trees_take_as_long_as_in_small_steps() {
 fn constant_rates_are_those_of_a_slower_platform() {
     for port_model in PortModel::ALL {
         let base = platform(3, port_model, Some(15.0));
-        let groups: [Group; 2] = [base.group(NodeId(0)), base.group(NodeId(5))];
+        let groups: [LinkEnd; 2] = [base.group(NodeId(0)), base.group(NodeId(5))];
         let change = |from, to, factor| LinkChange { from, to, factor, added_latency_s: 0.0, pipe: None };
         let slower =
             base.changed(&[change(groups[0], groups[1], 0.3), change(groups[1], groups[1], 0.5)], &[]);

@@ -2,14 +2,14 @@
 
 use crate::rank_plan::carried::Carried;
 use broadleaf::adapt::switch;
-use broadleaf::execute::{NodeExecutor, Window};
+use broadleaf::execute::{FlowWindow, NodeExecutor};
 use broadleaf::platform::NodeId;
 
-pub type Book = switch::Book<Carried>;
+pub type PlanVersions = switch::PlanVersions<Carried>;
 pub type Current = switch::Current<Carried>;
 
 /// The widest window of any edge between this rank and a peer.
-fn window(current: &Current, peer: NodeId) -> Window {
+fn window(current: &Current, peer: NodeId) -> FlowWindow {
     let out = current.program.outputs.iter().filter(|output| output.to == peer);
     let edges = out.map(|output| current.carried.edges[output.tree as usize][output.target.index()]);
     let (messages, feeds, paced) = edges.fold((1, 1, false), |(messages, feeds, paced), edge| {
@@ -17,7 +17,7 @@ fn window(current: &Current, peer: NodeId) -> Window {
     });
     // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
     let last_alone = !current.program.is_root && messages == 2 && !paced;
-    Window { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
+    FlowWindow { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
 }
 
 /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes

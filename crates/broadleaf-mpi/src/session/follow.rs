@@ -14,7 +14,7 @@ use crate::rank_plan::carried::Carried;
 use crate::tags::PLAN_TAG;
 use crate::transport::control::Forward;
 use crate::transport::MpiTransport;
-use broadleaf::adapt::switch::{Header, Listening, Order};
+use broadleaf::adapt::switch::{Directive, Header, Listening};
 use broadleaf::execute::NodeExecutor;
 
 /// What a rank has heard of a call.
@@ -34,7 +34,7 @@ impl Session {
         let Heard { header, sender, listening, posted } =
             self.hear(&mpi, call, forecast.as_ref().zip(part))?;
         let mut arrived = None;
-        if header.order == Order::RunNew {
+        if header.order == Directive::RunNew {
             let mut plan = vec![0; header.plan_bytes as usize];
             self.mpi.receive(&mut plan, Some(sender), PLAN_TAG)?;
             arrived = Some(Carried::received(plan)?);
@@ -129,7 +129,7 @@ fn expect_next_plan(
     header: Header,
     call: Call,
 ) -> Result<(), CallError> {
-    if header.order != Order::RunThenSwitch {
+    if header.order != Directive::RunThenSwitch {
         return Ok(());
     }
     let from = current.plan_parent.ok_or_else(|| never_came(call))?;

@@ -1,7 +1,7 @@
 //! What a rank expects of a call before it hears the header.
 
-use crate::planning::plan_cache::{executor, Book};
-use broadleaf::adapt::switch::{Header, Order};
+use crate::planning::plan_cache::{executor, PlanVersions};
+use broadleaf::adapt::switch::{Directive, Header};
 use broadleaf::execute::NodeExecutor;
 use broadleaf::plan::{NodeProgram, Plan};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) struct Forecast {
 
 impl Forecast {
     /// With this rank's part in it. None where no plan is known, or receives cannot be posted ahead.
-    pub(crate) fn of(book: &mut Book, root: u32, bytes: u64) -> Option<(Forecast, NodeExecutor)> {
+    pub(crate) fn of(book: &mut PlanVersions, root: u32, bytes: u64) -> Option<(Forecast, NodeExecutor)> {
         let (current, version) = book.expected(root, bytes)?;
         current.resize(bytes);
         let executor = executor(current);
@@ -36,6 +36,6 @@ impl Forecast {
     pub(crate) fn holds(&self, header: &Header) -> bool {
         header.message_bytes == self.plan.message_bytes
             && header.version == self.version
-            && matches!(header.order, Order::Run | Order::RunThenSwitch)
+            && matches!(header.order, Directive::Run | Directive::RunThenSwitch)
     }
 }

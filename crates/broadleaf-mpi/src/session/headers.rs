@@ -10,7 +10,7 @@ use crate::rank_plan::carried::Carried;
 use crate::tags::call_tag;
 use crate::transport::header::{decode_header, encode_header, HEADER_BYTES};
 use crate::transport::MpiTransport;
-use broadleaf::adapt::switch::{kind, Header, Listening, Order};
+use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
 
 impl Session {
     /// The header to act on, and who sent it; some have been heard before.
@@ -43,7 +43,7 @@ impl Session {
     pub(super) fn decline(&mut self, call: Call) -> Result<Outcome, CallError> {
         let Call { number: call, bytes, root, .. } = call;
         let version = self.book.decline(call, root, bytes).version;
-        let (order, message_bytes) = (Order::Own, bytes);
+        let (order, message_bytes) = (Directive::Native, bytes);
         let header = Header { call, root, message_bytes, order, version, plan_bytes: 0, sends_plan: false };
         self.pass_by(header, &Listening::new(call, root))
     }

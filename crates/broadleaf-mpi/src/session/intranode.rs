@@ -11,7 +11,7 @@ use crate::planning::Planning;
 use crate::settings::{SharedMemory, BEST};
 use crate::topology::hosts::{one_node_a_host, Hosts};
 use crate::topology::rank_map::RankMap;
-use broadleaf::adapt::switch::{kind, Header, Listening, Order};
+use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
 use std::sync::Arc;
 
 /// Where all ranks of a communicator are on one host, and no planner is asked for by name: from which length on its
@@ -60,7 +60,7 @@ impl Session {
             call: number,
             root: self.rank,
             message_bytes: bytes,
-            order: Order::Own,
+            order: Directive::Native,
             version: 0,
             plan_bytes: 0,
             sends_plan: false,

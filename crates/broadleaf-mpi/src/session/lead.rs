@@ -11,14 +11,14 @@ use crate::planning::{Given, Planning, Search};
 use crate::rank_plan::carried::Carried;
 use crate::report;
 use crate::transport::MpiTransport;
-use broadleaf::adapt::switch::{kind, Header, Listening, Order};
+use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
 use broadleaf::plan::Plan;
 use std::sync::Arc;
 use std::time::Instant;
 
 /// What the root decides for a call.
 struct Decision {
-    order: Order,
+    order: Directive,
     version: u32,
     /// The plan that travels with the call.
     travels: Option<Carried>,
@@ -41,7 +41,7 @@ impl Session {
             sends_plan: false,
         };
         let entry = self.book.entry(kind(call.root, call.bytes), call.number);
-        let Some(current) = entry.current.as_mut().filter(|_| order != Order::Own) else {
+        let Some(current) = entry.current.as_mut().filter(|_| order != Directive::Native) else {
             return self.pass_by(header, &Listening::new(call.number, call.root));
         };
         current.resize(call.bytes);
@@ -91,9 +91,9 @@ impl Session {
         let (order, entry) = self.book.lead(number, root, bytes, first, better);
         let version = entry.version;
         let travels = match order {
-            Order::RunNew => entry.current.as_ref().map(|current| current.carried.clone()),
-            Order::RunThenSwitch => entry.next().cloned(),
-            Order::Run | Order::Own => None,
+            Directive::RunNew => entry.current.as_ref().map(|current| current.carried.clone()),
+            Directive::RunThenSwitch => entry.next().cloned(),
+            Directive::Run | Directive::Native => None,
         };
         if let Some((search, advised)) = found {
             self.searches.insert(kind, search);
@@ -112,7 +112,7 @@ impl Session {
         let Some(planning) = &self.planning else { return };
         let advised = self.advised.get(&kind(call.root, call.bytes));
         let Some((mailbox, advised)) = planning.mailbox().zip(advised) else { return };
-        let version = decided.version + u32::from(decided.order == Order::RunThenSwitch);
+        let version = decided.version + u32::from(decided.order == Directive::RunThenSwitch);
         let nodes = Arc::clone(&advised.nodes);
         mailbox.called(CallNote {
             at: Instant::now(),

@@ -13,7 +13,7 @@ use crate::observe::advice::passive::Teller;
 use crate::observe::stats;
 use crate::observe::trace::{self, Tracer};
 use crate::outcome::Outcome;
-use crate::planning::plan_cache::{Book, Current};
+use crate::planning::plan_cache::{Current, PlanVersions};
 use crate::planning::{Advised, Planning, Search};
 use crate::topology::hosts::Hosts;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
@@ -65,7 +65,7 @@ pub struct Session {
     /// Where all ranks are on one host: shorter messages go to the MPI's own broadcast.
     intranode_from: u64,
     threshold: u64,
-    book: Book,
+    book: PlanVersions,
     /// At a root, what may become its next plans.
     searches: HashMap<Kind, Search>,
     /// At a root that follows an advisor, what it may say.
@@ -111,7 +111,7 @@ impl Session {
             group: None,
             intranode_from,
             threshold,
-            book: Book::default(),
+            book: PlanVersions::default(),
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),

@@ -3,14 +3,14 @@
 use crate::error::Malformed;
 pub use crate::wire::HEADER_BYTES;
 use crate::wire::{put_u32, put_u64, Reader};
-use broadleaf::adapt::switch::{Header, Order};
+use broadleaf::adapt::switch::{Directive, Header};
 
 /// Distinguishes a header from whatever else might arrive under its tag.
 const MAGIC: u32 = 0x4c4f_4f4d;
 
 pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
     let mut out = Vec::with_capacity(HEADER_BYTES);
-    let order = Order::ALL.iter().position(|order| *order == header.order).unwrap_or(0);
+    let order = Directive::ALL.iter().position(|order| *order == header.order).unwrap_or(0);
     put_u32(&mut out, MAGIC);
     put_u32(&mut out, order as u32);
     put_u64(&mut out, header.call);
@@ -31,7 +31,7 @@ pub fn decode_header(bytes: &[u8]) -> Result<Header, Malformed> {
     if bytes.len() != HEADER_BYTES || from.u32()? != MAGIC {
         return Err(wrong);
     }
-    let order = *Order::ALL.get(from.u32()? as usize).ok_or(wrong)?;
+    let order = *Directive::ALL.get(from.u32()? as usize).ok_or(wrong)?;
     Ok(Header {
         order,
         call: from.u64()?,

@@ -11,17 +11,17 @@ use std::sync::Arc;
 
 /// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
+pub struct PlanKey {
     /// Whose broadcasts.
     pub stream: Stream,
     /// ⌊log₂ bytes⌋, as the runtime has it.
     pub size_class: u32,
 }
 
-impl Key {
+impl PlanKey {
     /// The key of a stream's broadcasts of `bytes`.
-    pub fn new(stream: Stream, bytes: u64) -> Key {
-        Key { stream, size_class: bytes.max(1).ilog2() }
+    pub fn new(stream: Stream, bytes: u64) -> PlanKey {
+        PlanKey { stream, size_class: bytes.max(1).ilog2() }
     }
 }
 
@@ -31,7 +31,7 @@ pub struct PlanRequest {
     /// Told back in [`Advisor::planned`](super::advisor::Advisor::planned).
     pub number: u64,
     /// What the plan is for.
-    pub key: Key,
+    pub key: PlanKey,
     /// The size to plan for.
     pub bytes: u64,
     /// How long that may take, seconds.
@@ -61,5 +61,5 @@ pub enum Advice {
     /// Make a plan, and tell [`Advisor::planned`](super::advisor::Advisor::planned).
     Plan(PlanRequest),
     /// Put a plan into use for `key`. Its version is greater than any before.
-    Publish { key: Key, version: u64, plan: Arc<Plan> },
+    Publish { key: PlanKey, version: u64, plan: Arc<Plan> },
 }

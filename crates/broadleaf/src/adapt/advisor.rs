@@ -8,7 +8,7 @@
 //! once; nothing is planned while links are in doubt that a probe would settle; and since a plan that goes round a
 //! load does not see it end, a slow link is probed shortly before the next broadcast is expected.
 
-use super::links::{Links, Pair, Sample};
+use super::links::{LinkEstimates, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
 use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
@@ -17,7 +17,7 @@ use crate::simulate::estimate;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-pub use super::advice::{Advice, Key, PlanRequest};
+pub use super::advice::{Advice, PlanKey, PlanRequest};
 
 /// Earlier plans kept for each key.
 const MOST_EARLIER: usize = 8;
@@ -27,7 +27,7 @@ const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
 
 /// What may be set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct AdvisorSettings {
     /// A stream that was silent for this long has ended, seconds.
     pub idle_after_s: f64,
     /// How much faster a plan must be predicted to replace one in use.
@@ -48,9 +48,9 @@ pub struct Settings {
     pub roots: Vec<NodeId>,
 }
 
-impl Default for Settings {
+impl Default for AdvisorSettings {
     fn default() -> Self {
-        Settings {
+        AdvisorSettings {
             idle_after_s: 600.0,
             margin: 0.01,
             least_s: 0.1,
@@ -77,10 +77,10 @@ struct Kept {
 /// The advisor.
 #[derive(Clone, Debug)]
 pub struct Advisor {
-    settings: Settings,
+    settings: AdvisorSettings,
     record: Record,
-    links: Links,
-    plans: BTreeMap<Key, Kept>,
+    links: LinkEstimates,
+    plans: BTreeMap<PlanKey, Kept>,
     /// The order that is being worked on, what was believed then, and when it was given.
     ordered: Option<(PlanRequest, u64, f64)>,
     orders: u64,
@@ -95,11 +95,11 @@ pub struct Advisor {
 
 impl Advisor {
     /// An advisor that knows the platform as it was measured and nothing else.
-    pub fn new(platform: Arc<Platform>, settings: Settings) -> Advisor {
+    pub fn new(platform: Arc<Platform>, settings: AdvisorSettings) -> Advisor {
         Advisor {
             settings,
             record: Record::default(),
-            links: Links::new(platform),
+            links: LinkEstimates::new(platform),
             plans: BTreeMap::new(),
             ordered: None,
             orders: 0,
@@ -117,7 +117,7 @@ impl Advisor {
     }
 
     /// What is believed of the links.
-    pub fn links(&self) -> &Links {
+    pub fn links(&self) -> &LinkEstimates {
         &self.links
     }
 
@@ -156,7 +156,7 @@ impl Advisor {
     }
 
     /// The program runs this plan, whoever made it: what a new plan is measured against.
-    pub fn in_use(&mut self, key: Key, plan: Arc<Plan>) {
+    pub fn in_use(&mut self, key: PlanKey, plan: Arc<Plan>) {
         let kept = self.kept(key);
         if let Some(before) = kept.plan.replace(plan) {
             keep_earlier(&mut kept.earlier, before);
@@ -269,8 +269,9 @@ impl Advisor {
     /// The links that the next broadcasts will use.
     fn pairs_in_use(&self, now_s: f64) -> BTreeSet<Pair> {
         let next = self.record.next(now_s - self.settings.idle_after_s);
-        let plans =
-            next.iter().filter_map(|next| self.plans.get(&Key::new(next.stream, next.bytes))?.plan.as_ref());
+        let plans = next
+            .iter()
+            .filter_map(|next| self.plans.get(&PlanKey::new(next.stream, next.bytes))?.plan.as_ref());
         let edges = plans.flat_map(|plan| plan.trees.iter().flat_map(|tree| tree.edges()));
         edges.map(|(from, to)| self.links.pair(from, to)).collect()
     }
@@ -296,7 +297,7 @@ impl Advisor {
     }
 
     /// Puts the best plan at hand into use, if it is better than the one that is by the margin.
-    fn choose(&mut self, key: Key, bytes: u64) -> Result<(), PlanError> {
+    fn choose(&mut self, key: PlanKey, bytes: u64) -> Result<(), PlanError> {
         let platform = Arc::clone(self.links.platform());
         let seconds = |plan: &Arc<Plan>| estimate(&platform, &plan.resized(bytes));
         let kept = self.kept(key);
@@ -327,21 +328,22 @@ impl Advisor {
     }
 
     /// Keys to have plans for, the most urgent first, each with the size to plan for.
-    fn wanted(&self, now_s: f64) -> Vec<(Key, u64)> {
+    fn wanted(&self, now_s: f64) -> Vec<(PlanKey, u64)> {
         let mut next = self.record.next(now_s - self.settings.idle_after_s);
         let when = |next: &Next| next.at_s.unwrap_or(f64::NEG_INFINITY);
         next.sort_by(|a, b| when(a).total_cmp(&when(b)).then(a.stream.cmp(&b.stream)));
-        let mut wanted: Vec<(Key, u64)> = Vec::new();
+        let mut wanted: Vec<(PlanKey, u64)> = Vec::new();
         let sizes: [fn(u64) -> u64; 3] =
             [|bytes| bytes, |bytes| bytes.saturating_mul(2), |bytes| bytes.div_ceil(2)];
         for size in sizes {
-            wanted
-                .extend(next.iter().map(|next| (Key::new(next.stream, size(next.bytes)), size(next.bytes))));
+            wanted.extend(
+                next.iter().map(|next| (PlanKey::new(next.stream, size(next.bytes)), size(next.bytes))),
+            );
         }
         if wanted.is_empty() {
             for exponent in PREPARED {
                 let stream = |root| Stream { communicator: 0, root };
-                let key = |root| (Key { stream: stream(root), size_class: exponent }, 1 << exponent);
+                let key = |root| (PlanKey { stream: stream(root), size_class: exponent }, 1 << exponent);
                 wanted.extend(self.settings.roots.iter().copied().map(key));
             }
         }
@@ -350,10 +352,11 @@ impl Advisor {
 
     fn next_order(&mut self, now_s: f64) -> Option<PlanRequest> {
         let version = self.links.version();
-        let is_stale = |key: &Key| self.plans.get(key).is_none_or(|kept| kept.planned_at != Some(version));
+        let is_stale =
+            |key: &PlanKey| self.plans.get(key).is_none_or(|kept| kept.planned_at != Some(version));
         let (key, bytes) = self.wanted(now_s).into_iter().find(|(key, _)| is_stale(key))?;
         let left_s = self.record.next_of(key.stream).and_then(|next| next.at_s).map(|at_s| at_s - now_s);
-        let Settings { least_s, most_s, .. } = self.settings;
+        let AdvisorSettings { least_s, most_s, .. } = self.settings;
         let within_s = left_s.unwrap_or(most_s).clamp(least_s, most_s);
         self.orders += 1;
         let platform = Arc::clone(self.links.platform());
@@ -361,7 +364,7 @@ impl Advisor {
         Some(PlanRequest { number: self.orders, key, bytes, within_s, platform, coarsening })
     }
 
-    fn kept(&mut self, key: Key) -> &mut Kept {
+    fn kept(&mut self, key: PlanKey) -> &mut Kept {
         let empty = Kept { plan: None, earlier: VecDeque::new(), planned_at: None, reconsidered_at: None };
         self.plans.entry(key).or_insert(empty)
     }

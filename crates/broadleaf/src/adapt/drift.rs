@@ -1,6 +1,6 @@
 //! How far links are from what was measured, and the platform that follows.
 
-use crate::platform::{Group, LinkChange, NodeId, Platform};
+use crate::platform::{LinkChange, LinkEnd, NodeId, Platform};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ const RATE_BYTES: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair {
     /// Of the senders.
-    pub from: Group,
+    pub from: LinkEnd,
     /// Of the receivers.
-    pub to: Group,
+    pub to: LinkEnd,
 }
 
 /// Who timed a transfer.
@@ -67,7 +67,7 @@ impl Drift {
 /// share, or a plan would enter a loaded cluster by eight links at once and find them one.
 pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform> {
     let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
-    let mut around: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+    let mut around: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
     for Drift { pair, factor, .. } in &drifts {
         if slow(pair, *factor) {
             *around.entry((false, pair.from)).or_default() += 1;
@@ -75,7 +75,7 @@ pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform>
         }
     }
     let mut pipes: Vec<(String, f64)> = Vec::new();
-    let mut pipe_of: BTreeMap<(bool, Group), usize> = BTreeMap::new();
+    let mut pipe_of: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
     let mut changes = Vec::new();
     for Drift { pair, factor, added_latency_s } in drifts {
         let mut pipe = None;

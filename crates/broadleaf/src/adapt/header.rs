@@ -2,20 +2,21 @@
 
 /// What the root has decided about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum Directive {
     /// Run the plan that all have.
     Run,
     /// Run the plan that comes with this call's headers.
     RunNew,
     /// Run the plan that all have; the next call of its kind runs the one that comes now.
     RunThenSwitch,
-    /// No plan: use another broadcast.
-    Own,
+    /// No plan: the MPI's own broadcast.
+    Native,
 }
 
-impl Order {
+impl Directive {
     /// In the order of their numbers in messages.
-    pub const ALL: [Order; 4] = [Order::Run, Order::RunNew, Order::RunThenSwitch, Order::Own];
+    pub const ALL: [Directive; 4] =
+        [Directive::Run, Directive::RunNew, Directive::RunThenSwitch, Directive::Native];
 }
 
 /// Goes down the plan's edges ahead of the data of one call.
@@ -28,7 +29,7 @@ pub struct Header {
     /// The root's packed length.
     pub message_bytes: u64,
     /// What the root has decided.
-    pub order: Order,
+    pub order: Directive,
     /// The plan to run, among those of (root, size class).
     pub version: u32,
     /// Bytes of the plan that travels with this call; 0 for none.

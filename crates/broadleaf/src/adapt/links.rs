@@ -1,6 +1,7 @@
 //! What is believed of the network now: the platform as it was measured, and how far links have drifted from it.
 //!
-//! Links are believed alike from one [`Group`](crate::platform::Group) to another (the paper measures one representative of each cluster).
+//! Links are believed alike from one [`LinkEnd`](crate::platform::LinkEnd) to another (the paper measures one
+//! representative of each cluster).
 //! A sample says how long one transfer kept its link busy; what a link's latency is only probes can say. One sample
 //! that does not fit may be a hiccup; a second in a row that agrees with it is a drift, begun or ended. What does not
 //! fit is *in doubt* until then, and so are, once a drift is seen, all other links at its two ends: whatever slows one
@@ -47,7 +48,7 @@ impl Beliefs {
 
 /// What is believed of every link.
 #[derive(Clone, Debug)]
-pub struct Links {
+pub struct LinkEstimates {
     base: Arc<Platform>,
     pairs: Vec<Pair>,
     beliefs: BTreeMap<Pair, Beliefs>,
@@ -56,12 +57,12 @@ pub struct Links {
     current: Arc<Platform>,
 }
 
-impl Links {
+impl LinkEstimates {
     /// Everything as `base` has it.
-    pub fn new(base: Arc<Platform>) -> Links {
+    pub fn new(base: Arc<Platform>) -> LinkEstimates {
         let pairs = pairs(&base);
         let current = Arc::clone(&base);
-        Links { base, pairs, beliefs: BTreeMap::new(), doubts: BTreeSet::new(), version: 0, current }
+        LinkEstimates { base, pairs, beliefs: BTreeMap::new(), doubts: BTreeSet::new(), version: 0, current }
     }
 
     /// The platform as it was measured.
@@ -277,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_drift_begins_and_ends_with_the_second_sample_that_agrees() {
-        let mut links = Links::new(base());
+        let mut links = LinkEstimates::new(base());
         assert!(!links.observe(&sample(0, 2, 11.0, 1.0)), "10 % is no drift");
         assert!(!links.observe(&sample(0, 2, 50.0, 2.0)), "one alone may be a hiccup");
         assert_eq!(links.doubts().len(), 1);
@@ -302,7 +303,7 @@ mod tests {
 
     #[test]
     fn what_may_be_slow_too_is_probed_first_and_what_no_plan_uses_next() {
-        let mut links = Links::new(base());
+        let mut links = LinkEstimates::new(base());
         for at_s in [1.0, 2.0] {
             links.observe(&sample(0, 2, 100.0, at_s));
         }
@@ -324,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_latency_changes_and_comes_back_with_the_second_probe_that_agrees() {
-        let mut links = Links::new(base());
+        let mut links = LinkEstimates::new(base());
         let (from, to) = (NodeId(0), NodeId(2));
         // Measured: 1 s. Less than a fifth more is nothing, and one probe may be a hiccup.
         assert!(!links.observe_latency(from, to, 1.19, 1.0) && links.doubts().len() == 0);
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn one_pipe_stands_at_the_end_that_more_slow_links_share() {
-        let mut links = Links::new(base());
+        let mut links = LinkEstimates::new(base());
         for (from, to) in [(0, 4), (2, 4), (0, 4), (2, 4)] {
             links.observe(&sample(from, to, 50.0, 1.0));
         }
@@ -367,7 +368,7 @@ mod tests {
 
     #[test]
     fn what_says_nothing_is_left_out() {
-        let mut links = Links::new(base());
+        let mut links = LinkEstimates::new(base());
         let good = sample(0, 2, 100.0, 1.0);
         let bad = [
             Sample { seconds: 0.0, ..good },

@@ -14,7 +14,7 @@ use crate::platform::NodeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use super::header::{Header, Order, Stray};
+pub use super::header::{Directive, Header, Stray};
 
 /// Something that holds a plan whose nodes are ranks.
 pub trait Carries {
@@ -131,19 +131,19 @@ pub const MAX_PLANS: usize = 64;
 /// What one rank remembers of a communicator's broadcasts. All ranks look up the same kinds in the same order, so
 /// their books have the same entries with the same versions, evictions included.
 #[derive(Debug)]
-pub struct Book<P> {
+pub struct PlanVersions<P> {
     entries: Vec<(Kind, Entry<P>)>,
     /// Where the one looked up last stands; it is often the next one as well.
     last: usize,
 }
 
-impl<P> Default for Book<P> {
+impl<P> Default for PlanVersions<P> {
     fn default() -> Self {
-        Book { entries: Vec::new(), last: 0 }
+        PlanVersions { entries: Vec::new(), last: 0 }
     }
 }
 
-impl<P: Carries> Book<P> {
+impl<P: Carries> PlanVersions<P> {
     /// Whether there is an entry.
     pub fn knows(&self, kind: Kind) -> bool {
         self.find(kind).is_some()
@@ -183,8 +183,8 @@ impl<P: Carries> Book<P> {
     }
 
     /// The root's decision about its call: `first` makes the plan of a kind that has none, `better` gives one that
-    /// has been found since. The plan that travels is the current one with [`Order::RunNew`], the next one with
-    /// [`Order::RunThenSwitch`].
+    /// has been found since. The plan that travels is the current one with [`Directive::RunNew`], the next one with
+    /// [`Directive::RunThenSwitch`].
     pub fn lead(
         &mut self,
         call: u64,
@@ -192,21 +192,21 @@ impl<P: Carries> Book<P> {
         bytes: u64,
         first: impl FnOnce() -> Option<P>,
         better: impl FnOnce() -> Option<P>,
-    ) -> (Order, &mut Entry<P>) {
+    ) -> (Directive, &mut Entry<P>) {
         let kind = kind(rank, bytes);
         let known = self.knows(kind);
         let entry = self.entry(kind, call);
         if !known || std::mem::take(&mut entry.is_untried) {
             entry.current = first().map(|plan| Current::new(plan, rank, bytes));
-            let order = if entry.current.is_some() { Order::RunNew } else { Order::Own };
+            let order = if entry.current.is_some() { Directive::RunNew } else { Directive::Native };
             return (order, entry);
         }
         if entry.current.is_none() {
-            return (Order::Own, entry);
+            return (Directive::Native, entry);
         }
         entry.switch(rank, bytes);
         entry.next = better();
-        let order = if entry.next.is_some() { Order::RunThenSwitch } else { Order::Run };
+        let order = if entry.next.is_some() { Directive::RunThenSwitch } else { Directive::Run };
         (order, entry)
     }
 
@@ -219,7 +219,7 @@ impl<P: Carries> Book<P> {
         entry
     }
 
-    /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Order::RunNew`].
+    /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Directive::RunNew`].
     /// `None`: without a plan.
     ///
     /// # Errors
@@ -231,10 +231,10 @@ impl<P: Carries> Book<P> {
         plan: Option<P>,
     ) -> Result<Option<&mut Entry<P>>, Stray> {
         let entry = self.entry(kind(header.root, header.message_bytes), header.call);
-        if header.order == Order::Own {
+        if header.order == Directive::Native {
             return Ok(None);
         }
-        if header.order == Order::RunNew {
+        if header.order == Directive::RunNew {
             let plan = plan.ok_or(Stray::NoPlan(header.call))?;
             entry.current = Some(Current::new(plan, rank, header.message_bytes));
         }
@@ -283,7 +283,7 @@ impl Listening {
             return Err(Stray::OtherCall { sender, theirs, their_root, call: self.call, root: self.root });
         }
         self.told.insert(sender);
-        Ok(header.order != Order::RunNew || header.sends_plan)
+        Ok(header.order != Directive::RunNew || header.sends_plan)
     }
 
     /// Who has yet to send the same header.
@@ -317,26 +317,26 @@ mod tests {
         Arc::new(Plan::bcast(&platform(), "chain", NodeId(root), bytes, bytes, vec![tree.build()]))
     }
 
-    fn header(call: u64, order: Order, version: u32) -> Header {
+    fn header(call: u64, order: Directive, version: u32) -> Header {
         Header { call, root: 0, message_bytes: 8, order, version, plan_bytes: 0, sends_plan: false }
     }
 
     #[test]
     fn a_new_plan_takes_effect_one_call_after_it_was_sent() {
-        let mut book = Book::default();
+        let mut book = PlanVersions::default();
         let mut decide = |call, better: Option<Arc<Plan>>| {
             let (order, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || better);
             (order, entry.version, entry.current.as_ref().unwrap().carried.segment_bytes)
         };
-        assert_eq!(decide(0, None), (Order::RunNew, 0, 8));
-        assert_eq!(decide(1, None), (Order::Run, 0, 8));
-        assert_eq!(decide(2, Some(chain(0, 4))), (Order::RunThenSwitch, 0, 8));
-        assert_eq!(decide(3, None), (Order::Run, 1, 4));
+        assert_eq!(decide(0, None), (Directive::RunNew, 0, 8));
+        assert_eq!(decide(1, None), (Directive::Run, 0, 8));
+        assert_eq!(decide(2, Some(chain(0, 4))), (Directive::RunThenSwitch, 0, 8));
+        assert_eq!(decide(3, None), (Directive::Run, 1, 4));
     }
 
     #[test]
     fn two_plans_in_a_row_are_two_versions() {
-        let mut book = Book::default();
+        let mut book = PlanVersions::default();
         for (call, wanted) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
             let (_, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || Some(chain(0, 8)));
             assert_eq!(entry.version, wanted, "call {call}");
@@ -345,33 +345,33 @@ mod tests {
 
     #[test]
     fn a_rank_with_another_version_is_an_error_and_no_mixed_plan() {
-        let mut book = Book::default();
-        book.follow(1, &header(0, Order::RunNew, 0), Some(chain(0, 8))).unwrap();
-        let missed = book.follow(1, &header(1, Order::Run, 1), None).unwrap_err();
+        let mut book = PlanVersions::default();
+        book.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
+        let missed = book.follow(1, &header(1, Directive::Run, 1), None).unwrap_err();
         assert_eq!(missed, Stray::OtherVersion { call: 1, wanted: 1, had: 0 });
-        let never = book.follow(1, &Header { message_bytes: 64, ..header(2, Order::Run, 0) }, None);
+        let never = book.follow(1, &Header { message_bytes: 64, ..header(2, Directive::Run, 0) }, None);
         assert_eq!(never.unwrap_err(), Stray::NoPlan(2));
     }
 
     #[test]
     fn a_rank_expects_what_it_ran_last_until_another_plan_comes() {
-        let mut book = Book::default();
+        let mut book = PlanVersions::default();
         assert!(book.expected(0, 8).is_none());
-        book.follow(1, &header(0, Order::RunNew, 0), Some(chain(0, 8))).unwrap();
+        book.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
         assert_eq!(book.expected(0, 8).unwrap().1, 0);
         assert!(book.expected(0, 16).is_none() && book.expected(1, 8).is_none());
-        let last = header(1, Order::RunThenSwitch, 0);
+        let last = header(1, Directive::RunThenSwitch, 0);
         book.follow(1, &last, None).unwrap();
         book.keep(&last, chain(0, 4));
         assert!(book.expected(0, 8).is_none(), "the next call runs another plan");
-        book.follow(1, &header(2, Order::Run, 1), None).unwrap();
+        book.follow(1, &header(2, Directive::Run, 1), None).unwrap();
         assert_eq!(book.expected(0, 8).unwrap().1, 1);
     }
 
     #[test]
     fn a_header_of_another_call_is_named() {
         let mut listening = Listening::new(4, 0);
-        let error = listening.hear(2, &header(5, Order::Run, 0)).unwrap_err().to_string();
+        let error = listening.hear(2, &header(5, Directive::Run, 0)).unwrap_err().to_string();
         assert_eq!(error, "rank 2 is in broadcast 5 from root 0, this rank in broadcast 4 from root 0");
     }
 
@@ -379,7 +379,7 @@ mod tests {
     fn the_new_plan_goes_down_the_first_tree_only() {
         let current = Current::new(chain(0, 8), 1, 8);
         let sent: Vec<(u32, bool)> = current
-            .headers(Header { plan_bytes: 9, ..header(0, Order::RunThenSwitch, 0) })
+            .headers(Header { plan_bytes: 9, ..header(0, Directive::RunThenSwitch, 0) })
             .map(|(rank, header)| (rank, header.sends_plan))
             .collect();
         assert_eq!(sent, [(2, true)]);
@@ -388,7 +388,7 @@ mod tests {
 
     #[test]
     fn all_books_forget_the_same_kind() {
-        let mut book = Book::<Arc<Plan>>::default();
+        let mut book = PlanVersions::<Arc<Plan>>::default();
         (0..MAX_PLANS as u32).for_each(|root| {
             book.entry((root, 3), u64::from(root));
         });

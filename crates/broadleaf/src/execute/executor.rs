@@ -3,7 +3,7 @@
 mod by_slots;
 mod by_trees;
 
-use super::flow::{Peer, Port, Window};
+use super::flow::{FlowWindow, Peer, Port};
 use super::message::{Item, Kind, Message, Receive};
 use super::send_order::{SendOrder, TreeOrder};
 use super::wiring::{outputs_by_input, peers_of, slot_order};
@@ -64,7 +64,7 @@ pub struct NodeExecutor {
 
 impl NodeExecutor {
     /// An executor for `node`; `window` says what the transport allows towards a peer.
-    pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> Window) -> NodeExecutor {
+    pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> FlowWindow) -> NodeExecutor {
         let plan = programs.plan();
         let segments = Arc::clone(programs.segments());
         let program = programs.node(node);

@@ -8,7 +8,7 @@ use crate::platform::NodeId;
 
 /// What a transport allows towards one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct FlowWindow {
     /// Messages in flight at most, ≥ 1.
     pub messages: u32,
     /// Whether they go through the node's one port, or have a link of their own.
@@ -22,12 +22,12 @@ pub struct Window {
     pub last_alone: bool,
 }
 
-impl Window {
+impl FlowWindow {
     /// One message at a time through the port: every port model, since there the transport reports a
     /// message as sent when the port is free again.
-    pub const PORT: Window = Window { messages: 1, shares_port: true, feeds: 1, last_alone: false };
+    pub const PORT: FlowWindow = FlowWindow { messages: 1, shares_port: true, feeds: 1, last_alone: false };
     /// One message at a time on the link, any number of links at once: link-capacity.
-    pub const LINK: Window = Window { messages: 1, shares_port: false, feeds: 1, last_alone: false };
+    pub const LINK: FlowWindow = FlowWindow { messages: 1, shares_port: false, feeds: 1, last_alone: false };
 }
 
 /// The whole port, in parts small enough that every window divides it well.
@@ -45,10 +45,10 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    pub fn new(node: NodeId, window: Window) -> Peer {
+    pub fn new(node: NodeId, window: FlowWindow) -> Peer {
         let messages = window.messages.max(1);
         let units = if window.shares_port { (PORT_UNITS / messages / window.feeds.max(1)).max(1) } else { 0 };
-        let Window { last_alone, .. } = window;
+        let FlowWindow { last_alone, .. } = window;
         Peer { node, window: messages, units, in_flight: 0, last_alone, parked: Vec::new() }
     }
 
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn the_last_messages_of_a_window_go_one_by_one_where_that_is_asked() {
-        let (mut port, plain) = (Port::default(), Window { messages: 2, ..Window::PORT });
+        let (mut port, plain) = (Port::default(), FlowWindow { messages: 2, ..FlowWindow::PORT });
         for last_alone in [false, true] {
-            let mut peer = Peer::new(NodeId(1), Window { last_alone, ..plain });
+            let mut peer = Peer::new(NodeId(1), FlowWindow { last_alone, ..plain });
             assert!(peer.has_room_for_one_of(1), "nothing is in flight");
             port.issue(&mut peer);
             // Three are left: the next is none of the last two.

@@ -12,6 +12,6 @@ mod transport;
 mod wiring;
 
 pub use executor::NodeExecutor;
-pub use flow::Window;
+pub use flow::FlowWindow;
 pub use message::{Item, Kind, Message, Receive};
 pub use transport::{drive, Completion, Transport};

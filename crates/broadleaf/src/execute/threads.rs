@@ -1,6 +1,6 @@
 //! The in-process transport: a thread per host, real bytes moved between their buffers.
 
-use super::{drive, Completion, Kind, Message, NodeExecutor, Receive, Transport, Window};
+use super::{drive, Completion, FlowWindow, Kind, Message, NodeExecutor, Receive, Transport};
 use crate::plan::{Collective, NodeProgram, Programs};
 use crate::platform::NodeId;
 use std::collections::HashMap;
@@ -140,7 +140,7 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
             let Some(inbox) = inboxes.remove(&node) else { continue };
             *buffer = initial(programs, node, message);
             running.push(scope.spawn(move || {
-                let mut executor = NodeExecutor::new(programs, node, |_| Window::PORT);
+                let mut executor = NodeExecutor::new(programs, node, |_| FlowWindow::PORT);
                 let mut transport = Threads {
                     node,
                     programs,

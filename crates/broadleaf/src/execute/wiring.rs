@@ -1,6 +1,6 @@
 //! What an executor starts with: its peers, what feeds its outputs, and its slots.
 
-use super::flow::{Peer, Window};
+use super::flow::{FlowWindow, Peer};
 use super::send_order::SlotOrder;
 use crate::plan::{NodeProgram, Period, Segments, Source};
 use crate::platform::NodeId;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 pub(super) fn peers_of(
     program: &NodeProgram,
     rendezvous: bool,
-    window: impl Fn(NodeId) -> Window,
+    window: impl Fn(NodeId) -> FlowWindow,
 ) -> Vec<Peer> {
     let mut around: Vec<NodeId> = program.outputs.iter().map(|output| output.to).collect();
     if rendezvous {

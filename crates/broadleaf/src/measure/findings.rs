@@ -2,7 +2,7 @@
 
 use super::hosts::{Hosts, NodePair};
 use super::pair_table::PairTable;
-use super::settings::Settings;
+use super::settings::ProbeSettings;
 use super::statistics::lower_quartile;
 use crate::platform::NodeId;
 use std::collections::{BTreeMap, HashMap};
@@ -34,7 +34,7 @@ pub type ClusterPair = (usize, usize);
 
 #[derive(Clone)]
 pub struct Findings {
-    pub settings: Settings,
+    pub settings: ProbeSettings,
     pub hosts: Hosts,
     /// Samples of the empty round trip, by (smaller, larger) node, seconds.
     pub round_trips: HashMap<NodePair, Vec<f64>>,
@@ -60,7 +60,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub fn new(settings: Settings, hosts: Hosts) -> Findings {
+    pub fn new(settings: ProbeSettings, hosts: Hosts) -> Findings {
         Findings {
             host_round_trip_s: vec![None; hosts.members().len()],
             settings,

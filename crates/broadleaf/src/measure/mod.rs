@@ -61,4 +61,4 @@ pub use experiment::{Round, Samples, Task, Trial};
 pub use hosts::RankHost;
 pub use lowekamp::clusters;
 pub use probe::{MeasureError, Probe, Progress};
-pub use settings::Settings;
+pub use settings::ProbeSettings;

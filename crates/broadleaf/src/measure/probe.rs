@@ -4,7 +4,7 @@ use super::assemble;
 use super::experiment::{Round, Samples};
 use super::findings::Findings;
 use super::hosts::{Hosts, RankHost};
-use super::settings::{gap_tables, Settings};
+use super::settings::{gap_tables, ProbeSettings};
 use super::stages::bottlenecks::Bottlenecks;
 use super::stages::gap_tables::GapTables;
 use super::stages::latencies::Latencies;
@@ -69,9 +69,9 @@ const BOTTLENECKS: usize = 3;
 /// A measurement under way.
 ///
 /// ```
-/// use broadleaf::measure::{Probe, RankHost, Settings};
+/// use broadleaf::measure::{Probe, RankHost, ProbeSettings};
 /// let alone = [RankHost { host: "n01".to_string(), cores: 8 }];
-/// let mut probe = Probe::new(&alone, Settings::new("one")).unwrap();
+/// let mut probe = Probe::new(&alone, ProbeSettings::new("one")).unwrap();
 /// assert!(probe.next_round(0.0).is_none(), "a single node has no network to measure");
 /// assert_eq!(probe.platform().unwrap().node_count(), 1);
 /// ```
@@ -91,7 +91,7 @@ impl Probe {
     ///
     /// # Errors
     /// No ranks, or settings outside their limits.
-    pub fn new(ranks: &[RankHost], settings: Settings) -> Result<Probe, MeasureError> {
+    pub fn new(ranks: &[RankHost], settings: ProbeSettings) -> Result<Probe, MeasureError> {
         if ranks.is_empty() {
             return Err(MeasureError::NoRanks);
         }

@@ -7,7 +7,7 @@
 
 /// What to measure, and for how long.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct ProbeSettings {
     /// The platform's name.
     pub name: String,
     /// ρ of Lowekamp's clustering (a ratio), and the most that pairs of a cluster may differ and still share a table.
@@ -19,16 +19,16 @@ pub struct Settings {
     pub largest_bytes: u64,
 }
 
-impl Settings {
-    /// The tolerance of [`Settings::new`], a ratio: ρ of paper 2, §7.
+impl ProbeSettings {
+    /// The tolerance of [`ProbeSettings::new`], a ratio: ρ of paper 2, §7.
     pub const TOLERANCE: f64 = 0.3;
-    /// The largest size of [`Settings::new`], bytes.
+    /// The largest size of [`ProbeSettings::new`], bytes.
     pub const LARGEST_BYTES: u64 = 4 << 20;
 
     /// The usual settings for a platform of that name.
-    pub fn new(name: impl Into<String>) -> Settings {
-        let (tolerance, largest_bytes) = (Settings::TOLERANCE, Settings::LARGEST_BYTES);
-        Settings { name: name.into(), tolerance, budget_s: None, largest_bytes }
+    pub fn new(name: impl Into<String>) -> ProbeSettings {
+        let (tolerance, largest_bytes) = (ProbeSettings::TOLERANCE, ProbeSettings::LARGEST_BYTES);
+        ProbeSettings { name: name.into(), tolerance, budget_s: None, largest_bytes }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The whole measurement against networks that are known by heart.
 
 use super::fake_network::FakeNetwork;
-use super::{Probe, Settings};
+use super::{Probe, ProbeSettings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
 mod artefacts;
@@ -18,7 +18,7 @@ fn truth(text: &str) -> Platform {
 
 fn probe(network: &FakeNetwork) -> Probe {
     // The fake network's time is free: enough of it that no table is cut short.
-    let settings = Settings { budget_s: Some(200.0), ..Settings::new("measured") };
+    let settings = ProbeSettings { budget_s: Some(200.0), ..ProbeSettings::new("measured") };
     Probe::new(&network.hosts, settings).expect("a probe")
 }
 
@@ -317,7 +317,7 @@ fn in_a_large_cluster_a_slow_node_is_found_from_a_few_rounds() {
     );
     let mut network = FakeNetwork::new(truth(&document));
     network.noise = 0.005;
-    let found = network.measure(&mut Probe::new(&network.hosts, Settings::new("large")).unwrap());
+    let found = network.measure(&mut Probe::new(&network.hosts, ProbeSettings::new("large")).unwrap());
     assert_eq!(found.explicit_links().len(), 39);
     assert!(found.explicit_links().iter().all(|link| link.from == NodeId(7)));
     for other in [0, 6, 8, 39] {
@@ -333,7 +333,8 @@ fn in_a_large_cluster_a_slow_node_is_found_from_a_few_rounds() {
 fn when_time_is_short_the_needed_tables_are_still_there() {
     let mut network = FakeNetwork::new(two_clusters(6, 6, FREE_WAN, ""));
     let mut probe =
-        Probe::new(&network.hosts, Settings { budget_s: Some(0.05), ..Settings::new("hurry") }).unwrap();
+        Probe::new(&network.hosts, ProbeSettings { budget_s: Some(0.05), ..ProbeSettings::new("hurry") })
+            .unwrap();
     let found = network.measure(&mut probe);
     for (from, to) in [(0, 1), (4, 2), (7, 11), (2, 9), (9, 2)] {
         let ratio = class(&found, from, to).time.seconds(1 << 20)

@@ -16,7 +16,7 @@ pub(crate) type Entering = Vec<u32>;
 
 /// The least prices known and what they prove, in segments a unit of time.
 #[derive(Clone, Debug)]
-pub(crate) struct Bound {
+pub(crate) struct PriceBound {
     pub rate: f64,
     /// Sum to 1.
     pub prices: Vec<f64>,
@@ -27,7 +27,7 @@ pub(crate) struct Pricing {
     solver: Arborescence,
     relays: Option<Relays>,
     weights: Vec<f64>,
-    pub bound: Bound,
+    pub bound: PriceBound,
     /// What the last prices proved.
     pub last_rate: f64,
     pub rounds: usize,
@@ -39,7 +39,7 @@ impl Pricing {
             solver: Arborescence::default(),
             relays: (!table.hops.is_empty()).then(|| Relays::new(table)),
             weights: Vec::new(),
-            bound: Bound { rate: f64::INFINITY, prices: vec![0.0; table.resources.len()] },
+            bound: PriceBound { rate: f64::INFINITY, prices: vec![0.0; table.resources.len()] },
             last_rate: f64::INFINITY,
             rounds: 0,
         }
@@ -76,7 +76,7 @@ impl Pricing {
         self.last_rate = rate;
         let better = rate < self.bound.rate;
         if better {
-            self.bound = Bound { rate, prices: prices.iter().map(|price| price / sum).collect() };
+            self.bound = PriceBound { rate, prices: prices.iter().map(|price| price / sum).collect() };
         }
         (entering, better)
     }
@@ -219,7 +219,7 @@ pub(crate) fn generate(
     table: &mut OccupationTable,
     pricing: &mut Pricing,
     master: &mut Master,
-    centre: &mut Bound,
+    centre: &mut PriceBound,
     gap: f64,
     most_rounds: usize,
     budget: &Budget,
@@ -243,7 +243,7 @@ pub(crate) fn generate(
             let (tree, _) = pricing.tree(table, &asked);
             let better = pricing.last_rate < centre.rate;
             if better {
-                *centre = Bound { rate: pricing.last_rate, prices: asked.clone() };
+                *centre = PriceBound { rate: pricing.last_rate, prices: asked.clone() };
             }
             gained = master.add(table, tree, false);
             if !gained && !better && kept == 0.0 {

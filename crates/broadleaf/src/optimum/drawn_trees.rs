@@ -6,7 +6,7 @@
 //! where the first rings close a cycle. [`super::balance_loads`] then evens the loads.
 
 use super::arborescence::Arborescence;
-use super::column_generation::{Bound, Entering};
+use super::column_generation::{Entering, PriceBound};
 use super::occupation_table::OccupationTable;
 
 const NONE: u32 = u32::MAX;
@@ -50,7 +50,7 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    pub fn new(table: &OccupationTable, fraction: Vec<f64>, bound: &Bound) -> Draw {
+    pub fn new(table: &OccupationTable, fraction: Vec<f64>, bound: &PriceBound) -> Draw {
         let vertices = table.graph.vertices;
         let mut into = vec![Vec::new(); vertices];
         for edge in 0..table.direct {

@@ -5,7 +5,7 @@
 //! W trees are drawn along the optimum's link loads, and evened out.
 
 use super::balance_loads::{ease, search};
-use super::column_generation::Bound;
+use super::column_generation::PriceBound;
 use super::drawn_trees::{Draw, DrawnTrees};
 use super::error::OptimumError;
 use super::occupation_table::OccupationTable;
@@ -61,7 +61,7 @@ pub fn equal_trees(
     let prices: HashMap<_, f64> = optimum.prices.iter().copied().collect();
     let prices =
         table.resources.iter().map(|resource| prices.get(resource).copied().unwrap_or(0.0)).collect();
-    let draw = Draw::new(&table, fraction, &Bound { rate, prices });
+    let draw = Draw::new(&table, fraction, &PriceBound { rate, prices });
     let allowed = count as f64 / rate;
     let ways = table.direct.div_ceil(table.graph.vertices);
     let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES).min(MOST_WAYS / ways.max(1));

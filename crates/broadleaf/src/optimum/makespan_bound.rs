@@ -58,7 +58,9 @@ pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u
     };
     let first_s = platform.distances(root, least_s);
     let bound_s = match Crossings::new(platform, &first_s, message_bytes, budget) {
-        Some(crossings) => Bound { platform, root, message_bytes, first_s, crossings, budget }.makespan_s(),
+        Some(crossings) => {
+            MakespanBound { platform, root, message_bytes, first_s, crossings, budget }.makespan_s()
+        }
         None => {
             let hosts = platform.hosts().filter(|host| first_s[host.index()].is_finite());
             let whole_s =
@@ -86,7 +88,7 @@ pub fn allgather_bound_s(platform: &Platform, message_bytes: u64) -> f64 {
     platform.hosts().map(|host| crossings.alone_s(host)).fold(0.0, f64::max) * (1.0 - ROUNDING)
 }
 
-struct Bound<'a> {
+struct MakespanBound<'a> {
     platform: &'a Platform,
     root: NodeId,
     message_bytes: u64,
@@ -96,7 +98,7 @@ struct Bound<'a> {
     budget: &'a Budget,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> MakespanBound<'a> {
     fn receivers(&self) -> impl Iterator<Item = NodeId> + '_ {
         let reached = |host: &NodeId| *host != self.root && self.first_s[host.index()].is_finite();
         self.platform.hosts().filter(reached)

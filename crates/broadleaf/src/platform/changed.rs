@@ -4,7 +4,7 @@ use super::*;
 
 /// Nodes whose links to others are believed alike: a cluster, or a node without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Group {
+pub enum LinkEnd {
     /// All nodes of a cluster.
     Cluster(ClusterId),
     /// A node without a cluster.
@@ -15,9 +15,9 @@ pub enum Group {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
     /// Of the senders.
-    pub from: Group,
+    pub from: LinkEnd,
     /// Of the receivers.
-    pub to: Group,
+    pub to: LinkEnd,
     /// Of their rate; > 0, below 1 is slower.
     pub factor: f64,
     /// To their latency, seconds; where it would become less than 0, it is 0.
@@ -70,23 +70,23 @@ impl ChangedClasses<'_> {
 
 impl Platform {
     /// The group a node belongs to.
-    pub fn group(&self, node: NodeId) -> Group {
-        self.node(node).cluster.map_or(Group::Node(node), Group::Cluster)
+    pub fn group(&self, node: NodeId) -> LinkEnd {
+        self.node(node).cluster.map_or(LinkEnd::Node(node), LinkEnd::Cluster)
     }
 
     /// The nodes of a group, by id.
-    pub fn members(&self, group: Group) -> Vec<NodeId> {
+    pub fn members(&self, group: LinkEnd) -> Vec<NodeId> {
         match group {
-            Group::Cluster(cluster) => self.clusters[cluster.index()].members.clone(),
-            Group::Node(node) => vec![node],
+            LinkEnd::Cluster(cluster) => self.clusters[cluster.index()].members.clone(),
+            LinkEnd::Node(node) => vec![node],
         }
     }
 
     /// A group's name, for people: the cluster's, or the node's id.
-    pub fn group_name(&self, group: Group) -> &str {
+    pub fn group_name(&self, group: LinkEnd) -> &str {
         match group {
-            Group::Cluster(cluster) => &self.clusters[cluster.index()].name,
-            Group::Node(node) => &self.node(node).id,
+            LinkEnd::Cluster(cluster) => &self.clusters[cluster.index()].name,
+            LinkEnd::Node(node) => &self.node(node).id,
         }
     }
 
@@ -94,7 +94,7 @@ impl Platform {
     ///
     /// A later change of the same pair of groups replaces an earlier one. The result has a digest of its own.
     pub fn changed(&self, changes: &[LinkChange], pipes: &[(String, f64)]) -> Platform {
-        let by_groups: HashMap<(Group, Group), &LinkChange> =
+        let by_groups: HashMap<(LinkEnd, LinkEnd), &LinkChange> =
             changes.iter().map(|change| ((change.from, change.to), change)).collect();
         let mut platform = self.clone();
         let first_pipe = platform.shared.len();
@@ -102,7 +102,7 @@ impl Platform {
             platform.shared.push(Shared { id: id.clone(), bandwidth_bytes_per_s: *rate, spread: None });
         }
         let mut classes = ChangedClasses { classes: &mut platform.classes, first_pipe, made: HashMap::new() };
-        let change_of = |from: Group, to: Group| by_groups.get(&(from, to)).copied();
+        let change_of = |from: LinkEnd, to: LinkEnd| by_groups.get(&(from, to)).copied();
         let mut links = Vec::new();
         for &link in &self.links {
             let way = |from: NodeId, to: NodeId| (from, to, change_of(self.group(from), self.group(to)));
@@ -118,7 +118,7 @@ impl Platform {
         }
         let mut bridges = Vec::new();
         for &bridge in &self.bridges {
-            let way = |from, to| (from, to, change_of(Group::Cluster(from), Group::Cluster(to)));
+            let way = |from, to| (from, to, change_of(LinkEnd::Cluster(from), LinkEnd::Cluster(to)));
             let ways = [way(bridge.from, bridge.to), way(bridge.to, bridge.from)];
             if ways.iter().all(|(.., change)| change.is_none()) {
                 bridges.push(bridge);
@@ -153,7 +153,7 @@ impl Platform {
     }
 
     /// The group that all of a mesh's nodes belong to, if they do.
-    fn only_group(&self, mesh: &Mesh) -> Option<Group> {
+    fn only_group(&self, mesh: &Mesh) -> Option<LinkEnd> {
         let group = self.group(mesh.nodes[0]);
         mesh.nodes.iter().all(|&node| self.group(node) == group).then_some(group)
     }
@@ -163,7 +163,7 @@ impl Platform {
         if self.out_links[from.index()].binary_search_by_key(&to, |&(node, _)| node).is_ok() {
             return None;
         }
-        if let (Group::Cluster(a), Group::Cluster(b)) = (self.group(from), self.group(to)) {
+        if let (LinkEnd::Cluster(a), LinkEnd::Cluster(b)) = (self.group(from), self.group(to)) {
             if self.bridge_class.contains_key(&(a, b)) {
                 return None;
             }
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn every_pair_changes_as_its_groups_do_and_no_other() {
         let platform = platform();
-        let groups: Vec<Group> = platform.nodes().map(|node| platform.group(node)).collect();
+        let groups: Vec<LinkEnd> = platform.nodes().map(|node| platform.group(node)).collect();
         let mut random = Random::new(5);
         for _ in 0..50 {
             let mut changes: Vec<LinkChange> = Vec::new();

@@ -21,7 +21,7 @@ mod route;
 mod write;
 
 pub use build::PlatformBuilder;
-pub use changed::{Group, LinkChange};
+pub use changed::{LinkChange, LinkEnd};
 pub use error::PlatformError;
 pub use extremes::MOST_S;
 pub use handling::HANDLING_S;

@@ -55,8 +55,15 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 /// How many transfers a plan takes at least: every segment once to each host that needs it, relays left out.
 fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
     let hosts = platform.hosts().count() as u64;
-    let blocks = if plan.collective == Collective::Allgather { hosts } else { 1 };
-    plan.segment_count().saturating_mul(hosts.saturating_sub(1)).saturating_mul(blocks)
+    plan.segment_count().saturating_mul(hosts.saturating_sub(1)).saturating_mul(blocks_of(platform, plan))
+}
+
+/// How many blocks every host has in the end: one of each host in an all-gather.
+fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
+    match plan.collective {
+        Collective::Allgather => platform.hosts().count() as u64,
+        _ => 1,
+    }
 }
 
 /// Runs the programs of a valid plan.

@@ -7,11 +7,11 @@ use super::calendar::same_until;
 use super::trace::{Trace, Transfer};
 use super::varying::Rates;
 use crate::budget::Budget;
-use crate::execute::{Item, Kind, Message, NodeExecutor, Window};
+use crate::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
 use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
 use ordered_float::OrderedFloat;
-use reservations::{Held, Reservations};
+use reservations::{Grant, Reservations};
 use routes::{Routes, CONTROL_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
@@ -83,8 +83,8 @@ impl<'a> Network<'a> {
         record: bool,
     ) -> Result<Self, PlanError> {
         let window = match platform.port_model() {
-            PortModel::LinkCapacity => Window::LINK,
-            _ => Window::PORT,
+            PortModel::LinkCapacity => FlowWindow::LINK,
+            _ => FlowWindow::PORT,
         };
         let nodes = platform.node_count();
         let executors: Vec<NodeExecutor> =
@@ -263,7 +263,7 @@ impl<'a> Network<'a> {
                 self.reservations.reserve(now_s, &timing, ordered)
             }
         };
-        let Held { start_s, release_s, arrival_s } = held;
+        let Grant { start_s, release_s, arrival_s } = held;
         self.transfer_count += 1;
         if self.record {
             let segments = if kind == Kind::Data { items } else { 0 };

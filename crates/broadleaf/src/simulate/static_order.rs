@@ -7,6 +7,7 @@
 //!
 //! In one tree segments come in turn, and each goes to the children in turn: that is a period of one segment.
 
+use super::blocks_of;
 use super::calendar::same_until;
 use crate::budget::Budget;
 use crate::plan::{Collective, Period, Plan, PlanError, Protocol, Slot, Tree};
@@ -133,10 +134,7 @@ impl Timing {
         budget: &Budget,
     ) -> Result<Vec<f64>, PlanError> {
         let slots = &period.slots;
-        let blocks = match plan.collective {
-            Collective::Allgather => platform.hosts().count() as u64,
-            _ => 1,
-        };
+        let blocks = blocks_of(platform, plan);
         let count = plan.segment_count() * blocks;
         let full: Vec<f64> =
             platform.classes().iter().map(|class| class.time.seconds(plan.segment_bytes)).collect();

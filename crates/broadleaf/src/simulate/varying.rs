@@ -5,7 +5,7 @@
 //! between their steps, so every time is exact.
 
 use crate::model::{occupation_of, Occupation, Resource};
-use crate::platform::{Group, Hop, Platform, PortModel, SharedId};
+use crate::platform::{Hop, LinkEnd, Platform, PortModel, SharedId};
 use std::collections::HashMap;
 
 /// A factor over time, 1 at first.
@@ -78,14 +78,14 @@ impl Course {
 /// The courses of a platform's links and pipes, and when on their clock the broadcast begins.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
-    links: HashMap<(Group, Group), Course>,
+    links: HashMap<(LinkEnd, LinkEnd), Course>,
     shared: HashMap<SharedId, Course>,
     begin_s: f64,
 }
 
 impl Rates {
     /// The links from the nodes of one group to those of another follow this course.
-    pub fn set_links(&mut self, from: Group, to: Group, course: Course) {
+    pub fn set_links(&mut self, from: LinkEnd, to: LinkEnd, course: Course) {
         self.links.insert((from, to), course);
     }
 
@@ -100,7 +100,7 @@ impl Rates {
     }
 
     /// The factor of the links from one group to another at a time on the courses' clock.
-    pub fn factor(&self, from: Group, to: Group, time_s: f64) -> f64 {
+    pub fn factor(&self, from: LinkEnd, to: LinkEnd, time_s: f64) -> f64 {
         self.links.get(&(from, to)).map_or(1.0, |course| course.at(time_s))
     }
 

@@ -1,7 +1,7 @@
 //! The best algorithm and segment for a number of nodes and a message size.
 
 use super::algorithm::Algorithm;
-use super::cluster::Cluster;
+use super::cluster::UniformCluster;
 use super::error::TuneError;
 use super::plogp::PLogP;
 use super::segment::{best_segment, least_segment};
@@ -91,7 +91,7 @@ fn is_faster(a_s: f64, b_s: f64) -> bool {
 /// # Errors
 /// No models for the collective, more nodes than there are, or an empty message.
 pub fn choose(
-    cluster: &Cluster,
+    cluster: &UniformCluster,
     collective: Collective,
     nodes: u64,
     message_bytes: u64,
@@ -105,7 +105,7 @@ pub fn choose(
 /// # Errors
 /// As [`choose`].
 pub fn survey(
-    cluster: &Cluster,
+    cluster: &UniformCluster,
     collective: Collective,
     nodes: &[u64],
     sizes: &[u64],
@@ -121,7 +121,7 @@ pub fn survey(
 }
 
 fn choose_on(
-    cluster: &Cluster,
+    cluster: &UniformCluster,
     platform: &Platform,
     root: NodeId,
     collective: Collective,

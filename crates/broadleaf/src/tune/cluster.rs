@@ -21,7 +21,7 @@ const COMPARED_BYTES: u64 = 64 << 10;
 /// models use the link of the median pair, P nodes are the root and the hosts that follow it, and only the event
 /// simulation knows the network as it is.
 #[derive(Clone, Debug)]
-pub struct Cluster<'a> {
+pub struct UniformCluster<'a> {
     platform: &'a Platform,
     root: NodeId,
     is_uniform: bool,
@@ -29,13 +29,13 @@ pub struct Cluster<'a> {
     network: PLogP,
 }
 
-impl<'a> Cluster<'a> {
+impl<'a> UniformCluster<'a> {
     /// Refuses a platform of fewer than two hosts, a root that is a switch, hosts that nothing joins, and what
     /// [`PLogP::of`] refuses.
     ///
     /// # Errors
     /// What makes the platform none that the models know.
-    pub fn new(platform: &'a Platform, root: NodeId) -> Result<Cluster<'a>, TuneError> {
+    pub fn new(platform: &'a Platform, root: NodeId) -> Result<UniformCluster<'a>, TuneError> {
         let refused = |fact: String, remedy| TuneError::Platform {
             platform: platform.name().to_string(),
             fact,
@@ -92,7 +92,7 @@ impl<'a> Cluster<'a> {
         // A segment passes over fast links as well, whatever the median one moves meanwhile.
         let handled = distinct(&classes).into_iter().map(|class| handled_bytes(&platform.class(class).time));
         network.handled_bytes = handled.fold(network.handled_bytes, u64::max);
-        Ok(Cluster { platform, root, is_uniform, link, network })
+        Ok(UniformCluster { platform, root, is_uniform, link, network })
     }
 
     /// Of the models: the only link's, or the median pair's.

@@ -21,7 +21,7 @@ mod segment;
 
 pub use algorithm::Algorithm;
 pub use choose::{choose, survey, Choice, Forecast};
-pub use cluster::Cluster;
+pub use cluster::UniformCluster;
 pub use error::TuneError;
 pub use plogp::PLogP;
 pub use rule::Rule;

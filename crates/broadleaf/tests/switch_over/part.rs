@@ -1,7 +1,7 @@
 //! One rank's part in one call: what it has posted receives for, and the bytes it holds.
 
-use broadleaf::adapt::switch::{Current, Header, Listening, Order};
-use broadleaf::execute::{Item, Kind, Message, NodeExecutor, Window};
+use broadleaf::adapt::switch::{Current, Directive, Header, Listening};
+use broadleaf::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
 use broadleaf::plan::Plan;
 use broadleaf::platform::NodeId;
 use broadleaf::random::Random;
@@ -43,12 +43,13 @@ impl Run {
         let node = current.program.node;
         let is_root = header.root == node.0;
         let messages = 1 + random.below(4) as u32;
-        let executor = NodeExecutor::new(&current.programs, node, |_| Window { messages, ..Window::PORT });
+        let executor =
+            NodeExecutor::new(&current.programs, node, |_| FlowWindow { messages, ..FlowWindow::PORT });
         let segments = current.programs.segments();
         let inputs = current.program.inputs.iter();
         let open =
             inputs.map(|input| ((input.from.0, input.tag), segments.in_tree(input.tree as usize))).collect();
-        let follows = header.order == Order::RunThenSwitch && !is_root;
+        let follows = header.order == Directive::RunThenSwitch && !is_root;
         let bytes = (0..header.message_bytes).map(|at| content(header.call, at));
         Run {
             header,

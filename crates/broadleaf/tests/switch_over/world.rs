@@ -2,7 +2,7 @@
 
 use super::part::{content, Body, Run};
 use super::{some_plan, Broadcast};
-use broadleaf::adapt::switch::{kind, Book, Header, Listening, Order};
+use broadleaf::adapt::switch::{kind, Directive, Header, Listening, PlanVersions};
 use broadleaf::plan::Plan;
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::random::Random;
@@ -40,7 +40,7 @@ enum Stage {
 }
 
 struct Rank {
-    book: Book<Arc<Plan>>,
+    book: PlanVersions<Arc<Plan>>,
     call: u64,
     stage: Stage,
     /// Messages that came and that nobody has asked for yet, by sender, in order.
@@ -74,7 +74,7 @@ impl<'a> World<'a> {
         mut random: Random,
     ) -> World<'a> {
         let rank = |_| Rank {
-            book: Book::default(),
+            book: PlanVersions::default(),
             call: 0,
             stage: Stage::Away,
             inbox: vec![VecDeque::new(); ranks as usize],
@@ -132,11 +132,11 @@ impl<'a> World<'a> {
         let version = entry.version;
         let current = entry.current.as_mut().unwrap();
         let travels = match order {
-            Order::RunNew => Some(Arc::clone(&current.carried)),
-            Order::RunThenSwitch => entry.next().cloned(),
-            Order::Run | Order::Own => None,
+            Directive::RunNew => Some(Arc::clone(&current.carried)),
+            Directive::RunThenSwitch => entry.next().cloned(),
+            Directive::Run | Directive::Native => None,
         };
-        self.switches += u32::from(order == Order::RunThenSwitch);
+        self.switches += u32::from(order == Directive::RunThenSwitch);
         let plan_bytes = travels.is_some().into();
         let header =
             Header { call, root, message_bytes: bytes, order, version, plan_bytes, sends_plan: false };
@@ -196,7 +196,7 @@ impl<'a> World<'a> {
                 let Some(Body::Header(header)) = state.inbox[from].remove(at) else { unreachable!() };
                 if !listening.hear(from as u32, &header).unwrap() {
                     state.stage = Stage::Listening(listening);
-                } else if header.order == Order::RunNew {
+                } else if header.order == Directive::RunNew {
                     state.stage = Stage::AwaitingPlan { header, from: from as u32, listening };
                 } else {
                     state.book.follow(rank, &header, None).unwrap().unwrap();

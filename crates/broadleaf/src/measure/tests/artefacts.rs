@@ -5,7 +5,7 @@ use super::*;
 
 /// A probe with time for samples of which half take forty times as long as the others.
 fn patient(network: &FakeNetwork) -> Probe {
-    let settings = Settings { budget_s: Some(2000.0), ..Settings::new("measured") };
+    let settings = ProbeSettings { budget_s: Some(2000.0), ..ProbeSettings::new("measured") };
     Probe::new(&network.hosts, settings).expect("a probe")
 }
 
@@ -80,7 +80,8 @@ fn short_messages_on_credit_do_not_decide_in_a_hurry() {
     for credit_bytes in (6 << 10..20 << 10).step_by(1 << 10) {
         let mut network = FakeNetwork::new(two_hosts(6.25e6));
         (network.credit_bytes, network.lumps, network.noise) = (credit_bytes, [1.0; 3], 0.005);
-        let settings = Settings { budget_s: Some(4.0), largest_bytes: 1 << 20, ..Settings::new("hurry") };
+        let settings =
+            ProbeSettings { budget_s: Some(4.0), largest_bytes: 1 << 20, ..ProbeSettings::new("hurry") };
         let found = network.measure(&mut Probe::new(&network.hosts, settings).unwrap());
         for (from, to, bytes) in [(0, 1, 1 << 10), (1, 0, 1 << 10), (0, 1, 2 << 10), (1, 0, 4 << 10)] {
             let gap_s = |platform: &Platform| class(platform, from, to).time.seconds(bytes);

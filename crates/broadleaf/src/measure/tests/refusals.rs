@@ -1,12 +1,12 @@
 //! Settings that no measurement can be made with.
 
-use crate::measure::{MeasureError, Probe, RankHost, Settings};
+use crate::measure::{MeasureError, Probe, ProbeSettings, RankHost};
 
 #[test]
 fn bad_settings_are_refused_in_one_line() {
     let ranks = vec![RankHost { host: "a".to_string(), cores: 2 }; 2];
-    let refuse = |ranks: &[RankHost], change: fn(&mut Settings)| -> MeasureError {
-        let mut settings = Settings::new("x");
+    let refuse = |ranks: &[RankHost], change: fn(&mut ProbeSettings)| -> MeasureError {
+        let mut settings = ProbeSettings::new("x");
         change(&mut settings);
         Probe::new(ranks, settings).err().expect("a refusal")
     };
@@ -21,6 +21,6 @@ fn bad_settings_are_refused_in_one_line() {
         let line = error.to_string();
         assert!(line.contains(fact) && !line.contains('\n'), "{line}");
     }
-    let unfinished = Probe::new(&ranks, Settings::new("x")).unwrap().platform().unwrap_err();
+    let unfinished = Probe::new(&ranks, ProbeSettings::new("x")).unwrap().platform().unwrap_err();
     assert!(matches!(unfinished, MeasureError::Unfinished));
 }

@@ -60,7 +60,7 @@ impl Cover {
 }
 
 /// All links from some nodes to others, equal in class and each side either hosts or switches.
-struct Group {
+struct LinkBundle {
     class: LinkClassId,
     senders: Vec<NodeId>,
     receivers: Vec<NodeId>,
@@ -86,7 +86,7 @@ pub(super) struct Crossings<'a> {
     platform: &'a Platform,
     message_bytes: u64,
     first_s: Vec<f64>,
-    groups: Vec<Group>,
+    groups: Vec<LinkBundle>,
     /// The groups a node receives from.
     into: Vec<Vec<u32>>,
     known: RefCell<HashMap<Kind, Rc<Imprints>>>,
@@ -163,7 +163,7 @@ impl<'a> Crossings<'a> {
                 let index = self.groups.len() as u32;
                 receivers.iter().for_each(|node| self.into[node.index()].push(index));
                 let (senders, receivers) = (senders.clone(), receivers.clone());
-                self.groups.push(Group { class, senders, receivers, ready_s });
+                self.groups.push(LinkBundle { class, senders, receivers, ready_s });
             }
         }
     }
@@ -265,7 +265,7 @@ impl<'a> Crossings<'a> {
     }
 
     /// The groups that some of `nodes` receive from.
-    fn groups_into(&self, nodes: &[NodeId]) -> impl Iterator<Item = &Group> {
+    fn groups_into(&self, nodes: &[NodeId]) -> impl Iterator<Item = &LinkBundle> {
         let mut groups: Vec<u32> = nodes.iter().flat_map(|node| &self.into[node.index()]).copied().collect();
         groups.sort_unstable();
         groups.dedup();

@@ -115,7 +115,7 @@ pub(super) fn annealed(
     let tree = OrderedTree::new(grid, start);
     let mut path = Vec::new();
     tree.critical_path(&mut path);
-    let mut annealing = Annealing {
+    let mut annealing = OrderAnnealing {
         grid,
         best: tree.parents().to_vec(),
         best_s: tree.makespan_s(),
@@ -131,7 +131,7 @@ pub(super) fn annealed(
     OrderedTree::from_parents(grid, &annealing.best).sends()
 }
 
-struct Annealing<'g> {
+struct OrderAnnealing<'g> {
     grid: &'g Grid,
     tree: OrderedTree<'g>,
     path: Vec<(u32, usize)>,
@@ -144,7 +144,7 @@ struct Annealing<'g> {
     budget: Budget,
 }
 
-impl Moves for Annealing<'_> {
+impl Moves for OrderAnnealing<'_> {
     fn next_level(&mut self) -> Option<Level> {
         if self.level == self.levels || self.budget.is_spent() {
             return None;

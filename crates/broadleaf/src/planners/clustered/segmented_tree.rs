@@ -26,7 +26,7 @@ const MOST_LARGER: f64 = 32.0;
 const TRIED_PAIRS: usize = 20_000_000;
 const LEAST_BUDGETS: usize = 6;
 
-/// Annealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures
+/// PipelineAnnealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures
 /// at the ends as parts of the first makespan.
 const MOVES_PER_NODE: usize = 1_000;
 const EVALUATED_NODES: usize = 500_000;
@@ -137,7 +137,7 @@ fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64, budge
     }
     let moves = (EVALUATED_NODES / HOT.len() / grid.len()).min(MOVES_PER_NODE * grid.len());
     let now_s = pipeline.makespan_s(&start);
-    let mut annealing = Annealing {
+    let mut annealing = PipelineAnnealing {
         neighbours: Neighbours::new(grid),
         pipeline,
         best: start.clone(),
@@ -156,7 +156,7 @@ fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64, budge
 }
 
 /// The tree, the proposed one and the best, by their parents.
-struct Annealing<'a, 'g> {
+struct PipelineAnnealing<'a, 'g> {
     pipeline: &'a mut Pipeline<'g>,
     neighbours: Neighbours,
     parents: Vec<u32>,
@@ -173,7 +173,7 @@ struct Annealing<'a, 'g> {
     budget: Budget,
 }
 
-impl Moves for Annealing<'_, '_> {
+impl Moves for PipelineAnnealing<'_, '_> {
     fn next_level(&mut self) -> Option<Level> {
         self.left = self.left.checked_sub(1)?;
         if self.left.is_multiple_of(MOVES_PER_LOOK) && self.budget.is_spent() {

@@ -6,14 +6,14 @@
 //! link. Positions come by in the order in which their segments are there, those with a long way to go first.
 
 use super::settings::windows::{LATE, LEARNT, ROUNDS, URGENCIES};
-use super::timetable::{order_bits, Transfer};
+use super::timetable::{order_bits, PeriodTransfer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The same windows in other hands: starts from 0 on, beyond a period where segments come late. `link` names
 /// each transfer's link.
 pub(super) fn assign_windows(
-    transfers: &[Transfer],
+    transfers: &[PeriodTransfer],
     link: &[u32],
     start_s: &[f64],
     period_s: f64,
@@ -47,7 +47,7 @@ pub(super) fn assign_windows(
 
 /// The starts, and when the last segment of the first period has arrived everywhere, seconds.
 fn assignment(
-    transfers: &[Transfer],
+    transfers: &[PeriodTransfer],
     link: &[u32],
     mut windows: Vec<Vec<f64>>,
     period_s: f64,
@@ -80,7 +80,7 @@ fn assignment(
 }
 
 /// How long after a transfer's start its segment is everywhere below at best, seconds.
-fn tails(transfers: &[Transfer]) -> Vec<f64> {
+fn tails(transfers: &[PeriodTransfer]) -> Vec<f64> {
     let mut tail_s: Vec<f64> = transfers.iter().map(|transfer| transfer.arrival_s).collect();
     for at in (0..transfers.len()).rev() {
         if let Some(before) = transfers[at].after {
@@ -91,7 +91,7 @@ fn tails(transfers: &[Transfer]) -> Vec<f64> {
 }
 
 /// When the last segment of a transfer and of those that follow on it arrives, seconds.
-fn ends(transfers: &[Transfer], start_s: &[f64]) -> Vec<f64> {
+fn ends(transfers: &[PeriodTransfer], start_s: &[f64]) -> Vec<f64> {
     let mut end_s: Vec<f64> =
         start_s.iter().zip(transfers).map(|(start_s, transfer)| start_s + transfer.arrival_s).collect();
     for at in (0..transfers.len()).rev() {
@@ -109,7 +109,7 @@ mod tests {
 
     /// Eight positions of a period over the complete graph of six nodes, a random tree each, parents first,
     /// with starts drawn anywhere: whether those would overlap does not matter here.
-    fn drawn(random: &mut Random, period_s: f64) -> (Vec<Transfer>, Vec<u32>, Vec<f64>) {
+    fn drawn(random: &mut Random, period_s: f64) -> (Vec<PeriodTransfer>, Vec<u32>, Vec<f64>) {
         let (mut transfers, mut link, mut start_s) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..8 {
             let mut brought: Vec<Option<usize>> = vec![None];
@@ -119,7 +119,7 @@ mod tests {
                 brought.push(Some(transfers.len()));
                 let windows = Vec::new();
                 let arrival_s = 1.0 + f64::from(to) / 10.0;
-                transfers.push(Transfer {
+                transfers.push(PeriodTransfer {
                     after,
                     windows: windows.clone(),
                     real_windows: windows,

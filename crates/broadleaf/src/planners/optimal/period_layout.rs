@@ -1,6 +1,6 @@
 //! What a period consists of: the transfers of its trees, and the resources that they hold.
 
-use super::timetable::Transfer;
+use super::timetable::PeriodTransfer;
 use crate::model::{occupation, Resource};
 use crate::optimum::WeightedTree;
 use crate::planners::Instance;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// The transfers of one period.
 #[derive(Default)]
 pub(super) struct Layout {
-    pub transfers: Vec<Transfer>,
+    pub transfers: Vec<PeriodTransfer>,
     /// Position, sender and receiver of each transfer.
     pub ends: Vec<(u32, NodeId, NodeId)>,
     pub resources: HashMap<Resource, u32>,
@@ -29,7 +29,7 @@ impl Layout {
     /// Whether receivers are busy only long after senders began (multi-port on links slower than the ports): one list
     /// of slots cannot give both the order of the sends and that of the receives.
     pub fn is_spread(&self) -> bool {
-        self.transfers.iter().any(Transfer::is_spread)
+        self.transfers.iter().any(PeriodTransfer::is_spread)
     }
 
     /// How long the busiest resource takes for a period, seconds.
@@ -60,7 +60,7 @@ impl Layout {
                 let class = instance.platform.link(from, to).expect("a tree of the optimum has direct links");
                 let latency_s = instance.platform.class(class).latency_s;
                 let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
-                let mut transfer = Transfer {
+                let mut transfer = PeriodTransfer {
                     after: brought.get(&from).copied(),
                     windows: Vec::new(),
                     real_windows: Vec::new(),

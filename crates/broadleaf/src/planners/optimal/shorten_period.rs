@@ -8,7 +8,7 @@
 //! matter here: lags make up for it.
 
 use super::settings::shortening::{ENOUGH, REMEMBERED, TOUCH};
-use super::timetable::Transfer;
+use super::timetable::PeriodTransfer;
 use crate::budget::Budget;
 use std::collections::VecDeque;
 
@@ -42,7 +42,12 @@ struct Cycle {
 
 impl ServingOrders {
     /// The orders of a timetable given by its starts.
-    pub fn new(transfers: &[Transfer], resources: usize, start_s: &[f64], period_s: f64) -> ServingOrders {
+    pub fn new(
+        transfers: &[PeriodTransfer],
+        resources: usize,
+        start_s: &[f64],
+        period_s: f64,
+    ) -> ServingOrders {
         let mut shop = ServingOrders {
             transfer: Vec::new(),
             first: vec![0],
@@ -273,19 +278,25 @@ mod tests {
     use crate::random::Random;
 
     /// Transfers between ports, ten of them, each from an even to an odd one.
-    fn drawn(random: &mut Random) -> Vec<Transfer> {
+    fn drawn(random: &mut Random) -> Vec<PeriodTransfer> {
         let transfer = |random: &mut Random| {
             let length_s = 1.0 + random.unit();
             let windows = vec![
                 (2 * random.below(5) as u32, 0.0, length_s),
                 (2 * random.below(5) as u32 + 1, 0.0, length_s),
             ];
-            Transfer { after: None, real_windows: windows.clone(), windows, arrival_s: length_s, phase: 0.0 }
+            PeriodTransfer {
+                after: None,
+                real_windows: windows.clone(),
+                windows,
+                arrival_s: length_s,
+                phase: 0.0,
+            }
         };
         (0..10 + random.below(30)).map(|_| transfer(random)).collect()
     }
 
-    fn is_free_of_overlap(transfers: &[Transfer], start_s: &[f64], period_s: f64) -> bool {
+    fn is_free_of_overlap(transfers: &[PeriodTransfer], start_s: &[f64], period_s: f64) -> bool {
         let windows = transfers.iter().enumerate().flat_map(|(at, transfer)| {
             transfer.windows.iter().map(move |&(port, offset_s, length_s)| {
                 (at, port, (start_s[at] + offset_s).rem_euclid(period_s), length_s)

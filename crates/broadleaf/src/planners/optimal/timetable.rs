@@ -13,7 +13,7 @@ use std::collections::BinaryHeap;
 
 /// A transfer of one position of the period.
 #[derive(Clone, Debug)]
-pub(super) struct Transfer {
+pub(super) struct PeriodTransfer {
     /// The transfer that brings the segment to the sender; `None` at the root. Always an earlier one.
     pub after: Option<usize>,
     /// (resource, offset, duration), seconds from the start; latencies left out at the receiver's side,
@@ -27,7 +27,7 @@ pub(super) struct Transfer {
     pub phase: f64,
 }
 
-impl Transfer {
+impl PeriodTransfer {
     /// Whether a resource is held only from later than the start on, latency apart.
     pub fn is_spread(&self) -> bool {
         self.windows.iter().any(|&(_, offset_s, duration_s)| offset_s > duration_s * TOUCH)
@@ -43,7 +43,7 @@ pub(super) struct Timetable {
 }
 
 struct Circle<'a> {
-    transfers: &'a [Transfer],
+    transfers: &'a [PeriodTransfer],
     period_s: f64,
     /// By resource, the (start, duration, transfer) that hold it.
     held: Vec<Vec<(f64, f64, usize)>>,
@@ -57,7 +57,7 @@ struct Circle<'a> {
 impl Timetable {
     /// Starts that leave nothing overlapping at that period, which comes back with them, or `None` if none were
     /// found.
-    pub fn fit(transfers: &[Transfer], resources: usize, period_s: f64) -> Option<(Vec<f64>, f64)> {
+    pub fn fit(transfers: &[PeriodTransfer], resources: usize, period_s: f64) -> Option<(Vec<f64>, f64)> {
         let mut circle = Circle::new(transfers, resources, period_s);
         let mut follows: Vec<Vec<usize>> = vec![Vec::new(); transfers.len()];
         let mut open = BinaryHeap::new();
@@ -102,7 +102,7 @@ impl Timetable {
     /// says how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
     /// finds where many resources are busy all the time, but later, because segments wait for about half a
     /// period at each hop until windows are dealt out anew.
-    pub fn dense(transfers: &[Transfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
+    pub fn dense(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
         let mut left_s = vec![0.0f64; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
             left_s[resource as usize] += duration_s;
@@ -141,7 +141,7 @@ impl Timetable {
     }
 
     /// The timetable of these starts, each segment taken as soon as it is there.
-    pub fn with_lags(transfers: &[Transfer], start_s: &[f64], period_s: f64) -> Timetable {
+    pub fn with_lags(transfers: &[PeriodTransfer], start_s: &[f64], period_s: f64) -> Timetable {
         let within: Vec<f64> = start_s.iter().map(|start| start.rem_euclid(period_s)).collect();
         let mut order: Vec<usize> = (0..transfers.len()).collect();
         order.sort_by(|&a, &b| within[a].total_cmp(&within[b]).then(a.cmp(&b)));
@@ -160,7 +160,7 @@ impl Timetable {
 
     /// When the last of `periods` whole periods' segments has arrived everywhere if every node keeps the
     /// order and does all as soon as it can, seconds; extrapolated beyond some periods.
-    pub fn play_s(&self, transfers: &[Transfer], resources: usize, periods: u64) -> f64 {
+    pub fn play_s(&self, transfers: &[PeriodTransfer], resources: usize, periods: u64) -> f64 {
         let deepest = self.lag.iter().copied().max().unwrap_or(0) as usize;
         // Once the deepest lag has passed, the periods are alike; the last ones, which nothing follows, are
         // quicker, so the steady rate is taken before them.
@@ -205,7 +205,7 @@ pub(super) fn order_bits(time_s: f64) -> u64 {
 }
 
 impl<'a> Circle<'a> {
-    fn new(transfers: &'a [Transfer], resources: usize, period_s: f64) -> Circle<'a> {
+    fn new(transfers: &'a [PeriodTransfer], resources: usize, period_s: f64) -> Circle<'a> {
         let mut idle_s = vec![period_s; resources];
         let mut shortest_s = vec![f64::INFINITY; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 /// An [`Occupation`] with dense resource indices.
 #[derive(Clone, Debug, Default)]
-pub struct Timing {
+pub struct HopTiming {
     /// Resource, offset from the start, duration.
     windows: Vec<(u32, f64, f64)>,
     /// Node and partner, from when after the start, for how long; empty where that does not matter.
@@ -19,15 +19,15 @@ pub struct Timing {
 }
 
 /// When a transfer starts, frees its sender, and arrives, seconds.
-pub struct Held {
+pub struct Grant {
     pub start_s: f64,
     pub release_s: f64,
     pub arrival_s: f64,
 }
 
-impl Held {
-    fn from(start_s: f64, timing: &Timing) -> Held {
-        Held { start_s, release_s: start_s + timing.release_s, arrival_s: start_s + timing.arrival_s }
+impl Grant {
+    fn from(start_s: f64, timing: &HopTiming) -> Grant {
+        Grant { start_s, release_s: start_s + timing.release_s, arrival_s: start_s + timing.arrival_s }
     }
 }
 
@@ -66,7 +66,7 @@ impl<'a> Reservations<'a> {
     }
 
     /// Grants the earliest windows that are free from `now_s` on.
-    pub fn reserve(&mut self, now_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) -> Held {
+    pub fn reserve(&mut self, now_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) -> Grant {
         let in_port = self.in_port(ordered_receiver);
         let mut start_s = now_s;
         // Each window may push the start; the start only grows, and stops at the first time that suits all.
@@ -90,17 +90,17 @@ impl<'a> Reservations<'a> {
             }
         }
         self.take(now_s, start_s, timing, ordered_receiver);
-        Held::from(start_s, timing)
+        Grant::from(start_s, timing)
     }
 
     /// How long a transfer over `hop` holds what it needs.
-    pub fn timing(&mut self, hop: Hop, bytes: u64) -> Timing {
+    pub fn timing(&mut self, hop: Hop, bytes: u64) -> HopTiming {
         let occupation = occupation(self.platform, hop, bytes);
         self.dense(hop, occupation)
     }
 
     /// The occupation with dense resource indices, and the partners where they matter.
-    fn dense(&mut self, hop: Hop, occupation: Occupation) -> Timing {
+    fn dense(&mut self, hop: Hop, occupation: Occupation) -> HopTiming {
         let Occupation { windows, release_s, arrival_s } = occupation;
         let mut partners = Vec::new();
         if self.platform.port_model() == PortModel::OnePortSamePartner && release_s > 0.0 {
@@ -112,7 +112,7 @@ impl<'a> Reservations<'a> {
             .into_iter()
             .map(|window| (self.resource(window.resource), window.offset_s, window.duration_s))
             .collect();
-        Timing { windows, partners, release_s, arrival_s }
+        HopTiming { windows, partners, release_s, arrival_s }
     }
 
     fn resource(&mut self, resource: Resource) -> u32 {
@@ -128,7 +128,7 @@ impl<'a> Reservations<'a> {
     }
 
     /// Takes everything that a transfer from `start_s` holds.
-    fn take(&mut self, now_s: f64, start_s: f64, timing: &Timing, ordered_receiver: Option<NodeId>) {
+    fn take(&mut self, now_s: f64, start_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) {
         let in_port = self.in_port(ordered_receiver);
         for &(node, partner, offset_s, duration_s) in &timing.partners {
             self.partners.take(node, partner, now_s, start_s + offset_s, duration_s);
@@ -166,7 +166,7 @@ impl<'a> Reservations<'a> {
         hop: Hop,
         bytes: u64,
         ordered_receiver: Option<NodeId>,
-    ) -> Held {
+    ) -> Grant {
         let mut start_s = now_s;
         let timing = loop {
             let timing = self.dense(hop, rates.occupation(self.platform, hop, bytes, start_s));
@@ -196,6 +196,6 @@ impl<'a> Reservations<'a> {
             start_s = next_s;
         };
         self.take(now_s, start_s, &timing, ordered_receiver);
-        Held::from(start_s, &timing)
+        Grant::from(start_s, &timing)
     }
 }

@@ -1,6 +1,6 @@
 //! The hops of every message between two hosts, over the switches that its tree names.
 
-use super::reservations::{Reservations, Timing};
+use super::reservations::{HopTiming, Reservations};
 use crate::execute::NodeExecutor;
 use crate::plan::{PlanError, Programs};
 use crate::platform::{Hop, NodeId, Platform};
@@ -13,7 +13,7 @@ pub const CONTROL_BYTES: u64 = 1;
 struct MessageRoute {
     hops: Vec<Hop>,
     /// Each hop's timing for a full segment; made on first use.
-    full: Vec<Timing>,
+    full: Vec<HopTiming>,
 }
 
 /// The routes of all messages.
@@ -87,7 +87,7 @@ impl<'a> Routes<'a> {
         hop: usize,
         bytes: u64,
         reservations: &mut Reservations,
-    ) -> &Timing {
+    ) -> &HopTiming {
         let MessageRoute { hops, full } = &mut self.routes[route as usize];
         if full.is_empty() {
             *full = hops.iter().map(|&hop| reservations.timing(hop, bytes)).collect();

@@ -1,6 +1,6 @@
 //! `basicSA`: one annealing from one tree (the paper's figure 1).
 
-use super::tree::{Spot, Tree};
+use super::tree::{AnnealedTree, Spot};
 use crate::planners::anneal::{self, Level, Moves};
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
@@ -52,7 +52,7 @@ impl GoodList {
         is_good && has_room && self.trees.binary_search_by(|tree| tree.cost_s.total_cmp(&cost_s)).is_err()
     }
 
-    fn offer(&mut self, cost_s: f64, root: usize, tree: &Tree) {
+    fn offer(&mut self, cost_s: f64, root: usize, tree: &AnnealedTree) {
         if !self.takes(cost_s) {
             return;
         }
@@ -81,7 +81,7 @@ pub fn anneal(
     good: Option<&mut GoodList>,
     random: &mut Random,
 ) -> Annealed {
-    let tree = Tree::new(pairs, root, edges);
+    let tree = AnnealedTree::new(pairs, root, edges);
     let now_s = tree.cost_s();
     let mut basic = Basic {
         pairs,
@@ -107,7 +107,7 @@ pub fn anneal(
 
 struct Basic<'a, 'g> {
     pairs: &'a Pairs,
-    tree: Tree<'a>,
+    tree: AnnealedTree<'a>,
     good: Option<&'g mut GoodList>,
     best: Found,
     now_s: f64,
@@ -178,7 +178,7 @@ impl Moves for Basic<'_, '_> {
 
 /// A random node on the way to the node that is reached last becomes the child of a random other one, never of its
 /// own subtree.
-fn transform(tree: &mut Tree, count: usize, way: &mut Vec<u32>, random: &mut Random) -> (u32, Spot) {
+fn transform(tree: &mut AnnealedTree, count: usize, way: &mut Vec<u32>, random: &mut Random) -> (u32, Spot) {
     tree.critical(way);
     let node = way[random.below(way.len())];
     loop {

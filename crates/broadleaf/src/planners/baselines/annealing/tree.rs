@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 
 /// An ordered tree over the hosts of [`Pairs`].
 #[derive(Clone, Debug)]
-pub struct Tree<'a> {
+pub struct AnnealedTree<'a> {
     pairs: &'a Pairs,
     root: u32,
     parent: Vec<u32>,
@@ -34,13 +34,13 @@ pub struct Spot {
     before: u32,
 }
 
-impl<'a> Tree<'a> {
+impl<'a> AnnealedTree<'a> {
     /// The tree with these edges, parents before their children.
-    pub fn new(pairs: &'a Pairs, root: usize, edges: &[(u32, u32)]) -> Tree<'a> {
+    pub fn new(pairs: &'a Pairs, root: usize, edges: &[(u32, u32)]) -> AnnealedTree<'a> {
         let count = pairs.len();
         let none = vec![NONE; count];
         let zero = vec![0.0; count];
-        let mut tree = Tree {
+        let mut tree = AnnealedTree {
             pairs,
             root: root as u32,
             parent: none.clone(),
@@ -238,7 +238,7 @@ mod tests {
             let root = random.below(count);
             let others: Vec<u32> = (0..count as u32).filter(|&node| node != root as u32).collect();
             let star: Vec<(u32, u32)> = others.iter().map(|&node| (root as u32, node)).collect();
-            let mut tree = Tree::new(&pairs, root, &star);
+            let mut tree = AnnealedTree::new(&pairs, root, &star);
             for _ in 0..100 {
                 let node = others[random.below(others.len())];
                 let parent = random.below(count) as u32;
