@@ -147,6 +147,26 @@ def test_whatever_a_plan_file_asks_for_is_run(
     assert run.reports == []
 
 
+def test_a_wrong_length_with_a_plan_of_its_own_is_found(bench: Bench, tmp_path: Path, host: str) -> None:
+    """The rank waits for its parent in one plan, and hears of the call from its parent in the other."""
+    file = write_platform(tmp_path / "net.json", host, 3)
+    plans = tmp_path / "plans"
+    plans.mkdir()
+    platform = bl.Platform.load(str(file))
+    for message_bytes, children in (
+        (300_000, {"n0": ["n1"], "n1": ["n2"]}),
+        (70_000, {"n0": ["n2"], "n2": ["n1"]}),
+    ):
+        plan = bl.plan(
+            platform, root="n0", message_bytes=message_bytes, planner="chain", segment_bytes=20_000
+        )
+        document = plan.to_dict() | {"trees": [{"share": 1, "children": children}], "planner": "by-hand"}
+        (plans / f"{message_bytes}.json").write_text(json.dumps(document))
+    run = bench.check(3, "errors", platform=file, plan_dir=plans, shared_memory="0")
+    assert len(run.rows(planner="by-hand", root=0)) >= 2
+    assert run.reports == []
+
+
 def test_a_better_plan_takes_over_while_the_program_runs(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = write_platform(tmp_path / "net.json", host, 7)
     # Through shared memory there would be nothing to plan. No time for the first plan, so the search in the

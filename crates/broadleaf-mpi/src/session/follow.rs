@@ -100,7 +100,7 @@ impl Session {
         };
         let mut transport = MpiTransport::new(mpi, call.packed, &forecast.plan, forecast.program.clone());
         transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call.number)));
-        transport.post_ahead(&mut executor, &forecast.before, call.number)?;
+        transport.post_ahead(&mut executor, forecast.headers, call.number)?;
         let (sender, header) = transport.next_header()?;
         if forecast.holds(&header) && listening.hear(sender, &header)? {
             return Ok(Heard { header, sender, listening, posted: Some((transport, executor)) });

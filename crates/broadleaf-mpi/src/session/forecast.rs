@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub(crate) struct Forecast {
     pub plan: Arc<Plan>,
     pub program: NodeProgram,
-    /// Everyone who sends to this rank.
-    pub before: Vec<u32>,
+    /// Each rank that sends to this one sends a header.
+    pub headers: usize,
     version: u32,
 }
 
@@ -27,7 +27,7 @@ impl Forecast {
         let forecast = Forecast {
             plan: Arc::clone(current.programs.plan()),
             program: current.program.clone(),
-            before: current.before.iter().copied().collect(),
+            headers: current.before.len(),
             version,
         };
         Some((forecast, executor))

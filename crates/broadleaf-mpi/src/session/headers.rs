@@ -31,8 +31,8 @@ impl Session {
         }
         loop {
             let mut bytes = [0; HEADER_BYTES];
-            let sender = self.mpi.receive(&mut bytes, None, call_tag(call))?;
-            let header = decode_header(&bytes)?;
+            self.mpi.receive(&mut bytes, None, call_tag(call))?;
+            let (sender, header) = decode_header(&bytes)?;
             if listening.hear(sender, &header)? {
                 return Ok((header, sender, listening));
             }
@@ -73,7 +73,7 @@ impl Session {
         }
         let hearers = self.hosts.hearers(header.root);
         let mine = hearers.iter().position(|&rank| rank == self.rank).unwrap_or(0);
-        let bytes = encode_header(&header);
+        let bytes = encode_header(&header, self.rank);
         let mut reach =
             if mine == 0 { hearers.len().next_power_of_two() } else { 1 << mine.trailing_zeros() };
         while reach > 1 {

@@ -17,7 +17,7 @@ pub struct Forward {
 
 impl MpiTransport<'_> {
     pub fn send_header(&mut self, to: u32, header: &Header) -> Result<(), CallError> {
-        let bytes = encode_header(header).to_vec();
+        let bytes = encode_header(header, self.program.node.0).to_vec();
         let pointer = bytes.as_ptr();
         let number = self.number(Request::Control { _bytes: bytes });
         self.control_messages += 1;

@@ -8,7 +8,8 @@ use broadleaf::adapt::switch::{Directive, Header};
 /// Distinguishes a header from whatever else might arrive under its tag.
 const MAGIC: u32 = 0x4c4f_4f4d;
 
-pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
+/// With the rank that sends it.
+pub fn encode_header(header: &Header, sender: u32) -> [u8; HEADER_BYTES] {
     let mut out = Vec::with_capacity(HEADER_BYTES);
     let order = Directive::ALL.iter().position(|order| *order == header.order).unwrap_or(0);
     put_u32(&mut out, MAGIC);
@@ -19,20 +20,21 @@ pub fn encode_header(header: &Header) -> [u8; HEADER_BYTES] {
     put_u32(&mut out, header.root);
     put_u32(&mut out, header.version);
     put_u32(&mut out, header.sends_plan.into());
-    out.resize(HEADER_BYTES, 0);
+    put_u32(&mut out, sender);
     let mut bytes = [0; HEADER_BYTES];
     bytes.copy_from_slice(&out);
     bytes
 }
 
-pub fn decode_header(bytes: &[u8]) -> Result<Header, Malformed> {
+/// The sender and what it sent.
+pub fn decode_header(bytes: &[u8]) -> Result<(u32, Header), Malformed> {
     let wrong = Malformed("header");
     let mut from = Reader { bytes, what: "header" };
     if bytes.len() != HEADER_BYTES || from.u32()? != MAGIC {
         return Err(wrong);
     }
     let order = *Directive::ALL.get(from.u32()? as usize).ok_or(wrong)?;
-    Ok(Header {
+    let header = Header {
         order,
         call: from.u64()?,
         message_bytes: from.u64()?,
@@ -40,5 +42,6 @@ pub fn decode_header(bytes: &[u8]) -> Result<Header, Malformed> {
         root: from.u32()?,
         version: from.u32()?,
         sends_plan: from.u32()? != 0,
-    })
+    };
+    Ok((from.u32()?, header))
 }

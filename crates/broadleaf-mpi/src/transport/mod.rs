@@ -81,7 +81,6 @@ pub(crate) enum Request {
     },
     /// A header for which data receives are posted already ([`preposted`]).
     HeaderIn {
-        from: u32,
         bytes: Vec<u8>,
     },
 }
@@ -122,8 +121,8 @@ pub struct MpiTransport<'a> {
     pub timing: Option<Timing>,
     /// Added to the tag of every segment ([`crate::tags::salt`]).
     pub(crate) salt: u32,
-    /// Who sent them, in the order of their arrival.
-    pub(crate) headers: VecDeque<(u32, Vec<u8>)>,
+    /// In the order of their arrival.
+    pub(crate) headers: VecDeque<Vec<u8>>,
     /// What came in while a header was waited for.
     pub(crate) early: Vec<Completion>,
     pub(crate) watch: Option<Watch>,
@@ -265,9 +264,9 @@ impl<'a> MpiTransport<'a> {
                 }
                 Request::Control { .. } | Request::PlanOut { .. } => self.control_messages -= 1,
                 Request::PlanIn { bytes } => self.take_plan(bytes)?,
-                Request::HeaderIn { from, bytes } => {
+                Request::HeaderIn { bytes } => {
                     self.control_messages -= 1;
-                    self.headers.push_back((from, bytes));
+                    self.headers.push_back(bytes);
                 }
             }
         }

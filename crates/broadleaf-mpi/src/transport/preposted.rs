@@ -4,6 +4,7 @@
 //! take one latency more. So a rank that has a plan for the root and length it was called with posts the receives
 //! for them at once; the header then only confirms them. Where lengths differ, which is an error of the program,
 //! nothing has been matched with these receives, since the tags depend on the root's length: they are taken back.
+//! Headers are received from any rank: another length may have another plan, where another rank sends them.
 
 use super::header::{decode_header, HEADER_BYTES};
 use super::{MpiTransport, Request};
@@ -17,11 +18,11 @@ impl MpiTransport<'_> {
     pub(crate) fn post_ahead(
         &mut self,
         executor: &mut NodeExecutor,
-        before: &[u32],
+        headers: usize,
         call: u64,
     ) -> Result<(), CallError> {
-        for &from in before {
-            self.expect_header(from, call)?;
+        for _ in 0..headers {
+            self.expect_header(call)?;
         }
         while let Some(receive) = executor.poll_receive() {
             self.post_receive(&receive)?;
@@ -29,19 +30,19 @@ impl MpiTransport<'_> {
         Ok(())
     }
 
-    fn expect_header(&mut self, from: u32, call: u64) -> Result<(), CallError> {
+    fn expect_header(&mut self, call: u64) -> Result<(), CallError> {
         let mut bytes = vec![0; HEADER_BYTES];
         let pointer = bytes.as_mut_ptr();
-        let number = self.number(Request::HeaderIn { from, bytes });
+        let number = self.number(Request::HeaderIn { bytes });
         self.control_messages += 1;
-        Ok(self.mpi.irecv(pointer, HEADER_BYTES as u64, Some(from), call_tag(call), number)?)
+        Ok(self.mpi.irecv(pointer, HEADER_BYTES as u64, None, call_tag(call), number)?)
     }
 
     /// Waits for the next of the expected headers; what else happens is kept for the executor.
     pub(crate) fn next_header(&mut self) -> Result<(u32, Header), CallError> {
         loop {
-            if let Some((from, bytes)) = self.headers.pop_front() {
-                return Ok((from, decode_header(&bytes)?));
+            if let Some(bytes) = self.headers.pop_front() {
+                return Ok(decode_header(&bytes)?);
             }
             let mut early = std::mem::take(&mut self.early);
             self.progress(&mut early, true)?;
@@ -52,7 +53,7 @@ impl MpiTransport<'_> {
     /// Takes back what is posted, after a header that speaks of another broadcast; gives the headers that have come
     /// meanwhile.
     pub(crate) fn withdraw(&mut self) -> Result<Vec<(u32, Header)>, CallError> {
-        let mut headers: Vec<(u32, Vec<u8>)> = self.headers.drain(..).collect();
+        let mut headers: Vec<Vec<u8>> = self.headers.drain(..).collect();
         let mut strayed = self.early.len() as u64;
         for number in 0..self.requests.len() {
             let request = std::mem::replace(&mut self.requests[number], Request::Free);
@@ -61,7 +62,7 @@ impl MpiTransport<'_> {
             }
             let has_come = self.mpi.withdraw(number as u32)?;
             match request {
-                Request::HeaderIn { from, bytes } if has_come => headers.push((from, bytes)),
+                Request::HeaderIn { bytes } if has_come => headers.push(bytes),
                 _ => strayed += u64::from(has_come),
             }
         }
@@ -69,6 +70,6 @@ impl MpiTransport<'_> {
             let fact = format!("{strayed} segments of another length came under this one's tags");
             return Err(CallError::Internal(fact));
         }
-        headers.into_iter().map(|(from, bytes)| Ok((from, decode_header(&bytes)?))).collect()
+        headers.into_iter().map(|bytes| Ok(decode_header(&bytes)?)).collect()
     }
 }
