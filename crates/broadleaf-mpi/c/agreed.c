@@ -83,7 +83,10 @@ static int find_host_index(int rank, int size)
 int bl_agree(int rank, int size)
 {
     memset(&agreed, 0, sizeof agreed);
-    if (rank == 0) bl_config_read(&agreed);
+    if (rank == 0) {
+        bl_config_read(&agreed);
+        bl_config_try(&agreed);
+    }
     int error = PMPI_Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (error == MPI_SUCCESS && agreed.has_platform && !agreed.disabled) error = find_host_index(rank, size);
     /* With one rank there are no messages. */
@@ -99,9 +102,9 @@ void bl_agree_on_less(uint64_t min_bytes)
 
 void bl_agree_alone(int rank)
 {
-    bl_config own;
-    bl_config_read(&own);
-    agreed = (bl_config){.min_bytes = own.min_bytes, .disabled = 1, .stats = rank == 0 && own.stats};
+    bl_config own = {.stats = 0};
+    if (rank == 0) bl_config_read(&own);
+    agreed = (bl_config){.min_bytes = own.min_bytes, .disabled = 1, .stats = own.stats};
 }
 
 void bl_agreed_finish(void)

@@ -58,6 +58,7 @@ typedef struct {
     uint32_t has_platform; /* nodes of a platform file are given out by host name */
     uint32_t trace;      /* sends and receives are noted, and collected from all ranks at MPI_Finalize */
     uint32_t follows_platform; /* min_bytes becomes what the platform predicts, where that is less */
+    uint32_t without_advisor;  /* its directory cannot be used, which has been reported */
 } bl_config;
 
 typedef enum {
@@ -83,6 +84,8 @@ void bl_release(void *address);
 
 /* Reads BROADLEAF_* of this process; reports a bad value in one line on stderr. */
 void bl_config_read(bl_config *config);
+/* Looks at what the settings name, for all ranks; reports what cannot be used in one line each. */
+void bl_config_try(bl_config *config);
 
 /* Opens the plans of one communicator; collective over it. `host_index` is the caller's place among the ranks
  * of its host. Never null; what makes planning impossible is reported by rank 0, and the session then answers

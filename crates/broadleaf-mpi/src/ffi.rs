@@ -4,13 +4,16 @@ mod collectives;
 mod survey;
 
 use crate::mpi::{Mpi, Ops};
+use crate::observe::advice::Mailbox;
 use crate::observe::{stats, trace};
 use crate::outcome::Outcome;
 use crate::session::{Keeps, Session};
 use crate::settings::{self, WorldSettings};
+use crate::topology::platform_file::load;
 use crate::{report, reserve};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::PathBuf;
 
 /// Settings that a whole world agrees on (`bl_config`).
 #[repr(C)]
@@ -23,6 +26,7 @@ pub struct Config {
     pub has_platform: u32,
     pub trace: u32,
     pub follows_platform: u32,
+    pub without_advisor: u32,
 }
 
 /// `bl_outcome`.
@@ -64,6 +68,7 @@ pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
         has_platform: 0,
         trace: 0,
         follows_platform: 0,
+        without_advisor: 0,
     };
     let read = guarded(disabled, || match WorldSettings::read(&settings::environment) {
         Ok(settings) => Config {
@@ -74,6 +79,7 @@ pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
             has_platform: settings.has_platform.into(),
             trace: settings.trace.into(),
             follows_platform: settings.follows_platform.into(),
+            ..Config { disabled: 0, bad_value: 0, ..disabled }
         },
         Err(bad) => {
             report::once(&bad.to_string());
@@ -81,6 +87,32 @@ pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
         }
     });
     *config = read;
+}
+
+/// # Safety
+/// `config` points to what [`bl_config_read`] has read.
+#[no_mangle]
+pub unsafe extern "C" fn bl_config_try(config: *mut Config) {
+    let config = &mut *config;
+    if config.disabled != 0 {
+        return;
+    }
+    let named = |variable: &str| settings::environment(variable).map(PathBuf::from);
+    let (is_bad, is_alone) = guarded((true, true), || {
+        let platform = named("BROADLEAF_PLATFORM").map_or(Ok(()), |path| load(&path).map(drop));
+        let advisor = named("BROADLEAF_ADVICE").map_or(Ok(()), |directory| Mailbox::may_be_at(&directory));
+        if let Err(line) = &platform {
+            report::once(&format!("{line}; the MPI's own broadcast is used"));
+        }
+        if let (Err(line), Ok(())) = (&advisor, &platform) {
+            report::once(line);
+        }
+        (platform.is_err(), advisor.is_err())
+    });
+    config.without_advisor = is_alone.into();
+    if is_bad {
+        (config.disabled, config.bad_value, config.follows_platform) = (1, 1, 0);
+    }
 }
 
 /// # Safety
@@ -103,7 +135,8 @@ pub unsafe extern "C" fn bl_session_open(
     let (name, host, config) = (text(name), text(host), &*config);
     let opened = guarded(Err(Outcome::Internal), || {
         let place = (host, host_index);
-        let keeps = Keeps { stats: config.stats != 0, trace: config.trace != 0 };
+        let keeps =
+            Keeps { stats: config.stats != 0, trace: config.trace != 0, advice: config.without_advisor == 0 };
         Session::open(mpi, &name, rank as u32, size as u32, place, keeps)
             .map_err(|error| Outcome::from_error(&error))
     });

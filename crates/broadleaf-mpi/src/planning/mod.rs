@@ -67,8 +67,10 @@ pub struct Planning {
 }
 
 impl Planning {
-    pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, paced: bool) -> Planning {
-        let mailbox = rank_map.settings.advice.as_deref().and_then(Mailbox::at);
+    /// `follows`: an advisor, where the settings name one.
+    pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, paced: bool, follows: bool) -> Planning {
+        let advice = rank_map.settings.advice.as_deref().filter(|_| follows);
+        let mailbox = advice.and_then(Mailbox::at);
         Planning { rank_map, hosts, placements: [None, None], mailbox, stored_kinds: HashMap::new(), paced }
     }
 

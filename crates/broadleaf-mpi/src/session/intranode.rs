@@ -41,7 +41,8 @@ impl Session {
             && (settings.planner == BEST || one_node_a_host(&rank_map, &hosts));
         self.group = hosts.join(&self.mpi, self.rank, serves, wish.method())?;
         self.hosts = Arc::new(hosts);
-        self.planning = Some(Planning::new(rank_map, Arc::clone(&self.hosts), self.mpi.shares_port()));
+        let (hosts, paced) = (Arc::clone(&self.hosts), self.mpi.shares_port());
+        self.planning = Some(Planning::new(rank_map, hosts, paced, self.keeps.advice));
         Ok(())
     }
 
@@ -110,7 +111,7 @@ impl Session {
                 group.finish();
             }
         }
-        if self.keeps_stats || self.tracer.is_some() {
+        if self.keeps.stats || self.tracer.is_some() {
             self.ran = stats::Ran::heard(&announced);
         }
         self.book.entry(kind(root, announced.bytes), number);

@@ -35,6 +35,8 @@ mod run;
 pub struct Keeps {
     pub stats: bool,
     pub trace: bool,
+    /// For an advisor, where the program follows one.
+    pub advice: bool,
 }
 
 /// One broadcast of a communicator, at one rank.
@@ -71,7 +73,7 @@ pub struct Session {
     /// At a root that follows an advisor, what it may say.
     advised: HashMap<Kind, Advised>,
     teller: Teller,
-    keeps_stats: bool,
+    keeps: Keeps,
     tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
@@ -115,7 +117,7 @@ impl Session {
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),
-            keeps_stats: keeps.stats,
+            keeps,
             tracer,
             ran: stats::Ran::default(),
         })
@@ -132,7 +134,7 @@ impl Session {
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile, or is null: a rank without memory for
     /// them takes part for the others.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
-        let start = self.keeps_stats.then(Instant::now);
+        let start = self.keeps.stats.then(Instant::now);
         let begin_s = self.tracer.is_some().then(trace::now_s);
         let call = Call { number: self.calls, packed, bytes, root };
         // Whatever becomes of the call, the next one has the next number on every rank.
@@ -219,7 +221,7 @@ mod tests {
 
     #[test]
     fn the_call_number_goes_on_after_a_fault_of_ours() {
-        let keeps = Keeps { stats: false, trace: false };
+        let keeps = Keeps { stats: false, trace: false, advice: false };
         let place = ("host".to_string(), 0);
         let mut session = Session::open(Mpi::alone(), "alone", 0, 1, place, keeps).unwrap();
         // C passes no broadcast of no bytes.

@@ -44,9 +44,8 @@ impl Mailbox {
         if let Some(mailbox) = mailboxes.iter().find(|mailbox| mailbox.directory == directory) {
             return Some(Arc::clone(mailbox));
         }
-        if let Err(reason) = private(directory) {
-            let shown = directory.display();
-            report::once(&format!("{shown}: {reason}; the program runs without an advisor"));
+        if let Err(line) = Mailbox::may_be_at(directory) {
+            report::once(&line);
             return None;
         }
         let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -61,6 +60,12 @@ impl Mailbox {
         std::thread::Builder::new().name("broadleaf-advice".to_string()).spawn(move || worker.work()).ok()?;
         mailboxes.push(Arc::clone(&mailbox));
         Some(mailbox)
+    }
+
+    /// Whether a state directory can be used; the error is one line for the user.
+    pub fn may_be_at(directory: &Path) -> Result<(), String> {
+        let shown = directory.display();
+        private(directory).map_err(|reason| format!("{shown}: {reason}; the program runs without an advisor"))
     }
 
     /// Notes a call; written soon.
