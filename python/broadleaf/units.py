@@ -9,7 +9,10 @@ UNITS = {
     "": 1,
     "b": 1,
     **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
-    **{f"{prefix}ib": 1024**power for power, prefix in enumerate("kmgt", start=1)},
+    # A bare letter is what it is to dd, ls and the MPI benchmarks.
+    **{
+        prefix + unit: 1024**power for power, prefix in enumerate("kmgt", start=1) for unit in ("", "i", "ib")
+    },
 }
 # Python converts no more than 4,300 digits, and nobody can read a message that repeats them.
 MOST_CHARACTERS = 64
@@ -19,8 +22,10 @@ SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 def parse_size(text: str) -> int:
     """Bytes of `64KiB`, `1MB`, `4 GiB` or a plain number; raises ValueError for anything else and for 0.
 
-    >>> parse_size("64KiB"), parse_size("1MB"), parse_size("4 GiB"), parse_size("17")
-    (65536, 1000000, 4294967296, 17)
+    `64M` is 64 MiB, `64MB` and `64mb` are 64,000,000 bytes.
+
+    >>> parse_size("64KiB"), parse_size("1MB"), parse_size("4 GiB"), parse_size("17"), parse_size("2k")
+    (65536, 1000000, 4294967296, 17, 2048)
     """
     if len(text) > MOST_CHARACTERS:
         raise ValueError(f"a size of {len(text)} characters; write 64KiB, 1MB, '4 GiB' or plain bytes")
@@ -68,17 +73,18 @@ def interval(value: tuple[float, float] | None) -> str:
 
 
 def size(value: int | None) -> str:
-    """A size in the largest binary unit that leaves a whole number, else in bytes.
+    """A size in the unit, binary or decimal, that leaves the shortest whole number, as one would ask for it.
 
-    >>> size(67108864), size(1000), size(1536)
-    ('64 MiB', '1000 B', '1536 B')
+    >>> size(67108864), size(64000000), size(1000), size(1536), size(1048576000)
+    ('64 MiB', '64 MB', '1 kB', '1536 B', '1000 MiB')
     """
     if value is None:
         return "-"
-    for power, unit in ((40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if value and value % (1 << power) == 0:
-            return f"{value >> power} {unit}"
-    return f"{value} B"
+    units = [(1024**power, f"{prefix}iB") for power, prefix in enumerate("KMGT", start=1)]
+    units += [(1000**power, f"{prefix}B") for power, prefix in enumerate("kMGT", start=1)]
+    whole = [(value // factor, unit) for factor, unit in units if value and value % factor == 0]
+    number, unit = min(whole, default=(value, "B"))
+    return f"{number} {unit}"
 
 
 def rate(value: float | None) -> str:

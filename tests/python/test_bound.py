@@ -48,7 +48,7 @@ def test_people_read_trees_prices_and_gap(command: Command) -> None:
     write("net.json", triangle())
     shown = command("bound", "net.json", "--root", "a", "--size", "1MB").out
     for part in (
-        "makespan of 1000000 B: at least",
+        "makespan of 1 MB: at least",
         "at most 1 kB/s",
         "a gap of",
         "trees below",

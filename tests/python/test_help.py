@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from broadleaf.cli import COMMANDS
+from broadleaf.papers import PAPERS
 from documents import write
 from outcome import Command, refused
 
@@ -50,6 +51,24 @@ def test_example_runs(
     for option, file in itertools.pairwise(arguments):
         if option in ("-o", "--trace", "--stats"):
             assert Path(file).stat().st_size > 0
+
+
+def test_commands_stand_in_the_order_of_work_each_in_a_line_of_a_terminal(command: Command) -> None:
+    lines = command("--help").out.split("Commands:\n")[1].split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in lines] == [each.name for each in COMMANDS]
+    assert not [line for line in lines if len(line) > 80 or line.endswith("...")]
+
+
+def test_papers_are_listed_by_their_titles(command: Command) -> None:
+    help_text = command("paper", "--help").out
+    for name, paper in PAPERS.items():
+        assert f"{name:12}{paper.title}" in help_text
+
+
+@pytest.mark.parametrize("name", [["measure"], ["run"], ["bench", "local"]])
+def test_ranks_are_counted_as_launchers_have_it(name: list[str], command: Command) -> None:
+    for option in ("-n", "-np"):
+        refused(command(*name, option, "0"), "'-n' / '-np'", "0 is not in the range")
 
 
 @pytest.mark.parametrize("name", [command.name for command in COMMANDS])

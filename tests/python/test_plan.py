@@ -124,8 +124,8 @@ def test_named_planner_and_segment(command: Command, two_sites: dict[str, Any]) 
         (["--root", "a0", "--size", "0"], ["'0'", "1 byte"]),
         (["--root", "a0", "--size", "much"], ["much", "64KiB"]),
         (["--root", "a0"], ["--size"]),
-        (["--size", "1"], ["--root"]),
-        ([*ASK, "--planner", "luck"], ['"luck"', "best"]),
+        ([], ["--size"]),
+        ([*ASK, "--planner", "luck"], ["'luck'", "planners"]),
         ([*ASK, "--collective", "gossip"], ['"gossip"', "bcast"]),
         ([*ASK, "--segment", "0"], ["'0'"]),
         ([*ASK, "--segment", "-1"], ["-1"]),
@@ -187,3 +187,24 @@ def test_other_threads_run_while_a_plan_is_made() -> None:
     ticking.join()
     # With the interpreter locked, no tick would pass during the whole call.
     assert longest_s < planning_s / 2, (longest_s, planning_s)
+
+
+def test_the_first_host_is_the_root_where_none_is_named(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    first = bl.Platform.from_dict(two_sites).hosts[0]
+    command("plan", "net.json", "--size", "1M", "--planner", "chain", "-o", "plan.json")
+    assert bl.Plan.load("plan.json").root == first
+    assert bl.Plan.load("plan.json").message_bytes == 1 << 20
+    bound = command("bound", "net.json", "--json")
+    assert bound.code == 0
+    assert f'"root": "{first}"' in bound.out
+
+
+def test_a_misspelt_planner_gets_a_suggestion(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    refused(command("plan", "net.json", *ASK, "--planner", "optmal"), "optmal", "did you mean 'optimal'?")
+    refused(command("plan", "net.json", *ASK, "--planner", "xyzzy"), "xyzzy", "see broadleaf planners")
+    refused(command("planners", "best"), "no planner is called 'best'")
+    shown = command("planners", "chain")
+    assert "guarantee   optimal steady state" in shown.out
+    assert "flat" not in shown.out

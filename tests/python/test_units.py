@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 import broadleaf.units
-from broadleaf.units import parse_size
+from broadleaf.units import parse_size, size
 
 
 def test_examples() -> None:
@@ -27,6 +27,12 @@ def test_examples() -> None:
         ("1.5 KiB", 1536),
         ("2TB", 2 * 10**12),
         ("9007199254740993", 9007199254740993),
+        # A bare letter is binary, as dd and the MPI benchmarks have it; with a B it is decimal.
+        ("64M", 64 << 20),
+        ("64k", 64 << 10),
+        ("64mb", 64 * 10**6),
+        ("64 MiB", 64 << 20),
+        ("2Gi", 2 << 30),
     ],
 )
 def test_sizes(text: str, size: int) -> None:
@@ -34,8 +40,13 @@ def test_sizes(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "0", "0MiB", "-1", "1.0001 KiB", "64K", "lots", "1e6", "8 EiB", "9999999TiB"]
+    "text", ["", "0", "0MiB", "-1", "1.0001 KiB", "64X", "lots", "1e6", "8 EiB", "9999999TiB"]
 )
 def test_refused_sizes(text: str) -> None:
     with pytest.raises(ValueError, match="byte"):
         parse_size(text)
+
+
+@pytest.mark.parametrize("text", ["64 MiB", "64 MB", "1 kB", "1000 MiB", "1536 B", "3 TB", "17 B"])
+def test_a_size_is_shown_as_it_is_asked_for(text: str) -> None:
+    assert size(parse_size(text)) == text

@@ -51,7 +51,15 @@ COMMANDS: tuple[click.Command, ...] = (
 )
 
 
+class InOrderOfWork(click.Group):
+    """Help lists the commands as they are used: measure, plan, run, then what looks closer."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [str(command.name) for command in COMMANDS]
+
+
 @click.group(
+    cls=InOrderOfWork,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Each command has its own --help, with an example.",
 )

@@ -19,7 +19,11 @@ from broadleaf.mpi import find_mpi, read_hosts
 from broadleaf.mpi.find import Flavour
 
 
-@click.command("advise", epilog=example("broadleaf advise --platform net.json --state advice --for 1"))
+@click.command(
+    "advise",
+    short_help="Plans anew while programs run and the network changes.",
+    epilog=example("broadleaf advise --platform net.json --state advice --for 1"),
+)
 @click.option(
     "--state",
     metavar="FOLDER",

@@ -12,7 +12,7 @@ from broadleaf.bench.local import bench_local
 from broadleaf.bench.namespaces import DEFAULT_PLATFORM, bench_namespaces
 from broadleaf.bench.smpi import bench_smpi
 from broadleaf.cli.display import print_document, print_table, table_of
-from broadleaf.cli.options import Size, example, json_option
+from broadleaf.cli.options import Size, example, json_option, ranks_option
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
@@ -30,7 +30,11 @@ SIZES = click.option("--sizes", type=Sizes(), default="64KiB,1MiB,16MiB", show_d
 ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Only these, with commas.")
 
 
-@click.group("bench", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"))
+@click.group(
+    "bench",
+    short_help="Times Broadleaf beside every broadcast of the MPI at hand.",
+    epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"),
+)
 def command() -> None:
     """Times our broadcast beside every other that the MPI at hand can use, and prints the limit."""
 
@@ -38,7 +42,7 @@ def command() -> None:
 @command.command(
     "local", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1")
 )
-@click.option("-n", "ranks", type=click.IntRange(2), default=4, show_default=True, metavar="RANKS")
+@ranks_option(2, "How many to start.", default=4, show_default=True)
 @SIZES
 @click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="In each run.")
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each, in turn.")

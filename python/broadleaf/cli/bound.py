@@ -9,22 +9,26 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
-from broadleaf.cli.options import Size, example, json_option
+from broadleaf.cli.options import Size, example, json_option, root_of, root_option
 from broadleaf.units import rate, seconds, size
 
 # Rows of the tables of trees and of prices; --json has all.
 SHOWN = 8
 
 
-@click.command("bound", epilog=example("broadleaf bound net.json --root a --size 64MiB --segment 1MiB"))
+@click.command(
+    "bound",
+    short_help="Proves what no plan exceeds, in throughput and makespan.",
+    epilog=example("broadleaf bound net.json --root a --size 64MiB --segment 1MiB"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
-@click.option("--root", metavar="NODE", required=True, help="The node that has the message.")
+@root_option
 @click.option("--size", "message_bytes", type=Size(), help="A message, for the bound on its makespan.")
 @click.option("--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True)
 @click.option("--gap", type=float, default=1e-4, show_default=True, help="Between trees and prices.")
 @json_option
 def command(
-    platform: str, root: str, message_bytes: int | None, segment_bytes: int, gap: float, as_json: bool
+    platform: str, root: str | None, message_bytes: int | None, segment_bytes: int, gap: float, as_json: bool
 ) -> None:
     """The throughput that no plan exceeds, and with --size the time that none goes below.
 
@@ -32,6 +36,7 @@ def command(
     links under which no tree is cheap enough for more.
     """
     network = bl.Platform.load(platform)
+    root = root_of(network, root)
     bound_s = None if message_bytes is None else bl.makespan_bound_s(network, root, message_bytes)
     doing = f"the optimum on {network.name}"
     optimum = wait_for(doing, lambda: bl.optimum(network, root, segment_bytes, gap=gap))

@@ -14,7 +14,11 @@ from broadleaf.errors import visible
 FAULTS_FOUND = 1
 
 
-@click.command("check", epilog=example("broadleaf check net.json plan.json"))
+@click.command(
+    "check",
+    short_help="Checks a plan, independently of what made it.",
+    epilog=example("broadleaf check net.json plan.json"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @json_option

@@ -15,7 +15,11 @@ from broadleaf.formats.msccl import chunks_of, msccl_xml, runs_of_plan
 from broadleaf.formats.simgrid import PORT_MODELS
 
 
-@click.command("convert", epilog=example("broadleaf convert net.json -o net.nx.json"))
+@click.command(
+    "convert",
+    short_help="Converts platforms between forms, and plans to MSCCL XML.",
+    epilog=example("broadleaf convert net.json -o net.nx.json"),
+)
 @click.argument("file", metavar="FILE", type=click.Path())
 @output_option("The file to write; its name says the form.", required=True)
 @click.option("--to", "form", type=click.Choice(sorted(FORMS)), help="The form to write.")

@@ -13,7 +13,11 @@ from broadleaf.errors import naming
 from broadleaf.files import refuse_unwritable
 
 
-@click.command("draw", epilog=example("broadleaf draw net.json plan.json -o tree.svg"))
+@click.command(
+    "draw",
+    short_help="Draws a plan's trees, or its timeline.",
+    epilog=example("broadleaf draw net.json plan.json -o tree.svg"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @output_option("The figure to write: .png, .svg or .pdf.", required=True)

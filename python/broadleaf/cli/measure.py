@@ -13,7 +13,7 @@ from rich.progress import Progress as Bars
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of
-from broadleaf.cli.options import Size, example, json_option, output_option
+from broadleaf.cli.options import Size, example, json_option, output_option, ranks_option
 from broadleaf.measure import TOLERANCE, Progress, measure
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
@@ -32,15 +32,12 @@ STAGES = {
 MOST_LINKS = 12
 
 
-@click.command("measure", epilog=example("broadleaf measure -n 2 --time 3 -o net.json"))
-@click.option(
-    "-n",
-    "ranks",
-    type=click.IntRange(1),
-    required=True,
-    metavar="RANKS",
-    help="How many to start; each is a node.",
+@click.command(
+    "measure",
+    short_help="Measures the network between MPI ranks.",
+    epilog=example("broadleaf measure -n 2 --time 3 -o net.json"),
 )
+@ranks_option(1, "How many to start; each is a node.", required=True)
 @click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
 @output_option("The platform.", required=True)
 @click.option(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+import broadleaf as bl
 from broadleaf.units import parse_size
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,6 +44,41 @@ class Sizes(click.ParamType[list[int]]):
         if isinstance(value, list):
             return value
         return sorted({Size().convert(part, param, ctx) for part in str(value).split(",")})
+
+
+class PlannerName(click.ParamType[str]):
+    """A planner's name, or `best`; one that is misspelt gets a suggestion."""
+
+    name = "name"
+
+    def __init__(self, *, best: bool = True) -> None:
+        self.more = ["best"] if best else []
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        known = [*self.more, *(card.name for card in bl.planners())]
+        if value not in known:
+            near = difflib.get_close_matches(str(value), known, n=1)
+            meant = f"did you mean {near[0]!r}?" if near else "see broadleaf planners"
+            self.fail(f"no planner is called {value!r}; {meant}", param, ctx)
+        return str(value)
+
+
+def root_option(function: F) -> F:
+    """Adds `--root` as the parameter `root`: a node, or None for `root_of` to say which."""
+    help_text = "The node that has the message.  [default: the first host]"
+    return click.option("--root", metavar="NODE", help=help_text)(function)
+
+
+def root_of(platform: bl.Platform, root: str | None) -> str:
+    """The node that was asked for, or the first host."""
+    return platform.hosts[0] if root is None else root
+
+
+def ranks_option(least: int, help_text: str, **settings: Any) -> Callable[[F], F]:
+    """Adds `-n RANKS`, which the launchers know as `-np`, too."""
+    return click.option(
+        "-n", "-np", "ranks", type=click.IntRange(least), metavar="RANKS", help=help_text, **settings
+    )
 
 
 def example(line: str) -> str:

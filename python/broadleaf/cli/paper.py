@@ -18,8 +18,19 @@ from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.papers import GAPS, PAPERS
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 
+TITLES = "\n".join(f"  {name:12}{paper.title}" for name, paper in PAPERS.items())
+HELP = f"""Runs a paper's experiments again: tables beside the printed values, CSV, JSON and PNG files.
 
-@click.command("paper", epilog=example("broadleaf paper trees --quick -o ."))
+\b
+{TITLES}"""
+
+
+@click.command(
+    "paper",
+    help=HELP,
+    short_help="Runs a paper's experiments again, beside what it prints.",
+    epilog=example("broadleaf paper trees --quick -o ."),
+)
 @click.argument("name", metavar="NAME", type=click.Choice(list(PAPERS)))
 @click.option("--quick", is_flag=True, help="Fewer and smaller draws, under a minute.")
 @click.option(
@@ -38,7 +49,6 @@ from broadleaf.papers.results import Cell, Results, Sheet, Start
 )
 @json_option
 def command(name: str, quick: bool, output: str | None, gaps: str | None, as_json: bool) -> None:
-    """Runs a paper's experiments again: tables beside the printed values, CSV, JSON and PNG files."""
     paper = PAPERS[name]
     run = paper.run
     if gaps is not None:

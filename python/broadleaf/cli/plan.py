@@ -8,16 +8,36 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import interval_fields, print_document, print_table, say, table_of, wait_for
-from broadleaf.cli.options import SegmentSize, Size, example, json_option, output_option
+from broadleaf.cli.options import (
+    PlannerName,
+    SegmentSize,
+    Size,
+    example,
+    json_option,
+    output_option,
+    root_of,
+    root_option,
+)
 from broadleaf.files import refuse_unwritable
 from broadleaf.units import interval, rate, seconds, size
 
 
-@click.command("plan", epilog=example("broadleaf plan net.json --root a --size 64MiB -o plan.json"))
+@click.command(
+    "plan",
+    short_help="Plans a broadcast: the fastest plan, beside the bound.",
+    epilog=example("broadleaf plan net.json --root a --size 64MiB -o plan.json"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
-@click.option("--root", metavar="NODE", required=True, help="The node that has the message.")
+@root_option
 @click.option("--size", "message_bytes", type=Size(), required=True, help="The message: 64KiB, 1MB, '4 GiB'.")
-@click.option("--planner", metavar="NAME", default="best", show_default=True, help="See broadleaf planners.")
+@click.option(
+    "--planner",
+    type=PlannerName(),
+    metavar="NAME",
+    default="best",
+    show_default=True,
+    help="See broadleaf planners.",
+)
 @click.option("--collective", metavar="NAME", default="bcast", show_default=True, help="What to plan.")
 @click.option("--segment", "segment_bytes", type=SegmentSize(), default="auto", show_default=True)
 @click.option(
@@ -36,7 +56,7 @@ from broadleaf.units import interval, rate, seconds, size
 @json_option
 def command(
     platform: str,
-    root: str,
+    root: str | None,
     message_bytes: int,
     planner: str,
     collective: str,
@@ -58,7 +78,16 @@ def command(
         form_of(Path(figure))
     refuse_unwritable(figure, output)
     network = bl.Platform.load(platform)
-    asked = (root, message_bytes, planner, collective, segment_bytes, seed, time_limit_s, protocol)
+    asked = (
+        root_of(network, root),
+        message_bytes,
+        planner,
+        collective,
+        segment_bytes,
+        seed,
+        time_limit_s,
+        protocol,
+    )
     doing = f"planning {size(message_bytes)} on {network.name}"
     comparison = wait_for(doing, lambda: bl.compare(network, *asked))
     if as_json:

@@ -20,10 +20,14 @@ class SizesOrNone(Sizes):
         return [] if value == "none" else super().convert(value, param, ctx)
 
 
-@click.command("report", epilog=example("broadleaf report net.json plan.json -o report.html"))
+@click.command(
+    "report",
+    short_help="Shows platform and plans in one page that opens from disk.",
+    epilog=example("broadleaf report net.json plan.json -o report.html"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path())
-@output_option("The page to write, .html.", required=True)
+@output_option("The page to write, .html.  [default: beside the first plan, by its name]")
 @click.option("--stats", "stats", metavar="FILE", multiple=True, help="What broadleaf run --stats wrote.")
 @click.option(
     "--sizes",
@@ -44,7 +48,7 @@ class SizesOrNone(Sizes):
 def command(
     platform: str,
     plans: tuple[str, ...],
-    output: str,
+    output: str | None,
     stats: tuple[str, ...],
     sizes: list[int] | None,
     time_limit_s: float,
@@ -60,6 +64,7 @@ def command(
     from broadleaf.report.page import page_of
     from broadleaf.report.sizes import curves_of, sizes_below
 
+    output = output or str(Path(plans[0]).with_suffix(".html"))
     refuse_unwritable(output)
     network = bl.Platform.load(platform)
     rows = [(file, rows_of(file)) for file in stats]

@@ -5,17 +5,17 @@ from __future__ import annotations
 import click
 
 from broadleaf.cli.display import print_document
-from broadleaf.cli.options import Size, example, json_option
+from broadleaf.cli.options import PlannerName, Size, example, json_option, ranks_option
 from broadleaf.mpi.find import Flavour
 from broadleaf.run import Run
 
 
 @click.command(
-    "run", epilog=example("broadleaf run -n 2 --platform net.json -- python3 -c 'from mpi4py import MPI'")
+    "run",
+    short_help="Starts an MPI program with its broadcasts planned.",
+    epilog=example("broadleaf run -n 2 --platform net.json -- python3 -c 'from mpi4py import MPI'"),
 )
-@click.option(
-    "-n", "ranks", type=click.IntRange(1), required=True, metavar="RANKS", help="How many to start."
-)
+@ranks_option(1, "How many to start.", required=True)
 @click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
 @click.option(
     "--check-hosts/--no-check-hosts",
@@ -25,7 +25,12 @@ from broadleaf.run import Run
 )
 @click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
 @click.option("--plans", metavar="FOLDER", help="Plan files to use where one fits, instead of planning.")
-@click.option("--planner", metavar="NAME", help="The planner, see broadleaf planners.  [default: best]")
+@click.option(
+    "--planner",
+    type=PlannerName(),
+    metavar="NAME",
+    help="The planner, see broadleaf planners.  [default: best]",
+)
 @click.option("--min-size", type=Size(), help="Smaller messages go to the MPI's own broadcast.")
 @click.option("--stats", metavar="FILE", help="Write what was intercepted, and why some of it was not.")
 @click.option(

@@ -18,7 +18,11 @@ from broadleaf.units import interval, rate, seconds, size
 HIGHEST = 8
 
 
-@click.command("simulate", epilog=example("broadleaf simulate net.json plan.json --trace trace.json"))
+@click.command(
+    "simulate",
+    short_help="Runs a plan in simulated time.",
+    epilog=example("broadleaf simulate net.json plan.json --trace trace.json"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @click.option(

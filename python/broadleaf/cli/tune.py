@@ -11,7 +11,7 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
-from broadleaf.cli.options import Sizes, example, json_option, output_option
+from broadleaf.cli.options import Sizes, example, json_option, output_option, root_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.mpi.rules import rules_file, settings
 from broadleaf.tuning import COLLECTIVES, SIZES, default_nodes, document, remarks_on, survey
@@ -35,9 +35,13 @@ class Counts(click.ParamType[list[int]]):
         return sorted({int(part) for part in parts})
 
 
-@click.command("tune", epilog=example("broadleaf tune net.json --nodes 2,3 --for openmpi -o rules.conf"))
+@click.command(
+    "tune",
+    short_help="Writes an MPI's own rules file, an algorithm a size.",
+    epilog=example("broadleaf tune net.json --nodes 2,3 --for openmpi -o rules.conf"),
+)
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
-@click.option("--root", metavar="NODE", help="The node that has the message; default: the first host.")
+@root_option
 @click.option(
     "--nodes", type=Counts(), metavar="2,4,…", help="Numbers of nodes; default: 2, 3, 4, 6, 8 … all."
 )

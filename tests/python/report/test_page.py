@@ -52,6 +52,16 @@ def written(command: Command, chain: dict[str, Any], chain_plan: dict[str, Any])
     return Path("report.html")
 
 
+def test_the_page_is_written_beside_the_plan_where_nothing_else_is_asked(
+    command: Command, chain: dict[str, Any], chain_plan: dict[str, Any]
+) -> None:
+    write("net.json", chain)
+    Path("plans").mkdir()
+    write("plans/far.json", chain_plan)
+    assert command("report", "net.json", "plans/far.json", "--sizes", "none").code == 0
+    assert "chain-of-three" in Path("plans/far.html").read_text()
+
+
 def test_the_page_needs_nothing_else(written: Path) -> None:
     text = written.read_text()
     library = (Path(bl.__file__).parent / "report" / "vendor" / "d3.min.js").read_text()
