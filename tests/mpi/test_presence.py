@@ -60,3 +60,18 @@ def test_all_ranks_with_it(bench: Bench, ranks: int, monkeypatch: pytest.MonkeyP
     assert run.reports == []
     assert run.stats is not None
     assert run.stats["planned"] == 3
+
+
+@pytest.mark.parametrize("absent", [[], [1]], ids=str)
+def test_by_the_mpi_s_own_name_service(
+    bench: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # MPICH takes the second and speaks PMI-1; the runtime, which sees both, does not speak it beside MPICH.
+    monkeypatch.setenv("MPICH_PMI_VERSION", "2")
+    monkeypatch.setenv("MPIR_CVAR_PMI_VERSION", "1")
+    run = run_without(bench, 4, absent, monkeypatch)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "ok\n"
+    assert len(run.reports) == len(absent), run.stderr
+    assert run.stats is not None
+    assert run.stats["planned"] == (0 if absent else 3)
