@@ -46,15 +46,14 @@ RUNTIME = [
         "error",
         "wire",
         "mpi",
+        "smpi",
         "tags",
         "report",
-        "decode_cache",
         "outcome",
         "intranode",
         "settings",
-        "topology",
     ),
-    *("rank_plan", "smpi", "observe", "transport", "planning", "collectives", "session", "probe", "ffi"),
+    *("topology", "rank_plan", "observe", "transport", "planning", "collectives", "session", "probe", "ffi"),
 ]
 BINDINGS = [
     *(

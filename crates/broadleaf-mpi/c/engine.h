@@ -2,10 +2,11 @@
  * Rust archive serves every MPI, and only these C files are compiled by each MPI's own mpicc.
  *
  * Sizes and offsets are 64-bit bytes of the *packed* message. `int` results of operations are MPI error codes,
- * 0 is success. Mirrored by src/ffi.rs and src/mpi.rs. */
+ * 0 is success. Mirrored by src/ffi.rs, src/mpi.rs and src/settings.rs. */
 #ifndef BROADLEAF_ENGINE_H
 #define BROADLEAF_ENGINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define BL_ANY_RANK (-1)
@@ -52,13 +53,13 @@ typedef struct {
  * sent as raw bytes, so it holds no pointers. */
 typedef struct {
     uint64_t min_bytes; /* smaller messages go to the MPI's own broadcast */
-    uint32_t disabled;  /* by the user, or because a value was bad (then it has been reported) */
-    uint32_t bad_value;
-    uint32_t stats;      /* statistics are collected from all ranks at MPI_Finalize */
-    uint32_t has_platform; /* nodes of a platform file are given out by host name */
-    uint32_t trace;      /* sends and receives are noted, and collected from all ranks at MPI_Finalize */
-    uint32_t follows_platform; /* min_bytes becomes what the platform predicts, where that is less */
-    uint32_t without_advisor;  /* its directory cannot be used, which has been reported */
+    bool disabled;      /* by the user, or because a value was bad (then it has been reported) */
+    bool bad_value;
+    bool stats;            /* statistics are collected from all ranks at MPI_Finalize */
+    bool has_platform;     /* nodes of a platform file are given out by host name */
+    bool trace;            /* sends and receives are noted, and collected from all ranks at MPI_Finalize */
+    bool follows_platform; /* min_bytes becomes what the platform predicts, where that is less */
+    bool without_advisor;  /* its directory cannot be used, which has been reported */
 } bl_config;
 
 typedef enum {

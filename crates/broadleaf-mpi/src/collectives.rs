@@ -4,24 +4,22 @@
 //! rank makes the same plan itself, since planners depend on nothing but their arguments. Later calls of the
 //! kind need no word between ranks.
 
-use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::mpi::Mpi;
 use crate::outcome::Outcome;
 use crate::planning::on_threads;
 use crate::rank_plan::allgather::{allgather_over_ranks, ring_by_node};
-use crate::rank_plan::inner_tree::inner_tree;
-use crate::rank_plan::{expand, window, Inside, RankPlan};
+use crate::rank_plan::part::Part;
+use crate::rank_plan::{expand, RankPlan};
 use crate::report;
 use crate::settings::BEST;
+use crate::smpi::Encoded;
 use crate::tags::CHANNEL_TAGS;
-use crate::topology::placement::{memory_link, Placement};
-use crate::topology::platform_file::load;
+use crate::topology::placement::Placement;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use crate::transport::MpiTransport;
 use crate::wire::{put_u64, Reader};
 use broadleaf::budget::Budget;
-use broadleaf::execute::{drive, FlowWindow, NodeExecutor};
 use broadleaf::plan::{Collective, Programs};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::NodeId;
@@ -38,7 +36,6 @@ const MAX_PLANS: usize = 64;
 pub struct Collectives {
     mpi: Mpi,
     rank: u32,
-    size: u32,
     /// None: rank 0 found the settings unusable, or some rank its platform; all ranks know.
     planning: Option<(Arc<Encoded<RankMap>>, Placement)>,
     plans: HashMap<(Collective, u32, u32), Option<RankPlan>>,
@@ -55,7 +52,7 @@ impl Collectives {
     pub fn open(mpi: Mpi, rank: u32, size: u32, place: (String, u32)) -> Result<Collectives, CallError> {
         let mut planning = None;
         if let Some(rank_map) = agree_on_rank_map(&mpi, rank, size, place)? {
-            let placed = placement(&rank_map);
+            let placed = rank_map.placement(&rank_map.node_of_rank);
             if let Err(line) = &placed {
                 report::once(&format!("{line}; the MPI's own collectives are used"));
             }
@@ -65,7 +62,7 @@ impl Collectives {
             mpi.share(&mut all_able)?;
             planning = placed.ok().filter(|_| all_able == [1]).map(|placement| (rank_map, placement));
         }
-        Ok(Collectives { mpi, rank, size, planning, plans: HashMap::new() })
+        Ok(Collectives { mpi, rank, planning, plans: HashMap::new() })
     }
 
     /// Runs a collective on one block of `bytes` > 0 for each rank; collective.
@@ -93,50 +90,32 @@ impl Collectives {
             if self.plans.len() >= MAX_PLANS {
                 self.plans.clear();
             }
-            let job = Job { placement, collective, root, bytes, paced: self.mpi.shares_port() };
-            let choice = self.mpi_choice(&job, &rank_map.settings.planner)?;
-            let plan = choice.map(|choice| job.over_ranks(&choice)).transpose();
+            let wanted = CollectiveCall { placement, collective, root, bytes };
+            let choice = self.mpi_choice(&wanted, &rank_map.settings.planner)?;
+            let plan = choice.map(|choice| wanted.over_ranks(&choice)).transpose();
             self.plans.insert(key, plan.map_err(CallError::Internal)?);
         }
         let Some(Some(ranked)) = self.plans.get(&key) else { return Ok(Outcome::Own) };
-        let plan = Arc::new(ranked.plan.resized(bytes));
-        let programs = Programs::for_ranks(Arc::clone(&plan));
-        let node = NodeId(self.rank);
-        let program = programs.node(node);
-        let windows =
-            |tree: u32, target: NodeId| u32::from(ranked.edges[tree as usize][target.index()].window);
-        let towards = |peer: NodeId| {
-            let out = program.outputs.iter().filter(|output| output.to == peer);
-            let messages = out.map(|output| windows(output.tree, output.target)).max().unwrap_or(1);
-            FlowWindow { messages, ..FlowWindow::PORT }
-        };
-        let widest = program.inputs.iter().map(|input| windows(input.tree, input.target)).max().unwrap_or(1);
-        let mut executor = NodeExecutor::new(&programs, node, towards);
-        let mut transport =
-            MpiTransport::of_blocks(&self.mpi, packed, &plan, program.clone(), u64::from(self.size));
-        if executor.is_announced() {
-            executor.post_ahead(widest + u32::from(plan.period.is_none()));
-        } else {
-            transport.expect_frames(programs.segments())?;
-        }
-        transport.pace(&ranked.edges);
-        drive(&mut executor, &mut transport)?;
-        transport.finish()?;
+        let programs = Arc::new(Programs::for_ranks(Arc::new(ranked.transfers.resized(bytes))));
+        let program = Arc::new(programs.node(NodeId(self.rank)));
+        let part = Part::new(ranked, programs, program);
+        let mut executor = part.executor();
+        MpiTransport::new(&self.mpi, packed, part, None).run(&mut executor)?;
         Ok(Outcome::Done)
     }
 
     /// Rank 0's choice, which all learn; `None`: no planner, and rank 0 has said why.
-    fn mpi_choice(&self, job: &Job, planner: &str) -> Result<Option<Choice>, CallError> {
+    fn mpi_choice(&self, wanted: &CollectiveCall, planner: &str) -> Result<Option<Choice>, CallError> {
         let mut record = vec![0; 8 + NAME_BYTES];
         if self.rank == 0 {
-            match job.choose(planner) {
+            match wanted.choose(planner) {
                 Ok(Choice { planner, segment_bytes }) => {
                     record.clear();
                     put_u64(&mut record, segment_bytes);
                     record.extend_from_slice(planner.as_bytes());
                     record.resize(8 + NAME_BYTES, 0);
                 }
-                Err(line) => report::once(&format!("{line}; the MPI's own {} is used", job.collective)),
+                Err(line) => report::once(&format!("{line}; the MPI's own {} is used", wanted.collective)),
             }
         }
         self.mpi.share(&mut record)?;
@@ -148,30 +127,15 @@ impl Collectives {
     }
 }
 
-/// Where the ranks sit; the error is one line for the user.
-fn placement(rank_map: &RankMap) -> Result<Placement, String> {
-    let Some(path) = &rank_map.settings.platform else {
-        return Placement::assumed(&rank_map.node_of_rank).map_err(|fault| fault.to_string());
-    };
-    let platform = load(path)?;
-    if platform.digest() != rank_map.digest {
-        let shown = path.display();
-        return Err(format!("{shown}: not the platform that rank 0 read; give all ranks the same file"));
-    }
-    let nodes: Vec<NodeId> = rank_map.node_of_rank.iter().map(|&node| NodeId(node)).collect();
-    Placement::on(&platform, &nodes).map_err(|fault| fault.to_string())
-}
-
 /// One collective to plan for.
-struct Job<'a> {
+struct CollectiveCall<'a> {
     placement: &'a Placement,
     collective: Collective,
     root: u32,
     bytes: u64,
-    paced: bool,
 }
 
-impl Job<'_> {
+impl CollectiveCall<'_> {
     fn instance(&self) -> Result<Instance<'_>, String> {
         let root = self.placement.node_of_rank[self.root as usize];
         let instance = Instance::new(&self.placement.handled, root, self.bytes);
@@ -204,17 +168,13 @@ impl Job<'_> {
         let Placement { handled, ranks, .. } = self.placement;
         let instance = self.instance()?;
         if self.collective == Collective::Allgather && self.shares_nodes() {
-            let memory = memory_link();
-            let local = window(&memory, memory.time.seconds(self.bytes));
-            return Ok(ring_by_node(&self.placement.node_of_rank, self.bytes, local));
+            return Ok(ring_by_node(&self.placement.node_of_rank, self.bytes));
         }
         let planner = find(&choice.planner).map_err(|error| error.to_string())?;
         let plan = planner
             .plan(&instance.segmented(choice.segment_bytes), &Budget::UNLIMITED)
             .map_err(|error| error.to_string())?;
-        let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
-        let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
-        let ranked = expand(&plan, handled, ranks, self.root, &inside, self.paced);
+        let ranked = expand(&plan, handled, ranks, self.root, &|_| false);
         let ranked = ranked.map_err(|error| error.to_string())?;
         match self.collective {
             Collective::Allgather => Ok(allgather_over_ranks(&plan, ranked, handled, ranks)),

@@ -7,27 +7,13 @@ use crate::mpi::{Mpi, Ops};
 use crate::observe::advice::Mailbox;
 use crate::observe::{stats, trace};
 use crate::outcome::Outcome;
-use crate::session::{Keeps, Session};
+use crate::session::Session;
 use crate::settings::{self, WorldSettings};
 use crate::topology::platform_file::load;
-use crate::{report, reserve};
+use crate::{report, reserve, smpi};
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
-
-/// Settings that a whole world agrees on (`bl_config`).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    pub min_bytes: u64,
-    pub disabled: u32,
-    pub bad_value: u32,
-    pub stats: u32,
-    pub has_platform: u32,
-    pub trace: u32,
-    pub follows_platform: u32,
-    pub without_advisor: u32,
-}
 
 /// `bl_outcome`.
 #[repr(C)]
@@ -57,44 +43,46 @@ fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
 }
 
 /// # Safety
+/// As [`Mpi::new`].
+unsafe fn lent(ops: *const Ops, comm: *mut c_void) -> Mpi {
+    let mpi = Mpi::new(&*ops, comm);
+    smpi::switch(&mpi);
+    mpi
+}
+
+/// What was opened, for C to keep, or null and why.
+unsafe fn given<T>(opened: Result<T, Outcome>, outcome: *mut Verdict) -> *mut T {
+    outcome.write(opened.as_ref().err().copied().unwrap_or(Outcome::Done).into());
+    opened.map_or(std::ptr::null_mut(), |opened| Box::into_raw(Box::new(opened)))
+}
+
+/// Texts of C's; none at all where it has none.
+unsafe fn lent_text<'a>(texts: *const c_char, bytes: u64) -> std::borrow::Cow<'a, str> {
+    let texts: &[u8] =
+        if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
+    String::from_utf8_lossy(texts)
+}
+
+/// # Safety
 /// `config` points to memory for one.
 #[no_mangle]
-pub unsafe extern "C" fn bl_config_read(config: *mut Config) {
-    let disabled = Config {
-        min_bytes: 0,
-        disabled: 1,
-        bad_value: 1,
-        stats: 0,
-        has_platform: 0,
-        trace: 0,
-        follows_platform: 0,
-        without_advisor: 0,
-    };
-    let read = guarded(disabled, || match WorldSettings::read(&settings::environment) {
-        Ok(settings) => Config {
-            min_bytes: settings.min_bytes,
-            disabled: settings.disabled.into(),
-            bad_value: 0,
-            stats: settings.stats.into(),
-            has_platform: settings.has_platform.into(),
-            trace: settings.trace.into(),
-            follows_platform: settings.follows_platform.into(),
-            ..Config { disabled: 0, bad_value: 0, ..disabled }
-        },
-        Err(bad) => {
+pub unsafe extern "C" fn bl_config_read(config: *mut WorldSettings) {
+    let disabled = WorldSettings { disabled: true, bad_value: true, ..WorldSettings::default() };
+    let read = guarded(disabled, || {
+        WorldSettings::read(&settings::environment).unwrap_or_else(|bad| {
             report::once(&bad.to_string());
-            Config { stats: settings::environment("BROADLEAF_STATS").is_some().into(), ..disabled }
-        }
+            WorldSettings { stats: settings::environment("BROADLEAF_STATS").is_some(), ..disabled }
+        })
     });
-    *config = read;
+    config.write(read);
 }
 
 /// # Safety
 /// `config` points to what [`bl_config_read`] has read.
 #[no_mangle]
-pub unsafe extern "C" fn bl_config_try(config: *mut Config) {
+pub unsafe extern "C" fn bl_config_try(config: *mut WorldSettings) {
     let config = &mut *config;
-    if config.disabled != 0 {
+    if config.disabled {
         return;
     }
     let named = |variable: &str| settings::environment(variable).map(PathBuf::from);
@@ -109,9 +97,9 @@ pub unsafe extern "C" fn bl_config_try(config: *mut Config) {
         }
         (platform.is_err(), advisor.is_err())
     });
-    config.without_advisor = is_alone.into();
+    config.without_advisor = is_alone;
     if is_bad {
-        (config.disabled, config.bad_value, config.follows_platform) = (1, 1, 0);
+        (config.disabled, config.bad_value, config.follows_platform) = (true, true, false);
     }
 }
 
@@ -127,29 +115,18 @@ pub unsafe extern "C" fn bl_session_open(
     size: c_int,
     host: *const c_char,
     host_index: u32,
-    config: *const Config,
+    config: *const WorldSettings,
     outcome: *mut Verdict,
 ) -> *mut Session {
-    let mpi = Mpi::new(&*ops, comm);
+    let mpi = lent(ops, comm);
     let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
     let (name, host, config) = (text(name), text(host), &*config);
     let opened = guarded(Err(Outcome::Internal), || {
         let place = (host, host_index);
-        let keeps =
-            Keeps { stats: config.stats != 0, trace: config.trace != 0, advice: config.without_advisor == 0 };
-        Session::open(mpi, &name, rank as u32, size as u32, place, keeps)
+        Session::open(mpi, &name, rank as u32, size as u32, place, config)
             .map_err(|error| Outcome::from_error(&error))
     });
-    match opened {
-        Ok(session) => {
-            *outcome = Outcome::Done.into();
-            Box::into_raw(Box::new(session))
-        }
-        Err(failed) => {
-            *outcome = failed.into();
-            std::ptr::null_mut()
-        }
-    }
+    given(opened, outcome)
 }
 
 /// # Safety
@@ -224,9 +201,7 @@ pub unsafe extern "C" fn bl_trace_text(
 #[no_mangle]
 pub unsafe extern "C" fn bl_trace_write(texts: *const c_char, bytes: u64, is_spawned: c_int) {
     guarded((), || {
-        let texts: &[u8] =
-            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
-        if let Err(line) = trace::write(&String::from_utf8_lossy(texts), is_spawned != 0) {
+        if let Err(line) = trace::write(&lent_text(texts, bytes), is_spawned != 0) {
             report::once(&line);
         }
     });
@@ -251,8 +226,6 @@ pub struct WorldView {
 pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world: *const WorldView) {
     guarded((), || {
         let world = &*world;
-        let texts: &[u8] =
-            if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
         let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
         let count = world.reason_count as usize;
         let reasons = std::slice::from_raw_parts(world.reasons, count);
@@ -264,7 +237,7 @@ pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world:
             is_spawned: world.is_spawned != 0,
             passed: reasons.iter().zip(passed).map(|(&reason, &count)| (text(reason), count)).collect(),
         };
-        if let Err(line) = stats::write(&world, &String::from_utf8_lossy(texts)) {
+        if let Err(line) = stats::write(&world, &lent_text(texts, bytes)) {
             report::once(&line);
         }
     });

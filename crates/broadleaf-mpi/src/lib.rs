@@ -24,11 +24,9 @@ mod planning;
 
 mod transport;
 
-mod smpi;
+mod observe;
 
 mod rank_plan;
-
-mod observe;
 
 mod topology;
 
@@ -36,7 +34,8 @@ mod settings;
 
 mod intranode;
 
-mod decode_cache;
+mod smpi;
+
 mod error;
 mod mpi;
 mod outcome;

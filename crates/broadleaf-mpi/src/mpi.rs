@@ -15,6 +15,9 @@ pub struct Done {
     reserved: u32,
 }
 
+/// Lets time pass until that time of the MPI's clock, s, and gives the time.
+pub type WaitUntil = extern "C" fn(f64) -> f64;
+
 /// The MPI operations lent by C (`bl_ops`).
 #[repr(C)]
 pub struct Ops {
@@ -25,7 +28,7 @@ pub struct Ops {
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
     withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
     progress: Option<extern "C" fn(*mut c_void) -> c_int>,
-    wait_until: Option<extern "C" fn(f64) -> f64>,
+    wait_until: Option<WaitUntil>,
     abandon: extern "C" fn(*mut c_void),
     intranode_from: u64,
     process_failed: c_int,
@@ -61,6 +64,11 @@ impl Mpi {
     /// `comm` is what the functions of `ops` expect, and outlives this.
     pub(crate) unsafe fn new(ops: &'static Ops, comm: *mut c_void) -> Mpi {
         Mpi { ops, comm }
+    }
+
+    /// Only where time is simulated.
+    pub fn simulated_clock(&self) -> Option<WaitUntil> {
+        self.ops.wait_until
     }
 
     /// Every rank's `mine`, all of one length, in rank order; empty on all ranks but 0.
@@ -147,16 +155,6 @@ impl Mpi {
     /// Lets the MPI move on, for a rank that waits for something else.
     pub fn progress(&self) -> Result<(), MpiError> {
         self.ops.progress.map_or(Ok(()), |progress| checked(progress(self.comm)))
-    }
-
-    /// Whether all messages under way share a port from their first byte on, instead of following each other.
-    pub fn shares_port(&self) -> bool {
-        self.ops.wait_until.is_some()
-    }
-
-    /// Waits until that time of the MPI's clock, s, where [`Self::shares_port`]; gives the time.
-    pub fn wait_until(&self, seconds: f64) -> f64 {
-        self.ops.wait_until.map_or(0.0, |wait_until| wait_until(seconds))
     }
 
     /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.

@@ -23,6 +23,12 @@ pub struct BadValue {
     pub remedy: &'static str,
 }
 
+impl BadValue {
+    fn new(variable: &'static str, value: &str, fact: &str, remedy: &'static str) -> BadValue {
+        BadValue { variable, value: value.to_string(), fact: fact.to_string(), remedy }
+    }
+}
+
 /// Where values come from: the process's environment, or a test's table.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -31,27 +37,30 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
-/// What a whole world shares.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What a whole world shares (`bl_config`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldSettings {
     pub min_bytes: u64,
     pub disabled: bool,
+    /// Disabled by a value that has been reported.
+    pub bad_value: bool,
     pub stats: bool,
-    pub trace: bool,
     pub has_platform: bool,
+    pub trace: bool,
     /// What the platform predicts is the threshold: none was set.
     pub follows_platform: bool,
+    /// The advisor's directory cannot be used, which has been reported.
+    pub without_advisor: bool,
 }
 
 impl WorldSettings {
     pub fn read(lookup: Lookup) -> Result<WorldSettings, BadValue> {
         let min_bytes = match lookup("BROADLEAF_MIN_BYTES") {
             None => DEFAULT_MIN_BYTES,
-            Some(value) => parse_bytes(&value).ok_or_else(|| BadValue {
-                variable: "BROADLEAF_MIN_BYTES",
-                value,
-                fact: "not a number of bytes".to_string(),
-                remedy: "write e.g. 65536 or 64KiB",
+            Some(value) => parse_bytes(&value).ok_or_else(|| {
+                let remedy = "write e.g. 65536 or 64KiB";
+                BadValue::new("BROADLEAF_MIN_BYTES", &value, "not a number of bytes", remedy)
             })?,
         };
         let disabled = switch(lookup, "BROADLEAF_DISABLE", false)?;
@@ -61,11 +70,13 @@ impl WorldSettings {
         Ok(WorldSettings {
             min_bytes,
             disabled,
+            bad_value: false,
             stats: lookup("BROADLEAF_STATS").is_some(),
             trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
             follows_platform: lookup("BROADLEAF_PLATFORM").is_some()
                 && lookup("BROADLEAF_MIN_BYTES").is_none(),
+            without_advisor: false,
         })
     }
 }
@@ -83,43 +94,32 @@ pub enum SharedMemory {
 }
 
 impl SharedMemory {
+    /// In the order of their codes, with their names in the environment.
+    const ALL: [(&str, SharedMemory); 6] = [
+        ("0", SharedMemory::Off),
+        ("1", SharedMemory::On),
+        ("native", SharedMemory::Native),
+        ("ring", SharedMemory::Always(CopyMethod::Ring)),
+        ("ring-streamed", SharedMemory::Always(CopyMethod::StreamedRing)),
+        ("direct", SharedMemory::Always(CopyMethod::Direct)),
+    ];
+
     fn read(lookup: Lookup) -> Result<SharedMemory, BadValue> {
         const VARIABLE: &str = "BROADLEAF_SHARED_MEMORY";
-        let value = match lookup(VARIABLE) {
-            None => return Ok(SharedMemory::On),
-            Some(value) => value,
-        };
-        let of_name = |name: &str| CopyMethod::ALL.into_iter().find(|way| way.name() == name);
-        match value.as_str() {
-            "0" => Ok(SharedMemory::Off),
-            "1" => Ok(SharedMemory::On),
-            "native" => Ok(SharedMemory::Native),
-            name => of_name(name).map(SharedMemory::Always).ok_or(BadValue {
-                variable: VARIABLE,
-                value,
-                fact: "neither 0 nor 1 nor a copy method".to_string(),
-                remedy: "write one of 0, 1, ring, ring-streamed, direct, native, or leave it out",
-            }),
-        }
+        let Some(value) = lookup(VARIABLE) else { return Ok(SharedMemory::On) };
+        let found = SharedMemory::ALL.into_iter().find(|(name, _)| *name == value);
+        let remedy = "write one of 0, 1, ring, ring-streamed, direct, native, or leave it out";
+        let bad = || BadValue::new(VARIABLE, &value, "neither 0 nor 1 nor a copy method", remedy);
+        found.map(|(_, known)| known).ok_or_else(bad)
     }
 
     pub fn code(self) -> u32 {
-        match self {
-            SharedMemory::Off => 0,
-            SharedMemory::On => 1,
-            SharedMemory::Native => 2,
-            SharedMemory::Always(method) => 3 + method as u32,
-        }
+        SharedMemory::ALL.iter().position(|(_, known)| *known == self).unwrap_or(0) as u32
     }
 
     /// What has that code; another is none of ours.
     pub fn of_code(code: u32) -> Option<SharedMemory> {
-        match code {
-            0 => Some(SharedMemory::Off),
-            1 => Some(SharedMemory::On),
-            2 => Some(SharedMemory::Native),
-            other => CopyMethod::ALL.get(other as usize - 3).copied().map(SharedMemory::Always),
-        }
+        SharedMemory::ALL.get(code as usize).map(|(_, known)| *known)
     }
 
     pub fn method(self) -> Option<CopyMethod> {
@@ -147,12 +147,7 @@ impl PlanTime {
         match value.as_str() {
             "beside" => Ok(PlanTime::Beside),
             "before" => Ok(PlanTime::Before),
-            _ => Err(BadValue {
-                variable: "BROADLEAF_PLAN",
-                value,
-                fact: "neither beside nor before".to_string(),
-                remedy: "write one of them or leave it out",
-            }),
+            _ => Err(BadValue::new("BROADLEAF_PLAN", &value, "neither beside nor before", ONE_OF_THEM)),
         }
     }
 
@@ -186,21 +181,18 @@ impl PlanSettings {
     pub fn read(lookup: Lookup) -> Result<PlanSettings, BadValue> {
         let plan_dir = lookup("BROADLEAF_PLAN_DIR").map(PathBuf::from);
         if let Some(directory) = &plan_dir {
-            std::fs::read_dir(directory).map_err(|error| BadValue {
-                variable: "BROADLEAF_PLAN_DIR",
-                value: directory.display().to_string(),
-                fact: format!("cannot be listed ({error})"),
-                remedy: "name a readable directory of plan files or leave it out",
+            std::fs::read_dir(directory).map_err(|error| {
+                let (shown, fact) = (directory.display().to_string(), format!("cannot be listed ({error})"));
+                let remedy = "name a readable directory of plan files or leave it out";
+                BadValue::new("BROADLEAF_PLAN_DIR", &shown, &fact, remedy)
             })?;
         }
         let platform = lookup("BROADLEAF_PLATFORM").map(PathBuf::from);
         let first_budget = match lookup("BROADLEAF_FIRST_PLAN_MS") {
             None => None,
-            Some(value) => Some(value.parse().map(Duration::from_millis).map_err(|_| BadValue {
-                variable: "BROADLEAF_FIRST_PLAN_MS",
-                value,
-                fact: "not a whole number of milliseconds".to_string(),
-                remedy: "write e.g. 100",
+            Some(value) => Some(value.parse().map(Duration::from_millis).map_err(|_| {
+                let fact = "not a whole number of milliseconds";
+                BadValue::new("BROADLEAF_FIRST_PLAN_MS", &value, fact, "write e.g. 100")
             })?),
         };
         Ok(PlanSettings {
@@ -220,14 +212,12 @@ impl PlanSettings {
         if name == BEST || planners::find(&name).is_ok() {
             return Ok(name);
         }
-        Err(BadValue {
-            variable: "BROADLEAF_PLANNER",
-            value: name,
-            fact: "no planner of that name".to_string(),
-            remedy: "see `broadleaf planners`, or write best",
-        })
+        let remedy = "see `broadleaf planners`, or write best";
+        Err(BadValue::new("BROADLEAF_PLANNER", &name, "no planner of that name", remedy))
     }
 }
+
+const ONE_OF_THEM: &str = "write one of them or leave it out";
 
 /// A variable that is 0 or 1.
 fn switch(lookup: Lookup, variable: &'static str, default: bool) -> Result<bool, BadValue> {
@@ -235,12 +225,7 @@ fn switch(lookup: Lookup, variable: &'static str, default: bool) -> Result<bool,
         None => Ok(default),
         Some("0") => Ok(false),
         Some("1") => Ok(true),
-        Some(other) => Err(BadValue {
-            variable,
-            value: other.to_string(),
-            fact: "neither 0 nor 1".to_string(),
-            remedy: "write one of them or leave it out",
-        }),
+        Some(other) => Err(BadValue::new(variable, other, "neither 0 nor 1", ONE_OF_THEM)),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Which MPI tags our messages have.
 
-use broadleaf::plan::Plan;
+use broadleaf::plan::{Collective, Transfers};
 
 /// MPI tags below this are the plan's channel numbers.
 pub const CHANNEL_TAGS: u32 = 1 << 13;
-/// Two tags for framed messages.
-pub(crate) const FIRST_FRAME_TAG: i32 = CHANNEL_TAGS as i32;
-pub const PLAN_TAG: i32 = FIRST_FRAME_TAG + 2;
+/// What a framed message will be, and the data itself.
+pub const FRAME_TAG: i32 = CHANNEL_TAGS as i32;
+pub const FRAME_DATA_TAG: i32 = FRAME_TAG + 1;
+pub const PLAN_TAG: i32 = FRAME_TAG + 2;
 /// What the ranks of a host agree on at the start.
 pub const GROUP_TAG: i32 = PLAN_TAG + 1;
 /// Call headers have the tags from here to 32767, the highest that every MPI has.
@@ -22,10 +23,11 @@ pub fn call_tag(call: u64) -> i32 {
 /// What is added to the channel numbers of a plan to make tags: the length of the message picks one of the ranges
 /// that fit below [`CHANNEL_TAGS`]. Lengths that differ almost always get different tags; where they do not, a
 /// segment's length tells.
-pub(crate) fn salt(plan: &Plan) -> u32 {
+pub(crate) fn salt(plan: &Transfers) -> u32 {
     let range = channels(plan).next_power_of_two();
     let ranges = u64::from(CHANNEL_TAGS) / range.max(1);
-    if ranges < 2 {
+    // Only a broadcast's receives may be posted for another length than the sender's.
+    if ranges < 2 || plan.collective != Collective::Bcast {
         return 0;
     }
     // Neighbouring lengths get tags far apart: the golden ratio's multiples.
@@ -34,7 +36,7 @@ pub(crate) fn salt(plan: &Plan) -> u32 {
 }
 
 /// Channels of one pair of ranks: at most one a tree, and one more for each relayed edge.
-pub(crate) fn channels(plan: &Plan) -> u64 {
+pub(crate) fn channels(plan: &Transfers) -> u64 {
     let relayed: usize = plan.trees.iter().map(|tree| tree.via.len()).sum();
     (plan.trees.len() + relayed) as u64
 }
@@ -47,7 +49,7 @@ mod tests {
     use broadleaf::platform::Mesh;
     use broadleaf::platform::{LinkClass, NodeId, PlatformBuilder, PortModel};
 
-    fn plan(planner: &str, bytes: u64) -> Plan {
+    fn plan(planner: &str, bytes: u64) -> Transfers {
         let mut builder = PlatformBuilder::new("eight", PortModel::OnePort);
         for node in 0..8 {
             builder.add_host(format!("n{node}")).unwrap();
@@ -56,7 +58,7 @@ mod tests {
         builder.add_mesh(Mesh { nodes: (0..8).map(NodeId).collect(), class }).unwrap();
         let platform = builder.build().unwrap();
         let instance = Instance::new(&platform, NodeId(0), bytes).unwrap().segmented(1000);
-        plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap()
+        plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap().into()
     }
 
     #[test]

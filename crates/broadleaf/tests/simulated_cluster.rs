@@ -67,12 +67,12 @@ impl<'a> Cluster<'a> {
         let posts = random.chance(0.5);
         let (held_back, synchronous) = (random.unit() * 0.9, random.unit());
         let mut nodes = BTreeMap::new();
-        for node in (0..programs.plan().nodes.len() as u32).map(NodeId) {
+        for node in (0..programs.node_count() as u32).map(NodeId) {
             let program = programs.node(node);
             if !program.is_root && program.inputs.is_empty() {
                 continue;
             }
-            let windows: Vec<FlowWindow> = (0..programs.plan().nodes.len())
+            let windows: Vec<FlowWindow> = (0..programs.node_count())
                 .map(|_| FlowWindow {
                     messages: 1 + random.below(4) as u32,
                     shares_port: random.chance(0.5),
@@ -161,7 +161,7 @@ impl<'a> Cluster<'a> {
             self.sent.push((from, message.to));
         }
         let items = message.items().map(|item| (item.tag, item.segment)).collect();
-        let tag = (!self.programs.plan().combine).then_some(message.first.tag);
+        let tag = (!self.programs.transfers().combine).then_some(message.first.tag);
         let channel = match message.kind {
             Kind::Data => (from, message.to, tag, true),
             Kind::Request | Kind::Ready => (from, message.to, None, false),
@@ -221,11 +221,11 @@ fn range(programs: &Programs, segment: u64) -> std::ops::Range<usize> {
 /// What a node gives, and other bytes everywhere else.
 fn initial(programs: &Programs, node: NodeId, message: &[u8]) -> Vec<u8> {
     let program = programs.node(node);
-    let own = match (programs.plan().collective, program.is_root) {
+    let own = match (programs.transfers().collective, program.is_root) {
         (_, false) => 0..0,
         (Collective::Bcast | Collective::Scatter, true) => 0..message.len(),
         (Collective::Allgather, true) => {
-            let bytes = programs.plan().message_bytes as usize;
+            let bytes = programs.transfers().message_bytes as usize;
             program.block as usize * bytes..(program.block as usize + 1) * bytes
         }
     };
@@ -323,6 +323,6 @@ fn a_plan_that_blocks_itself_is_found() {
         "period": {"segments": 2, "slots": [[1, "n2", "n1", 0], [0, "n1", "n2", 0], [0, "n0", "n1", 0],
             [1, "n0", "n2", 0]]}}"#;
     let plan = Plan::from_json(text).unwrap();
-    let programs = Programs::for_ranks(std::sync::Arc::new(plan));
+    let programs = Programs::for_ranks(std::sync::Arc::new(plan.into()));
     (0..50).for_each(|seed| drop(Cluster::new(&programs, &[1, 2, 3, 4], seed).run()));
 }

@@ -1,8 +1,8 @@
 //! Scatter and all-gather, as `c/collectives.h` declares them.
 
-use super::{guarded, Verdict};
+use super::{given, guarded, lent, Verdict};
 use crate::collectives::Collectives;
-use crate::mpi::{Mpi, Ops};
+use crate::mpi::Ops;
 use crate::outcome::Outcome;
 use broadleaf::plan::Collective;
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -20,20 +20,11 @@ pub unsafe extern "C" fn bl_collectives_open(
     outcome: *mut Verdict,
 ) -> *mut Collectives {
     let place = (CStr::from_ptr(host).to_string_lossy().into_owned(), host_index);
-    let mpi = Mpi::new(&*ops, comm);
+    let mpi = lent(ops, comm);
     let opened = guarded(Err(Outcome::Internal), || {
         Collectives::open(mpi, rank as u32, size as u32, place).map_err(|error| Outcome::from_error(&error))
     });
-    match opened {
-        Ok(collectives) => {
-            *outcome = Outcome::Done.into();
-            Box::into_raw(Box::new(collectives))
-        }
-        Err(failed) => {
-            *outcome = failed.into();
-            std::ptr::null_mut()
-        }
-    }
+    given(opened, outcome)
 }
 
 /// # Safety

@@ -7,9 +7,9 @@
 
 use super::recent_calls::{merged, RecentCalls};
 use crate::intranode::{Announcement, CopyMethod};
+use crate::rank_plan::RankPlan;
 use crate::settings;
 use crate::whole_file::replace;
-use broadleaf::plan::Plan;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard};
 
 /// What stands in one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct RowKey {
     pub communicator: String,
     pub ranks: u32,
     pub root: u32,
@@ -56,10 +56,10 @@ pub struct Ran {
 
 impl Ran {
     /// Becomes what a plan says, without a new allocation in every call.
-    pub fn set(&mut self, plan: &Plan, plan_version: u32) {
+    pub fn set(&mut self, plan: &RankPlan, plan_version: u32) {
         self.planner.clone_from(&plan.planner);
-        self.segment_bytes = plan.segment_bytes;
-        self.trees = plan.trees.len() as u32;
+        self.segment_bytes = plan.transfers.segment_bytes;
+        self.trees = plan.transfers.trees.len() as u32;
         self.plan_version = plan_version;
         self.method = None;
     }
@@ -107,21 +107,21 @@ impl Row {
 /// Rows beyond this are added up in the row of all others: a program may use any number of sizes.
 const MAX_ROWS: usize = 10_000;
 
-static ROWS: Mutex<BTreeMap<Key, Row>> = Mutex::new(BTreeMap::new());
+static ROWS: Mutex<BTreeMap<RowKey, Row>> = Mutex::new(BTreeMap::new());
 /// What has been collected; several ranks may live in one process, each with a text of its own.
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn rows() -> MutexGuard<'static, BTreeMap<Key, Row>> {
+fn rows() -> MutexGuard<'static, BTreeMap<RowKey, Row>> {
     ROWS.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Counts one call.
-pub fn count(key: Key, add: impl FnOnce(&mut Row)) {
+pub fn count(key: RowKey, add: impl FnOnce(&mut Row)) {
     let mut rows = rows();
     let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) {
         key
     } else {
-        Key { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0 }
+        RowKey { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0 }
     };
     add(rows.entry(key).or_default());
 }
@@ -137,7 +137,7 @@ pub fn collected_text() -> (*const u8, usize) {
     text
 }
 
-fn row_json(key: &Key, row: &Row) -> Value {
+fn row_json(key: &RowKey, row: &Row) -> Value {
     let passed: u64 = row.passed.values().sum();
     let intercepted = row.planned + passed + row.failed;
     let mut line = json!({
@@ -228,11 +228,11 @@ mod tests {
 
     #[test]
     fn rows_of_all_processes_come_together() {
-        let key = Key { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
+        let key = RowKey { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
         let row =
             Row { planned: 3, ran: Ran { planner: "chain".to_string(), ..Ran::default() }, ..Row::default() };
         let lines =
-            format!("{}\n{}\n", row_json(&key, &row), row_json(&Key { root: 0, ..key.clone() }, &row));
+            format!("{}\n{}\n", row_json(&key, &row), row_json(&RowKey { root: 0, ..key.clone() }, &row));
         let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
         let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, is_spawned: false, passed };
         let document = document(&world, &lines);

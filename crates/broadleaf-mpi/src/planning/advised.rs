@@ -10,7 +10,6 @@ use broadleaf::plan::Plan;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A plan from the advisor.
@@ -21,37 +20,26 @@ pub struct Given {
 }
 
 /// Looks for one file; a new plan in it waits until the root's next call.
-pub struct Watch {
+pub struct AdviceFile {
     path: PathBuf,
     job: Job,
     /// (inode, seconds, nanoseconds) of the file last read.
     seen: Mutex<Option<(u64, i64, i64)>>,
     given: Mutex<Option<Given>>,
-    has_given: AtomicBool,
 }
 
-impl Watch {
-    pub fn new(path: PathBuf, job: Job) -> Watch {
-        Watch {
-            path,
-            job,
-            seen: Mutex::default(),
-            given: Mutex::default(),
-            has_given: AtomicBool::new(false),
-        }
+impl AdviceFile {
+    pub fn new(path: PathBuf, job: Job) -> AdviceFile {
+        AdviceFile { path, job, seen: Mutex::default(), given: Mutex::default() }
     }
 
-    /// The plan that has come since the last one was taken. A glance while there is none.
+    /// The plan that has come since the last one was taken.
     pub fn take(&self) -> Option<Given> {
-        if !self.has_given.load(Ordering::Acquire) {
-            return None;
-        }
-        self.has_given.store(false, Ordering::Release);
         self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
     }
 }
 
-impl Look for Watch {
+impl Look for AdviceFile {
     /// Reads the file if it is another one than last time.
     fn look(&self) {
         let Ok(found) = fs::metadata(&self.path) else { return };
@@ -64,7 +52,6 @@ impl Look for Watch {
         match read(&self.path, &self.job) {
             Ok(given) => {
                 *self.given.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(given);
-                self.has_given.store(true, Ordering::Release);
             }
             Err(line) => report::once(&format!("{}: {line}; the plan in use stays", self.path.display())),
         }

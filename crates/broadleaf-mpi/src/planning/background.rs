@@ -33,7 +33,7 @@ pub struct Task {
 
 /// The search for one kind of broadcast.
 #[derive(Default)]
-pub enum Search {
+pub enum BackgroundSearch {
     /// For its turn.
     Waiting(Box<Task>),
     Running(Receiver<Given>),
@@ -41,11 +41,11 @@ pub enum Search {
     Ended,
 }
 
-impl Search {
+impl BackgroundSearch {
     /// Starts the search if no other one runs in this process.
     pub fn begin(&mut self) {
         match std::mem::take(self) {
-            Search::Waiting(task) if !BUSY.swap(true, Ordering::Acquire) => *self = begin(*task),
+            BackgroundSearch::Waiting(task) if !BUSY.swap(true, Ordering::Acquire) => *self = begin(*task),
             other => *self = other,
         }
     }
@@ -53,11 +53,11 @@ impl Search {
     /// Starts the search when its turn has come, and gives the plan once it has been found.
     pub fn better(&mut self) -> Option<Given> {
         self.begin();
-        let Search::Running(found) = self else { return None };
+        let BackgroundSearch::Running(found) = self else { return None };
         match found.try_recv() {
             Err(TryRecvError::Empty) => None,
             ended => {
-                *self = Search::Ended;
+                *self = BackgroundSearch::Ended;
                 ended.ok()
             }
         }
@@ -65,7 +65,7 @@ impl Search {
 
     /// Waits for the plan of a search that has begun.
     pub fn found_by(&mut self, deadline: Instant) -> Option<Given> {
-        let Search::Running(found) = self else { return None };
+        let BackgroundSearch::Running(found) = self else { return None };
         found.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 }
@@ -79,7 +79,7 @@ impl Drop for Turn {
     }
 }
 
-fn begin(task: Task) -> Search {
+fn begin(task: Task) -> BackgroundSearch {
     let turn = Turn;
     let (found, receiver) = channel();
     let asked = task.to_beat.is_none().then(|| task.planner.clone());
@@ -92,7 +92,7 @@ fn begin(task: Task) -> Search {
         }
     };
     match std::thread::Builder::new().name("broadleaf-search".to_string()).spawn(work) {
-        Ok(_) => Search::Running(receiver),
+        Ok(_) => BackgroundSearch::Running(receiver),
         // Without a thread there is no search, and the first plan serves.
         Err(error) => {
             if let Some(planner) = asked {
@@ -101,7 +101,7 @@ fn begin(task: Task) -> Search {
                      used. Raise the limit of processes, or set BROADLEAF_PLAN=before"
                 ));
             }
-            Search::Ended
+            BackgroundSearch::Ended
         }
     }
 }

@@ -6,7 +6,7 @@
 //! quick plan of `best` serves until the planner is done.
 
 use super::advised::Given;
-use super::background::{Search, Task, BUDGET};
+use super::background::{BackgroundSearch, Task, BUDGET};
 use super::job::Job;
 use super::threads::on_threads;
 use crate::settings::{PlanSettings, PlanTime, BEST};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// The error is one line for the user.
-pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, Search), String> {
+pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, BackgroundSearch), String> {
     let name = settings.planner.as_str();
     let made = |name: &str, effort| -> Result<Given, String> {
         let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget());
@@ -23,25 +23,25 @@ pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, Search), Stri
         Ok(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })
     };
     if settings.plan_time == PlanTime::Before {
-        return Ok((made(name, Effort::Thorough)?, Search::Ended));
+        return Ok((made(name, Effort::Thorough)?, BackgroundSearch::Ended));
     }
     if name == BEST {
         let given = made(BEST, Effort::Quick)?;
         let task =
             Task { job: job.clone(), planner: BEST.to_string(), to_beat: Some(Arc::clone(&given.plan)) };
-        return Ok((given, Search::Waiting(Box::new(task))));
+        return Ok((given, BackgroundSearch::Waiting(Box::new(task))));
     }
     if job.is_quick(name)? {
-        return Ok((made(name, Effort::Quick)?, Search::Ended));
+        return Ok((made(name, Effort::Quick)?, BackgroundSearch::Ended));
     }
     let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget()).min(BUDGET);
     let deadline = Instant::now() + limit;
     let task = Task { job: job.clone(), planner: name.to_string(), to_beat: None };
-    let mut search = Search::Waiting(Box::new(task));
+    let mut search = BackgroundSearch::Waiting(Box::new(task));
     search.begin();
     let quick = made(BEST, Effort::Quick)?;
     match search.found_by(deadline) {
-        Some(given) => Ok((given, Search::Ended)),
+        Some(given) => Ok((given, BackgroundSearch::Ended)),
         None => Ok((quick, search)),
     }
 }

@@ -1,11 +1,10 @@
 //! One broadcast to plan for.
 
 use super::adjust::{in_larger_segments, without_period, without_turns};
-use crate::rank_plan::inner_tree::inner_tree;
-use crate::rank_plan::{expand, Inside, RankPlan};
+use crate::rank_plan::{expand, RankPlan};
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
-use crate::topology::placement::{memory_link, Placement};
+use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan, PlanError};
 use broadleaf::planners::{find, supports, Instance, Pace};
@@ -29,7 +28,6 @@ pub struct Job {
     pub(super) led: bool,
     pub(super) root: u32,
     pub(super) bytes: u64,
-    pub(super) paced: bool,
 }
 
 impl Job {
@@ -90,14 +88,12 @@ impl Job {
     pub fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
         // Windows follow what a message really takes.
         let Placement { handled, ranks, .. } = &*self.placement;
-        let inner = |count: usize| inner_tree(count, self.bytes, plan.segment_bytes);
         let served = |rank: u32| self.led && self.hosts.shares(self.hosts.of_rank()[rank as usize] as usize);
-        let inside = Inside { tree: &inner, link: &memory_link(), served: &served };
-        let mut ranked = expand(plan, handled, ranks, self.root, &inside, self.paced)
-            .map_err(|error| error.to_string())?;
+        let mut ranked =
+            expand(plan, handled, ranks, self.root, &served).map_err(|error| error.to_string())?;
         ranked.led = self.led;
-        if channels(&ranked.plan) > u64::from(CHANNEL_TAGS) {
-            let trees = ranked.plan.trees.len();
+        if channels(&ranked.transfers) > u64::from(CHANNEL_TAGS) {
+            let trees = ranked.transfers.trees.len();
             return Err(format!("a plan of {trees} trees needs more message tags than MPI has"));
         }
         Ok(ranked)

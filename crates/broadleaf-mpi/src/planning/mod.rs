@@ -9,30 +9,28 @@ mod job;
 pub mod plan_cache;
 mod threads;
 
-use crate::decode_cache::Encoded;
 use crate::observe::advice::{self, Look, Mailbox};
 use crate::rank_plan::RankPlan;
 use crate::settings::BEST;
+use crate::smpi::Encoded;
 use crate::topology::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::topology::placement::Placement;
-use crate::topology::platform_file::load;
 use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Kind};
 use broadleaf::plan::{check, Plan};
-use broadleaf::platform::NodeId;
 use job::Job;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
-pub use advised::{Given, Watch};
-pub use background::Search;
+pub use advised::{AdviceFile, Given};
+pub use background::BackgroundSearch;
 pub use threads::on_threads;
 
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
     pub ranked: RankPlan,
-    pub search: Search,
+    pub search: BackgroundSearch,
     /// What the advisor may be told, where the program follows one.
     pub advised: Option<Advised>,
 }
@@ -44,12 +42,12 @@ pub struct Advised {
     pub platform: Arc<str>,
     /// The node of every rank.
     pub nodes: Arc<[u32]>,
-    pub watch: Arc<Watch>,
+    pub watch: Arc<AdviceFile>,
 }
 
 impl Made {
     fn alone(ranked: RankPlan) -> Made {
-        Made { ranked, search: Search::Ended, advised: None }
+        Made { ranked, search: BackgroundSearch::Ended, advised: None }
     }
 }
 
@@ -62,16 +60,14 @@ pub struct Planning {
     mailbox: Option<Arc<Mailbox>>,
     /// What is known of the plan directory.
     stored_kinds: HashMap<Kind, bool>,
-    /// Ranks have to see to it that messages do not share their port.
-    paced: bool,
 }
 
 impl Planning {
     /// `follows`: an advisor, where the settings name one.
-    pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, paced: bool, follows: bool) -> Planning {
+    pub fn new(rank_map: Arc<Encoded<RankMap>>, hosts: Arc<Hosts>, follows: bool) -> Planning {
         let advice = rank_map.settings.advice.as_deref().filter(|_| follows);
         let mailbox = advice.and_then(Mailbox::at);
-        Planning { rank_map, hosts, placements: [None, None], mailbox, stored_kinds: HashMap::new(), paced }
+        Planning { rank_map, hosts, placements: [None, None], mailbox, stored_kinds: HashMap::new() }
     }
 
     pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
@@ -125,15 +121,15 @@ impl Planning {
         mailbox.describe(Arc::clone(&platform), Arc::clone(&job.placement));
         // What is prepared while no program runs belongs to no communicator.
         let (given, mut search) = match advised::read(&file(0), &job) {
-            Ok(given) => (given, Search::Ended),
+            Ok(given) => (given, BackgroundSearch::Ended),
             Err(_) => first_plan::start(&job, &self.rank_map.settings)?,
         };
         if self.rank_map.settings.planner == BEST {
             // Searching on is the advisor's part.
-            search = Search::Ended;
+            search = BackgroundSearch::Ended;
         }
         let nodes = job.placement.node_of_rank.iter().map(|node| node.0).collect();
-        let watch = Arc::new(Watch::new(file(self.rank_map.communicator), job));
+        let watch = Arc::new(AdviceFile::new(file(self.rank_map.communicator), job));
         mailbox.watch(Arc::downgrade(&watch) as Weak<dyn Look>);
         let advised = Some(Advised { plan: given.plan, platform, nodes, watch });
         Ok(Made { ranked: given.ranked, search, advised })
@@ -146,7 +142,7 @@ impl Planning {
             None => Arc::clone(self.placements[usize::from(merged)].insert(Arc::new(self.place(merged)?))),
         };
         let led = merged || one_node_a_host(&self.rank_map, &self.hosts);
-        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes, paced: self.paced })
+        Ok(Job { placement, hosts: Arc::clone(&self.hosts), led, root, bytes })
     }
 
     fn place(&self, merged: bool) -> Result<Placement, String> {
@@ -159,21 +155,7 @@ impl Planning {
                 hosts.members(host).iter().for_each(|&rank| of_rank[rank as usize] = first);
             }
         }
-        let placement = match &rank_map.settings.platform {
-            None => Placement::assumed(&of_rank),
-            Some(path) => {
-                let platform = load(path)?;
-                if platform.digest() != rank_map.digest {
-                    let shown = path.display();
-                    return Err(format!(
-                        "{shown}: not the platform that rank 0 read; give all ranks the same file"
-                    ));
-                }
-                let nodes: Vec<NodeId> = of_rank.iter().map(|&node| NodeId(node)).collect();
-                Placement::on(&platform, &nodes)
-            }
-        };
-        let placement = placement.map_err(|fault| fault.to_string())?;
+        let placement = rank_map.placement(&of_rank)?;
         if placement.platform.hosts().count() == 1 && placement.node_of_rank.len() > 1 {
             // One node holds all ranks: what there is to plan is the inside.
             let ranks = placement.node_of_rank.len();

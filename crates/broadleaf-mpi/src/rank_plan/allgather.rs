@@ -1,7 +1,9 @@
 //! All-gathers from a plan over nodes to a plan over ranks: a tree for every rank, and blocks in rank order.
 
-use crate::rank_plan::{Edge, RankPlan};
-use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
+use super::edge::Edge;
+use super::RankPlan;
+use crate::topology::placement::memory_link;
+use broadleaf::plan::{Collective, Period, Plan, Protocol, Slot, Transfers, TreeBuilder};
 use broadleaf::platform::{NodeId, Platform};
 use std::sync::Arc;
 
@@ -15,25 +17,25 @@ pub fn allgather_over_ranks(
 ) -> RankPlan {
     let rank_of = |node: NodeId| ranks[node.index()][0];
     let by_place: Vec<u32> = platform.hosts().map(rank_of).collect();
-    let mut trees = ranked.plan.trees.clone();
+    let mut trees = ranked.transfers.trees.clone();
     for (tree, before) in trees.iter_mut().zip(&plan.trees) {
         tree.root = Some(NodeId(rank_of(plan.root_of(before))));
     }
     let count = by_place.len() as u32;
-    let period = ranked.plan.period.as_ref().map(|period| {
+    let period = ranked.transfers.period.as_ref().map(|period| {
         let moved = |slot: &Slot| {
             let (round, place) = (slot.segment / count, slot.segment % count);
             Slot { segment: round * count + by_place[place as usize], ..*slot }
         };
         Period { segments: period.segments, slots: period.slots.iter().map(moved).collect() }
     });
-    let plan = Plan { trees, period, ..(*ranked.plan).clone() };
-    RankPlan { plan: Arc::new(plan), led: false, ..ranked }
+    let transfers = Transfers { trees, period, ..(*ranked.transfers).clone() };
+    RankPlan { transfers: Arc::new(transfers), ..ranked }
 }
 
 /// Every rank passes on to the next what it last got from the one before, around the nodes one by one: so each
 /// contribution comes to each node once, and goes through its memory from there.
-pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64, window: u16) -> RankPlan {
+pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64) -> RankPlan {
     let count = node_of_rank.len();
     let mut around: Vec<usize> = (0..count).collect();
     around.sort_by_key(|&rank| (node_of_rank[rank], rank));
@@ -49,25 +51,23 @@ pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64, window: u16) -> R
             slots.push(Slot { segment: owner as u32, from, to, lag: 0 });
         }
     }
-    let plan = Plan {
-        platform: String::new(),
-        platform_digest: String::new(),
-        nodes: Arc::new(vec![String::new(); count]),
+    let transfers = Transfers {
         collective: Collective::Allgather,
         root: NodeId(0),
         message_bytes: block_bytes,
         segment_bytes: block_bytes,
-        planner: "ring".to_string(),
-        seed: 0,
         trees: trees.into_iter().map(TreeBuilder::build).collect(),
         period: Some(Period { segments: count as u32, slots }),
-        pattern: None,
         combine: false,
         protocol: Protocol::Eager,
-        predicted: Predicted::default(),
     };
-    let edges = vec![vec![Edge { window, ..Edge::ONE_BY_ONE }; count]; count];
-    RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: false }
+    let edges = vec![vec![Edge::local(&memory_link(), block_bytes); count]; count];
+    RankPlan {
+        planner: "ring".to_string(),
+        transfers: Arc::new(transfers),
+        edges: Arc::new(edges),
+        led: false,
+    }
 }
 
 #[cfg(test)]
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn the_ring_comes_to_every_node_once() {
         let nodes = [0, 1, 2, 0, 2, 2].map(NodeId);
-        let ranked = ring_by_node(&nodes, 5, 1);
+        let ranked = ring_by_node(&nodes, 5);
         let mut entries: HashMap<(u32, NodeId), usize> = HashMap::new();
-        let Some(period) = &ranked.plan.period else { panic!("a ring has a period") };
+        let Some(period) = &ranked.transfers.period else { panic!("a ring has a period") };
         for slot in &period.slots {
             let (from, to) = (nodes[slot.from.index()], nodes[slot.to.index()]);
             if from != to {
@@ -95,7 +95,7 @@ mod tests {
             assert_eq!(count, 1, "contribution {segment} into node {}", to.0);
         }
         let message: Vec<u8> = (0..30).collect();
-        let buffers = threads::run(&Programs::for_ranks(Arc::clone(&ranked.plan)), &message).unwrap();
+        let buffers = threads::run(&Programs::for_ranks(Arc::clone(&ranked.transfers)), &message).unwrap();
         assert!(buffers.iter().all(|buffer| *buffer == message));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::encode::{decode_plan, encode_plan};
 use super::RankPlan;
-use crate::decode_cache::{DecodeCache, Encoded};
 use crate::error::Malformed;
+use crate::smpi::{DecodeCache, Encoded};
 use broadleaf::adapt::switch::Carries;
-use broadleaf::plan::{Plan, Programs};
+use broadleaf::plan::{Programs, Transfers};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -53,16 +53,17 @@ impl Deref for Carried {
 }
 
 impl Carries for Carried {
-    fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+    fn transfers(&self) -> &Transfers {
+        &self.transfers
     }
 
     fn programs(&self, bytes: u64) -> Arc<Programs> {
         let mut last = self.0.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(programs) = last.upgrade().filter(|programs| programs.plan().message_bytes == bytes) {
+        if let Some(programs) = last.upgrade().filter(|programs| programs.transfers().message_bytes == bytes)
+        {
             return programs;
         }
-        let programs = Arc::new(Programs::for_ranks(Arc::new(self.plan.resized(bytes))));
+        let programs = Arc::new(Programs::for_ranks(Arc::new(self.transfers.resized(bytes))));
         *last = Arc::downgrade(&programs);
         programs
     }

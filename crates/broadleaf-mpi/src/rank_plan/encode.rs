@@ -2,8 +2,9 @@
 
 use super::{Edge, RankPlan};
 use crate::error::Malformed;
+use crate::smpi::Turn;
 use crate::wire::{put_u32, put_u64, Reader};
-use broadleaf::plan::{Collective, Period, Plan, Predicted, Protocol, Slot, TreeBuilder};
+use broadleaf::plan::{Collective, Period, Protocol, Slot, Transfers, TreeBuilder};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ const LED: u8 = 8;
 
 /// A plan over ranks as bytes.
 pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
-    let plan = &ranked.plan;
-    let ranks = plan.nodes.len();
+    let plan = &ranked.transfers;
+    let ranks = plan.node_count();
     let mut out = Vec::with_capacity(64 + plan.trees.len() * ranks * 9);
     put_u32(&mut out, ranks as u32);
     put_u32(&mut out, plan.root.0);
@@ -28,8 +29,8 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
             | if plan.period.is_some() { PERIOD } else { 0 }
             | if ranked.led { LED } else { 0 },
     );
-    put_u32(&mut out, plan.planner.len() as u32);
-    out.extend_from_slice(plan.planner.as_bytes());
+    put_u32(&mut out, ranked.planner.len() as u32);
+    out.extend_from_slice(ranked.planner.as_bytes());
     put_u32(&mut out, plan.trees.len() as u32);
     for (tree, edges) in plan.trees.iter().zip(&*ranked.edges) {
         put_u64(&mut out, tree.share.to_bits());
@@ -41,8 +42,7 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         }
         for edge in edges {
             put_u32(&mut out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
-            put_u32(&mut out, edge.turn_s.to_bits());
-            put_u32(&mut out, edge.ahead_s.to_bits());
+            edge.turn.put(&mut out);
         }
         put_u32(&mut out, tree.via.len() as u32);
         for (target, relays) in &tree.via {
@@ -87,13 +87,9 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         }
         let mut into = Vec::new();
         for _ in 0..ranks {
-            let (counts, turn, ahead) = (from.u32()?, from.u32()?, from.u32()?);
-            into.push(Edge {
-                window: (counts >> 16) as u16,
-                feeds: counts as u16,
-                turn_s: f32::from_bits(turn),
-                ahead_s: f32::from_bits(ahead),
-            });
+            let counts = from.u32()?;
+            let (window, feeds) = ((counts >> 16) as u16, counts as u16);
+            into.push(Edge { window, feeds, turn: Turn::read(&mut from)? });
         }
         edges.push(into);
         for _ in 0..from.u32()? {
@@ -107,24 +103,12 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
     }
     let period = if flags & PERIOD != 0 { Some(read_period(&mut from)?) } else { None };
     let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
-    let plan = Plan {
-        platform: String::new(),
-        platform_digest: String::new(),
-        nodes: Arc::new(vec![String::new(); ranks]),
-        collective: Collective::Bcast,
-        root,
-        message_bytes,
-        segment_bytes,
-        planner,
-        seed: 0,
-        trees,
-        period,
-        pattern: None,
-        combine: flags & COMBINE != 0,
-        protocol,
-        predicted: Predicted::default(),
-    };
-    Ok(RankPlan { plan: Arc::new(plan), edges: Arc::new(edges), led: flags & LED != 0 })
+    let collective = Collective::Bcast;
+    let combine = flags & COMBINE != 0;
+    let transfers =
+        Transfers { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol };
+    let (transfers, edges) = (Arc::new(transfers), Arc::new(edges));
+    Ok(RankPlan { planner, transfers, edges, led: flags & LED != 0 })
 }
 
 fn read_period(from: &mut Reader) -> Result<Period, Malformed> {

@@ -1,8 +1,9 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
-use super::inner_tree::inner_tree;
-use super::{edge, expand, on_the_wire, window, Inside, ANY_LINKS, MAX_WINDOW};
-use crate::topology::placement::{memory_link, Placement};
+use super::edge::{edge, on_the_wire, window, ANY_LINKS, MAX_WINDOW};
+use super::expand;
+use crate::smpi::Turn;
+use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::plan::{Plan, Programs, TreeBuilder};
@@ -30,18 +31,16 @@ fn every_plan_enters_each_node_once_a_tree() {
         for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
             // A search may give up.
             let Ok(plan) = planner.plan(&instance, &Budget::UNLIMITED) else { continue };
-            let inner = |count: usize| inner_tree(count, bytes, plan.segment_bytes);
-            let inside = Inside { tree: &inner, link: &memory_link(), served: &|_| false };
-            let ranked = expand(&plan, &handled, &ranks, root, &inside, false).unwrap();
+            let ranked = expand(&plan, &handled, &ranks, root, &|_| false).unwrap();
             let name = planner.card().name;
-            for tree in &ranked.plan.trees {
+            for tree in &ranked.transfers.trees {
                 let node = |rank: NodeId| node_of_rank[rank.index()];
                 let across = tree.edges().filter(|&(from, to)| node(from) != node(to));
                 let entered: Vec<NodeId> = across.map(|(_, to)| node(to)).collect();
                 let distinct: HashSet<NodeId> = entered.iter().copied().collect();
                 assert_eq!((entered.len(), distinct.len()), (3, 3), "{name} from rank {root}: {entered:?}");
             }
-            let received = threads::run(&Programs::for_ranks(ranked.plan), &message).unwrap();
+            let received = threads::run(&Programs::for_ranks(ranked.transfers), &message).unwrap();
             assert!(received.iter().all(|buffer| *buffer == message), "{name} from rank {root}");
             plans += 1;
         }
@@ -83,9 +82,7 @@ fn feeds(trees: &[&[(u32, u32)]], port_model: &str) -> Vec<u16> {
     });
     let plan = Plan::bcast(&platform, "hand", NodeId(0), 1 << 20, 1 << 14, trees.collect());
     let ranks = [vec![0], vec![1], vec![2]];
-    let local = LinkClass::default();
-    let inside = Inside { tree: &|_| Vec::new(), link: &local, served: &|_| false };
-    let ranked = expand(&plan, &platform, &ranks, 0, &inside, false).unwrap();
+    let ranked = expand(&plan, &platform, &ranks, 0, &|_| false).unwrap();
     ranked.edges[0].iter().map(|edge| edge.feeds).collect()
 }
 
@@ -99,25 +96,25 @@ fn links_of_several_trees_go_at_their_own_pace_where_ports_serve_several() {
 
 /// Whole messages wait for the sender's port and for nothing else: each child gets one.
 #[test]
-fn whole_messages_of_a_paced_port_are_kept_apart_by_their_turns_alone() {
+fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
         "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
         "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 1.9e-5, "bandwidth_bytes_per_s": 1.25e8}}]}"#;
     let platform = Platform::from_json(text).unwrap().handled();
-    let edge_of = |segment_bytes: u64, paced: bool| {
+    let edge_of = |segment_bytes: u64, simulated: bool| {
         let mut tree = TreeBuilder::new(3);
         tree.add(NodeId(0), NodeId(1));
         tree.add(NodeId(0), NodeId(2));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
-        edge(&plan, &platform, &[NodeId(0), NodeId(1)], paced)
+        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated)
     };
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
     let whole = edge_of(1000, true);
-    assert!((f64::from(whole.turn_s) - 8e-6).abs() < 1e-12);
+    assert!((f64::from(whole.turn.port_s) - 8e-6).abs() < 1e-12);
     assert_eq!(f64::from(whole.window), MAX_WINDOW);
     // 500 bytes every 4 µs, 39 µs until the next one follows: 10 on the wire, 3 more keep it busy; a real host sends
     // one every 9 µs.
     assert_eq!(edge_of(500, true).window, 10 + 1 + 2);
     assert_eq!(edge_of(500, false).window, 5 + 1 + 1);
-    assert_eq!(edge_of(500, false).turn_s, 0.0);
+    assert_eq!(edge_of(500, false).turn, Turn::default());
 }

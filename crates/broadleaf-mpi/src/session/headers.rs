@@ -5,7 +5,7 @@ use crate::error::CallError;
 use crate::intranode::Delivery;
 use crate::observe::stats;
 use crate::outcome::Outcome;
-use crate::planning::plan_cache::Current;
+use crate::planning::plan_cache::{part, Current};
 use crate::rank_plan::carried::Carried;
 use crate::tags::call_tag;
 use crate::transport::header::{decode_header, encode_header, HEADER_BYTES};
@@ -17,32 +17,30 @@ impl Session {
     pub(super) fn listen(
         &self,
         call: u64,
-        mut listening: Listening,
+        listening: &mut Listening,
         heard: Vec<(u32, Header)>,
-    ) -> Result<(Header, u32, Listening), CallError> {
+    ) -> Result<(Header, u32), CallError> {
         let mut found = None;
         for (sender, header) in heard {
-            if listening.hear(sender, &header)? && found.is_none() {
-                found = Some((header, sender));
+            if listening.hear(sender, &header)? {
+                found = found.or(Some((header, sender)));
             }
         }
-        if let Some((header, sender)) = found {
-            return Ok((header, sender, listening));
-        }
         loop {
+            if let Some(found) = found {
+                return Ok(found);
+            }
             let mut bytes = [0; HEADER_BYTES];
             self.mpi.receive(&mut bytes, None, call_tag(call))?;
             let (sender, header) = decode_header(&bytes)?;
-            if listening.hear(sender, &header)? {
-                return Ok((header, sender, listening));
-            }
+            found = listening.hear(sender, &header)?.then_some((header, sender));
         }
     }
 
     /// A root without memory for the packed message: for this call, all ranks use the MPI's own broadcast.
     pub(super) fn decline(&mut self, call: Call) -> Result<Outcome, CallError> {
         let Call { number: call, bytes, root, .. } = call;
-        let version = self.book.decline(call, root, bytes).version;
+        let version = self.plans.decline(call, root, bytes).version;
         let (order, message_bytes) = (Directive::Native, bytes);
         let header = Header { call, root, message_bytes, order, version, plan_bytes: 0, sends_plan: false };
         self.pass_by(header, &Listening::new(call, root))
@@ -53,7 +51,7 @@ impl Session {
     pub(super) fn pass_by(&mut self, header: Header, listening: &Listening) -> Result<Outcome, CallError> {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
         let is_served = self.hosts.is_served(self.rank, header.root);
-        let entry = self.book.entry(kind(header.root, header.message_bytes), header.call);
+        let entry = self.plans.entry(kind(header.root, header.message_bytes), header.call);
         if let Some(group) = self.group.as_mut().filter(|_| !is_served) {
             let by_message = entry.current.as_ref().is_some_and(|current| !current.carried.led);
             let delivery = if by_message { Delivery::Messages } else { Delivery::Native };
@@ -61,9 +59,9 @@ impl Session {
             group.finish_led(&self.mpi)?;
         }
         if let Some(current) = &entry.current {
-            let (plan, program) = (current.programs.plan(), current.program.clone());
             // SAFETY: no segment is sent or received.
-            let mut transport = unsafe { MpiTransport::new(&self.mpi, std::ptr::null_mut(), plan, program) };
+            let mut transport =
+                unsafe { MpiTransport::new(&self.mpi, std::ptr::null_mut(), part(current), None) };
             for other in listening.missing(current) {
                 transport.drop_header(other, header.call)?;
             }

@@ -1,7 +1,6 @@
 //! A call inside a host: of all ranks of a communicator that is on one, and of a rank that another one leads.
 
 use super::{announced, Call, Session};
-use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::intranode::{Announcement, Delivery};
 use crate::mpi::Mpi;
@@ -9,6 +8,7 @@ use crate::observe::stats;
 use crate::outcome::Outcome;
 use crate::planning::Planning;
 use crate::settings::{SharedMemory, BEST};
+use crate::smpi::Encoded;
 use crate::topology::hosts::{one_node_a_host, Hosts};
 use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
@@ -41,8 +41,7 @@ impl Session {
             && (settings.planner == BEST || one_node_a_host(&rank_map, &hosts));
         self.group = hosts.join(&self.mpi, self.rank, serves, wish.method())?;
         self.hosts = Arc::new(hosts);
-        let (hosts, paced) = (Arc::clone(&self.hosts), self.mpi.shares_port());
-        self.planning = Some(Planning::new(rank_map, hosts, paced, self.keeps.advice));
+        self.planning = Some(Planning::new(rank_map, Arc::clone(&self.hosts), !self.world.without_advisor));
         Ok(())
     }
 
@@ -55,8 +54,8 @@ impl Session {
 
     pub(super) unsafe fn lead_intranode(&mut self, call: Call) -> Result<Outcome, CallError> {
         let Call { number, packed, bytes, .. } = call;
-        // Every rank's book of plans has the same entries.
-        self.book.entry(kind(self.rank, bytes), number);
+        // Every rank's cache of plans has the same entries.
+        self.plans.entry(kind(self.rank, bytes), number);
         let header = Header {
             call: number,
             root: self.rank,
@@ -103,7 +102,7 @@ impl Session {
             }
             Delivery::Native => {
                 group.finish();
-                self.book.entry(kind(root, announced.bytes), number);
+                self.plans.entry(kind(root, announced.bytes), number);
                 return Ok(Outcome::Own);
             }
             Delivery::SharedMemory => {
@@ -111,10 +110,10 @@ impl Session {
                 group.finish();
             }
         }
-        if self.keeps.stats || self.tracer.is_some() {
+        if self.world.stats || self.tracer.is_some() {
             self.ran = stats::Ran::heard(&announced);
         }
-        self.book.entry(kind(root, announced.bytes), number);
+        self.plans.entry(kind(root, announced.bytes), number);
         Ok(if fits { Outcome::Done } else { Outcome::WrongLength })
     }
 }

@@ -1,13 +1,12 @@
 //! A call at its root: the decision, and the root's part in the plan.
 
 use super::headers::send_headers;
-use super::run::run;
-use super::{announced, delivery, Call, Session};
+use super::{announced, delivery, watch, Call, Session};
 use crate::error::CallError;
 use crate::observe::advice::{CallNote, InUse};
 use crate::outcome::Outcome;
-use crate::planning::plan_cache::executor;
-use crate::planning::{Given, Planning, Search};
+use crate::planning::plan_cache::part;
+use crate::planning::{BackgroundSearch, Given, Planning};
 use crate::rank_plan::carried::Carried;
 use crate::report;
 use crate::transport::MpiTransport;
@@ -40,20 +39,21 @@ impl Session {
             plan_bytes: travels.as_ref().map_or(0, |plan| plan.bytes().len() as u64),
             sends_plan: false,
         };
-        let entry = self.book.entry(kind(call.root, call.bytes), call.number);
+        let entry = self.plans.entry(kind(call.root, call.bytes), call.number);
         let Some(current) = entry.current.as_mut().filter(|_| order != Directive::Native) else {
             return self.pass_by(header, &Listening::new(call.number, call.root));
         };
         current.resize(call.bytes);
-        self.ran.set(&current.carried.plan, version);
+        self.ran.set(&current.carried, version);
         if let Some(group) = &mut self.group {
             group.announce(&self.mpi, delivery(current), announced(header, &self.ran))?;
         }
-        let (plan, program) = (current.programs.plan(), current.program.clone());
-        let mut transport = MpiTransport::new(&self.mpi, call.packed, plan, program);
-        transport.watch(self.tracer.as_ref().map(|tracer| tracer.watch(call.number)));
+        let part = part(current);
+        let mut executor = part.executor();
+        let mut transport = MpiTransport::new(&self.mpi, call.packed, part, watch(&self.tracer, call));
         send_headers(&mut transport, current, header, travels.as_ref())?;
-        run(&mut transport, &mut executor(current), current, self.group.as_mut())?;
+        self.group.iter_mut().filter(|_| current.carried.led).for_each(|group| transport.feed(group));
+        transport.run(&mut executor)?;
         drop(transport);
         if let Some(group) = &mut self.group {
             group.finish_led(&self.mpi)?;
@@ -65,10 +65,10 @@ impl Session {
     fn decide(&mut self, call: Call) -> Decision {
         let Call { number, bytes, root, .. } = call;
         let kind = kind(root, bytes);
-        if !self.book.knows(kind) {
-            // What the book has forgotten meanwhile needs no search.
-            self.searches.retain(|&other, _| self.book.knows(other));
-            self.advised.retain(|&other, _| self.book.knows(other));
+        if !self.plans.knows(kind) {
+            // What the cache has forgotten meanwhile needs no search.
+            self.searches.retain(|&other, _| self.plans.knows(other));
+            self.advised.retain(|&other, _| self.plans.knows(other));
         }
         let (mut found, mut brought) = (None, None);
         let first = || match self.planning.as_mut()?.first(root, bytes) {
@@ -84,11 +84,11 @@ impl Session {
         let better = || {
             let advised = self.advised.get(&kind).and_then(|advised| advised.watch.take());
             let Given { plan, ranked } =
-                advised.or_else(|| self.searches.get_mut(&kind).and_then(Search::better))?;
+                advised.or_else(|| self.searches.get_mut(&kind).and_then(BackgroundSearch::better))?;
             brought = Some(plan);
             Some(Carried::made(ranked))
         };
-        let (order, entry) = self.book.lead(number, root, bytes, first, better);
+        let (order, entry) = self.plans.lead(number, root, bytes, first, better);
         let version = entry.version;
         let travels = match order {
             Directive::RunNew => entry.current.as_ref().map(|current| current.carried.clone()),

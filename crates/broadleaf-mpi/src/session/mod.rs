@@ -1,20 +1,21 @@
 //! One communicator's broadcasts.
 //!
 //! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
-//! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so their books
-//! of plans stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
+//! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so the plans
+//! that they keep stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
 //! and the others hear the decision from it ([`crate::intranode`]).
 
-use crate::decode_cache::Encoded;
 use crate::error::CallError;
 use crate::intranode::{Announcement, CopyMethod, Delivery, HostGroup};
 use crate::mpi::Mpi;
 use crate::observe::advice::passive::Teller;
 use crate::observe::stats;
-use crate::observe::trace::{self, Tracer};
+use crate::observe::trace::{self, Tracer, Watch};
 use crate::outcome::Outcome;
 use crate::planning::plan_cache::{Current, PlanVersions};
-use crate::planning::{Advised, Planning, Search};
+use crate::planning::{Advised, BackgroundSearch, Planning};
+use crate::settings::WorldSettings;
+use crate::smpi::Encoded;
 use crate::topology::hosts::Hosts;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use broadleaf::adapt::switch::{Header, Kind};
@@ -28,16 +29,6 @@ mod forecast;
 mod headers;
 mod intranode;
 mod lead;
-mod run;
-
-/// What is kept of a communicator's calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Keeps {
-    pub stats: bool,
-    pub trace: bool,
-    /// For an advisor, where the program follows one.
-    pub advice: bool,
-}
 
 /// One broadcast of a communicator, at one rank.
 #[derive(Clone, Copy)]
@@ -67,13 +58,13 @@ pub struct Session {
     /// Where all ranks are on one host: shorter messages go to the MPI's own broadcast.
     intranode_from: u64,
     threshold: u64,
-    book: PlanVersions,
+    plans: PlanVersions,
     /// At a root, what may become its next plans.
-    searches: HashMap<Kind, Search>,
+    searches: HashMap<Kind, BackgroundSearch>,
     /// At a root that follows an advisor, what it may say.
     advised: HashMap<Kind, Advised>,
     teller: Teller,
-    keeps: Keeps,
+    world: WorldSettings,
     tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
     ran: stats::Ran,
@@ -87,7 +78,7 @@ impl Session {
         rank: u32,
         size: u32,
         place: (String, u32),
-        keeps: Keeps,
+        world: &WorldSettings,
     ) -> Result<Session, CallError> {
         let rank_map = agree_on_rank_map(&mpi, rank, size, place)?;
         let layout = rank_map.as_ref().map_or_else(Arc::default, |rank_map| Arc::clone(&rank_map.hosts));
@@ -100,7 +91,8 @@ impl Session {
             Some(rank_map) => rank_map.planned_from,
             None => 0,
         };
-        let tracer = if keeps.trace { Some(Tracer::agreed(&mpi, name, rank)?) } else { None };
+        let communicator = rank_map.as_ref().map_or(0, |rank_map| rank_map.communicator);
+        let tracer = world.trace.then(|| Tracer { communicator, name: name.to_string(), rank });
         Ok(Session {
             mpi,
             name: name.to_string(),
@@ -113,11 +105,11 @@ impl Session {
             group: None,
             intranode_from,
             threshold,
-            book: PlanVersions::default(),
+            plans: PlanVersions::default(),
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),
-            keeps,
+            world: *world,
             tracer,
             ran: stats::Ran::default(),
         })
@@ -134,7 +126,7 @@ impl Session {
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile, or is null: a rank without memory for
     /// them takes part for the others.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
-        let start = self.keeps.stats.then(Instant::now);
+        let start = self.world.stats.then(Instant::now);
         let begin_s = self.tracer.is_some().then(trace::now_s);
         let call = Call { number: self.calls, packed, bytes, root };
         // Whatever becomes of the call, the next one has the next number on every rank.
@@ -176,7 +168,7 @@ impl Session {
         if self.rank > 0 && outcome != Outcome::Done {
             return;
         }
-        let key = stats::Key { communicator: self.name.clone(), ranks: self.size, root, bytes };
+        let key = stats::RowKey { communicator: self.name.clone(), ranks: self.size, root, bytes };
         let communicator = self.planning.as_ref().map_or(0, Planning::communicator);
         stats::count(key, |row| {
             if outcome == Outcome::Done {
@@ -191,6 +183,10 @@ impl Session {
             }
         });
     }
+}
+
+fn watch(tracer: &Option<Tracer>, call: Call) -> Option<Watch> {
+    tracer.as_ref().map(|tracer| tracer.watch(call.number))
 }
 
 /// What goes on inside this rank's host.
@@ -221,9 +217,9 @@ mod tests {
 
     #[test]
     fn the_call_number_goes_on_after_a_fault_of_ours() {
-        let keeps = Keeps { stats: false, trace: false, advice: false };
         let place = ("host".to_string(), 0);
-        let mut session = Session::open(Mpi::alone(), "alone", 0, 1, place, keeps).unwrap();
+        let mut session =
+            Session::open(Mpi::alone(), "alone", 0, 1, place, &WorldSettings::default()).unwrap();
         // C passes no broadcast of no bytes.
         let outcome = unsafe { session.broadcast(std::ptr::null_mut(), 0, 0) };
         assert_eq!((outcome, session.calls), (Outcome::Internal, 1));

@@ -79,14 +79,9 @@ impl Placement {
         } else {
             host_of_rank.iter().map(|&host| NodeId(host)).collect()
         };
-        let nodes = if hosts == 1 { host_of_rank.len() as u32 } else { hosts };
-        let mut builder = PlatformBuilder::new("assumed", PortModel::OnePort);
-        for node in 0..nodes {
-            builder.add_host(format!("node{node}"))?;
-        }
-        let class = builder.add_class(if hosts == 1 { memory_link() } else { network_link() });
-        builder.add_mesh(Mesh { nodes: (0..nodes).map(NodeId).collect(), class })?;
-        Placement::of(builder.build()?, node_of_rank)
+        let platform =
+            if hosts == 1 { memory(host_of_rank.len() as u32)? } else { one_switch(hosts, network_link())? };
+        Placement::of(platform, node_of_rank)
     }
 
     fn of(platform: Platform, node_of_rank: Vec<NodeId>) -> Result<Placement, Fault> {
@@ -100,6 +95,21 @@ impl Placement {
         let in_turn = restrict(&handled, &all, &same, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
     }
+}
+
+/// The ranks of one host as nodes that talk through its memory.
+pub fn memory(ranks: u32) -> Result<Platform, Fault> {
+    one_switch(ranks, memory_link())
+}
+
+fn one_switch(nodes: u32, link: LinkClass) -> Result<Platform, Fault> {
+    let mut builder = PlatformBuilder::new("assumed", PortModel::OnePort);
+    for node in 0..nodes {
+        builder.add_host(format!("node{node}"))?;
+    }
+    let class = builder.add_class(link);
+    builder.add_mesh(Mesh { nodes: (0..nodes).map(NodeId).collect(), class })?;
+    builder.build()
 }
 
 /// Longer latencies are filled with several messages, s.

@@ -1,11 +1,11 @@
 //! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and tells all.
 
-use crate::decode_cache::{DecodeCache, Encoded};
 use crate::error::CallError;
 use crate::error::Malformed;
 use crate::mpi::Mpi;
 use crate::report;
 use crate::settings::{environment, PlanSettings, PlanTime, SharedMemory, BEST, DEFAULT_MIN_BYTES};
+use crate::smpi::{DecodeCache, Encoded};
 use crate::topology::host_layout::HostLayout;
 use crate::topology::placement::{nodes_by_host, Placement};
 use crate::topology::platform_file::load;
@@ -54,6 +54,20 @@ impl RankMap {
         let node_of_rank = nodes.iter().map(|node| node.0).collect();
         let (digest, communicator) = (platform.digest().to_string(), new_communicator());
         Ok(RankMap { digest, node_of_rank, communicator, hosts, planned_from, settings })
+    }
+
+    /// The platform with its ranks on these of its nodes. The error is one line for the user.
+    pub fn placement(&self, node_of_rank: &[u32]) -> Result<Placement, String> {
+        let Some(path) = &self.settings.platform else {
+            return Placement::assumed(node_of_rank).map_err(|fault| fault.to_string());
+        };
+        let platform = load(path)?;
+        if platform.digest() != self.digest {
+            let shown = path.display();
+            return Err(format!("{shown}: not the platform that rank 0 read; give all ranks the same file"));
+        }
+        let nodes: Vec<NodeId> = node_of_rank.iter().map(|&node| NodeId(node)).collect();
+        Placement::on(&platform, &nodes).map_err(|fault| fault.to_string())
     }
 }
 

@@ -1,11 +1,13 @@
-//! What travels beside a call's data: headers, and a plan.
+//! What travels beside a call's data: headers, and the next call's plan.
 
-use super::header::{encode_header, HEADER_BYTES};
-use super::{MpiTransport, Request};
+use super::buffer::Buffer;
+use super::header::{decode_header, encode_header, HEADER_BYTES};
+use super::requests::{Purpose, Requests};
 use crate::error::CallError;
 use crate::rank_plan::carried::Carried;
 use crate::tags::{call_tag, PLAN_TAG};
 use broadleaf::adapt::switch::Header;
+use std::collections::VecDeque;
 
 /// A plan that arrives beside the data and goes on to these ranks.
 #[derive(Debug)]
@@ -15,50 +17,95 @@ pub struct Forward {
     pub to: Vec<u32>,
 }
 
-impl MpiTransport<'_> {
-    pub fn send_header(&mut self, to: u32, header: &Header) -> Result<(), CallError> {
-        let bytes = encode_header(header, self.program.node.0).to_vec();
-        let pointer = bytes.as_ptr();
-        let number = self.number(Request::Control { _bytes: bytes });
-        self.control_messages += 1;
-        Ok(self.mpi.isend(pointer, HEADER_BYTES as u64, to, call_tag(header.call), number)?)
+/// One call's messages beside its data.
+#[derive(Default)]
+pub(super) struct Control {
+    under_way: u32,
+    /// Who gets the plan that is on its way here.
+    forward_to: Vec<u32>,
+    arrived_plan: Option<Carried>,
+    /// Of receives posted ahead, in the order of their arrival.
+    headers: VecDeque<(u32, Header)>,
+}
+
+impl Control {
+    pub fn is_under_way(&self) -> bool {
+        self.under_way > 0
     }
 
-    /// Receives a header that says what is known, and drops it.
-    pub fn drop_header(&mut self, from: u32, call: u64) -> Result<(), CallError> {
-        let mut bytes = vec![0; HEADER_BYTES];
-        let pointer = bytes.as_mut_ptr();
-        let number = self.number(Request::Control { _bytes: bytes });
-        self.control_messages += 1;
-        Ok(self.mpi.irecv(pointer, HEADER_BYTES as u64, Some(from), call_tag(call), number)?)
+    /// Bytes whose end nobody but the call itself waits for.
+    pub fn send(
+        &mut self,
+        requests: &mut Requests,
+        bytes: Vec<u8>,
+        to: u32,
+        tag: i32,
+    ) -> Result<(), CallError> {
+        self.under_way += 1;
+        requests.send(Purpose::Beside { _plan: None }, Buffer::own(bytes), to, tag, None)
     }
 
-    pub fn send_plan(&mut self, to: u32, plan: Carried) -> Result<(), CallError> {
-        // The bytes stay where they are, whoever holds the plan.
-        let (pointer, length) = (plan.bytes().as_ptr(), plan.bytes().len() as u64);
-        let number = self.number(Request::PlanOut { _plan: plan });
-        self.control_messages += 1;
-        Ok(self.mpi.isend(pointer, length, to, PLAN_TAG, number)?)
+    pub fn send_header(
+        &mut self,
+        requests: &mut Requests,
+        own: u32,
+        to: u32,
+        header: &Header,
+    ) -> Result<(), CallError> {
+        self.send(requests, encode_header(header, own).to_vec(), to, call_tag(header.call))
     }
 
-    /// Receives the next call's plan and passes it on.
-    pub fn receive_plan(&mut self, forward: Forward) -> Result<(), CallError> {
-        let (from, length) = (forward.from, forward.bytes);
-        self.forward = Some(forward);
-        let mut bytes = vec![0; length as usize];
-        let pointer = bytes.as_mut_ptr();
-        let number = self.number(Request::PlanIn { bytes });
-        self.control_messages += 1;
-        Ok(self.mpi.irecv(pointer, length, Some(from), PLAN_TAG, number)?)
+    /// A header from that rank, which only says what is known; or from any, to be told by [`Control::take_header`].
+    pub fn expect_header(
+        &mut self,
+        requests: &mut Requests,
+        from: Option<u32>,
+        call: u64,
+    ) -> Result<(), CallError> {
+        self.under_way += 1;
+        let purpose = from.map_or(Purpose::Header, |_| Purpose::Beside { _plan: None });
+        requests.receive(purpose, Buffer::own(vec![0; HEADER_BYTES]), from, call_tag(call), None)
     }
 
-    pub(crate) fn take_plan(&mut self, bytes: Vec<u8>) -> Result<(), CallError> {
-        self.control_messages -= 1;
-        let plan = Carried::received(bytes)?;
-        for rank in self.forward.take().map_or_else(Vec::new, |forward| forward.to) {
-            self.send_plan(rank, plan.clone())?;
+    pub fn send_plan(&mut self, requests: &mut Requests, to: u32, plan: Carried) -> Result<(), CallError> {
+        self.under_way += 1;
+        let buffer = Buffer::lent(plan.bytes().as_ptr(), plan.bytes().len() as u64);
+        requests.send(Purpose::Beside { _plan: Some(plan) }, buffer, to, PLAN_TAG, None)
+    }
+
+    pub fn receive_plan(&mut self, requests: &mut Requests, forward: Forward) -> Result<(), CallError> {
+        self.under_way += 1;
+        self.forward_to = forward.to;
+        let buffer = Buffer::own(vec![0; forward.bytes as usize]);
+        requests.receive(Purpose::NextPlan, buffer, Some(forward.from), PLAN_TAG, None)
+    }
+
+    /// One of those whose end nobody waits for has ended.
+    pub fn ended(&mut self) {
+        self.under_way -= 1;
+    }
+
+    pub fn header_arrived(&mut self, buffer: Buffer) -> Result<(), CallError> {
+        self.ended();
+        self.headers.push_back(decode_header(&buffer.into_own().unwrap_or_default())?);
+        Ok(())
+    }
+
+    pub fn plan_arrived(&mut self, requests: &mut Requests, buffer: Buffer) -> Result<(), CallError> {
+        self.ended();
+        let plan = Carried::received(buffer.into_own().unwrap_or_default())?;
+        for rank in std::mem::take(&mut self.forward_to) {
+            self.send_plan(requests, rank, plan.clone())?;
         }
         self.arrived_plan = Some(plan);
         Ok(())
+    }
+
+    pub fn take_header(&mut self) -> Option<(u32, Header)> {
+        self.headers.pop_front()
+    }
+
+    pub fn take_plan(&mut self) -> Option<Carried> {
+        self.arrived_plan.take()
     }
 }

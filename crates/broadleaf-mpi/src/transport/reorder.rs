@@ -1,39 +1,50 @@
 //! Arrivals in the order of sending.
 
 use broadleaf::execute::Completion;
-use std::collections::BTreeMap;
+use broadleaf::platform::NodeId;
+use std::collections::{BTreeMap, HashMap};
 
-/// Puts what arrives on one channel into the order in which it was sent. MPI matches messages in order, but a
+/// Puts what arrives on each channel into the order in which it was sent. MPI matches messages in order, but a
 /// short one may be complete before a long one that was sent earlier, and the executor counts segments.
 #[derive(Debug, Default)]
-pub(crate) struct Reorder {
+pub(super) struct Reorder(HashMap<ChannelKey, Channel>);
+
+/// Sender and tag.
+pub(super) type ChannelKey = (NodeId, u32);
+
+#[derive(Debug, Default)]
+struct Channel {
     posted: u64,
     due: u64,
     early: BTreeMap<u64, Vec<Completion>>,
 }
 
 impl Reorder {
-    /// The next receive's place.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.posted += 1;
-        self.posted - 1
+    /// The place of a channel's next receive.
+    pub fn next(&mut self, channel: ChannelKey) -> u64 {
+        let channel = self.0.entry(channel).or_default();
+        channel.posted += 1;
+        channel.posted - 1
     }
 
-    pub(crate) fn arrive(
+    /// What a receive brought; `done` gets it when its turn has come, and what waited for it.
+    pub fn arrive(
         &mut self,
+        channel: ChannelKey,
         turn: u64,
         arrived: impl Iterator<Item = Completion>,
         done: &mut Vec<Completion>,
     ) {
-        if turn != self.due {
-            self.early.insert(turn, arrived.collect());
+        let channel = self.0.entry(channel).or_default();
+        if turn != channel.due {
+            channel.early.insert(turn, arrived.collect());
             return;
         }
         done.extend(arrived);
-        self.due += 1;
-        while let Some(arrived) = self.early.remove(&self.due) {
+        channel.due += 1;
+        while let Some(arrived) = channel.early.remove(&channel.due) {
             done.extend(arrived);
-            self.due += 1;
+            channel.due += 1;
         }
     }
 }
@@ -42,15 +53,16 @@ impl Reorder {
 mod tests {
     use super::*;
     use broadleaf::execute::Kind;
-    use broadleaf::platform::NodeId;
 
     #[test]
     fn what_comes_early_waits_for_its_turn() {
-        let (mut channel, mut done) = (Reorder::default(), Vec::new());
-        let turns: Vec<u64> = (0..4).map(|_| channel.next()).collect();
+        let (mut reorder, mut done) = (Reorder::default(), Vec::new());
+        let (channel, other) = ((NodeId(0), 0), (NodeId(1), 0));
+        let turns: Vec<u64> = (0..4).map(|_| reorder.next(channel)).collect();
+        assert_eq!(reorder.next(other), 0);
         let arrival = |segment| Completion::Received { from: NodeId(0), kind: Kind::Data, tag: 0, segment };
         for at in [2, 0, 3, 1] {
-            channel.arrive(turns[at], std::iter::once(arrival(at as u64)), &mut done);
+            reorder.arrive(channel, turns[at], std::iter::once(arrival(at as u64)), &mut done);
         }
         assert_eq!(done, [0, 1, 2, 3].map(arrival));
     }

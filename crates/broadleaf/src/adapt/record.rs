@@ -101,11 +101,6 @@ impl Record {
     pub fn last_at_s(&self, stream: Stream) -> Option<f64> {
         self.streams.get(&stream).map(|history| history.last_at_s)
     }
-
-    /// When anything was last heard of.
-    pub fn last_heard_s(&self) -> Option<f64> {
-        self.streams.values().map(|history| history.last_at_s).reduce(f64::max)
-    }
 }
 
 impl History {

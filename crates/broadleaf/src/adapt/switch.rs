@@ -9,26 +9,26 @@
 //! Nothing here knows a clock, a thread or a network. The MPI runtime drives this code, and so does the test that
 //! makes up thousands of timings (`tests/switch_over/`).
 
-use crate::plan::{NodeProgram, Plan, Programs};
+use crate::plan::{NodeProgram, Programs, Transfers};
 use crate::platform::NodeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use super::header::{Directive, Header, Stray};
 
-/// Something that holds a plan whose nodes are ranks.
+/// Something that holds the transfers of a plan between ranks.
 pub trait Carries {
-    /// The plan.
-    fn plan(&self) -> &Arc<Plan>;
+    /// For the message that the plan was made for.
+    fn transfers(&self) -> &Transfers;
 
     /// All ranks' programs for messages of `bytes`. Whoever holds one plan for several ranks may give them the same.
     fn programs(&self, bytes: u64) -> Arc<Programs> {
-        Arc::new(Programs::for_ranks(Arc::new(self.plan().resized(bytes))))
+        Arc::new(Programs::for_ranks(Arc::new(self.transfers().resized(bytes))))
     }
 }
 
-impl Carries for Arc<Plan> {
-    fn plan(&self) -> &Arc<Plan> {
+impl Carries for Arc<Transfers> {
+    fn transfers(&self) -> &Transfers {
         self
     }
 }
@@ -41,7 +41,7 @@ pub struct Current<P> {
     /// For messages of one length; most programs broadcast the same length again and again.
     pub programs: Arc<Programs>,
     /// This rank's, among [`Self::programs`].
-    pub program: NodeProgram,
+    pub program: Arc<NodeProgram>,
     /// The first tree carries plans.
     pub plan_parent: Option<u32>,
     /// Ranks that get a new plan from this one.
@@ -56,10 +56,10 @@ impl<P: Carries> Current<P> {
     /// The part of `rank` in broadcasts of `bytes`.
     pub fn new(carried: P, rank: u32, bytes: u64) -> Current<P> {
         let programs = carried.programs(bytes);
-        let first = &carried.plan().trees[0];
+        let first = &carried.transfers().trees[0];
         let plan_parent = first.parents()[rank as usize].map(|parent| parent.0);
         let plan_children: Vec<u32> = first.children(NodeId(rank)).iter().map(|child| child.0).collect();
-        let program = programs.node(NodeId(rank));
+        let program = Arc::new(programs.node(NodeId(rank)));
         let before = program.inputs.iter().map(|input| input.from.0).chain(plan_parent).collect();
         let sent_to = program.outputs.iter().map(|output| output.to.0);
         let after = sent_to.chain(plan_children.iter().copied()).collect();
@@ -68,15 +68,10 @@ impl<P: Carries> Current<P> {
 
     /// Gets ready for messages of another length.
     pub fn resize(&mut self, bytes: u64) {
-        if self.programs.plan().message_bytes != bytes {
+        if self.programs.transfers().message_bytes != bytes {
             self.programs = self.carried.programs(bytes);
-            self.program = self.programs.node(self.program.node);
+            self.program = Arc::new(self.programs.node(self.program.node));
         }
-    }
-
-    /// Whether this rank has nothing to send or receive.
-    pub fn is_idle(&self) -> bool {
-        self.program.inputs.is_empty() && self.program.outputs.is_empty()
     }
 
     /// The header for every rank that this one sends to; the plan goes after it where it says so.
@@ -129,7 +124,7 @@ pub fn kind(root: u32, bytes: u64) -> Kind {
 pub const MAX_PLANS: usize = 64;
 
 /// What one rank remembers of a communicator's broadcasts. All ranks look up the same kinds in the same order, so
-/// their books have the same entries with the same versions, evictions included.
+/// their caches have the same entries with the same versions, evictions included.
 #[derive(Debug)]
 pub struct PlanVersions<P> {
     entries: Vec<(Kind, Entry<P>)>,
@@ -295,26 +290,24 @@ impl Listening {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::TreeBuilder;
-    use crate::platform::{LinkClass, Mesh, Platform, PlatformBuilder, PortModel};
-
-    fn platform() -> Platform {
-        let mut builder = PlatformBuilder::new("three", PortModel::OnePort);
-        for node in 0..3 {
-            builder.add_host(format!("n{node}")).unwrap();
-        }
-        let class = builder.add_class(LinkClass::default());
-        builder.add_mesh(Mesh { nodes: (0..3).map(NodeId).collect(), class }).unwrap();
-        builder.build().unwrap()
-    }
+    use crate::plan::{Collective, Protocol, TreeBuilder};
 
     /// From the root to the second, and from there to the third rank.
-    fn chain(root: u32, bytes: u64) -> Arc<Plan> {
+    fn chain(root: u32, segment_bytes: u64) -> Arc<Transfers> {
         let others: Vec<u32> = (0..3).filter(|&rank| rank != root).collect();
-        let mut tree = TreeBuilder::new(3).share(1.0);
+        let mut tree = TreeBuilder::new(3);
         tree.add(NodeId(root), NodeId(others[0]));
         tree.add(NodeId(others[0]), NodeId(others[1]));
-        Arc::new(Plan::bcast(&platform(), "chain", NodeId(root), bytes, bytes, vec![tree.build()]))
+        Arc::new(Transfers {
+            collective: Collective::Bcast,
+            root: NodeId(root),
+            message_bytes: 8,
+            segment_bytes,
+            trees: vec![tree.build()],
+            period: None,
+            combine: false,
+            protocol: Protocol::Eager,
+        })
     }
 
     fn header(call: u64, order: Directive, version: u32) -> Header {
@@ -323,9 +316,9 @@ mod tests {
 
     #[test]
     fn a_new_plan_takes_effect_one_call_after_it_was_sent() {
-        let mut book = PlanVersions::default();
-        let mut decide = |call, better: Option<Arc<Plan>>| {
-            let (order, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || better);
+        let mut plans = PlanVersions::default();
+        let mut decide = |call, better: Option<Arc<Transfers>>| {
+            let (order, entry) = plans.lead(call, 0, 8, || Some(chain(0, 8)), || better);
             (order, entry.version, entry.current.as_ref().unwrap().carried.segment_bytes)
         };
         assert_eq!(decide(0, None), (Directive::RunNew, 0, 8));
@@ -336,36 +329,36 @@ mod tests {
 
     #[test]
     fn two_plans_in_a_row_are_two_versions() {
-        let mut book = PlanVersions::default();
+        let mut plans = PlanVersions::default();
         for (call, wanted) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
-            let (_, entry) = book.lead(call, 0, 8, || Some(chain(0, 8)), || Some(chain(0, 8)));
+            let (_, entry) = plans.lead(call, 0, 8, || Some(chain(0, 8)), || Some(chain(0, 8)));
             assert_eq!(entry.version, wanted, "call {call}");
         }
     }
 
     #[test]
     fn a_rank_with_another_version_is_an_error_and_no_mixed_plan() {
-        let mut book = PlanVersions::default();
-        book.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
-        let missed = book.follow(1, &header(1, Directive::Run, 1), None).unwrap_err();
+        let mut plans = PlanVersions::default();
+        plans.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
+        let missed = plans.follow(1, &header(1, Directive::Run, 1), None).unwrap_err();
         assert_eq!(missed, Stray::OtherVersion { call: 1, wanted: 1, had: 0 });
-        let never = book.follow(1, &Header { message_bytes: 64, ..header(2, Directive::Run, 0) }, None);
+        let never = plans.follow(1, &Header { message_bytes: 64, ..header(2, Directive::Run, 0) }, None);
         assert_eq!(never.unwrap_err(), Stray::NoPlan(2));
     }
 
     #[test]
     fn a_rank_expects_what_it_ran_last_until_another_plan_comes() {
-        let mut book = PlanVersions::default();
-        assert!(book.expected(0, 8).is_none());
-        book.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
-        assert_eq!(book.expected(0, 8).unwrap().1, 0);
-        assert!(book.expected(0, 16).is_none() && book.expected(1, 8).is_none());
+        let mut plans = PlanVersions::default();
+        assert!(plans.expected(0, 8).is_none());
+        plans.follow(1, &header(0, Directive::RunNew, 0), Some(chain(0, 8))).unwrap();
+        assert_eq!(plans.expected(0, 8).unwrap().1, 0);
+        assert!(plans.expected(0, 16).is_none() && plans.expected(1, 8).is_none());
         let last = header(1, Directive::RunThenSwitch, 0);
-        book.follow(1, &last, None).unwrap();
-        book.keep(&last, chain(0, 4));
-        assert!(book.expected(0, 8).is_none(), "the next call runs another plan");
-        book.follow(1, &header(2, Directive::Run, 1), None).unwrap();
-        assert_eq!(book.expected(0, 8).unwrap().1, 1);
+        plans.follow(1, &last, None).unwrap();
+        plans.keep(&last, chain(0, 4));
+        assert!(plans.expected(0, 8).is_none(), "the next call runs another plan");
+        plans.follow(1, &header(2, Directive::Run, 1), None).unwrap();
+        assert_eq!(plans.expected(0, 8).unwrap().1, 1);
     }
 
     #[test]
@@ -383,17 +376,17 @@ mod tests {
             .map(|(rank, header)| (rank, header.sends_plan))
             .collect();
         assert_eq!(sent, [(2, true)]);
-        assert_eq!((current.plan_parent, current.is_idle()), (Some(0), false));
+        assert_eq!(current.plan_parent, Some(0));
     }
 
     #[test]
-    fn all_books_forget_the_same_kind() {
-        let mut book = PlanVersions::<Arc<Plan>>::default();
+    fn all_caches_forget_the_same_kind() {
+        let mut plans = PlanVersions::<Arc<Transfers>>::default();
         (0..MAX_PLANS as u32).for_each(|root| {
-            book.entry((root, 3), u64::from(root));
+            plans.entry((root, 3), u64::from(root));
         });
-        book.entry((0, 3), 100);
-        book.entry((0, 4), 101);
-        assert!(book.knows((0, 3)) && !book.knows((1, 3)) && book.knows((2, 3)));
+        plans.entry((0, 3), 100);
+        plans.entry((0, 4), 101);
+        assert!(plans.knows((0, 3)) && !plans.knows((1, 3)) && plans.knows((2, 3)));
     }
 }

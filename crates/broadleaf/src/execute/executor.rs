@@ -37,7 +37,7 @@ enum Permission {
 /// Runs one node's program. Feed it what happened (`handle_…`), then take what to do (`poll_…`).
 #[derive(Debug)]
 pub struct NodeExecutor {
-    program: NodeProgram,
+    program: Arc<NodeProgram>,
     segments: Arc<Segments>,
     order: SendOrder,
     combine: bool,
@@ -65,9 +65,17 @@ pub struct NodeExecutor {
 impl NodeExecutor {
     /// An executor for `node`; `window` says what the transport allows towards a peer.
     pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> FlowWindow) -> NodeExecutor {
-        let plan = programs.plan();
+        NodeExecutor::of(programs, Arc::new(programs.node(node)), window)
+    }
+
+    /// An executor for `program`, which is one of `programs`.
+    pub fn of(
+        programs: &Programs,
+        program: Arc<NodeProgram>,
+        window: impl Fn(NodeId) -> FlowWindow,
+    ) -> NodeExecutor {
+        let plan = programs.transfers();
         let segments = Arc::clone(programs.segments());
-        let program = programs.node(node);
         let rendezvous = plan.protocol == Protocol::Rendezvous;
         let peers = peers_of(&program, rendezvous, window);
         let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
@@ -123,7 +131,7 @@ impl NodeExecutor {
     }
 
     /// What it runs.
-    pub fn program(&self) -> &NodeProgram {
+    pub fn program(&self) -> &Arc<NodeProgram> {
         &self.program
     }
 

@@ -5,6 +5,7 @@ use crate::plan::{Collective, NodeProgram, Programs};
 use crate::platform::NodeId;
 use std::collections::HashMap;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// No message for this long means that the plan blocks itself.
@@ -31,7 +32,7 @@ struct Parcel {
 struct Threads<'a> {
     node: NodeId,
     programs: &'a Programs,
-    program: NodeProgram,
+    program: Arc<NodeProgram>,
     buffer: &'a mut [u8],
     /// What is only relayed, by tree, target and segment.
     scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
@@ -116,9 +117,8 @@ impl Transport for Threads<'_> {
 /// # Errors
 /// A node that waits for a minute without a message, or that stopped before its peers.
 pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
-    let plan = programs.plan();
     assert_eq!(programs.total_bytes(), message.len() as u64, "the plan is for a message of another size");
-    let count = plan.nodes.len() as u32;
+    let count = programs.node_count() as u32;
     let takes_part = |node: &NodeId| {
         let program = programs.node(*node);
         program.is_root || !program.inputs.is_empty()
@@ -162,11 +162,11 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
 fn initial(programs: &Programs, node: NodeId, message: &[u8]) -> Vec<u8> {
     let program = programs.node(node);
     let mut buffer: Vec<u8> = message.iter().map(|byte| !byte).collect();
-    let own = match (programs.plan().collective, program.is_root) {
+    let own = match (programs.transfers().collective, program.is_root) {
         (_, false) => 0..0,
         (Collective::Bcast | Collective::Scatter, true) => 0..message.len(),
         (Collective::Allgather, true) => {
-            let bytes = programs.plan().message_bytes as usize;
+            let bytes = programs.transfers().message_bytes as usize;
             let start = program.block as usize * bytes;
             start..start + bytes
         }

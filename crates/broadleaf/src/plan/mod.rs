@@ -13,6 +13,7 @@ mod read;
 mod segments;
 mod subtrees;
 mod throughput;
+mod transfers;
 mod tree;
 mod write;
 
@@ -22,6 +23,7 @@ pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
 pub use program::Programs;
 pub use segments::Segments;
 pub use throughput::throughput;
+pub use transfers::Transfers;
 pub use tree::{Tree, TreeBuilder};
 
 use crate::platform::{NodeId, Platform};

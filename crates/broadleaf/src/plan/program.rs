@@ -3,7 +3,7 @@
 
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 use super::subtrees::Subtrees;
-use super::{Collective, Period, Plan, PlanError, Segments, Tree};
+use super::{Collective, Period, Plan, PlanError, Segments, Transfers, Tree};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The programs of all nodes of a plan, made one at a time.
 #[derive(Clone, Debug)]
 pub struct Programs {
-    plan: Arc<Plan>,
+    transfers: Arc<Transfers>,
     segments: Arc<Segments>,
     parents: Vec<Vec<Option<NodeId>>>,
     /// Hosts that relay: (tree, previous host, next host, target) in tree and target order.
@@ -41,16 +41,16 @@ impl Programs {
     pub fn for_platform(plan: &Plan, platform: &Platform) -> Result<Programs, PlanError> {
         let plan = plan.bind(platform)?.routed(platform)?;
         let is_host = platform.nodes().map(|node| platform.node(node).is_host()).collect();
-        Ok(Programs::new(Arc::new(plan), is_host))
+        Ok(Programs::new(Arc::new(plan.into()), is_host))
     }
 
-    /// Programs of a valid plan whose nodes are all hosts that can talk directly, e.g. MPI ranks.
-    pub fn for_ranks(plan: Arc<Plan>) -> Programs {
-        let hosts = vec![true; plan.nodes.len()];
-        Programs::new(plan, hosts)
+    /// Programs of a valid plan's transfers whose nodes are all hosts that can talk directly, e.g. MPI ranks.
+    pub fn for_ranks(transfers: Arc<Transfers>) -> Programs {
+        let hosts = vec![true; transfers.node_count()];
+        Programs::new(transfers, hosts)
     }
 
-    fn new(plan: Arc<Plan>, is_host: Vec<bool>) -> Programs {
+    fn new(transfers: Arc<Transfers>, is_host: Vec<bool>) -> Programs {
         let mut host_index = vec![0; is_host.len()];
         let hosts = is_host.iter().enumerate().filter(|(_, &is_host)| is_host);
         let mut host_count = 0;
@@ -58,15 +58,16 @@ impl Programs {
             host_index[node] = host_count;
             host_count += 1;
         }
+        let plan = &*transfers;
         let blocks = if plan.collective == Collective::Bcast { 1 } else { host_count };
-        let count = plan.segment_count();
+        let count = plan.message_bytes.div_ceil(plan.segment_bytes.max(1));
         let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
         let segments = match (&plan.period, plan.collective) {
             (Some(period), _) => {
                 Segments::periodic(count, blocks, tree_of_positions(period, &plan.trees), plan.trees.len())
             }
             (None, Collective::Allgather) => {
-                let owner = |tree: &Tree| host_index[plan.root_of(tree).index()];
+                let owner = |tree: &Tree| host_index[tree.root.unwrap_or(plan.root).index()];
                 Segments::deal_by_block(count, blocks, &shares, plan.trees.iter().map(owner).collect())
             }
             (None, _) => Segments::deal(count, blocks, &shares),
@@ -91,14 +92,14 @@ impl Programs {
         }
         let mut slots_of = Vec::new();
         if let Some(period) = &plan.period {
-            slots_of = vec![(Vec::new(), Vec::new()); plan.nodes.len()];
+            slots_of = vec![(Vec::new(), Vec::new()); is_host.len()];
             for (index, slot) in period.slots.iter().enumerate() {
                 slots_of[slot.from.index()].0.push(index as u32);
                 slots_of[slot.to.index()].1.push(index as u32);
             }
         }
         Programs {
-            plan,
+            transfers,
             segments: Arc::new(segments),
             parents,
             relays,
@@ -109,9 +110,14 @@ impl Programs {
         }
     }
 
-    /// The plan that the programs carry out.
-    pub fn plan(&self) -> &Arc<Plan> {
-        &self.plan
+    /// What the programs carry out.
+    pub fn transfers(&self) -> &Arc<Transfers> {
+        &self.transfers
+    }
+
+    /// The number of nodes, switches included.
+    pub fn node_count(&self) -> usize {
+        self.is_host.len()
     }
 
     /// Whether every node receives in the order of its slots.
@@ -120,7 +126,7 @@ impl Programs {
     /// has no slot, and waits for a port whose own message waits for its turn at a receiver that, in turn,
     /// waits for what is relayed. Receivers then take what comes first; sends keep their order.
     pub fn receives_in_order(&self) -> bool {
-        self.plan.period.is_some() && self.relays.is_empty()
+        self.transfers.period.is_some() && self.relays.is_empty()
     }
 
     /// The segments of its trees.
@@ -131,26 +137,27 @@ impl Programs {
     /// `(offset, length)` of a segment among all blocks, one behind the other in the order of the hosts, bytes.
     pub fn place(&self, id: u64) -> (u64, u64) {
         let (block, segment) = self.segments.split(id);
-        let (start, length) = self.plan.segment_range(segment);
-        (u64::from(block) * self.plan.message_bytes + start, length)
+        let Transfers { message_bytes, segment_bytes, .. } = *self.transfers;
+        let start = segment * segment_bytes;
+        (u64::from(block) * message_bytes + start, segment_bytes.min(message_bytes - start))
     }
 
     /// The size of all blocks together, bytes.
     pub fn total_bytes(&self) -> u64 {
-        u64::from(self.segments.blocks()) * self.plan.message_bytes
+        u64::from(self.segments.blocks()) * self.transfers.message_bytes
     }
 
     /// The switches that a transfer into `target` passes between the hosts `from` and `to`, as the plan
     /// gives them; empty for a direct link.
     pub fn switches(&self, tree: u32, from: NodeId, target: NodeId) -> Vec<NodeId> {
-        let Some(via) = self.plan.trees[tree as usize].via.get(&target) else { return Vec::new() };
+        let Some(via) = self.transfers.trees[tree as usize].via.get(&target) else { return Vec::new() };
         let after = via.iter().position(|&relay| relay == from).map_or(0, |at| at + 1);
         via[after..].iter().copied().take_while(|relay| !self.is_host[relay.index()]).collect()
     }
 
     /// The program of one node.
     pub fn node(&self, node: NodeId) -> NodeProgram {
-        let plan = &self.plan;
+        let plan = &self.transfers;
         let relays = self.relays.get(&node).map_or(&[][..], Vec::as_slice);
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
@@ -218,7 +225,7 @@ impl Programs {
         inputs: &[InChannel],
         outputs: &[OutChannel],
     ) -> (Vec<SlotSend>, Vec<SlotReceive>) {
-        let Some(period) = &self.plan.period else { return (Vec::new(), Vec::new()) };
+        let Some(period) = &self.transfers.period else { return (Vec::new(), Vec::new()) };
         let (sending, receiving) = &self.slots_of[node.index()];
         let out_of: HashMap<(u32, NodeId), u32> =
             outputs.iter().enumerate().map(|(at, out)| ((out.tree, out.target), at as u32)).collect();

@@ -179,12 +179,8 @@ impl<'a> Network<'a> {
             Some(output) => self.routes.of_output(from, output),
             None => self.routes.back(from, message.to)?,
         };
-        let plan = self.programs.plan();
         let bytes = match message.kind {
-            Kind::Data => {
-                let segments = self.programs.segments();
-                message.items().map(|item| plan.segment_range(segments.split(item.segment).1).1).sum()
-            }
+            Kind::Data => message.items().map(|item| self.programs.place(item.segment).1).sum(),
             Kind::Request | Kind::Ready => CONTROL_BYTES,
         };
         let flight = Flight { from, message, bytes, route, hop: 0 };
@@ -254,7 +250,7 @@ impl<'a> Network<'a> {
         let ordered = (self.in_order && is_last && kind == Kind::Data && first.target == to).then_some(to);
         let held = match self.rates {
             Some(rates) => self.reservations.reserve_varying(now_s, rates, hop, bytes, ordered),
-            None if bytes == self.programs.plan().segment_bytes => {
+            None if bytes == self.programs.transfers().segment_bytes => {
                 let timing = self.routes.full_timing(route, hop_index, bytes, &mut self.reservations);
                 self.reservations.reserve(now_s, timing, ordered)
             }
@@ -304,7 +300,7 @@ impl<'a> Network<'a> {
         self.free_flights.push(index);
         let to = message.to;
         let segments = self.programs.segments();
-        let is_scatter = self.programs.plan().collective == Collective::Scatter;
+        let is_scatter = self.programs.transfers().collective == Collective::Scatter;
         let executor = &mut self.executors[to.index()];
         let own_block = executor.program().block;
         let mut land = |item: Item| {

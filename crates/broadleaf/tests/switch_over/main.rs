@@ -1,12 +1,12 @@
 //! Plans change while broadcasts run, at thousands of made-up timings: every message takes its own time, ranks
-//! come late, roots and sizes take turns, and new plans are found at any moment. The books, headers and executors
+//! come late, roots and sizes take turns, and new plans are found at any moment. The caches of plans, headers and executors
 //! are those of the runtime; only the network is made up.
 
 mod part;
 mod world;
 
 use broadleaf::budget::Budget;
-use broadleaf::plan::Plan;
+use broadleaf::plan::Transfers;
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::random::Random;
@@ -24,13 +24,13 @@ const SEGMENTS: [u64; 4] = [16, 50, 128, 4096];
 const PLANNERS: [&str; 7] =
     ["flat", "chain", "binary", "binomial", "van-de-geijn", "round-robin", "two-tree"];
 
-fn some_plan(platform: &Platform, random: &mut Random, root: u32, bytes: u64) -> Arc<Plan> {
+fn some_plan(platform: &Platform, random: &mut Random, root: u32, bytes: u64) -> Arc<Transfers> {
     loop {
         let planner = find(PLANNERS[random.below(PLANNERS.len())]).unwrap();
         let instance = Instance::new(platform, NodeId(root), bytes).unwrap();
         let instance = instance.segmented(SEGMENTS[random.below(SEGMENTS.len())].min(bytes));
         if let Ok(plan) = planner.plan(&instance, &Budget::UNLIMITED) {
-            return Arc::new(plan);
+            return Arc::new(plan.into());
         }
     }
 }

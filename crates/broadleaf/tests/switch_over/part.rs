@@ -2,7 +2,7 @@
 
 use broadleaf::adapt::switch::{Current, Directive, Header, Listening};
 use broadleaf::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
-use broadleaf::plan::Plan;
+use broadleaf::plan::Transfers;
 use broadleaf::platform::NodeId;
 use broadleaf::random::Random;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub fn content(call: u64, at: u64) -> u8 {
 #[derive(Clone)]
 pub enum Body {
     Header(Header),
-    Plan(Arc<Plan>),
+    Plan(Arc<Transfers>),
     Data(Vec<(Item, Vec<u8>)>),
 }
 
@@ -27,7 +27,7 @@ pub struct Run {
     open: HashMap<(u32, u32), u64>,
     headers: Vec<u32>,
     plan_from: Option<u32>,
-    pub arrived_plan: Option<Arc<Plan>>,
+    pub arrived_plan: Option<Arc<Transfers>>,
     pub plan_children: Vec<u32>,
     pub buffer: Vec<u8>,
     segment_bytes: u64,
@@ -35,7 +35,7 @@ pub struct Run {
 
 impl Run {
     pub fn start(
-        current: &Current<Arc<Plan>>,
+        current: &Current<Arc<Transfers>>,
         header: Header,
         heard: Option<&Listening>,
         random: &mut Random,
@@ -60,7 +60,7 @@ impl Run {
             arrived_plan: None,
             plan_children: current.plan_children.clone(),
             buffer: if is_root { bytes.collect() } else { vec![255; header.message_bytes as usize] },
-            segment_bytes: current.programs.plan().segment_bytes,
+            segment_bytes: current.programs.transfers().segment_bytes,
         }
     }
 
@@ -77,7 +77,7 @@ impl Run {
     }
 
     /// Gives a plan to pass on.
-    pub fn receive(&mut self, from: u32, body: Body) -> Option<Arc<Plan>> {
+    pub fn receive(&mut self, from: u32, body: Body) -> Option<Arc<Transfers>> {
         match body {
             Body::Header(_) => self.headers.retain(|&other| other != from),
             Body::Plan(plan) => {

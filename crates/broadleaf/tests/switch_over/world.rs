@@ -3,7 +3,7 @@
 use super::part::{content, Body, Run};
 use super::{some_plan, Broadcast};
 use broadleaf::adapt::switch::{kind, Directive, Header, Listening, PlanVersions};
-use broadleaf::plan::Plan;
+use broadleaf::plan::Transfers;
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::random::Random;
 use std::cmp::Reverse;
@@ -40,7 +40,7 @@ enum Stage {
 }
 
 struct Rank {
-    book: PlanVersions<Arc<Plan>>,
+    plans: PlanVersions<Arc<Transfers>>,
     call: u64,
     stage: Stage,
     /// Messages that came and that nobody has asked for yet, by sender, in order.
@@ -62,7 +62,7 @@ pub struct World<'a> {
     slowest: u64,
     laziest: u64,
     /// The plan each call ran, told by the first rank that knew.
-    ran: HashMap<u64, (u32, Arc<Plan>)>,
+    ran: HashMap<u64, (u32, Arc<Transfers>)>,
     switches: u32,
 }
 
@@ -74,7 +74,7 @@ impl<'a> World<'a> {
         mut random: Random,
     ) -> World<'a> {
         let rank = |_| Rank {
-            book: PlanVersions::default(),
+            plans: PlanVersions::default(),
             call: 0,
             stage: Stage::Away,
             inbox: vec![VecDeque::new(); ranks as usize],
@@ -127,8 +127,8 @@ impl<'a> World<'a> {
         // A search that has just ended, one that has not, and often none at all.
         let found =
             (self.random.below(3) == 0).then(|| some_plan(self.platform, &mut self.random, root, bytes));
-        let book = &mut self.ranks[rank as usize].book;
-        let (order, entry) = book.lead(call, rank, bytes, || Some(first), || found);
+        let plans = &mut self.ranks[rank as usize].plans;
+        let (order, entry) = plans.lead(call, rank, bytes, || Some(first), || found);
         let version = entry.version;
         let current = entry.current.as_mut().unwrap();
         let travels = match order {
@@ -144,11 +144,11 @@ impl<'a> World<'a> {
     }
 
     /// Sends the headers and starts the executor.
-    fn begin(&mut self, rank: u32, header: Header, plan: Option<Arc<Plan>>, heard: Option<Listening>) {
+    fn begin(&mut self, rank: u32, header: Header, plan: Option<Arc<Transfers>>, heard: Option<Listening>) {
         let kind = kind(header.root, header.message_bytes);
         let (sent, run, plan_used) = {
             let state = &mut self.ranks[rank as usize];
-            let entry = state.book.entry(kind, header.call);
+            let entry = state.plans.entry(kind, header.call);
             let current = entry.current.as_mut().unwrap();
             current.resize(header.message_bytes);
             let sent: Vec<(u32, Header)> = current.headers(header).collect();
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
                 } else if header.order == Directive::RunNew {
                     state.stage = Stage::AwaitingPlan { header, from: from as u32, listening };
                 } else {
-                    state.book.follow(rank, &header, None).unwrap().unwrap();
+                    state.plans.follow(rank, &header, None).unwrap().unwrap();
                     self.begin(rank, header, None, Some(listening));
                     return false;
                 }
@@ -212,7 +212,7 @@ impl<'a> World<'a> {
                     return false;
                 };
                 let Some(Body::Plan(plan)) = inbox.remove(at) else { unreachable!() };
-                state.book.follow(rank, &header, Some(Arc::clone(&plan))).unwrap().unwrap();
+                state.plans.follow(rank, &header, Some(Arc::clone(&plan))).unwrap().unwrap();
                 self.begin(rank, header, Some(plan), Some(listening));
                 false
             }
@@ -262,7 +262,7 @@ impl<'a> World<'a> {
         let right = run.buffer.iter().enumerate().all(|(at, &byte)| byte == content(state.call, at as u64));
         assert!(right, "wrong bytes at rank {rank} in call {}", state.call);
         if let Some(plan) = run.arrived_plan {
-            state.book.keep(&run.header, plan);
+            state.plans.keep(&run.header, plan);
         }
         state.call += 1;
         self.enter_later(rank);

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 /// A segment on one hop of its way: call, sender, receiver, tree, segment.
 type Hop = (CallId, u32, u32, u32, u64);
 
-/// What one process saw.
+/// What one rank saw.
 #[derive(Debug)]
-struct Process {
+struct RankMoves {
     rank: u64,
     host: String,
     moves: Vec<Move>,
@@ -28,12 +28,12 @@ pub fn write(lines: &str, is_spawned: bool) -> Result<(), String> {
     })
 }
 
-fn read(lines: &str) -> Vec<Process> {
-    let mut found: Vec<Process> = Vec::new();
+fn read(lines: &str) -> Vec<RankMoves> {
+    let mut found: Vec<RankMoves> = Vec::new();
     for value in lines.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
         if let Some(rank) = value["rank"].as_u64() {
             let host = value["host"].as_str().unwrap_or("").to_string();
-            found.push(Process { rank, host, moves: Vec::new() });
+            found.push(RankMoves { rank, host, moves: Vec::new() });
         } else if let (Some(process), Some(one)) = (found.last_mut(), Move::from_json(&value)) {
             process.moves.push(one);
         }
@@ -53,7 +53,7 @@ fn hop(one: &Move) -> Option<Hop> {
 
 const LANES: [&str; 3] = ["broadcasts", "sends", "receives"];
 
-fn document(mut processes: Vec<Process>) -> String {
+fn document(mut processes: Vec<RankMoves>) -> String {
     settle_clocks(&mut processes);
     let names = processes.iter().map(|process| format!("rank {} on {}", process.rank, process.host));
     let mut document = Document::new(names.collect(), &LANES);
@@ -88,7 +88,7 @@ fn document(mut processes: Vec<Process>) -> String {
 const SHORTEST_S: f64 = 1e-9;
 
 /// Time begins with the first move. No receive begins before its send: it waited until then.
-fn settle_clocks(processes: &mut [Process]) {
+fn settle_clocks(processes: &mut [RankMoves]) {
     let moves = || processes.iter().flat_map(|process| &process.moves);
     let first_s = moves().map(|one| one.begin_s).fold(f64::INFINITY, f64::min);
     let sends = moves().filter(|one| one.side == Side::Send);
@@ -162,12 +162,12 @@ mod tests {
     use super::*;
 
     /// Rank 0 sends a segment to 1, which hands it on to 2; the clock of 1 is a little behind.
-    fn relayed() -> Vec<Process> {
+    fn relayed() -> Vec<RankMoves> {
         let to_1 = sent(1, 4, 100.0);
         let at_1 = Move { side: Side::Receive, own: 1, peer: Some(0), begin_s: 99.0, ..to_1.clone() };
         let on = Move { own: 1, ..sent(2, 4, 100.6) };
         let at_2 = Move { side: Side::Receive, own: 2, peer: Some(1), end_s: 100.5, ..on.clone() };
-        let process = |rank: u64, moves| Process { rank, host: "here".to_string(), moves };
+        let process = |rank: u64, moves| RankMoves { rank, host: "here".to_string(), moves };
         vec![process(0, vec![to_1]), process(1, vec![at_1, on]), process(2, vec![at_2])]
     }
 

@@ -2,11 +2,8 @@
 
 use super::moves::{keep, CallId, Move, Side};
 use super::now_s;
-use crate::error::CallError;
-use crate::mpi::Mpi;
 use crate::observe::stats::Ran;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Traces a communicator's calls.
 #[derive(Clone, Debug)]
@@ -17,20 +14,7 @@ pub struct Tracer {
     pub rank: u32,
 }
 
-/// Communicators opened by this process so far.
-static OPENED: AtomicU32 = AtomicU32::new(0);
-
 impl Tracer {
-    /// Collective: rank 0's process and what it has opened make the number that all ranks use.
-    pub fn agreed(mpi: &Mpi, name: &str, rank: u32) -> Result<Tracer, CallError> {
-        let opened = OPENED.fetch_add(1, Ordering::Relaxed);
-        // Processes of two machines may have one number, but hardly at the same nanosecond too.
-        let mut number =
-            (now_s().to_bits() ^ u64::from(std::process::id()) << 32 ^ u64::from(opened)).to_ne_bytes();
-        mpi.share(&mut number)?;
-        Ok(Tracer { communicator: u64::from_ne_bytes(number), name: name.to_string(), rank })
-    }
-
     pub fn watch(&self, call: u64) -> Watch {
         Watch { tracer: self.clone(), call, open: HashMap::new(), last: HashMap::new(), done: Vec::new() }
     }

@@ -64,6 +64,14 @@ pub(super) fn best(
     Inner { edges: edges.into_iter().map(|(from, to)| (members[from], members[to])).collect(), time_s }
 }
 
+/// The best of the same trees from the root to all hosts of a platform that is one cluster: sender, receiver, each
+/// sender's in serving order, each after the one that reaches its sender.
+pub fn quickest_tree(instance: &Instance) -> Vec<(NodeId, NodeId)> {
+    let members: Vec<NodeId> = instance.platform.hosts().collect();
+    let (mut links, marks) = (HostTimes::new(instance), Marks::new(instance.platform));
+    best(instance, instance.root, &members, &mut links, &marks).edges
+}
+
 /// Largest subtree first, as MPI's binomial trees.
 fn binomial(count: usize) -> Vec<(usize, usize)> {
     let mut edges = Vec::with_capacity(count - 1);

@@ -68,6 +68,7 @@ pub use flat_sends::flat_sends;
 pub(crate) use fnf::FNF;
 pub use grid::{Grid, GridError};
 pub use heuristic::Heuristic;
+pub use inner_tree::quickest_tree;
 pub(crate) use magpie::Magpie;
 pub(crate) use makespan::Makespan;
 pub use makespan_search::{search, SearchEffort};

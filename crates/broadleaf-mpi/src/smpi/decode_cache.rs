@@ -1,8 +1,9 @@
-//! What ranks learn alike is kept once a process.
+//! What all ranks of a process have been sent is decoded and kept once.
 //!
-//! A rank is a process of its own under nearly every MPI. Under SMPI thousands of them are one, and where each kept
-//! its own copy of something as long as there are ranks, memory would grow with their square.
+//! Thousands of simulated ranks are one process, and where each kept its own copy of something as long as there are
+//! ranks, memory would grow with their square.
 
+use super::is_on;
 use crate::error::Malformed;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -42,6 +43,18 @@ impl<T> DecodeCache<T> {
         bytes: Vec<u8>,
         decode: impl FnOnce(&[u8]) -> Result<T, Malformed>,
     ) -> Result<Arc<Encoded<T>>, Malformed> {
+        if !is_on() {
+            let value = decode(&bytes)?;
+            return Ok(Arc::new(Encoded { bytes, value }));
+        }
+        self.shared(bytes, decode)
+    }
+
+    fn shared(
+        &self,
+        bytes: Vec<u8>,
+        decode: impl FnOnce(&[u8]) -> Result<T, Malformed>,
+    ) -> Result<Arc<Encoded<T>>, Malformed> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = held.iter().filter_map(Weak::upgrade).find(|value| value.bytes == bytes) {
             return Ok(found);
@@ -60,14 +73,14 @@ mod tests {
 
     #[test]
     fn equal_bytes_are_decoded_once_and_forgotten_with_their_last_holder() {
-        let alike = DecodeCache::new();
+        let cache = DecodeCache::new();
         let mut decodings = 0;
         let mut get = |bytes: &[u8]| {
             let decode = |bytes: &[u8]| {
                 decodings += 1;
                 bytes.first().copied().ok_or(Malformed("test"))
             };
-            let value = alike.decoded(bytes.to_vec(), decode);
+            let value = cache.shared(bytes.to_vec(), decode);
             (value, decodings)
         };
         let (first, _) = get(&[7, 1]);

@@ -1,0 +1,118 @@
+//! How many messages an edge between ranks keeps in flight, and how many such links a port feeds at once.
+
+use crate::smpi::Turn;
+use broadleaf::plan::{Plan, Tree};
+use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
+
+/// How a sender treats one of its links.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Edge {
+    /// Messages that may be in flight.
+    pub window: u16,
+    /// How many links like this one the sender's port can feed at once.
+    pub feeds: u16,
+    /// Of the sender's port, in simulated time.
+    pub turn: Turn,
+}
+
+impl Edge {
+    /// Inside a node.
+    pub fn local(link: &LinkClass, segment_bytes: u64) -> Edge {
+        Edge { window: window(link, link.time.seconds(segment_bytes)), feeds: 1, turn: Turn::default() }
+    }
+}
+
+/// From a finished send until the next one is started, a rank may be busy elsewhere for about this long; a
+/// window holds so much more, s.
+const TURNAROUND_S: f64 = 20e-6;
+
+/// Beyond this, more messages in flight only sit in buffers.
+pub(super) const MAX_WINDOW: f64 = 2048.0;
+
+/// How many messages keep a link busy, one every `message_s`: those on the wire and one being made ready.
+///
+/// Messages come in twos and threes, not one at a time. Where the way takes about as long as a message or longer,
+/// one more, and one in eight more, keep the link busy until the next few come.
+pub(super) fn window(class: &LinkClass, message_s: f64) -> u16 {
+    let least = on_the_wire(class, message_s);
+    let spare = if behind(class, message_s) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
+    least.saturating_add(1 + spare)
+}
+
+/// In messages.
+const LONG_WAY: f64 = 0.75;
+const SPARE_PART: u16 = 8;
+
+/// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
+/// one made ready would share the wire of those before it instead of following them.
+pub(super) fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
+    behind(class, message_s).ceil().clamp(1.0, MAX_WINDOW) as u16
+}
+
+/// How many messages could leave while one that has left is on its way and the next is made ready.
+fn behind(class: &LinkClass, message_s: f64) -> f64 {
+    (class.latency_s + TURNAROUND_S) / message_s
+}
+
+/// From a node of `platform` to one of its children in a tree of `plan`, by way of those that pass the transfer on: each
+/// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`].
+///
+/// [`smpi::is_on`]: crate::smpi::is_on
+pub(super) fn edge(
+    plan: &Plan,
+    platform: &Platform,
+    tree: &Tree,
+    (from, to): (NodeId, NodeId),
+    simulated: bool,
+) -> Edge {
+    let bytes = plan.segment_bytes;
+    let is_whole = bytes >= plan.message_bytes;
+    let mut path = vec![from];
+    path.extend(tree.via.get(&to).into_iter().flatten());
+    path.push(to);
+    // A port that is not simulated shares the wire between the messages for all who are to get the whole in one.
+    let goes_alone = plan.period.is_some() || (is_whole && !simulated);
+    let in_flight = if goes_alone { on_the_wire } else { window };
+    let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
+    for hop in path.windows(2) {
+        let Some(link) = platform.link(hop[0], hop[1]) else { continue };
+        let class = platform.class(link);
+        let feeds = links_of_a_port(platform, hop[0], class, bytes);
+        edge.feeds = if path.len() == 2 { feeds } else { 1 };
+        // Simulated hosts take no time for a message.
+        let message_s = if simulated { class.wire_s(bytes) } else { class.time.seconds(bytes) };
+        edge.window = edge.window.max(in_flight(class, message_s));
+        if simulated {
+            edge.turn.port_s = edge.turn.port_s.max((message_s / f64::from(feeds)) as f32);
+            edge.turn.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
+        }
+    }
+    if simulated && is_whole {
+        // One message a child: their turns are all that keeps them apart.
+        edge.window = MAX_WINDOW as u16;
+    }
+    if goes_apart(plan, platform) && platform.link(from, to).is_some() {
+        edge.feeds = ANY_LINKS;
+    }
+    edge
+}
+
+/// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that waits
+/// for a receiver that is busy with other trees' segments would leave idle what other links could take of it; in one
+/// tree the children get the same segments, and what one is given early another one waits for.
+fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
+    let takes_turns = plan.period.is_some() || plan.pattern.is_some() || plan.combine;
+    platform.port_model() == PortModel::MultiPort && plan.trees.len() > 1 && !takes_turns
+}
+
+/// More links than a port has.
+pub(super) const ANY_LINKS: u16 = 1000;
+
+/// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
+/// what such a link carries.
+fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {
+    let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
+    let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
+    // 1 % for what a message costs beside its bytes.
+    (links * 1.01).floor().clamp(1.0, f64::from(ANY_LINKS)) as u16
+}

@@ -1,0 +1,71 @@
+//! What one rank does of a plan over ranks, for messages of one length.
+
+use super::{Edge, RankPlan};
+use crate::smpi;
+use broadleaf::execute::{FlowWindow, Item, NodeExecutor};
+use broadleaf::plan::{NodeProgram, Programs, Transfers};
+use broadleaf::platform::NodeId;
+use std::sync::Arc;
+
+/// One rank's part in a plan; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Part {
+    programs: Arc<Programs>,
+    program: Arc<NodeProgram>,
+    edges: Arc<Vec<Vec<Edge>>>,
+}
+
+impl Part {
+    /// `program` is one of `programs`, which are those of `plan`.
+    pub fn new(plan: &RankPlan, programs: Arc<Programs>, program: Arc<NodeProgram>) -> Part {
+        Part { programs, program, edges: Arc::clone(&plan.edges) }
+    }
+
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    pub fn program(&self) -> &Arc<NodeProgram> {
+        &self.program
+    }
+
+    pub fn transfers(&self) -> &Transfers {
+        self.programs.transfers()
+    }
+
+    /// The edge of the tree that an item is on its way over.
+    pub fn edge(&self, item: &Item) -> Edge {
+        self.into(item.tree, item.target)
+    }
+
+    fn into(&self, tree: u32, target: NodeId) -> Edge {
+        self.edges[tree as usize][target.index()]
+    }
+
+    /// Ready to post its receives where they are announced.
+    pub fn executor(&self) -> NodeExecutor {
+        let program = Arc::clone(&self.program);
+        let mut executor = NodeExecutor::of(&self.programs, program, |peer| self.window(peer));
+        executor.post_ahead(self.ahead());
+        executor
+    }
+
+    /// The widest window of any edge between this rank and a peer.
+    fn window(&self, peer: NodeId) -> FlowWindow {
+        let out = self.program.outputs.iter().filter(|output| output.to == peer);
+        let (messages, feeds) = out
+            .map(|output| self.into(output.tree, output.target))
+            .fold((1, 1), |(messages, feeds), edge| (edge.window.max(messages), edge.feeds.max(feeds)));
+        // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
+        let last_alone = !self.program.is_root && messages == 2 && !smpi::is_on();
+        FlowWindow { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
+    }
+
+    /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes
+    /// one ready meanwhile.
+    fn ahead(&self) -> u32 {
+        let inputs = self.program.inputs.iter();
+        let widest = inputs.map(|input| self.into(input.tree, input.target).window).max().unwrap_or(1);
+        u32::from(widest) + u32::from(self.transfers().period.is_none())
+    }
+}

@@ -1,0 +1,45 @@
+//! Bytes that a message reads or writes.
+
+use crate::error::CallError;
+
+/// Memory of the program's message, or memory of its own.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    at: *mut u8,
+    bytes: u64,
+    own: Option<Vec<u8>>,
+}
+
+impl Buffer {
+    /// Memory that somebody else keeps until the request is done.
+    pub fn lent(at: *const u8, bytes: u64) -> Buffer {
+        Buffer { at: at.cast_mut(), bytes, own: None }
+    }
+
+    pub fn own(mut bytes: Vec<u8>) -> Buffer {
+        // The bytes stay where they are when their vector moves.
+        Buffer { at: bytes.as_mut_ptr(), bytes: bytes.len() as u64, own: Some(bytes) }
+    }
+
+    /// Room for what comes; the rank that needs it may have little memory left.
+    pub fn room(bytes: u64) -> Result<Buffer, CallError> {
+        let mut room = Vec::new();
+        let short = |_| CallError::Internal(format!("no memory for a segment of {bytes} bytes"));
+        room.try_reserve_exact(bytes as usize).map_err(short)?;
+        room.resize(bytes as usize, 0);
+        Ok(Buffer::own(room))
+    }
+
+    pub fn at(&self) -> *mut u8 {
+        self.at
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// None: they are where they belong.
+    pub fn into_own(self) -> Option<Vec<u8>> {
+        self.own
+    }
+}

@@ -1,0 +1,146 @@
+//! The message at this rank: where each segment belongs, and what is kept beside it until it has gone on.
+//!
+//! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
+//! length, keeps every segment, and so still serves the ranks behind it.
+
+use super::buffer::Buffer;
+use crate::error::CallError;
+use crate::rank_plan::part::Part;
+use broadleaf::execute::Item;
+use broadleaf::plan::Source;
+use broadleaf::platform::NodeId;
+use std::collections::HashMap;
+
+/// A segment that is only passed on: tree, end of the edge, segment.
+type Relayed = (u32, NodeId, u64);
+
+/// One rank's memory of the message.
+pub(super) struct MessageMemory {
+    /// Null: the message has no place here.
+    base: *mut u8,
+    part: Part,
+    relayed: HashMap<Relayed, Vec<u8>>,
+    /// Without a place for the message: segments by tree and number, and to how many they still go.
+    passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
+}
+
+impl MessageMemory {
+    /// # Safety
+    /// `base` is null, or points to all blocks of the message, which nothing else touches while this lives.
+    pub unsafe fn new(base: *mut u8, part: Part) -> MessageMemory {
+        MessageMemory { base, part, relayed: HashMap::new(), passing: HashMap::new() }
+    }
+
+    pub fn only_passes(&self) -> bool {
+        self.base.is_null()
+    }
+
+    /// All of it.
+    pub fn whole(&self) -> Buffer {
+        Buffer::lent(self.base, self.part.programs().total_bytes())
+    }
+
+    /// The address of a segment and its length; not to be used where the message has no place.
+    fn place(&self, segment: u64) -> (*mut u8, u64) {
+        let (start, bytes) = self.part.programs().place(segment);
+        (self.base.wrapping_add(start as usize), bytes)
+    }
+
+    /// A segment's offset in the message.
+    pub fn offset(&self, segment: u64) -> u64 {
+        self.part.programs().place(segment).0
+    }
+
+    /// The memory of segments that follow each other in the message, if all these do and belong there.
+    fn run(&self, items: &[Item]) -> Option<Buffer> {
+        if self.only_passes() || items.iter().any(|item| item.relayed) {
+            return None;
+        }
+        let (start, mut bytes) = self.place(items.first()?.segment);
+        for item in &items[1..] {
+            let (at, length) = self.place(item.segment);
+            if at != start.wrapping_add(bytes as usize) {
+                return None;
+            }
+            bytes += length;
+        }
+        Some(Buffer::lent(start, bytes))
+    }
+
+    /// What a message with these segments sends.
+    pub fn outgoing(&mut self, items: &[Item]) -> Result<Buffer, CallError> {
+        if let Some(run) = self.run(items) {
+            return Ok(run);
+        }
+        if let [item] = items {
+            return self.kept(item).map(Buffer::own);
+        }
+        let mut packed = Vec::new();
+        for item in items {
+            if item.relayed || self.only_passes() {
+                packed.extend(self.kept(item)?);
+            } else {
+                let (at, bytes) = self.place(item.segment);
+                // SAFETY: inside the message.
+                packed.extend_from_slice(unsafe { std::slice::from_raw_parts(at, bytes as usize) });
+            }
+        }
+        Ok(Buffer::own(packed))
+    }
+
+    /// Where a message with these segments comes to.
+    pub fn incoming(&self, items: &[Item]) -> Result<Buffer, CallError> {
+        let bytes = || items.iter().map(|item| self.place(item.segment).1).sum();
+        self.run(items).map_or_else(|| Buffer::room(bytes()), Ok)
+    }
+
+    /// A message with these segments has come to what [`Self::incoming`] gave.
+    pub fn arrived(&mut self, items: &[Item], buffer: Buffer) {
+        let Some(packed) = buffer.into_own() else { return };
+        if let [item] = items {
+            return self.keep(item, packed);
+        }
+        let mut rest = &packed[..];
+        for item in items {
+            let (at, bytes) = self.place(item.segment);
+            let (segment, after) = rest.split_at(bytes as usize);
+            rest = after;
+            if item.relayed || self.only_passes() {
+                self.keep(item, segment.to_vec());
+            } else {
+                // SAFETY: inside the message, and `segment` is our own.
+                unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), at, segment.len()) };
+            }
+        }
+    }
+
+    fn keep(&mut self, item: &Item, data: Vec<u8>) {
+        if item.relayed {
+            self.relayed.insert((item.tree, item.target, item.segment), data);
+            return;
+        }
+        // The host's other ranks count as one taker, also where there are none: a segment may come before that is known.
+        let outputs = self.part.program().outputs.iter();
+        let sent = outputs.filter(|output| output.tree == item.tree && output.source == Source::Held).count();
+        self.passing.insert((item.tree, item.segment), (data, sent + 1));
+    }
+
+    fn kept(&mut self, item: &Item) -> Result<Vec<u8>, CallError> {
+        if !item.relayed {
+            return self.passing(item.tree, item.segment);
+        }
+        let nothing = || CallError::Internal("a relay sends what it never received".to_string());
+        self.relayed.remove(&(item.tree, item.target, item.segment)).ok_or_else(nothing)
+    }
+
+    /// A segment of a message without a place here, for one of those that it goes on to.
+    pub fn passing(&mut self, tree: u32, segment: u64) -> Result<Vec<u8>, CallError> {
+        let nothing = || CallError::Internal(format!("segment {segment} is sent on before it came"));
+        let (data, takers) = self.passing.get_mut(&(tree, segment)).ok_or_else(nothing)?;
+        *takers -= 1;
+        if *takers > 0 {
+            return Ok(data.clone());
+        }
+        self.passing.remove(&(tree, segment)).map(|(data, _)| data).ok_or_else(nothing)
+    }
+}

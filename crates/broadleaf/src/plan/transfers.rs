@@ -1,0 +1,45 @@
+//! What of a plan is carried out: which segment goes along which edge, in which order, without the platform's names.
+
+use super::{Collective, Period, Plan, Protocol, Tree};
+use crate::platform::NodeId;
+
+/// The transfers of a plan between nodes that only have numbers: the platform's nodes, or MPI ranks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfers {
+    /// What is moved.
+    pub collective: Collective,
+    /// As [`Plan::root`].
+    pub root: NodeId,
+    /// As [`Plan::message_bytes`].
+    pub message_bytes: u64,
+    /// As [`Plan::segment_bytes`].
+    pub segment_bytes: u64,
+    /// At least one; all over the same nodes.
+    pub trees: Vec<Tree>,
+    /// As [`Plan::period`].
+    pub period: Option<Period>,
+    /// Ready items for the same receiver travel as one transfer.
+    pub combine: bool,
+    /// How a message is announced to its receiver.
+    pub protocol: Protocol,
+}
+
+impl From<Plan> for Transfers {
+    fn from(plan: Plan) -> Transfers {
+        let Plan { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol, .. } =
+            plan;
+        Transfers { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol }
+    }
+}
+
+impl Transfers {
+    /// The number of nodes, switches included.
+    pub fn node_count(&self) -> usize {
+        self.trees.first().map_or(0, Tree::node_count)
+    }
+
+    /// The same transfers of another message's bytes.
+    pub fn resized(&self, message_bytes: u64) -> Transfers {
+        Transfers { message_bytes, ..self.clone() }
+    }
+}
