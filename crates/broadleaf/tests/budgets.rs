@@ -4,9 +4,9 @@
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{makespan_bound_s, makespan_bound_within};
-use broadleaf::plan::{check, PlanError};
+use broadleaf::plan::{check, throughput, PlanError};
 use broadleaf::planners::{find, Instance};
-use broadleaf::platform::{NodeId, Platform};
+use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::{estimate_within, makespan};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -95,3 +95,21 @@ fn a_simulation_without_time_says_so_and_a_bound_without_time_is_lower() {
 }
 
 static AMPLE: AtomicI64 = AtomicI64::new(i64::MAX);
+
+/// Among more than 70 hosts the packing starts from a cover. Where that takes all the time, a few trees are drawn from
+/// it in any case: the cheapest tree alone is a star here, a hundredth of the rate.
+#[test]
+fn without_time_optimal_still_draws_several_trees() {
+    static LEFT: AtomicI64 = AtomicI64::new(0);
+    let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
+    let nodes: Vec<NodeId> = (0..80).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(0.0, 1e8));
+    builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
+    let platform = builder.build().unwrap();
+    let instance = Instance::new(&platform, nodes[0], 64 << 20).unwrap().segmented(1 << 20);
+    looks(&LEFT, 0, |budget| {
+        let plan = find("optimal").unwrap().plan(&instance, budget).unwrap();
+        let rate = throughput(&platform, &plan).unwrap();
+        assert!(rate > 1e8 / 8.0, "{rate} bytes/s");
+    });
+}

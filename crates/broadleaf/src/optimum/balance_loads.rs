@@ -4,6 +4,7 @@
 use super::drawn_trees::DrawnTrees;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
+use std::time::Duration;
 
 /// A move: the vertex that `edge` enters in `slot` is entered by `other` instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +54,9 @@ pub(crate) fn ease(
     state.descend(slots);
 }
 
+/// However short a limit, the first trees drawn have this long to be balanced: drawn trees as they are overload what
+/// several of them use. Half of the 50 ms by which a limit may be overrun.
+pub(crate) const LEAST_BALANCING: Duration = Duration::from_millis(25);
 /// Passes of the descent at most; a pass without a move is the last.
 const PASSES: usize = 200;
 /// Where trees can choose, resources are kept below this part of the busiest one's time: what is idle now and

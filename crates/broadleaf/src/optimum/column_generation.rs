@@ -180,11 +180,10 @@ impl Master {
         (0..near.len()).filter(|&resource| near[resource]).for_each(|resource| self.add_row(resource));
     }
 
-    /// The trees' rates at the optimum with no resource overloaded by more than `over`; what they are when the budget is
-    /// spent, whatever they overload.
-    fn optimise(&mut self, over: f64, budget: &Budget) -> Vec<f64> {
+    /// The trees' rates at the optimum with no resource overloaded by more than `over`.
+    fn optimise(&mut self, over: f64) -> Vec<f64> {
         loop {
-            self.simplex.optimise(budget);
+            self.simplex.optimise();
             let rates = self.simplex.solution();
             let mut load = vec![0.0; self.row_of.len()];
             for (rate, tree) in rates.iter().zip(&self.loads).filter(|(rate, _)| **rate > 0.0) {
@@ -192,7 +191,7 @@ impl Master {
             }
             let mut late: Vec<usize> =
                 (0..load.len()).filter(|&r| load[r] > 1.0 + over && self.row_of[r].is_none()).collect();
-            if late.is_empty() || budget.is_spent() {
+            if late.is_empty() {
                 return rates;
             }
             late.sort_by(|&a, &b| load[b].total_cmp(&load[a]).then(a.cmp(&b)));
@@ -226,7 +225,7 @@ pub(crate) fn generate(
 ) -> Packing {
     let mut asked = vec![0.0; table.resources.len()];
     let rates = loop {
-        let rates = master.optimise(1e-3 * gap.min(1e-3), budget);
+        let rates = master.optimise(1e-3 * gap.min(1e-3));
         let (value, prices) = master.prices();
         if value >= pricing.bound.rate * (1.0 - gap * SPARE)
             || pricing.rounds >= most_rounds

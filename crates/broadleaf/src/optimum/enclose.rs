@@ -1,6 +1,6 @@
 //! The optimum enclosed: prices that no packing of trees beats, and trees that come near what they allow.
 
-use super::balance_loads::balance;
+use super::balance_loads::{balance, LEAST_BALANCING};
 use super::column_generation::{generate, Master, Packing, Pricing};
 use super::cut_relaxation;
 use super::drawn_trees::Draw;
@@ -70,9 +70,10 @@ fn pack(
         let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps, budget);
         let draw = Draw::new(table, fraction, &pricing.bound);
         let mut reached = 0.0;
-        for count in DRAWN.into_iter().take_while(|_| !budget.is_spent()) {
+        for count in DRAWN {
             let mut slots = draw.slots(table, count, 0);
-            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate, budget);
+            let balancing = budget.at_least(LEAST_BALANCING);
+            balance(table, &mut slots, &draw.into, count as f64 / pricing.bound.rate, &balancing);
             for slot in 0..count {
                 master.add(table, slots.tree(slot), true);
             }
@@ -83,7 +84,7 @@ fn pack(
                 return packing;
             }
             // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
-            if rate < reached * DRAWING_HELPS {
+            if rate < reached * DRAWING_HELPS || budget.is_spent() {
                 break;
             }
             reached = rate;

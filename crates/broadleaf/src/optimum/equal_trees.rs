@@ -4,7 +4,7 @@
 //! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
 //! W trees are drawn along the optimum's link loads, and evened out.
 
-use super::balance_loads::{ease, search};
+use super::balance_loads::{ease, search, LEAST_BALANCING};
 use super::column_generation::PriceBound;
 use super::drawn_trees::{Draw, DrawnTrees};
 use super::error::OptimumError;
@@ -84,13 +84,14 @@ pub fn equal_trees(
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH || budget.is_spent()) {
             break;
         }
-        let busiest = search(&table, &mut slots, &draw.into, allowed, moves, budget);
+        let balancing = if best.is_none() { budget.at_least(LEAST_BALANCING) } else { *budget };
+        let busiest = search(&table, &mut slots, &draw.into, allowed, moves, &balancing);
         if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
             best = Some((busiest, slots));
         }
     }
     let (busiest, mut slots) = best.expect("there is a draw");
-    ease(&table, &mut slots, &draw.into, busiest.max(allowed), budget);
+    ease(&table, &mut slots, &draw.into, busiest.max(allowed), &budget.at_least(LEAST_BALANCING));
     let bytes = bytes_per_s(count as f64 / busiest);
     let trees = (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
     Ok((trees, bytes))

@@ -4,8 +4,6 @@
 //! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General
 //! solvers were rejected: they start anew each time, where this needs a few pivots of rows² operations.
 
-use crate::budget::Budget;
-
 /// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
 
@@ -99,17 +97,13 @@ impl Simplex {
         x
     }
 
-    /// Pivots until every level is ≥ 0 and no known column gains, or the budget is spent; then every level is
-    /// ≥ 0 and one column that gains has entered.
-    pub fn optimise(&mut self, budget: &Budget) {
+    /// Pivots until every level is ≥ 0 and no known column gains.
+    pub fn optimise(&mut self) {
         self.repair();
         while let Some(entering) = self.best_entering() {
             let change = self.change(entering);
             let Some(leaving) = self.first_to_empty(&change) else { return };
             self.pivot(entering, leaving, &change);
-            if budget.is_spent() {
-                return;
-            }
         }
     }
 
@@ -362,19 +356,19 @@ mod tests {
             let mut early = Simplex::default();
             (0..rows).for_each(|_| early.add_row(&[]));
             (0..columns).for_each(|at| early.add_column(of(rows, at)));
-            early.optimise(&Budget::UNLIMITED);
+            early.optimise();
             let mut late = Simplex::default();
             // The first row bounds every column.
             let all: Vec<f64> = (0..columns).map(|_| 0.1).collect();
             late.add_row(&[]);
             (0..columns).for_each(|_| late.add_column(vec![(0, 0.1)]));
-            late.optimise(&Budget::UNLIMITED);
+            late.optimise();
             for row in &matrix {
                 late.add_row(row);
-                late.optimise(&Budget::UNLIMITED);
+                late.optimise();
             }
             early.add_row(&all);
-            early.optimise(&Budget::UNLIMITED);
+            early.optimise();
             for solved in [&early, &late] {
                 let x = solved.solution();
                 for row in &matrix {
