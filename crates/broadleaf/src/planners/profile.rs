@@ -11,6 +11,8 @@ pub struct Profile {
     pub pace: fn(&Instance) -> Pace,
     /// How many segments its plans may have.
     pub segments: Segmentation,
+    /// Whether it is kept only to compare with: `best` passes it over.
+    pub is_baseline: bool,
     /// What a plan becomes whose segment size is settled, where the planner can improve on it for just that many.
     pub finish: Option<fn(&Instance, Plan) -> Plan>,
 }
@@ -47,7 +49,8 @@ pub enum Segmentation {
 
 impl Profile {
     /// A plan in about a millisecond, in segments of any size.
-    pub const QUICK: Profile = Profile { pace: |_| Pace::Quick, segments: Segmentation::Free, finish: None };
+    pub const QUICK: Profile =
+        Profile { pace: |_| Pace::Quick, segments: Segmentation::Free, is_baseline: false, finish: None };
 
     /// Whether the planner's turn comes before the slow ones'.
     pub fn is_quick(&self, instance: &Instance) -> bool {

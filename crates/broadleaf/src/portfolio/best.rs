@@ -149,8 +149,11 @@ impl Contest<'_> {
         if let Err(unsupported) = supports(planner, self.instance) {
             return Ok(Attempt::PassedOver(unsupported.to_string()));
         }
+        if planner.card().profile.is_baseline {
+            return Ok(Attempt::PassedOver("a baseline, planned only by name".to_string()));
+        }
         if pace(planner, self.instance) == Pace::ByName {
-            let reason = "not tried unless asked for by name";
+            let reason = "takes long there; ask for it by name";
             return Ok(Attempt::PassedOver(reason.to_string()));
         }
         if !must && self.is_over() {

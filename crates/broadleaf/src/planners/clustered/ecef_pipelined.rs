@@ -52,7 +52,7 @@ static CARD: Card = Card {
     profile: Profile {
         pace,
         segments: Segmentation::Guided { whole: |_, count| count, modelled: modelled_count },
-        finish: None,
+        ..Profile::QUICK
     },
 };
 

@@ -37,7 +37,7 @@ static CARD: Card = Card {
     objective: "makespan of one message between clusters, then inside them",
     guarantee: "optimal in the pLogP model: unsegmented, clusters one after the other as the paper has them",
     complexity: "exponential; milliseconds at 20 clusters of the paper's draws",
-    profile: Profile { pace: |_| Pace::Slow, segments: Segmentation::Fixed, finish: None },
+    profile: Profile { pace: |_| Pace::Slow, segments: Segmentation::Fixed, ..Profile::QUICK },
 };
 
 /// Moves per cluster of the annealed start: it should cost no more than the proof.

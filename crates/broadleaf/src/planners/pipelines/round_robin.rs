@@ -64,7 +64,7 @@ static CARD: Card = Card {
         // Every simulation of it lasts for whole periods of n² slots.
         pace: |instance| Pace::quick_if(instance.receivers().count() < QUICK_HOSTS),
         segments: Segmentation::Guided { whole: whole_tournaments, modelled: modelled_count },
-        finish: None,
+        ..Profile::QUICK
     },
 };
 

@@ -62,7 +62,7 @@ static CARD: Card = Card {
     profile: Profile {
         pace: |instance| Pace::quick_if(instance.platform.hosts().count() <= QUICK_NODES),
         segments: Segmentation::Fixed,
-        finish: None,
+        ..Profile::QUICK
     },
 };
 

@@ -70,6 +70,7 @@ static CARD: Card = Card {
     profile: Profile {
         // It runs for as long as it is given, and judges trees by a model without shared pipes.
         pace: |_| Pace::ByName,
+        is_baseline: true,
         ..Profile::QUICK
     },
 };
