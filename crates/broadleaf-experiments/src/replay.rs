@@ -5,6 +5,7 @@
 //! time, but a plan that is published between two calls travels with the second and is current from the third on,
 //! as in the runtime's switch-over.
 
+use crate::varying_rates::{Course, Rates};
 use broadleaf::adapt::advisor::{Advice, Advisor, AdvisorSettings, PlanKey};
 use broadleaf::adapt::links::{LinkEstimates, Origin, Pair, Sample};
 use broadleaf::adapt::record::{Call, Stream};
@@ -14,7 +15,7 @@ use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{Hop, LinkChange, LinkEnd, NodeId, Platform};
 use broadleaf::portfolio::Coarsening;
-use broadleaf::simulate::{run_varying, Course, Rates, Trace};
+use broadleaf::simulate::{run_varying, Trace};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -18,7 +18,7 @@ mod varying;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
 pub use interval::interval;
 pub use trace::{Trace, Transfer};
-pub use varying::{Course, Rates};
+pub use varying::Varying;
 
 use crate::budget::Budget;
 use crate::plan::{check, Collective, Plan, PlanError, Programs};
@@ -81,7 +81,7 @@ pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Tra
 pub fn run_varying(
     platform: &Platform,
     programs: &Programs,
-    rates: &Rates,
+    rates: &dyn Varying,
     record: bool,
 ) -> Result<Trace, PlanError> {
     network::Network::new(platform, programs, Some(rates), record)?.run(&Budget::UNLIMITED)

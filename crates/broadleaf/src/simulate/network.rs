@@ -5,7 +5,7 @@ mod routes;
 
 use super::calendar::same_until;
 use super::trace::{Trace, Transfer};
-use super::varying::Rates;
+use super::varying::Varying;
 use crate::budget::Budget;
 use crate::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
 use crate::plan::{Collective, PlanError, Programs};
@@ -54,7 +54,7 @@ impl Event {
 pub(super) struct Network<'a> {
     platform: &'a Platform,
     programs: &'a Programs,
-    rates: Option<&'a Rates>,
+    rates: Option<&'a dyn Varying>,
     executors: Vec<NodeExecutor>,
     reservations: Reservations<'a>,
     routes: Routes<'a>,
@@ -79,7 +79,7 @@ impl<'a> Network<'a> {
     pub fn new(
         platform: &'a Platform,
         programs: &'a Programs,
-        rates: Option<&'a Rates>,
+        rates: Option<&'a dyn Varying>,
         record: bool,
     ) -> Result<Self, PlanError> {
         let window = match platform.port_model() {

@@ -4,8 +4,7 @@
 //! naming the number of clusters; 10 is where its figures change from small grids to large.
 //! Complexity: O(n² log n). Guarantee: none.
 
-use super::ecef_la::ECEF_LA;
-use super::ecef_lat_max::ECEF_LAT_MAX;
+use super::ecef_ahead::{ECEF_LA, ECEF_LAT_MAX};
 use super::grid::Grid;
 use super::heuristic::{Heuristic, PROFILE};
 use super::sends::ClusterSend;

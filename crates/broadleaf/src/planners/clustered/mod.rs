@@ -7,18 +7,14 @@
 //! operations on grid environments*.
 //!
 //! [`Grid`] is that problem, [`ClusterSend`]s are its solutions, [`makespan_s`] their judge; a [`Heuristic`] is a rule
-//! with its card, in one file each. As planners they work at two levels where a platform has clusters of several
+//! with its card. As planners they work at two levels where a platform has clusters of several
 //! hosts (the inner trees are grafted onto the coordinators), else directly between hosts.
 
 mod bottom_up;
 mod branch_and_bound;
 mod coordinator_grid;
 mod ecef;
-mod ecef_la;
-mod ecef_la_average;
-mod ecef_la_senders;
-mod ecef_lat_max;
-mod ecef_lat_min;
+mod ecef_ahead;
 mod ecef_pipelined;
 mod exact;
 mod fef;
@@ -54,11 +50,8 @@ pub use bottom_up::BOTTOM_UP;
 pub use bottom_up::BOTTOM_UP_AS_PRINTED;
 pub use branch_and_bound::{bound_s, Proof};
 pub use ecef::ECEF;
-pub use ecef_la::ECEF_LA;
-pub(crate) use ecef_la_average::ECEF_LA_AVERAGE;
-pub(crate) use ecef_la_senders::ECEF_LA_SENDERS;
-pub use ecef_lat_max::ECEF_LAT_MAX;
-pub use ecef_lat_min::ECEF_LAT_MIN;
+pub use ecef_ahead::{ECEF_LA, ECEF_LAT_MAX, ECEF_LAT_MIN};
+pub(crate) use ecef_ahead::{ECEF_LA_AVERAGE, ECEF_LA_SENDERS};
 pub(crate) use ecef_pipelined::EcefPipelined;
 pub use exact::solve;
 pub(crate) use exact::Exact;

@@ -2,11 +2,7 @@
 
 use super::bottom_up::BOTTOM_UP;
 use super::ecef::ECEF;
-use super::ecef_la::ECEF_LA;
-use super::ecef_la_average::ECEF_LA_AVERAGE;
-use super::ecef_la_senders::ECEF_LA_SENDERS;
-use super::ecef_lat_max::ECEF_LAT_MAX;
-use super::ecef_lat_min::ECEF_LAT_MIN;
+use super::ecef_ahead::{ECEF_LA, ECEF_LAT_MAX, ECEF_LAT_MIN, ECEF_LA_AVERAGE, ECEF_LA_SENDERS};
 use super::fef::FEF;
 use super::fef_gap::FEF_GAP;
 use super::fnf::FNF;

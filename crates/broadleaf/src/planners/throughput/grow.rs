@@ -23,39 +23,25 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(a, b), (b, c), (c, d)]);
 //! ```
 
-use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
-use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use super::tree_rule::TreeRule;
+use crate::planners::{Card, Profile};
 
-pub(crate) struct Grow;
-
-static CARD: Card = Card {
-    name: "grow",
-    summary: "adds the edge whose sender is then least busy until everyone is in the tree",
-    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 3",
-    objective: "throughput of one pipelined tree",
-    guarantee: "none",
-    complexity: "O(n·E) at worst, about O(E log n)",
-    profile: Profile { pace: graph::pace, ..Profile::QUICK },
+pub(crate) static GROW: TreeRule = TreeRule {
+    card: &Card {
+        name: "grow",
+        summary: "adds the edge whose sender is then least busy until everyone is in the tree",
+        reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 3",
+        objective: "throughput of one pipelined tree",
+        guarantee: "none",
+        complexity: "O(n·E) at worst, about O(E log n)",
+        profile: Profile { pace: graph::pace, ..Profile::QUICK },
+    },
+    tree,
 };
 
-impl Planner for Grow {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        graph::supports(instance)
-    }
-
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        let graph = Graph::of(instance);
-        let ticks = graph.ticks();
-        let tree =
-            prim::grow(&graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s));
-        Ok(tree_plan(&graph, CARD.name, &tree))
-    }
+fn tree(graph: &Graph) -> Vec<usize> {
+    let ticks = graph.ticks();
+    prim::grow(graph, |children, edge| ticks.count(children.times_s + graph.edges[edge].time_s))
 }

@@ -29,43 +29,30 @@
 //! assert_eq!(plan.trees[0].edges().collect::<Vec<_>>(), [(a, b), (a, c), (b, d)]);
 //! ```
 
-use super::child_order::tree_plan;
 use super::graph::{self, Graph};
 use super::prim;
-use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use super::tree_rule::TreeRule;
+use crate::planners::{Card, Profile};
 
-pub(crate) struct GrowMultiport;
-
-static CARD: Card = Card {
-    name: "grow-multiport",
-    summary:
-        "adds the edge whose sender then has the shortest multi-port period until everyone is in the tree",
-    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 5",
-    objective: "throughput of one pipelined tree under multi-port",
-    guarantee: "none",
-    complexity: "O(n·E) at worst, about O(E log n)",
-    profile: Profile { pace: graph::pace, ..Profile::QUICK },
+pub(crate) static GROW_MULTIPORT: TreeRule = TreeRule {
+    card: &Card {
+        name: "grow-multiport",
+        summary:
+            "adds the edge whose sender then has the shortest multi-port period until everyone is in the tree",
+        reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 5",
+        objective: "throughput of one pipelined tree under multi-port",
+        guarantee: "none",
+        complexity: "O(n·E) at worst, about O(E log n)",
+        profile: Profile { pace: graph::pace, ..Profile::QUICK },
+    },
+    tree,
 };
 
-impl Planner for GrowMultiport {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        graph::supports(instance)
-    }
-
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        let graph = Graph::of(instance);
-        let ticks = graph.ticks();
-        let tree = prim::grow(&graph, |children, edge| {
-            let edge = graph.edges[edge];
-            let sends_s = children.sends_s + edge.send_s;
-            ticks.count(sends_s.max(children.longest_s).max(edge.time_s))
-        });
-        Ok(tree_plan(&graph, CARD.name, &tree))
-    }
+fn tree(graph: &Graph) -> Vec<usize> {
+    let ticks = graph.ticks();
+    prim::grow(graph, |children, edge| {
+        let edge = graph.edges[edge];
+        let sends_s = children.sends_s + edge.send_s;
+        ticks.count(sends_s.max(children.longest_s).max(edge.time_s))
+    })
 }

@@ -21,37 +21,24 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
 
-use super::child_order::tree_plan;
 use super::drop_edges::prune_busiest;
 use super::graph::{self, Graph};
-use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use super::tree_rule::TreeRule;
+use crate::planners::{Card, Profile};
 
-pub(crate) struct PruneRefined;
-
-static CARD: Card = Card {
-    name: "prune-refined",
-    summary: "drops an edge of the node with the largest weighted out-degree until a tree is left",
-    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 2",
-    objective: "throughput of one pipelined tree",
-    guarantee: "none",
-    complexity: "O(E²) at worst, about O(E log E) on dense platforms",
-    profile: Profile { pace: graph::pace, ..Profile::QUICK },
+pub(crate) static PRUNE_REFINED: TreeRule = TreeRule {
+    card: &Card {
+        name: "prune-refined",
+        summary: "drops an edge of the node with the largest weighted out-degree until a tree is left",
+        reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 2",
+        objective: "throughput of one pipelined tree",
+        guarantee: "none",
+        complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+        profile: Profile { pace: graph::pace, ..Profile::QUICK },
+    },
+    tree,
 };
 
-impl Planner for PruneRefined {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        graph::supports(instance)
-    }
-
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        let graph = Graph::of(instance);
-        let tree = prune_busiest(&graph, |load| load.times_s);
-        Ok(tree_plan(&graph, CARD.name, &tree))
-    }
+fn tree(graph: &Graph) -> Vec<usize> {
+    prune_busiest(graph, |load| load.times_s)
 }

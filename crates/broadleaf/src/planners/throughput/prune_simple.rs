@@ -24,38 +24,26 @@
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0 / 3.0);
 //! ```
 
-use super::child_order::tree_plan;
 use super::drop_edges::{heaviest_first, prune_in_order};
 use super::graph::{self, Graph};
-use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use super::tree_rule::TreeRule;
+use crate::planners::{Card, Profile};
 
-pub(crate) struct PruneSimple;
-
-static CARD: Card = Card {
-    name: "prune-simple",
-    summary: "drops the heaviest edges of the platform until a tree is left",
-    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 1",
-    objective: "throughput of one pipelined tree",
-    guarantee: "none",
-    complexity: "O(E²) at worst, about O(E log E) on dense platforms",
-    profile: Profile { pace: graph::pace, ..Profile::QUICK },
+pub(crate) static PRUNE_SIMPLE: TreeRule = TreeRule {
+    card: &Card {
+        name: "prune-simple",
+        summary: "drops the heaviest edges of the platform until a tree is left",
+        reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 1",
+        objective: "throughput of one pipelined tree",
+        guarantee: "none",
+        complexity: "O(E²) at worst, about O(E log E) on dense platforms",
+        profile: Profile { pace: graph::pace, ..Profile::QUICK },
+    },
+    tree,
 };
 
-impl Planner for PruneSimple {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        graph::supports(instance)
-    }
-
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        let graph = Graph::of(instance);
-        // One pass is enough: an edge that must stay now must stay when there are fewer others.
-        let order = heaviest_first(&graph, (0..graph.edges.len()).collect());
-        Ok(tree_plan(&graph, CARD.name, &prune_in_order(&graph, order)))
-    }
+fn tree(graph: &Graph) -> Vec<usize> {
+    // One pass is enough: an edge that must stay now must stay when there are fewer others.
+    let order = heaviest_first(graph, (0..graph.edges.len()).collect());
+    prune_in_order(graph, order)
 }

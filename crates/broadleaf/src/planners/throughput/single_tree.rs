@@ -36,10 +36,12 @@
 //! ```
 
 use super::child_order::tree_plan;
-use super::drop_edges::prune_busiest;
 use super::edge_exchange::improve;
 use super::graph::{self, Graph};
-use super::prim;
+use super::grow::GROW;
+use super::grow_multiport::GROW_MULTIPORT;
+use super::prune_refined::PRUNE_REFINED;
+use super::prune_refined_multiport::PRUNE_REFINED_MULTIPORT;
 use super::tree_loads::{EdgeUses, NO_EDGE};
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
@@ -99,20 +101,11 @@ impl Planner for SingleTree {
 
 /// The trees of the paper's heuristics that look at nodes' loads.
 fn starts(graph: &Graph) -> Vec<Vec<usize>> {
-    let ticks = graph.ticks();
-    let edge = |edge: usize| graph.edges[edge];
-    let mut trees = vec![
-        prim::grow(graph, |children, next| ticks.count(children.times_s + edge(next).time_s)),
-        prim::grow(graph, |children, next| {
-            let sends_s = children.sends_s + edge(next).send_s;
-            ticks.count(sends_s.max(children.longest_s).max(edge(next).time_s))
-        }),
-    ];
+    let mut rules = vec![&GROW, &GROW_MULTIPORT];
     if graph.edges.len() <= PRUNED_EDGES {
-        trees.push(prune_busiest(graph, |load| load.times_s));
-        trees.push(prune_busiest(graph, |load| load.sends_s.max(load.longest_s)));
+        rules.extend([&PRUNE_REFINED, &PRUNE_REFINED_MULTIPORT]);
     }
-    trees
+    rules.into_iter().map(|rule| (rule.tree)(graph)).collect()
 }
 
 /// The tree's edge into each node.

@@ -4,7 +4,7 @@ use crate::model::{occupation, Occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform, PortModel};
 use crate::simulate::calendar::{same_until, Calendar};
 use crate::simulate::partners::Partners;
-use crate::simulate::varying::Rates;
+use crate::simulate::varying::Varying;
 use std::collections::HashMap;
 
 /// An [`Occupation`] with dense resource indices.
@@ -162,7 +162,7 @@ impl<'a> Reservations<'a> {
     pub fn reserve_varying(
         &mut self,
         now_s: f64,
-        rates: &Rates,
+        rates: &dyn Varying,
         hop: Hop,
         bytes: u64,
         ordered_receiver: Option<NodeId>,

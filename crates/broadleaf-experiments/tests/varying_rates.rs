@@ -9,7 +9,8 @@ use broadleaf::platform::{
     SharedId,
 };
 use broadleaf::random::Random;
-use broadleaf::simulate::{run, run_varying, Course, Rates};
+use broadleaf::simulate::{run, run_varying};
+use broadleaf_experiments::varying_rates::{Course, Rates};
 use std::sync::Arc;
 
 /// Two clusters of `each` hosts at 10 bytes/s, 1 s apart inside and 2 s between; the bridge uses a pipe.
