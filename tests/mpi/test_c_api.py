@@ -17,23 +17,27 @@ if TYPE_CHECKING:
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 
-def linked(bench: Bench, standard: str = "-std=c11") -> str:
+def linked(bench: Bench, name: str = "collectives") -> str:
     """The program, linked with the runtime, which the installed package has beside its header."""
-    program = bench.folder / "collectives"
+    program = bench.folder / name
     runtime = bench.mpi.runtime
     assert runtime is not None
     assert bench.mpi.mpicc is not None
-    flags = [standard, "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{runtime.parent}"]
+    flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", f"-I{runtime.parent}"]
     link = [str(runtime), f"-Wl,-rpath,{runtime.parent}"]
     if not program.exists():
-        command = [bench.mpi.mpicc, str(PROGRAMS / "collectives.c"), *flags, *link, "-o", str(program)]
+        command = [bench.mpi.mpicc, str(PROGRAMS / f"{name}.c"), *flags, *link, "-o", str(program)]
         subprocess.run(command, check=True)
     return str(program)
 
 
-def run(bench: Bench, ranks: int, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def run(
+    bench: Bench, ranks: int, *arguments: str, program: str = "collectives", **settings: str
+) -> subprocess.CompletedProcess[str]:
     variables = {f"BROADLEAF_{name.upper()}": value for name, value in settings.items()}
-    argv, environment = launch_command(bench.mpi, ranks, [linked(bench), *arguments], variables=variables)
+    argv, environment = launch_command(
+        bench.mpi, ranks, [linked(bench, program), *arguments], variables=variables
+    )
     return bench.launched(argv, environment)
 
 
@@ -48,6 +52,14 @@ def test_every_byte_is_where_mpi_would_put_it(bench: Bench, ranks: int) -> None:
 @pytest.mark.parametrize("planner", ["ring", "round-robin", "recursive-doubling", "binomial"])
 def test_the_planner_asked_for(bench: Bench, planner: str) -> None:
     done = run(bench, 4, "30000", min_bytes="1KiB", planner=planner)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "planner", ["best", "flat", "chain", "binomial", "ring", "recursive-doubling", "round-robin"]
+)
+def test_a_rank_without_memory_takes_part(bench: Bench, planner: str) -> None:
+    done = run(bench, 5, program="starved_collectives", min_bytes="1KiB", planner=planner)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 

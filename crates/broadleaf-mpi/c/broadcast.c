@@ -30,10 +30,10 @@ static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root
 /* The packed message where it lies, or packed beside and unpacked afterwards. */
 static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int *handled)
 {
-    MPI_Aint first;
+    MPI_Aint first = 0;
     int in_place;
     int error = bl_in_place(call->count, call->type, &first, &in_place);
-    if (error != MPI_SUCCESS) return error;
+    if (error != MPI_SUCCESS) in_place = 0;
     /* Under MPI_BOTTOM `data` is null and `first` an address, so the sum is made of integers. */
     unsigned char *const start = (unsigned char *)((uintptr_t)call->data + (uintptr_t)first);
     if (in_place && start != NULL) return run(private, start, bytes, call->root, handled);
@@ -44,15 +44,16 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
         return MPI_SUCCESS;
     }
     const int is_root = private->rank == call->root;
-    unsigned char *packed = malloc(bytes);
+    unsigned char *const own = malloc(bytes), *packed = own;
+    if (is_root && own != NULL && bl_pack(call->data, call->count, call->type, own, bytes) != MPI_SUCCESS) packed = NULL;
     if (packed == NULL) {
         /* The others count on this rank: it passes on what it cannot keep, and as the root it lets all use the MPI's
          * own broadcast. */
+        free(own);
         error = run(private, NULL, bytes, call->root, handled);
         return error == MPI_SUCCESS && *handled ? MPI_ERR_NO_MEM : error;
     }
-    if (is_root) error = bl_pack(call->data, call->count, call->type, packed, bytes);
-    if (error == MPI_SUCCESS) error = run(private, packed, bytes, call->root, handled);
+    error = run(private, packed, bytes, call->root, handled);
     if (error == MPI_SUCCESS && *handled && !is_root)
         error = bl_unpack(packed, bytes, call->data, call->count, call->type);
     free(packed);

@@ -71,14 +71,13 @@ static int run(bl_comm *comm, call call, unsigned char *packed, int *handled)
 }
 
 /* The program's memory where it holds the packed bytes as they are, else null. */
-static int direct(const void *data, MPI_Count count, MPI_Datatype type, unsigned char **packed)
+static void direct(const void *data, MPI_Count count, MPI_Datatype type, unsigned char **packed)
 {
     MPI_Aint first;
     int in_place;
     int error = bl_in_place(count, type, &first, &in_place);
     *packed = NULL;
     if (error == MPI_SUCCESS && in_place) *packed = (unsigned char *)((uintptr_t)data + (uintptr_t)first);
-    return error;
 }
 
 static int scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
@@ -88,15 +87,15 @@ static int scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, vo
     const uint64_t all = call.bytes * (uint64_t)comm->size;
     const MPI_Count sent = (MPI_Count)sendcount * comm->size;
     unsigned char *packed = NULL, *own = NULL;
-    int error = is_root ? direct(sendbuf, sent, sendtype, &packed) : MPI_SUCCESS;
-    if (error != MPI_SUCCESS) return error;
+    if (is_root) direct(sendbuf, sent, sendtype, &packed);
     if (packed == NULL) {
         /* What others' blocks pass through is touched, the rest of it never. */
         packed = own = malloc(all);
-        if (packed == NULL) return MPI_ERR_NO_MEM;
-        if (is_root) error = bl_pack(sendbuf, sent, sendtype, packed, all);
+        if (is_root && own != NULL && bl_pack(sendbuf, sent, sendtype, own, all) != MPI_SUCCESS) packed = NULL;
     }
-    if (error == MPI_SUCCESS) error = run(comm, call, packed, handled);
+    /* The others count on this rank, also without memory. */
+    int error = run(comm, call, packed, handled);
+    if (error == MPI_SUCCESS && *handled && packed == NULL) error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS && *handled && recvbuf != MPI_IN_PLACE)
         error = bl_unpack(packed + (uint64_t)comm->rank * call.bytes, call.bytes, recvbuf, recvcount, recvtype);
     free(own);
@@ -111,21 +110,19 @@ static int allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
     unsigned char *packed, *own = NULL;
     MPI_Aint lower, extent;
     int error = PMPI_Type_get_extent(recvtype, &lower, &extent);
-    if (error == MPI_SUCCESS) error = direct(recvbuf, received, recvtype, &packed);
     if (error != MPI_SUCCESS) return error;
-    if (packed == NULL) {
-        packed = own = malloc(all);
-        if (packed == NULL) return MPI_ERR_NO_MEM;
-    }
-    unsigned char *mine = packed + (uint64_t)comm->rank * call.bytes;
-    if (sendbuf != MPI_IN_PLACE)
+    direct(recvbuf, received, recvtype, &packed);
+    if (packed == NULL) packed = own = malloc(all);
+    unsigned char *mine = packed == NULL ? NULL : packed + (uint64_t)comm->rank * call.bytes;
+    if (mine != NULL && sendbuf != MPI_IN_PLACE)
         error = bl_pack(sendbuf, sendcount, sendtype, mine, call.bytes);
     else if (own != NULL) {
         const MPI_Aint before = (MPI_Aint)comm->rank * recvcount * extent;
         const void *theirs = (const void *)((uintptr_t)recvbuf + (uintptr_t)before);
         error = bl_pack(theirs, recvcount, recvtype, mine, call.bytes);
     }
-    if (error == MPI_SUCCESS) error = run(comm, call, packed, handled);
+    /* Without this rank's block all ranks use the MPI's own. */
+    error = run(comm, call, error == MPI_SUCCESS ? packed : NULL, handled);
     if (error == MPI_SUCCESS && *handled && own != NULL) error = bl_unpack(packed, all, recvbuf, received, recvtype);
     free(own);
     return error;

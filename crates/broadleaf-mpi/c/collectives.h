@@ -12,10 +12,11 @@ bl_collectives *bl_collectives_open(const bl_ops *ops, void *comm, int rank, int
 void bl_collectives_close(bl_collectives *collectives);
 
 /* `packed`: one block of `bytes` for every rank, in rank order; at the root all are there, elsewhere this rank's
- * own is when the call ends, and the others are scratch. */
+ * own is when the call ends, and the others are scratch. Null at a rank without memory for them: it serves the others,
+ * and as the root lets all ranks use the MPI's own. */
 bl_outcome bl_collectives_scatter(bl_collectives *collectives, unsigned char *packed, uint64_t bytes, int root);
 
-/* `packed`: as above; this rank's own block is there, all are when the call ends. */
+/* `packed`: as above; this rank's own block is there, all are when the call ends. Null: all ranks use the MPI's own. */
 bl_outcome bl_collectives_allgather(bl_collectives *collectives, unsigned char *packed, uint64_t bytes);
 
 #endif

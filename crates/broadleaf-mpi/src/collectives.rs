@@ -68,7 +68,8 @@ impl Collectives {
     /// Runs a collective on one block of `bytes` > 0 for each rank; collective.
     ///
     /// # Safety
-    /// `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile.
+    /// `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile. It is null at
+    /// a rank without memory for them: it serves the others, and if it has blocks to send all ranks use the MPI's own.
     pub unsafe fn run(&mut self, collective: Collective, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let done = self.moved(collective, packed, bytes, root);
         done.unwrap_or_else(|error| {
@@ -100,8 +101,12 @@ impl Collectives {
         let program = Arc::new(programs.node(NodeId(self.rank)));
         let part = Part::new(ranked, programs, program);
         let mut executor = part.executor();
-        MpiTransport::new(&self.mpi, packed, part, None).run(&mut executor)?;
-        Ok(Outcome::Done)
+        let mut transport = MpiTransport::new(&self.mpi, packed, part, None);
+        if packed.is_null() && (collective == Collective::Allgather || self.rank == root) {
+            transport.send_nothing();
+        }
+        transport.run(&mut executor)?;
+        Ok(if transport.is_hollow() { Outcome::Own } else { Outcome::Done })
     }
 
     /// Rank 0's choice, which all learn; `None`: no planner, and rank 0 has said why.

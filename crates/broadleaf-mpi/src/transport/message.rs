@@ -1,7 +1,9 @@
 //! The message at this rank: where each segment belongs, and what is kept beside it until it has gone on.
 //!
 //! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
-//! length, keeps every segment, and so still serves the ranks behind it.
+//! length, keeps every segment, and so still serves the ranks behind it. Where it is the source of blocks and has no
+//! memory for them, the message is *hollow*: all its messages are empty from then on, and so are those of whoever has
+//! received one. In a scatter from the root and in an all-gather all ranks hear of it so.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
@@ -22,17 +24,27 @@ pub(super) struct MessageMemory {
     relayed: HashMap<Relayed, Vec<u8>>,
     /// Without a place for the message: segments by tree and number, and to how many they still go.
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
+    is_hollow: bool,
 }
 
 impl MessageMemory {
     /// # Safety
     /// `base` is null, or points to all blocks of the message, which nothing else touches while this lives.
     pub unsafe fn new(base: *mut u8, part: Part) -> MessageMemory {
-        MessageMemory { base, part, relayed: HashMap::new(), passing: HashMap::new() }
+        MessageMemory { base, part, relayed: HashMap::new(), passing: HashMap::new(), is_hollow: false }
     }
 
     pub fn only_passes(&self) -> bool {
         self.base.is_null()
+    }
+
+    /// From now on nothing is kept and nothing sent.
+    pub fn hollow_out(&mut self) {
+        self.is_hollow = true;
+    }
+
+    pub fn is_hollow(&self) -> bool {
+        self.is_hollow
     }
 
     /// All of it.
@@ -69,6 +81,9 @@ impl MessageMemory {
 
     /// What a message with these segments sends.
     pub fn outgoing(&mut self, items: &[Item]) -> Result<Buffer, CallError> {
+        if self.is_hollow {
+            return Ok(Buffer::lent(std::ptr::null(), 0));
+        }
         if let Some(run) = self.run(items) {
             return Ok(run);
         }
@@ -96,7 +111,7 @@ impl MessageMemory {
 
     /// A message with these segments has come to what [`Self::incoming`] gave.
     pub fn arrived(&mut self, items: &[Item], buffer: Buffer) {
-        let Some(packed) = buffer.into_own() else { return };
+        let Some(packed) = buffer.into_own().filter(|_| !self.is_hollow) else { return };
         if let [item] = items {
             return self.keep(item, packed);
         }
@@ -120,8 +135,12 @@ impl MessageMemory {
             return;
         }
         // The host's other ranks count as one taker, also where there are none: a segment may come before that is known.
-        let outputs = self.part.program().outputs.iter();
-        let sent = outputs.filter(|output| output.tree == item.tree && output.source == Source::Held).count();
+        let (program, (block, _)) =
+            (self.part.program(), self.part.programs().segments().split(item.segment));
+        let carries = |at: usize| program.output_blocks.get(at).is_none_or(|blocks| blocks.contains(&block));
+        let outputs = program.outputs.iter().enumerate();
+        let held = outputs.filter(|(_, output)| output.tree == item.tree && output.source == Source::Held);
+        let sent = held.filter(|&(at, _)| carries(at)).count();
         self.passing.insert((item.tree, item.segment), (data, sent + 1));
     }
 

@@ -64,7 +64,7 @@ impl<'a> MpiTransport<'a> {
     ///
     /// # Safety
     /// `base` points to the message's bytes, all blocks of it, that nothing else touches while this lives. It is null
-    /// at a rank, other than the root, that has no place for them.
+    /// at a rank that has no place for them; if it has any to send, it is to [`Self::send_nothing`].
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part, watch: Option<Watch>) -> Self {
         MpiTransport {
             memory: MessageMemory::new(base, part.clone()),
@@ -108,6 +108,16 @@ impl<'a> MpiTransport<'a> {
             unsafe { feed.add(0, self.memory.whole()) };
         }
         self.feed = Some(feed);
+    }
+
+    /// This rank has blocks to send and no memory for them.
+    pub fn send_nothing(&mut self) {
+        self.memory.hollow_out();
+    }
+
+    /// Whether some rank has sent nothing: what has come in is worth nothing, on all ranks.
+    pub fn is_hollow(&self) -> bool {
+        self.memory.is_hollow()
     }
 
     /// From now on, links are timed.
@@ -170,7 +180,7 @@ impl<'a> MpiTransport<'a> {
         match purpose {
             Purpose::Out { to } => done.push(Completion::Sent { to }),
             Purpose::Segment { from, item, turn } => {
-                check_length(from, buffer.bytes(), bytes)?;
+                self.check_length(from, buffer.bytes(), bytes)?;
                 if let Some(timing) = &mut self.timing {
                     timing.came(from, bytes);
                 }
@@ -184,7 +194,7 @@ impl<'a> MpiTransport<'a> {
                 self.take_frame(from, &frame[..length], done)?;
             }
             Purpose::FramedData { from, items, turn } => {
-                check_length(from, buffer.bytes(), bytes)?;
+                self.check_length(from, buffer.bytes(), bytes)?;
                 self.memory.arrived(&items, buffer);
                 let arrived = items.iter().map(|item| received(from, item));
                 self.reorder.arrive((from, FRAMED), turn, arrived, done);
@@ -194,6 +204,16 @@ impl<'a> MpiTransport<'a> {
             Purpose::Header => self.control.header_arrived(buffer)?,
         }
         Ok(())
+    }
+
+    fn check_length(&mut self, from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
+        if got == 0 && expected > 0 && self.part.programs().segments().blocks() > 1 {
+            self.memory.hollow_out();
+        }
+        if expected == got || self.memory.is_hollow() {
+            return Ok(());
+        }
+        Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
     }
 
     /// What of the message has come in goes to the others of this host, if there are any.
@@ -217,13 +237,6 @@ impl<'a> MpiTransport<'a> {
         }
         Ok(())
     }
-}
-
-fn check_length(from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
-    if expected == got {
-        return Ok(());
-    }
-    Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
 }
 
 impl Transport for MpiTransport<'_> {

@@ -1,0 +1,103 @@
+/* A rank without memory for its packed blocks in a scatter or all-gather by name. Where others need blocks of its own, all
+ * ranks get theirs by the MPI's own collective; else it says so, and the others get theirs. Next time all do. */
+#include "check.h"
+
+#include <broadleaf.h>
+
+#define COUNT 30000
+#define BYTES (3 * COUNT)
+#define MOST 8
+
+extern void *__libc_malloc(size_t bytes);
+static int is_starved;
+static size_t starved_bytes;
+
+/* Once, for a block as large as all packed blocks. */
+void *malloc(size_t bytes)
+{
+    int starved = 1;
+    if (bytes == starved_bytes &&
+        __atomic_compare_exchange_n(&is_starved, &starved, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        return NULL;
+    return __libc_malloc(bytes);
+}
+
+static unsigned char all[MOST][4 * COUNT], mine[4 * COUNT], packed[BYTES];
+
+/* Three bytes of four. */
+static void put(unsigned char *block, uint64_t message)
+{
+    fill(packed, BYTES, message);
+    for (int at = 0; at < BYTES; at++) block[at / 3 * 4 + at % 3] = packed[at];
+}
+
+static void check_block(const unsigned char *block, uint64_t message, const char *when)
+{
+    fill(packed, BYTES, message);
+    for (int at = 0; at < BYTES; at++)
+        REQUIRE(block[at / 3 * 4 + at % 3] == packed[at], "byte %d %s", at, when);
+    for (int at = 0; at < COUNT; at++) REQUIRE(block[4 * at + 3] == 0, "gap %d %s", at, when);
+}
+
+static int scatter(int rank, int size, int root, MPI_Datatype type, uint64_t message)
+{
+    memset(all, 0, sizeof all);
+    memset(mine, 0, sizeof mine);
+    for (int other = 0; rank == root && other < size; other++) put(all[other], message + (uint64_t)other);
+    return broadleaf_scatter(all, COUNT, type, mine, COUNT, type, root, MPI_COMM_WORLD);
+}
+
+static int allgather(int rank, int in_place, MPI_Datatype type, uint64_t message)
+{
+    memset(all, 0, sizeof all);
+    put(in_place ? all[rank] : mine, message + (uint64_t)rank);
+    return broadleaf_allgather(in_place ? MPI_IN_PLACE : mine, COUNT, type, all, COUNT, type, MPI_COMM_WORLD);
+}
+
+static void check_all(int size, uint64_t message, const char *when)
+{
+    for (int other = 0; other < size; other++) check_block(all[other], message + (uint64_t)other, when);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    int rank, size, kind;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    REQUIRE(size <= MOST, "%d ranks", size);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    starved_bytes = (size_t)size * BYTES;
+    MPI_Datatype part, type;
+    MPI_Type_contiguous(3, MPI_BYTE, &part);
+    MPI_Type_create_resized(part, 0, 4, &type);
+    MPI_Type_commit(&type);
+    uint64_t message = 0;
+    for (int victim = 0; victim < size; victim++)
+        for (int root = 0; root < size; root += size - 1) {
+            is_starved = rank == victim;
+            MPI_Error_class(scatter(rank, size, root, type, message), &kind);
+            REQUIRE(!is_starved, "no memory was asked for");
+            const int fails = rank == victim && rank != root;
+            REQUIRE(kind == (fails ? MPI_ERR_NO_MEM : MPI_SUCCESS), "class %d: scatter from %d, rank %d", kind, root, victim);
+            if (!fails) check_block(mine, message + (uint64_t)rank, "of a scatter beside a rank without memory");
+            message += MOST;
+            REQUIRE(scatter(rank, size, root, type, message) == MPI_SUCCESS, "the next scatter");
+            check_block(mine, message + (uint64_t)rank, "of the next scatter");
+            message += MOST;
+            is_starved = rank == victim;
+            MPI_Error_class(allgather(rank, root == 0, type, message), &kind);
+            REQUIRE(!is_starved, "no memory was asked for");
+            REQUIRE(kind == MPI_SUCCESS, "class %d where rank %d has no memory", kind, victim);
+            check_all(size, message, "of an all-gather beside a rank without memory");
+            message += MOST;
+            REQUIRE(allgather(rank, root != 0, type, message) == MPI_SUCCESS, "the next all-gather");
+            check_all(size, message, "of the next all-gather");
+            message += MOST;
+        }
+    MPI_Type_free(&type);
+    MPI_Type_free(&part);
+    if (rank == 0) printf("ok\n");
+    MPI_Finalize();
+    return 0;
+}
