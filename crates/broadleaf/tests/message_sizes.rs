@@ -66,7 +66,7 @@ proptest! {
             prop_assert!(simulate(&platform, &plan, false).is_err());
             return Ok(());
         }
-        let programs = Programs::for_ranks(Arc::new(plan.clone()));
+        let programs = Programs::for_ranks(Arc::new(plan.clone().into()));
         prop_assert_eq!(u128::from(programs.total_bytes()), all);
         let ends = [0, count.saturating_sub(1) as u64];
         for at in draws.iter().map(|draw| draw % (count as u64).max(1)).chain(ends).filter(|&at| u128::from(at) < count) {
