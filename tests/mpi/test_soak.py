@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from conftest import Bench, Run
 
 LONG = bool(os.environ.get("BROADLEAF_SOAK"))
+# Not the name alone, which a checkout has in its path, and so in that of its MPIs.
 OURS = re.compile(
-    r"broadleaf|/c/(interpose|transport|comms|datatypes|contiguous|lifecycle|collectives|fortran)\.c"
+    r"broadleaf(_mpi|::)|/c/(interpose|transport|comms|datatypes|contiguous|lifecycle|collectives|fortran)\.c"
 )
 
 # Programs and their arguments.
