@@ -101,7 +101,7 @@ impl Collectives {
         let program = Arc::new(programs.node(NodeId(self.rank)));
         let part = Part::new(ranked, programs, program);
         let mut executor = part.executor();
-        let mut transport = MpiTransport::new(&self.mpi, packed, part, None);
+        let mut transport = MpiTransport::new(&self.mpi, packed, part, 0, None);
         if packed.is_null() && (collective == Collective::Allgather || self.rank == root) {
             transport.send_nothing();
         }

@@ -20,10 +20,10 @@ pub fn call_tag(call: u64) -> i32 {
     FIRST_CALL_TAG + (call % CALL_TAGS) as i32
 }
 
-/// What is added to the channel numbers of a plan to make tags: the length of the message picks one of the ranges
-/// that fit below [`CHANNEL_TAGS`]. Lengths that differ almost always get different tags; where they do not, a
-/// segment's length tells.
-pub(crate) fn salt(plan: &Transfers) -> u32 {
+/// What is added to the channel numbers of a plan to make tags: the length of the message and the call's number
+/// pick one of the ranges that fit below [`CHANNEL_TAGS`]. Lengths that differ almost always get different tags; where
+/// they do not, a segment's length tells. A rank that waits with another length is not overtaken by the next call's data.
+pub(crate) fn salt(plan: &Transfers, call: u64) -> u32 {
     let range = channels(plan).next_power_of_two();
     let ranges = u64::from(CHANNEL_TAGS) / range.max(1);
     // Only a broadcast's receives may be posted for another length than the sender's.
@@ -31,7 +31,8 @@ pub(crate) fn salt(plan: &Transfers) -> u32 {
         return 0;
     }
     // Neighbouring lengths get tags far apart: the golden ratio's multiples.
-    let mixed = plan.message_bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let length = plan.message_bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = length.wrapping_add(call.wrapping_mul(0xbf58_476d_1ce4_e5b9)) >> 32;
     (mixed % ranges * range) as u32
 }
 
@@ -66,8 +67,9 @@ mod tests {
         for planner in ["chain", "round-robin"] {
             let base = plan(planner, 300_000);
             let channels = channels(&base) as u32;
+            assert!(salt(&base, 7).abs_diff(salt(&base, 8)) >= channels, "{planner}: the next call");
             for bytes in [299_999, 300_001, 150_000, 600_000, 70_000] {
-                let (one, other) = (salt(&base), salt(&plan(planner, bytes)));
+                let (one, other) = (salt(&base, 7), salt(&plan(planner, bytes), 7));
                 assert!(one.abs_diff(other) >= channels, "{planner}: {one} and {other} for {bytes}");
                 assert!(other + channels <= CHANNEL_TAGS, "{planner}: {other}");
             }

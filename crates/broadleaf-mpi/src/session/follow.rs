@@ -53,7 +53,8 @@ impl Session {
             None => {
                 let part = part(current);
                 let executor = part.executor();
-                let mut transport = MpiTransport::new(&mpi, base, part, watch(&self.tracer, call));
+                let mut transport =
+                    MpiTransport::new(&mpi, base, part, call.number, watch(&self.tracer, call));
                 for other in listening.missing(current) {
                     transport.drop_header(other, call.number)?;
                 }
@@ -92,7 +93,8 @@ impl Session {
         let mut heard = Vec::new();
         if let Some((forecast, mut executor)) = expected {
             let part = forecast.part.clone();
-            let mut transport = MpiTransport::new(mpi, call.packed, part, watch(&self.tracer, call));
+            let mut transport =
+                MpiTransport::new(mpi, call.packed, part, call.number, watch(&self.tracer, call));
             transport.post_ahead(&mut executor, forecast.headers, call.number)?;
             let (sender, header) = transport.next_header()?;
             if forecast.holds(&header) && listening.hear(sender, &header)? {

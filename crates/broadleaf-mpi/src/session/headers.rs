@@ -60,8 +60,9 @@ impl Session {
         }
         if let Some(current) = &entry.current {
             // SAFETY: no segment is sent or received.
-            let mut transport =
-                unsafe { MpiTransport::new(&self.mpi, std::ptr::null_mut(), part(current), None) };
+            let mut transport = unsafe {
+                MpiTransport::new(&self.mpi, std::ptr::null_mut(), part(current), header.call, None)
+            };
             for other in listening.missing(current) {
                 transport.drop_header(other, header.call)?;
             }

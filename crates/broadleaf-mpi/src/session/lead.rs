@@ -50,7 +50,8 @@ impl Session {
         }
         let part = part(current);
         let mut executor = part.executor();
-        let mut transport = MpiTransport::new(&self.mpi, call.packed, part, watch(&self.tracer, call));
+        let mut transport =
+            MpiTransport::new(&self.mpi, call.packed, part, call.number, watch(&self.tracer, call));
         send_headers(&mut transport, current, header, travels.as_ref())?;
         self.group.iter_mut().filter(|_| current.carried.led).for_each(|group| transport.feed(group));
         transport.run(&mut executor)?;

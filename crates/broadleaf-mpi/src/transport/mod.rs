@@ -60,12 +60,12 @@ pub struct MpiTransport<'a> {
 }
 
 impl<'a> MpiTransport<'a> {
-    /// `watch` notes sends and receives.
+    /// `call` is the same on all ranks, and `watch` notes sends and receives.
     ///
     /// # Safety
     /// `base` points to the message's bytes, all blocks of it, that nothing else touches while this lives. It is null
     /// at a rank that has no place for them; if it has any to send, it is to [`Self::send_nothing`].
-    pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part, watch: Option<Watch>) -> Self {
+    pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part, call: u64, watch: Option<Watch>) -> Self {
         MpiTransport {
             memory: MessageMemory::new(base, part.clone()),
             requests: Requests::new(mpi, watch),
@@ -75,7 +75,7 @@ impl<'a> MpiTransport<'a> {
             feed: None,
             timing: None,
             port: Port::default(),
-            salt: salt(part.transfers()),
+            salt: salt(part.transfers(), call),
             early: Vec::new(),
             events: Vec::new(),
             part,
