@@ -10,7 +10,7 @@ use super::outcome::{finish, unsupported, Outcome, PassedOver, Spread, Tried};
 use super::request::{Effort, SegmentChoice};
 use super::segment_search::{search, sketch, Tuned};
 use super::settings::{
-    BOUND_PART, ENTRANTS_TOGETHER, FULL_TRANSFERS, MOST_LOOKS, TUNING_GAIN, WORTH_SEARCHING,
+    BOUND_PART, ENTRANTS_TOGETHER, FULL_TRANSFERS, MOST_LOOKS, SLOW_PART, TUNING_GAIN, WORTH_SEARCHING,
 };
 use crate::budget::Budget;
 use crate::optimum::makespan_bound_within;
@@ -46,7 +46,8 @@ struct Contest<'a> {
     instance: &'a Instance<'a>,
     segment: SegmentChoice,
     effort: Effort,
-    budget: &'a Budget,
+    /// Until the slow planners' turn, without what is kept for them.
+    budget: Budget,
     entrants: Vec<Entrant>,
     passed_over: Vec<(usize, String)>,
     /// What no plan can beat, once it was asked for, seconds.
@@ -73,7 +74,7 @@ pub(super) fn plan(
         instance,
         segment,
         effort,
-        budget,
+        budget: if effort == Effort::Thorough { budget.without_last(SLOW_PART) } else { *budget },
         entrants: Vec::new(),
         passed_over: Vec::new(),
         bound_s: None,
@@ -87,6 +88,7 @@ pub(super) fn plan(
         contest.enter(&[first, quick].concat())?;
     }
     contest.settle()?;
+    contest.budget = *budget;
     if let Some(reason) = contest.reason_against_slow() {
         for at in slow {
             let unsupported = supports(PLANNERS[at], instance).err();
@@ -182,18 +184,18 @@ impl Contest<'_> {
             return Ok((Look::Tuned, self.tune(planner)?));
         }
         let Some(least_bytes) = self.searched_from(planner) else {
-            let plan = plan_with(planner, &self.sized()?, self.budget)?;
+            let plan = plan_with(planner, &self.sized()?, &self.budget)?;
             return match self.effort {
-                Effort::Quick => Ok((Look::Rough, Tuned::rough(platform, plan, self.budget)?)),
-                Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan, self.budget)?)),
+                Effort::Quick => Ok((Look::Rough, Tuned::rough(platform, plan, &self.budget)?)),
+                Effort::Thorough => Ok((Look::Tuned, Tuned::estimated(platform, plan, &self.budget)?)),
             };
         };
-        let sketched = sketch(self.instance, planner, least_bytes, self.effort, self.budget)?;
+        let sketched = sketch(self.instance, planner, least_bytes, self.effort, &self.budget)?;
         if self.effort == Effort::Quick || self.is_large() || self.budget.is_limited() {
             return Ok((Look::Sketched, sketched));
         }
         // Whoever compares planners reads the numbers of those that are not looked at again, too.
-        Ok((Look::Rough, Tuned::estimated(platform, sketched.plan, self.budget)?))
+        Ok((Look::Rough, Tuned::estimated(platform, sketched.plan, &self.budget)?))
     }
 
     fn is_large(&self) -> bool {
@@ -203,10 +205,10 @@ impl Contest<'_> {
     /// The plan that the planner by itself would make.
     fn tune(&self, planner: &dyn Planner) -> Result<Tuned, PlanError> {
         let tuned = match self.searched_from(planner) {
-            Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, self.budget)?,
+            Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, &self.budget)?,
             None => {
-                let plan = plan_with(planner, &self.sized()?, self.budget)?;
-                Tuned::estimated(self.instance.platform, plan, self.budget)?
+                let plan = plan_with(planner, &self.sized()?, &self.budget)?;
+                Tuned::estimated(self.instance.platform, plan, &self.budget)?
             }
         };
         let (Effort::Thorough, Some(finish)) = (self.effort, planner.card().profile.finish) else {
@@ -219,7 +221,7 @@ impl Contest<'_> {
             return Ok(tuned);
         }
         let finished = Tuned { plan: finished, makespan_s: tuned.makespan_s };
-        Ok(finished.simulated(self.instance.platform, self.budget)?.unwrap_or(tuned))
+        Ok(finished.simulated(self.instance.platform, &self.budget)?.unwrap_or(tuned))
     }
 
     /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
@@ -293,10 +295,10 @@ impl Contest<'_> {
             return Ok(known);
         }
         match entrant.look {
-            Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), self.budget)?)),
+            Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), &self.budget)?)),
             Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at])?)),
             Look::Tuned | Look::Simulated => {
-                let simulated = entrant.tuned.simulated(platform, self.budget)?;
+                let simulated = entrant.tuned.simulated(platform, &self.budget)?;
                 Ok(simulated.map_or((entrant.look, entrant.tuned.clone()), |tuned| (Look::Simulated, tuned)))
             }
         }
@@ -314,7 +316,7 @@ impl Contest<'_> {
             let planner = PLANNERS[entrant.at];
             let plan = match entrant.look {
                 Look::Tuned => entrant.tuned.plan.clone(),
-                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes), self.budget)?,
+                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes), &self.budget)?,
             };
             if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
                 return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));
@@ -332,7 +334,7 @@ impl Contest<'_> {
             .iter()
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
-        let spread = Spread::of(self.instance, self.effort, self.budget);
+        let spread = Spread::of(self.instance, self.effort, &self.budget);
         let finished: Result<Vec<(Plan, Tried)>, PlanError> = parallel::map(&self.entrants, |entrant| {
             let is_simulated = entrant.look == Look::Simulated;
             finish(self.instance, name(entrant.at), &entrant.tuned, is_simulated, &spread)

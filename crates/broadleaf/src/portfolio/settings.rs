@@ -37,6 +37,10 @@ pub(super) const ROUGH_SEGMENTS: u64 = 16;
 /// gain is judged by one that takes no longer.
 pub(super) const BOUND_PART: u32 = 8;
 
+/// The last of so many equal parts of the search is kept for the slow planners: those that are quick to enter are many,
+/// and would look closer at each other until nothing is left.
+pub(super) const SLOW_PART: u32 = 2;
+
 /// Entrants that `best` looks at together: a constant, so that the outcome does not depend on the machine's cores.
 pub(super) const ENTRANTS_TOGETHER: usize = 4;
 /// Closer looks of `best` at most: about two for each planner, where all are near the top.
