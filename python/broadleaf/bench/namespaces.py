@@ -59,15 +59,16 @@ def bench_namespaces(
 ) -> list[Row]:
     """The broadcasts after a first one; the network is set up and taken down each time."""
     need_checkout()
-    if os.geteuid() != 0:
-        raise BenchError("network namespaces need root; run as root, or use bench local or bench smpi")
     network = bl.Platform.load(platform)
     mpi = find_mpi(flavour, compiling=True)
+    timed = ways(flavour, mpi.runtime, platform, algorithms)
+    if os.geteuid() != 0:
+        raise BenchError("network namespaces need root; run as root, or use bench local or bench smpi")
     prefix = mpi.mpiexec.parent.parent
     rows = []
     for size in sizes:
         limit = limit_s(network, network.hosts[0], size) / PAYLOAD
-        for name, options, variables in ways(flavour, mpi.runtime, platform, algorithms):
+        for name, options, variables in timed:
             told(f"{size} bytes: {name}")
             row = Row(name, len(network.hosts), size, limit)
             repetitions = OUR_BROADCASTS if name == OURS else THEIR_BROADCASTS

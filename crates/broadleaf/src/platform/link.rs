@@ -83,13 +83,6 @@ impl TransferTime {
         }
     }
 
-    /// The least T(s)/s over 1 ≤ s ≤ `message_bytes`: no segmentation moves a byte faster, s/byte.
-    ///
-    /// T is piecewise linear, so T(s)/s is monotone between rows and its minimum is at a row or an end.
-    pub fn least_s_per_byte(&self, message_bytes: u64) -> f64 {
-        self.ends(message_bytes).map(|size| self.seconds(size) / size as f64).fold(f64::INFINITY, f64::min)
-    }
-
     /// The least T(s) over 1 ≤ s ≤ `message_bytes`, seconds.
     pub fn least_seconds(&self, message_bytes: u64) -> f64 {
         self.ends(message_bytes).map(|size| self.seconds(size)).fold(f64::INFINITY, f64::min)
@@ -197,11 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn least_rate_is_the_minimum_over_all_sizes() {
+    fn the_least_time_is_the_minimum_over_all_sizes() {
         let time = TransferTime::Gap(GapTable::new(vec![(4, 2.0), (7, 2.1), (20, 30.0), (25, 31.0)]));
         for message in [1, 3, 5, 7, 11, 24, 60] {
-            let brute = (1..=message).map(|s| time.seconds(s) / s as f64).fold(f64::INFINITY, f64::min);
-            assert_eq!(time.least_s_per_byte(message), brute, "{message} bytes");
             let brute = (1..=message).map(|s| time.seconds(s)).fold(f64::INFINITY, f64::min);
             assert_eq!(time.least_seconds(message), brute, "{message} bytes");
         }
