@@ -62,7 +62,9 @@ check-rust-version: .venv/.tools
 	fi
 
 check-docs: setup
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude broadleaf-mpi --no-deps --quiet
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+		cargo doc -p broadleaf-mpi --document-private-items --no-deps --quiet
 	$(mkdocs) --strict --site-dir target/site
 
 docs: setup ## the documentation site, into site/
