@@ -291,3 +291,20 @@ def test_mutated_files(target: Callable[[Path], Case], tmp_path: Path) -> None:
     how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
     sys.stderr.flush()
     assert status == 0, f"{target.__name__}: {how} at SOAK_SEED={seed} SOAK_CASES=1"
+
+
+def test_a_note_of_more_bytes_than_mpi_counts_is_not_believed(tmp_path: Path) -> None:
+    """Found here: the advisor ended when it drew conclusions from it."""
+    platform = four_hosts("one-port")
+    state = State(tmp_path / "advice")
+    state.lock()
+    key = platform.digest.removeprefix("sha256:")[:16]
+    platform.save(state.folder / "platforms" / f"{key}.json")
+    service = Service(state, None, lambda line: None)
+    note = notes(platform)
+    for size in (1 << 64, 1 << 63, -1):
+        for sample in note["samples"]:
+            sample["bytes"] = [1000, size]
+        (state.folder / "inbox" / "note.json").write_text(json.dumps(note))
+        service.turn(0.0)
+        service.turn(100.0)

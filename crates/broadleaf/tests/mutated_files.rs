@@ -256,3 +256,22 @@ fn times_beyond_the_throughput_programs_precision_are_unsupported() {
         }
     }
 }
+
+/// Found here: a timetable with a lag of 625 million periods, which took a minute and 10 GB to play.
+#[test]
+fn a_latency_of_minutes_gets_no_timetable() {
+    let text = SMALL_PLATFORM.replace(
+        r#""both_ways": true, "link": {"latency_s": 0.5}"#,
+        r#""both_ways": true, "link": {"latency_s": 500}"#,
+    );
+    assert_ne!(text, SMALL_PLATFORM);
+    let platform = Platform::from_json(&text).unwrap();
+    let begun = processor_time();
+    for root in platform.hosts() {
+        let instance = Instance::new(&platform, root, 1000).unwrap();
+        let made =
+            make(&instance, "optimal", SegmentChoice::Bytes(100), Effort::Quick, &Budget::UNLIMITED).unwrap();
+        assert_eq!(check::faults(&platform, &made.plan), Vec::<String>::new());
+    }
+    assert!(processor_time() - begun <= MOST_TIME);
+}

@@ -102,7 +102,7 @@ fn patterns_that_make_no_plan_are_refused() {
         (r#""pattern": {"name": "circulant", "hosts": ["a", "b"], "segments": 4294967296}"#, "too large"),
         (
             r#""pattern": {"name": "circulant", "hosts": ["a", "b"], "segments": 4294967295}"#,
-            "4294967295 slots",
+            "4294967295 segments, and the message has 9",
         ),
         (r#""pattern": {"name": "round-robin", "hosts": ["a", "b"]}, "trees": []"#, "a pattern beside trees"),
         (

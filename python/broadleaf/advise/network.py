@@ -21,6 +21,8 @@ IDLE_AFTER_S = 600.0
 PATIENCE_S = 5.0
 # Notes are written ten times a second and read more often, so an age beyond this is no age.
 MOST_AGE_S = 60.0
+# MPI counts in signed integers of 64 bits.
+MOST_BYTES = 1 << 63
 # Of a communicator that belongs to no program: what is prepared.
 NOBODY = 0
 
@@ -86,7 +88,10 @@ class Network:
         """A receiver's note of what came from one sender."""
         first, second = zip(sample["bytes"], sample["seconds"], strict=True)
         halves = ((int(first[0]), float(first[1])), (int(second[0]), float(second[1])))
-        if any(size < 1 or not 0 < seconds < float("inf") for size, seconds in halves):
+        sizes = [int(sample["message_bytes"]), *(size for size, _ in halves)]
+        if not all(1 <= size < MOST_BYTES for size in sizes):
+            return
+        if not all(0 < seconds < float("inf") for _, seconds in halves):
             return
         key = (int(sample["communicator"], 16), int(sample["call"]))
         if key not in self._calls:

@@ -90,8 +90,10 @@ impl Plan {
         if segment_bytes == 0 {
             return Err(place.fault("a segment of 0 bytes", "write at least 1"));
         }
-        let pattern =
-            written.map(|place| Pattern::read(&place, collective, |name| names.id(name))).transpose()?;
+        let most = message_bytes.div_ceil(segment_bytes).max(1);
+        let pattern = written
+            .map(|place| Pattern::read(&place, collective, most, |name| names.id(name)))
+            .transpose()?;
         let raw = match &pattern {
             Some(_) => Vec::new(),
             None => document

@@ -59,10 +59,11 @@ impl Pattern {
         Value::Object(fields)
     }
 
-    /// Reads a pattern of a plan for `collective`, whose nodes `id` numbers.
+    /// Reads a pattern of a plan for `collective` and a message of `most` segments, whose nodes `id` numbers.
     pub(in crate::plan) fn read(
         place: &Place,
         collective: Collective,
+        most: u64,
         mut id: impl FnMut(&str) -> NodeId,
     ) -> Result<Pattern, Fault> {
         let named = place.required("name")?;
@@ -95,6 +96,10 @@ impl Pattern {
             "recursive-doubling" => Regular::RecursiveDoubling,
             "van-de-geijn" => Regular::VanDeGeijn,
             _ => match number("segments")? {
+                Some(segments) if u64::from(segments) > most => {
+                    let fact = format!("{segments} segments, and the message has {most}");
+                    return Err(place.required("segments")?.fault(fact, "write as many as the message has"));
+                }
                 Some(segments) => Regular::CirculantOnce { segments },
                 None => Regular::Circulant { turn: number("turn")?.unwrap_or(0) },
             },

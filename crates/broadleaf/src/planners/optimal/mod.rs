@@ -152,7 +152,11 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         }
     }
     let best = laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s));
-    Ok(best.expect("one segment a period always fits").plan(instance))
+    let best = best.expect("one segment a period always fits");
+    if best.done_s.is_infinite() {
+        return Ok(tree_plan(instance, merged(&best.trees)));
+    }
+    Ok(best.plan(instance))
 }
 
 /// Sets of equal trees, most promising first, with the time that each would need at its own rate, seconds.
@@ -209,7 +213,7 @@ struct Candidate {
     layout: Layout,
     periods: u64,
     timetable: Timetable,
-    /// When the message is everywhere, seconds.
+    /// When the message is everywhere, seconds; infinite where the timetable is not worth having.
     done_s: f64,
     /// The orders behind the timetable.
     shop: ServingOrders,
@@ -267,6 +271,9 @@ impl Candidate {
 fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
     let start_s = assign_windows(&layout.transfers, &layout.links(), &shop.start_s, period_s);
     let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
+    if timetable.deepest() > timetables::DEEPEST {
+        return (f64::INFINITY, timetable);
+    }
     (timetable.play_s(&layout.transfers, layout.resources.len(), periods), timetable)
 }
 

@@ -43,6 +43,9 @@ pub(super) mod timetables {
     pub const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
     /// Placements tried for each transfer before a period is called too short. Chosen.
     pub const TRIES: usize = 5;
+    /// A link on which more periods than this pass before a segment arrives gets no timetable, whose slots would mean
+    /// nothing: 65,536 periods of 10 µs are two thirds of a second. Chosen.
+    pub const DEEPEST: u32 = 1 << 16;
     /// Windows may overlap by this part of the period: rounding of sums of some thousand times.
     pub const TOUCH: f64 = 1e-9;
     /// Cutting an idle stretch in two counts as much as waiting this part of a period. Chosen.

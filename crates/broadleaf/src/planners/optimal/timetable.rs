@@ -158,10 +158,15 @@ impl Timetable {
         Timetable { order, lag }
     }
 
+    /// The most periods that a segment is behind the period it is sent in.
+    pub fn deepest(&self) -> u32 {
+        self.lag.iter().copied().max().unwrap_or(0)
+    }
+
     /// When the last of `periods` whole periods' segments has arrived everywhere if every node keeps the
     /// order and does all as soon as it can, seconds; extrapolated beyond some periods.
     pub fn play_s(&self, transfers: &[PeriodTransfer], resources: usize, periods: u64) -> f64 {
-        let deepest = self.lag.iter().copied().max().unwrap_or(0) as usize;
+        let deepest = self.deepest() as usize;
         // Once the deepest lag has passed, the periods are alike; the last ones, which nothing follows, are
         // quicker, so the steady rate is taken before them.
         let half = 2 * deepest + 10;
