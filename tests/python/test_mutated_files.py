@@ -308,3 +308,20 @@ def test_a_note_of_more_bytes_than_mpi_counts_is_not_believed(tmp_path: Path) ->
         (state.folder / "inbox" / "note.json").write_text(json.dumps(note))
         service.turn(0.0)
         service.turn(100.0)
+
+
+def test_a_plan_for_other_hosts_is_not_believed(tmp_path: Path) -> None:
+    """Found here: the advisor ended when it looked for the links that the plan uses."""
+    platform = four_hosts("one-port")
+    state = State(tmp_path / "advice")
+    state.lock()
+    key = platform.digest.removeprefix("sha256:")[:16]
+    platform.save(state.folder / "platforms" / f"{key}.json")
+    said: list[str] = []
+    service = Service(state, None, said.append)
+    note = notes(platform)
+    text = json.dumps(note).replace('"[/c]"', '"stranger"')
+    (state.folder / "inbox" / "note.json").write_text(text)
+    service.turn(0.0)
+    service.turn(100.0)
+    assert any("stranger" in line for line in said)

@@ -191,7 +191,7 @@ impl Contest<'_> {
             };
         };
         let sketched = sketch(self.instance, planner, least_bytes, self.effort, &self.budget)?;
-        if self.effort == Effort::Quick || self.is_large() || self.budget.is_limited() {
+        if self.effort == Effort::Quick || self.is_large() {
             return Ok((Look::Sketched, sketched));
         }
         // Whoever compares planners reads the numbers of those that are not looked at again, too.

@@ -26,7 +26,7 @@ impl Coarsening {
     pub const IDLE: Coarsening = Coarsening { least_bytes: 1, most_bytes: u64::MAX, worth: 0.003 };
     /// Where they are busy with a program: smaller segments are mostly headers on the wire, about 150 bytes each with
     /// TCP, IP, Ethernet and the MPI's own; beyond the largest a segment's handling is nothing beside its bytes.
-    pub const BUSY: Coarsening = Coarsening { least_bytes: 2 << 10, most_bytes: 64 << 10, worth: 0.04 };
+    pub const BUSY: Coarsening = Coarsening { least_bytes: 2 << 10, most_bytes: 32 << 10, worth: 0.03 };
 }
 
 /// The plan in the largest segments that are predicted to cost next to nothing.
