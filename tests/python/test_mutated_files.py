@@ -210,13 +210,18 @@ def stats(folder: Path) -> Case:
     return case
 
 
-def advice(folder: Path) -> Case:
+def advisor_in(folder: Path, say: Callable[[str], None]) -> tuple[Service, Path, bl.Platform]:
+    """An advisor, the note that it reads next, and the platform that it knows."""
     platform = four_hosts("one-port")
     state = State(folder / "advice")
     state.lock()
     key = platform.digest.removeprefix("sha256:")[:16]
     platform.save(state.folder / "platforms" / f"{key}.json")
-    service = Service(state, None, lambda line: None)
+    return Service(state, None, say), state.folder / "inbox" / "note.json", platform
+
+
+def advice(folder: Path) -> Case:
+    service, inbox, platform = advisor_in(folder, lambda line: None)
     corpus = [notes(platform)]
     texts = [json.dumps(each) for each in corpus]
     now_s = 0.0
@@ -224,7 +229,7 @@ def advice(folder: Path) -> Case:
     def case(draw: random.Random) -> None:
         nonlocal now_s
         now_s += draw.choice((0.05, 0.2, 100.0))
-        (state.folder / "inbox" / "note.json").write_bytes(mutated_json(draw, corpus, texts))
+        inbox.write_bytes(mutated_json(draw, corpus, texts))
         service.turn(now_s)
 
     return case
@@ -295,33 +300,21 @@ def test_mutated_files(target: Callable[[Path], Case], tmp_path: Path) -> None:
 
 def test_a_note_of_more_bytes_than_mpi_counts_is_not_believed(tmp_path: Path) -> None:
     """Found here: the advisor ended when it drew conclusions from it."""
-    platform = four_hosts("one-port")
-    state = State(tmp_path / "advice")
-    state.lock()
-    key = platform.digest.removeprefix("sha256:")[:16]
-    platform.save(state.folder / "platforms" / f"{key}.json")
-    service = Service(state, None, lambda line: None)
+    service, inbox, platform = advisor_in(tmp_path, lambda line: None)
     note = notes(platform)
     for size in (1 << 64, 1 << 63, -1):
         for sample in note["samples"]:
             sample["bytes"] = [1000, size]
-        (state.folder / "inbox" / "note.json").write_text(json.dumps(note))
+        inbox.write_text(json.dumps(note))
         service.turn(0.0)
         service.turn(100.0)
 
 
 def test_a_plan_for_other_hosts_is_not_believed(tmp_path: Path) -> None:
     """Found here: the advisor ended when it looked for the links that the plan uses."""
-    platform = four_hosts("one-port")
-    state = State(tmp_path / "advice")
-    state.lock()
-    key = platform.digest.removeprefix("sha256:")[:16]
-    platform.save(state.folder / "platforms" / f"{key}.json")
     said: list[str] = []
-    service = Service(state, None, said.append)
-    note = notes(platform)
-    text = json.dumps(note).replace('"[/c]"', '"stranger"')
-    (state.folder / "inbox" / "note.json").write_text(text)
+    service, inbox, platform = advisor_in(tmp_path, said.append)
+    inbox.write_text(json.dumps(notes(platform)).replace('"[/c]"', '"stranger"'))
     service.turn(0.0)
     service.turn(100.0)
     assert any("stranger" in line for line in said)
