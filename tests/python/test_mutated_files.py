@@ -318,3 +318,15 @@ def test_a_plan_for_other_hosts_is_not_believed(tmp_path: Path) -> None:
     service.turn(0.0)
     service.turn(100.0)
     assert any("stranger" in line for line in said)
+
+
+def test_a_plan_whose_tree_goes_round_in_a_circle_is_not_believed(tmp_path: Path) -> None:
+    """Found here: the advisor followed it for ever, and took all memory."""
+    said: list[str] = []
+    service, inbox, platform = advisor_in(tmp_path, said.append)
+    note = notes(platform)
+    note["calls"][1]["brought"]["plan"]["trees"][0]["children"] = {"a": ["b"], "b": ["a"]}
+    inbox.write_text(json.dumps(note))
+    service.turn(0.0)
+    service.turn(100.0)
+    assert any("the root is a child of" in line for line in said), said

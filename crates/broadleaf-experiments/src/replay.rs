@@ -237,7 +237,7 @@ impl<'a> Advised<'a> {
         if !self.current.contains_key(&key) {
             // The runtime plans at the first call of a class; so it would here.
             let first = self.program.first(bytes, self.first)?;
-            self.advisor.in_use(key, Arc::clone(&first));
+            self.advisor.in_use(key, &first)?;
             self.current.insert(key, first);
         }
         let plan = Arc::clone(&self.current[&key]);

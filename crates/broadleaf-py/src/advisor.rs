@@ -18,7 +18,6 @@ use std::time::Duration;
 #[pyclass(module = "broadleaf._core", frozen, name = "Advisor")]
 pub struct Advisor {
     core: Mutex<broadleaf::adapt::advisor::Advisor>,
-    platform: Arc<broadleaf::platform::Platform>,
     nodes: usize,
 }
 
@@ -73,7 +72,7 @@ impl Advisor {
         let roots = roots.into_iter().filter(|&root| root < nodes).map(|root| NodeId(root as u32)).collect();
         let settings = AdvisorSettings { patience_s, idle_after_s, roots, ..AdvisorSettings::default() };
         let core = broadleaf::adapt::advisor::Advisor::new(Arc::clone(&platform.core), settings);
-        Ok(Advisor { core: Mutex::new(core), platform: Arc::clone(&platform.core), nodes })
+        Ok(Advisor { core: Mutex::new(core), nodes })
     }
 
     /// Versions from here on are greater than this one.
@@ -88,13 +87,11 @@ impl Advisor {
         Ok(())
     }
 
-    /// The program runs this plan for messages of about this size. A plan that names nodes of no such platform raises
+    /// The program runs this plan for messages of about this size. One that is not valid on the platform raises
     /// PlanError.
     fn in_use(&self, communicator: u64, root: usize, message_bytes: u64, plan: &Plan) -> PyResult<()> {
         let key = PlanKey::new(self.stream(communicator, root)?, message_bytes);
-        let plan = plan.core.bind(&self.platform).map_err(plan_error)?;
-        self.core().in_use(key, Arc::new(plan));
-        Ok(())
+        self.core().in_use(key, &plan.core).map_err(plan_error)
     }
 
     /// A transfer was timed: by the program (`is_active` false) or by a probe. `expected_s`: what it would have

@@ -247,7 +247,7 @@ fn a_plan_that_is_no_better_is_not_published() {
     };
     call(&mut advisor, 0.0, 1_000_000);
     let first = order(&mut advisor).unwrap();
-    advisor.in_use(first.key, Arc::new(plan(&first)));
+    advisor.in_use(first.key, &plan(&first)).unwrap();
     let instance = Instance::new(&first.platform, NodeId(0), first.bytes).unwrap();
     let flat = make(&instance, "flat", SegmentChoice::Bytes(1_000_000), Effort::Quick, &Budget::UNLIMITED)
         .unwrap()

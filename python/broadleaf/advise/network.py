@@ -116,6 +116,7 @@ class Network:
         if not all(0 <= node < len(self.index) for node in nodes):
             raise ValueError("a rank sits on a node that the platform does not have")
         plan = Plan.from_dict(brought["plan"])
+        self.advisor.in_use(communicator, root, size, plan)
         if communicator not in self._communicators and len(self._communicators) >= MOST_COMMUNICATORS:
             self._communicators.popitem(last=False)
         known = self._communicators.setdefault(communicator, Communicator(nodes))
@@ -125,7 +126,6 @@ class Network:
         for stale in [key for key in known.plans if key[:2] == (root, size_class) and key[2] < version - 1]:
             del known.plans[stale]
         known.plans[root, size_class, version] = plan
-        self.advisor.in_use(communicator, root, size, plan)
 
     def _conclude(self, call: Timed, now_s: float) -> None:
         known = self._communicators.get(call.communicator)

@@ -10,6 +10,7 @@
 
 use super::links::{LinkEstimates, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
+use crate::plan::check::faults;
 use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
 use crate::portfolio::Coarsening;
@@ -156,11 +157,20 @@ impl Advisor {
     }
 
     /// The program runs this plan, whoever made it: what a new plan is measured against.
-    pub fn in_use(&mut self, key: PlanKey, plan: Arc<Plan>) {
+    ///
+    /// # Errors
+    /// A plan that is not valid on the platform as it was measured; the one in use stays.
+    pub fn in_use(&mut self, key: PlanKey, plan: &Plan) -> Result<(), PlanError> {
+        let plan = plan.bind(self.links.base())?;
+        let faults = faults(self.links.base(), &plan);
+        if !faults.is_empty() {
+            return Err(PlanError::Invalid(faults));
+        }
         let kept = self.kept(key);
-        if let Some(before) = kept.plan.replace(plan) {
+        if let Some(before) = kept.plan.replace(Arc::new(plan)) {
             keep_earlier(&mut kept.earlier, before);
         }
+        Ok(())
     }
 
     /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of an order given up) are
