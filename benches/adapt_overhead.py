@@ -23,7 +23,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from broadleaf.mpi import Mpi, compiling_mpis, launch_command
+from refusals import exit_with
+
+from broadleaf.mpi import Mpi, launch_command, required_mpis
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -55,7 +57,7 @@ def main() -> int:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        for mpi in compiling_mpis().values():
+        for mpi in required_mpis().values():
             program, hosts = build(mpi, folder)
             for kind, variables in (("network", {**NETWORK, "LD_PRELOAD": str(hosts)}), ("memory", {})):
                 found, after = pairs(mpi, program, folder, variables)
@@ -162,4 +164,4 @@ def cpu_s(process: int) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -19,6 +19,8 @@ import statistics
 import sys
 from pathlib import Path
 
+from refusals import exit_with
+
 from broadleaf.bench import OURS, Row
 from broadleaf.bench.local import bench_local
 
@@ -138,4 +140,4 @@ def faults(mpi: str, ours: Row, own: Row, ratio: float) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

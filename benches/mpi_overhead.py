@@ -11,11 +11,12 @@ import json
 import platform
 import statistics
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from broadleaf.mpi import Mpi, compiling_mpis, launch_command
+from refusals import exit_with
+
+from broadleaf.mpi import Mpi, launch_command, required_mpis
 
 HERE = Path(__file__).resolve().parent
 RAW = HERE.parent / ".bench" / "mpi_overhead.json"
@@ -31,7 +32,7 @@ BLOCKS = 200
 def main() -> int:
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for mpi in compiling_mpis().values():
+        for mpi in required_mpis().values():
             program = Path(scratch) / f"overhead_{mpi.flavour}"
             subprocess.run([str(mpi.compiler), "-O2", HERE / "mpi_overhead.c", "-o", program], check=True)
             for ranks in RANKS:
@@ -73,4 +74,4 @@ def measure(mpi: Mpi, program: Path, ranks: int, size: int) -> dict[str, object]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -20,6 +20,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from refusals import exit_with
+
 import broadleaf as bl
 from broadleaf.bench import OURS
 from broadleaf.bench.namespaces import DEFAULT_PLATFORM, LUMP, bench_namespaces
@@ -112,4 +114,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -13,11 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from refusals import exit_with
 
 import broadleaf as bl
 from broadleaf import smpi
@@ -91,4 +92,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

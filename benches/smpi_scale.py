@@ -25,10 +25,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from refusals import exit_with
 from smpi_beds import ROOT, Network, grid
 
 from broadleaf import smpi
-from broadleaf.bench import OURS, BenchError
+from broadleaf.bench import OURS
 from broadleaf.bench.smpi import second_seconds
 
 OUT = ROOT / ".bench/smpi_scale.json"
@@ -139,33 +140,29 @@ def main() -> int:
     options = parser.parse_args()
     rows, failing = [], 0
     source = ROOT / "testbeds/bcast.c"
-    try:
-        with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
-            folder = Path(made)
-            plain = smpi.plain_program(source, folder / "bcast")
-            planned = smpi.planned_program(source, folder / "bcast-broadleaf")
-            for ranks, kind in ((ranks, kind) for ranks in options.ranks for kind in options.grids):
-                draw = random.Random(SEED)
-                name = f"{kind}-{ranks}"
-                (folder / name).mkdir()
-                network = grid(name, sizes_of(kind, ranks, options.clusters, draw), draw, folder / name)
-                ours = run(planned, network, OURS, options.bytes)
-                default = run(plain, network, "SMPI's default", options.bytes)
-                for row in (ours, default):
-                    rows.append({"ranks": ranks, "grid": kind, "bytes": options.bytes, **row})
-                    real = f"{row['real_s']:.1f} s real, {row['processor_s']:.1f} s of processors"
-                    taken = f"{row['seconds']:.6f} s simulated, {real}"
-                    print(f"{name:12} {row['whose']:14} {taken}, {row['most_bytes'] / 2**30:.2f} GiB")
-                found = faults(ours, default)
-                failing += bool(found)
-                print(f"{name:12} {'; '.join(found) or 'holds'}", flush=True)
-    except (smpi.SmpiError, BenchError) as error:
-        print(f"smpi_scale: {error}", file=sys.stderr)
-        return 2
+    with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
+        folder = Path(made)
+        plain = smpi.plain_program(source, folder / "bcast")
+        planned = smpi.planned_program(source, folder / "bcast-broadleaf")
+        for ranks, kind in ((ranks, kind) for ranks in options.ranks for kind in options.grids):
+            draw = random.Random(SEED)
+            name = f"{kind}-{ranks}"
+            (folder / name).mkdir()
+            network = grid(name, sizes_of(kind, ranks, options.clusters, draw), draw, folder / name)
+            ours = run(planned, network, OURS, options.bytes)
+            default = run(plain, network, "SMPI's default", options.bytes)
+            for row in (ours, default):
+                rows.append({"ranks": ranks, "grid": kind, "bytes": options.bytes, **row})
+                real = f"{row['real_s']:.1f} s real, {row['processor_s']:.1f} s of processors"
+                taken = f"{row['seconds']:.6f} s simulated, {real}"
+                print(f"{name:12} {row['whose']:14} {taken}, {row['most_bytes'] / 2**30:.2f} GiB")
+            found = faults(ours, default)
+            failing += bool(found)
+            print(f"{name:12} {'; '.join(found) or 'holds'}", flush=True)
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if failing else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

@@ -17,18 +17,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from refusals import exit_with
 from smpi_beds import NETWORKS, ROOT, Network
 
 import broadleaf as bl
 from broadleaf import smpi
-from broadleaf.bench import OURS, BenchError
+from broadleaf.bench import OURS
 from broadleaf.bench.limit import limit_s
 from broadleaf.bench.smpi import Bed, known_algorithms, simulated
 
@@ -191,11 +191,7 @@ def main() -> int:
     OUT.parent.mkdir(exist_ok=True)
     known = json.loads(OUT.read_text()) if OUT.is_file() else []
     cells = {f"{cell['network']} {cell['bytes']}": cell for cell in known}
-    try:
-        sweep(options, cells)
-    except (BenchError, smpi.SmpiError) as error:
-        print(f"smpi_sweep: {error}", file=sys.stderr)
-        return 2
+    sweep(options, cells)
     if options.table:
         options.table.write_text(page(cells))
     asked = [cells[f"{name} {size}"] for name in options.networks for size in options.sizes]
@@ -205,4 +201,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    exit_with(main)

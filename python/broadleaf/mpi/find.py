@@ -129,6 +129,14 @@ def compiling_mpis() -> dict[Flavour, Mpi]:
     return first
 
 
+def required_mpis() -> dict[Flavour, Mpi]:
+    """`compiling_mpis`, at least one of them. Raises MpiNotFoundError where none can build programs."""
+    mpis = compiling_mpis()
+    if not mpis:
+        raise MpiNotFoundError(f"no MPI with an mpicc that builds found; {INSTALL}")
+    return mpis
+
+
 def _passed_over(mpi: Mpi) -> bool:
     try:
         mpi.compiler  # noqa: B018
