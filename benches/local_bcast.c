@@ -1,17 +1,19 @@
-/* Times MPI_Bcast between the ranks of one machine, beside the MPI's own, which a preloaded library leaves under the
- * name PMPI_Bcast, and the copies that neither can do without.
+/* Times MPI_Bcast between the ranks of one machine, beside the MPI's own and the copies that neither can do without.
  *
  *   local_bcast BYTES[,BYTES...] REPETITIONS
  *
  * prints for every repetition: the kind (bcast; native; or copy: every rank but the root copies the message out of
  * memory that all share), the bytes, and the seconds from one barrier to the next. The three take turns, in every
  * order alike, so that all meet the machine and its caches in the same state. Every byte is compared once. */
-#include <mpi.h>
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "own_bcast.h"
+
 static int rank;
+static broadcast *mpis;
 
 static double since(double start)
 {
@@ -32,7 +34,7 @@ static double run(int kind, unsigned char *message, const unsigned char *shared,
     if (kind == BCAST)
         MPI_Bcast(message, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     else if (kind == NATIVE)
-        PMPI_Bcast(message, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        mpis(message, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
     else if (rank != 0)
         memcpy(message, shared, bytes);
     return since(start);
@@ -78,6 +80,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (argc != 3) MPI_Abort(MPI_COMM_WORLD, 2);
+    mpis = own_bcast();
     for (char *list = argv[1]; *list != '\0';) {
         size_t bytes = strtoull(list, &list, 10);
         measure(bytes, atoi(argv[2]));

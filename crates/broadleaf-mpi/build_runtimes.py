@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,7 +50,12 @@ SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "
 # What the Rust archive needs of the system.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 # --exclude-libs keeps the archive's symbols out of the program's sight.
-LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", *SYSTEM]
+LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", *SYSTEM]
+# Where cargo unpacks dependencies: their source files' names are in the messages of their panics.
+UNPACKED = re.compile(
+    re.escape(os.fsencode(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()))
+    + rb"/(?:registry/src|git/checkouts)/[^/\0]+/"
+)
 LINK_PROBE = ["-Wl,--gc-sections", "-Wl,--strip-debug", *SYSTEM]
 
 
@@ -195,11 +201,47 @@ def build_staticlib() -> Path:
 
 
 def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+    """The library by the system's own linker: an mpicc would name its MPI and the folder that this lies in.
+
+    Beside the archive stays the library with its symbols, for debuggers.
+    """
     defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
     library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
+    checks = SANITIZE if SANITIZE[0] in COMPILE else []
     # The sanitizers' own symbols come from the library that is preloaded before.
-    whole = [] if SANITIZE[0] in COMPILE else ["-Wl,-z,defs"]
-    return build(compiler, [*defines, *sources("c")], staticlib, [*LINK_RUNTIME, *whole], library)
+    link = [*LINK_RUNTIME, *(checks or ["-Wl,-z,defs"])]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        run(compiler, [str(compiler.mpicc), *COMPILE, *defines, "-c", *sources("c")], folder)
+        objects = sorted(str(made) for made in folder.glob("*.o"))
+        whole, stripped = folder / library.name, folder / "stripped"
+        run(compiler, ["cc", *objects, str(staticlib), *link, "-o", str(whole)], folder)
+        if checks:
+            publish(whole, library)
+        else:
+            run(compiler, ["strip", "--strip-all", str(whole), "-o", str(stripped)], folder)
+            stripped.write_bytes(without_builders_folders(stripped.read_bytes()))
+            publish(stripped, library)
+            publish(whole, staticlib.with_name(library.name))
+    return library
+
+
+def without_builders_folders(binary: bytes) -> bytes:
+    """The same with a neutral folder in place of cargo's, of the same length.
+
+    To have rustc leave it out takes flags that would have every crate compiled a second time.
+    """
+    return UNPACKED.sub(lambda found: b"crates/".rjust(len(found[0]), b"/"), binary)
+
+
+def publish(made: Path, product: Path) -> None:
+    """The product appears whole: a program may be using the old one at this moment."""
+    temporary = product.with_name(f".{product.name}.{os.getpid()}")
+    try:
+        shutil.copy(made, temporary)
+        temporary.replace(product)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
@@ -234,23 +276,25 @@ def run(compiler: Compiler, command: list[str], folder: Path) -> None:
 
 
 def build_probe(compiler: Compiler, staticlib: Path, out: Path) -> Path:
-    return build(compiler, sources("probe"), staticlib, LINK_PROBE, out / f"broadleaf-probe-{compiler.abi}")
+    probe = out / f"broadleaf-probe-{compiler.abi}"
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / probe.name
+        command = [
+            str(compiler.mpicc),
+            *COMPILE,
+            *sources("probe"),
+            str(staticlib),
+            *LINK_PROBE,
+            "-o",
+            str(made),
+        ]
+        run(compiler, command, ROOT)
+        publish(made, probe)
+    return probe
 
 
 def sources(folder: str) -> list[str]:
     return sorted(str(source) for source in (CRATE / folder).glob("*.c"))
-
-
-def build(compiler: Compiler, arguments: list[str], staticlib: Path, link: list[str], product: Path) -> Path:
-    """Compiles and links; the product appears whole: a program may be using the old one at this moment."""
-    temporary = product.with_name(f".{product.name}.{os.getpid()}")
-    command = [str(compiler.mpicc), *COMPILE, *arguments, str(staticlib), *link, "-o", str(temporary)]
-    try:
-        run(compiler, command, ROOT)
-        temporary.replace(product)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return product
 
 
 def first_error(text: str) -> str:

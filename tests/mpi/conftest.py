@@ -95,6 +95,19 @@ class Bench:
             print("the launcher could not start itself:", done.stderr, file=sys.stderr)
         return done
 
+    def preloading(self, *libraries: Path) -> Bench:
+        """The same with these libraries preloaded, in that order, in place of the runtime alone."""
+        return Bench(self.mpi, self.folder, Path(":".join(str(library) for library in libraries)))
+
+    def build(self, product: str, sources: Sequence[Path], *options: str) -> Path:
+        """A program or library of several sources, compiled once."""
+        path = self.folder / product
+        if not path.exists():
+            assert self.mpi.mpicc is not None
+            flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", *options]
+            subprocess.run([self.mpi.mpicc, *sources, *flags, "-o", path], check=True)
+        return path
+
     def check(self, ranks: int, name: str, *arguments: str, **settings: str | Path) -> Run:
         """Runs one of our programs, which must find everything right."""
         run = self.run(ranks, [self.compile(name), *arguments], **settings)
@@ -119,6 +132,15 @@ def abi_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
         pytest.skip("this MPICH has no mpicc_abi")
     runtime = mpich.runtime.with_name("libbroadleaf_mpi_abi.so")
     return Bench(replace(mpich, mpicc=mpicc), tmp_path_factory.mktemp("abi"), runtime)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich", "abi"])
+def each_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """Each kind of MPI that a runtime is built for."""
+    if request.param == "abi":
+        found: Bench = request.getfixturevalue("abi_bench")
+        return found
+    return Bench(find_mpi(request.param), tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="session")

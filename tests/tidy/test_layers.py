@@ -71,7 +71,17 @@ BINDINGS = [
     *("advisor", "tune", "grid_paper", "adaptive_paper"),
 ]
 C_FILES = [
-    *("passed.c", "pmix.c", "pmi.c", "store.c", "presence.c", "tags.c", "failures.c", "transport.c"),
+    *(
+        "bound.c",
+        "passed.c",
+        "pmix.c",
+        "pmi.c",
+        "store.c",
+        "presence.c",
+        "tags.c",
+        "failures.c",
+        "transport.c",
+    ),
     *("agreed.c", "comms.c"),
     *("contiguous.c", "datatypes.c", "broadcast.c", "texts.c", "stats.c", "trace.c", "lifecycle.c"),
     *("interpose.c", "fortran.c", "collectives.c"),

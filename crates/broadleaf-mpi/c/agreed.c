@@ -6,7 +6,8 @@
 
 static bl_config agreed;
 static uint32_t host_index;
-static MPI_Comm messages = MPI_COMM_NULL;
+static MPI_Comm messages;
+static int has_messages;
 
 const bl_config *bl_agreed_config(void)
 {
@@ -20,7 +21,7 @@ uint32_t bl_host_index(void)
 
 MPI_Comm bl_messages(void)
 {
-    return messages;
+    return has_messages ? messages : MPI_COMM_NULL;
 }
 
 /* FNV-1a: the same name gives the same number on every rank. */
@@ -61,7 +62,7 @@ static int find_host_index(int rank, int size)
 {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
     int length;
-    int error = PMPI_Get_processor_name(name, &length);
+    int error = bl_mpi.Get_processor_name(name, &length);
     if (error != MPI_SUCCESS) return error;
     const place mine = {hash(name), (uint64_t)rank};
     place *places = NULL;
@@ -69,12 +70,12 @@ static int find_host_index(int rank, int size)
     if (rank == 0) {
         places = malloc((size_t)size * sizeof *places);
         indices = malloc((size_t)size * sizeof *indices);
-        if (places == NULL || indices == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+        if (places == NULL || indices == NULL) bl_mpi.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     }
-    error = PMPI_Gather(&mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    error = bl_mpi.Gather(&mine, 2, MPI_UINT64_T, places, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
     if (error == MPI_SUCCESS && rank == 0) number_by_host(places, indices, size);
     if (error == MPI_SUCCESS)
-        error = PMPI_Scatter(indices, 1, MPI_UINT32_T, &host_index, 1, MPI_UINT32_T, 0, MPI_COMM_WORLD);
+        error = bl_mpi.Scatter(indices, 1, MPI_UINT32_T, &host_index, 1, MPI_UINT32_T, 0, MPI_COMM_WORLD);
     free(places);
     free(indices);
     return error;
@@ -87,12 +88,13 @@ int bl_agree(int rank, int size)
         bl_config_read(&agreed);
         bl_config_try(&agreed);
     }
-    int error = PMPI_Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);
+    int error = bl_mpi.Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (error == MPI_SUCCESS && agreed.has_platform && !agreed.disabled) error = find_host_index(rank, size);
     /* With one rank there are no messages. */
     if (error != MPI_SUCCESS || size == 1 || (agreed.disabled && !agreed.trace)) return error;
-    error = PMPI_Comm_dup(MPI_COMM_WORLD, &messages);
-    return error == MPI_SUCCESS ? PMPI_Comm_set_errhandler(messages, MPI_ERRORS_RETURN) : error;
+    error = bl_mpi.Comm_dup(MPI_COMM_WORLD, &messages);
+    has_messages = error == MPI_SUCCESS;
+    return error == MPI_SUCCESS ? bl_mpi.Comm_set_errhandler(messages, MPI_ERRORS_RETURN) : error;
 }
 
 void bl_agree_on_less(uint64_t min_bytes)
@@ -109,5 +111,6 @@ void bl_agree_alone(int rank)
 
 void bl_agreed_finish(void)
 {
-    if (messages != MPI_COMM_NULL) PMPI_Comm_free(&messages);
+    if (has_messages) bl_mpi.Comm_free(&messages);
+    has_messages = 0;
 }

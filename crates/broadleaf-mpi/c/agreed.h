@@ -2,9 +2,9 @@
 #ifndef BROADLEAF_AGREED_H
 #define BROADLEAF_AGREED_H
 
-#include <mpi.h>
 #include <stdint.h>
 
+#include "bound.h"
 #include "engine.h"
 
 /* Collective over MPI_COMM_WORLD, where all ranks are known to take part: rank 0's settings, each rank's place on

@@ -66,10 +66,10 @@ static int is_refused(const bl_call *call)
 {
     if (call->data == MPI_IN_PLACE) return 1;
 #ifdef BROADLEAF_HAVE_BCAST_C
-    return PMPI_Send_c(call->data, call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
-#else
-    return PMPI_Send(call->data, (int)call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
+    if (bl_mpi.Send_c != NULL)
+        return bl_mpi.Send_c(call->data, call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
 #endif
+    return bl_mpi.Send(call->data, (int)call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
 }
 
 int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled)

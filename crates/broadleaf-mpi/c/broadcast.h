@@ -2,8 +2,9 @@
 #ifndef BROADLEAF_BROADCAST_H
 #define BROADLEAF_BROADCAST_H
 
-#include <mpi.h>
 #include <stdint.h>
+
+#include "bound.h"
 
 /* The arguments of a broadcast, but for its communicator. */
 typedef struct {

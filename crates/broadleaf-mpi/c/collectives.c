@@ -32,7 +32,7 @@ static int open_on(MPI_Comm user, bl_comm **comm)
     if (error != MPI_SUCCESS || (*comm)->session == NULL || (*comm)->collectives != NULL) return error;
     char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
     int length;
-    error = PMPI_Get_processor_name(host, &length);
+    error = bl_mpi.Get_processor_name(host, &length);
     if (error != MPI_SUCCESS) return error;
     bl_outcome outcome;
     (*comm)->collectives = bl_collectives_open(&bl_mpi_ops, &(*comm)->transport, (*comm)->rank, (*comm)->size, host,
@@ -52,7 +52,7 @@ static uint64_t block_bytes(int count, MPI_Datatype type, MPI_Comm comm)
     uint64_t bytes, all;
     int size;
     if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return 0;
-    if (bl_packed_bytes(count, type, &bytes) != MPI_SUCCESS || PMPI_Comm_size(comm, &size) != MPI_SUCCESS) return 0;
+    if (bl_packed_bytes(count, type, &bytes) != MPI_SUCCESS || bl_mpi.Comm_size(comm, &size) != MPI_SUCCESS) return 0;
     return bl_size_of((int64_t)bytes, size, bl_threshold_bytes(), &all) == BL_SIZE_PLANNED ? bytes : 0;
 }
 
@@ -109,7 +109,7 @@ static int allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
     const MPI_Count received = (MPI_Count)recvcount * comm->size;
     unsigned char *packed, *own = NULL;
     MPI_Aint lower, extent;
-    int error = PMPI_Type_get_extent(recvtype, &lower, &extent);
+    int error = bl_mpi.Type_get_extent(recvtype, &lower, &extent);
     if (error != MPI_SUCCESS) return error;
     direct(recvbuf, received, recvtype, &packed);
     if (packed == NULL) packed = own = malloc(all);
@@ -131,7 +131,7 @@ static int allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, 
 /* The communicator's error handler may never return, so it comes last. */
 static int finish(MPI_Comm comm, int error)
 {
-    if (error != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, error);
+    if (error != MPI_SUCCESS) bl_mpi.Comm_call_errhandler(comm, error);
     return error;
 }
 
@@ -139,9 +139,9 @@ EXPORT int broadleaf_scatter(const void *sendbuf, int sendcount, MPI_Datatype se
                              MPI_Datatype recvtype, int root, MPI_Comm user)
 {
     int rank = -1, size = 0, handled = 0, error = MPI_SUCCESS, inter = 1;
-    if (is_planning() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS && !inter) {
-        PMPI_Comm_rank(user, &rank);
-        PMPI_Comm_size(user, &size);
+    if (is_planning() && user != MPI_COMM_NULL && bl_mpi.Comm_test_inter(user, &inter) == MPI_SUCCESS && !inter) {
+        bl_mpi.Comm_rank(user, &rank);
+        bl_mpi.Comm_size(user, &size);
     }
     /* The root may receive in place, and then only its sending side says how large a block is. */
     const int by_sender = rank == root && recvbuf == MPI_IN_PLACE;
@@ -156,14 +156,14 @@ EXPORT int broadleaf_scatter(const void *sendbuf, int sendcount, MPI_Datatype se
                             (call){.is_scatter = 1, .root = root, .bytes = bytes}, comm, &handled);
         if (handled || error != MPI_SUCCESS) return finish(user, error);
     }
-    return PMPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, user);
+    return bl_mpi.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, user);
 }
 
 EXPORT int broadleaf_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
                                int recvcount, MPI_Datatype recvtype, MPI_Comm user)
 {
     int handled = 0, error = MPI_SUCCESS, inter = 1;
-    const int asked = is_planning() && user != MPI_COMM_NULL && PMPI_Comm_test_inter(user, &inter) == MPI_SUCCESS;
+    const int asked = is_planning() && user != MPI_COMM_NULL && bl_mpi.Comm_test_inter(user, &inter) == MPI_SUCCESS;
     const uint64_t bytes = asked && !inter ? block_bytes(recvcount, recvtype, user) : 0;
     bl_comm *comm;
     if (bytes > 0) {
@@ -173,5 +173,5 @@ EXPORT int broadleaf_allgather(const void *sendbuf, int sendcount, MPI_Datatype 
                               &handled);
         if (handled || error != MPI_SUCCESS) return finish(user, error);
     }
-    return PMPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, user);
+    return bl_mpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, user);
 }

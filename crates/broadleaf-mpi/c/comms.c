@@ -38,7 +38,7 @@ static int on_comm_free(MPI_Comm user, int key, void *value, void *extra)
 int bl_comms_start(void)
 {
     for (int reason = 0; reason < BL_REASON_COUNT; reason++) passed_through[reason].reason = (bl_reason)reason;
-    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL);
+    return bl_mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_comm_free, &keyval, NULL);
 }
 
 void bl_comms_finish(void)
@@ -46,9 +46,9 @@ void bl_comms_finish(void)
     int found;
     void *value;
     if (keyval == MPI_KEYVAL_INVALID) return;
-    if (PMPI_Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &found) == MPI_SUCCESS && found)
-        PMPI_Comm_delete_attr(MPI_COMM_WORLD, keyval);
-    PMPI_Comm_free_keyval(&keyval);
+    if (bl_mpi.Comm_get_attr(MPI_COMM_WORLD, keyval, &value, &found) == MPI_SUCCESS && found)
+        bl_mpi.Comm_delete_attr(MPI_COMM_WORLD, keyval);
+    bl_mpi.Comm_free_keyval(&keyval);
 }
 
 /* The ranks of a communicator in MPI_COMM_WORLD, as many at a time as need no memory. */
@@ -63,22 +63,22 @@ static int translate(MPI_Comm user, int size, int *world_ranks, membership *foun
 {
     MPI_Group mine, world;
     *found = (membership){.is_same = 1};
-    int error = PMPI_Comm_group(user, &mine);
+    int error = bl_mpi.Comm_group(user, &mine);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    error = bl_mpi.Comm_group(MPI_COMM_WORLD, &world);
     for (int first = 0; error == MPI_SUCCESS && first < size; first += AT_ONCE) {
         int ranks[AT_ONCE], theirs[AT_ONCE];
         const int count = size - first < AT_ONCE ? size - first : AT_ONCE;
         for (int at = 0; at < count; at++) ranks[at] = first + at;
-        error = PMPI_Group_translate_ranks(mine, count, ranks, world, theirs);
+        error = bl_mpi.Group_translate_ranks(mine, count, ranks, world, theirs);
         for (int at = 0; error == MPI_SUCCESS && at < count; at++) {
             found->spans_worlds |= theirs[at] == MPI_UNDEFINED;
             found->is_same &= theirs[at] == first + at;
             if (world_ranks != NULL) world_ranks[first + at] = theirs[at];
         }
     }
-    if (error == MPI_SUCCESS) error = PMPI_Group_free(&world);
-    PMPI_Group_free(&mine);
+    if (error == MPI_SUCCESS) error = bl_mpi.Group_free(&world);
+    bl_mpi.Group_free(&mine);
     return error;
 }
 
@@ -99,8 +99,8 @@ static int open_session(MPI_Comm user, bl_comm *comm)
 {
     char host[MPI_MAX_PROCESSOR_NAME + 1] = {0}, name[MPI_MAX_OBJECT_NAME + 1] = {0};
     int length;
-    int error = PMPI_Get_processor_name(host, &length);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_get_name(user, name, &length);
+    int error = bl_mpi.Get_processor_name(host, &length);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_get_name(user, name, &length);
     if (error != MPI_SUCCESS) return error;
     bl_outcome outcome;
     comm->session = bl_session_open(&bl_mpi_ops, &comm->transport, name, comm->rank, comm->size, host,
@@ -127,7 +127,7 @@ static int make_private(MPI_Comm user, int size, int is_same, bl_comm **made)
     int rank, tags;
     membership found;
     bl_comm *comm = allocate(size, is_same);
-    int error = PMPI_Comm_rank(user, &rank);
+    int error = bl_mpi.Comm_rank(user, &rank);
     if (error == MPI_SUCCESS && comm != NULL && !is_same)
         error = translate(user, size, comm->transport.world_ranks, &found);
     if (error == MPI_SUCCESS) error = bl_tags_take(user, comm != NULL, &tags);
@@ -160,8 +160,8 @@ static int make(MPI_Comm user, bl_comm **made)
 {
     int inter, size;
     membership found;
-    int error = PMPI_Comm_test_inter(user, &inter);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_size(user, &size);
+    int error = bl_mpi.Comm_test_inter(user, &inter);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_size(user, &size);
     if (error != MPI_SUCCESS) return error;
     *made = &passed_through[inter ? BL_PASSED_INTERCOMM : BL_PASSED_ONE_RANK];
     if (inter || size == 1) return MPI_SUCCESS;
@@ -174,8 +174,8 @@ static int make(MPI_Comm user, bl_comm **made)
 int bl_comm_of(MPI_Comm user, bl_comm **found)
 {
     int cached;
-    int error = PMPI_Comm_get_attr(user, keyval, found, &cached);
+    int error = bl_mpi.Comm_get_attr(user, keyval, found, &cached);
     if (error != MPI_SUCCESS || cached) return error;
     error = make(user, found);
-    return error == MPI_SUCCESS ? PMPI_Comm_set_attr(user, keyval, *found) : error;
+    return error == MPI_SUCCESS ? bl_mpi.Comm_set_attr(user, keyval, *found) : error;
 }

@@ -2,8 +2,7 @@
 #ifndef BROADLEAF_COMMS_H
 #define BROADLEAF_COMMS_H
 
-#include <mpi.h>
-
+#include "bound.h"
 #include "collectives.h"
 #include "engine.h"
 #include "passed.h"

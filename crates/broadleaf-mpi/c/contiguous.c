@@ -57,18 +57,19 @@ typedef struct {
 static int read_envelope(MPI_Datatype type, recipe *recipe)
 {
 #ifdef BROADLEAF_HAVE_BCAST_C
-    MPI_Count ints, addresses, large, types;
-    int error = PMPI_Type_get_envelope_c(type, &ints, &addresses, &large, &types, &recipe->combiner);
-    recipe->int_count = (int)ints;
-    recipe->address_count = (int)addresses;
-    recipe->type_count = (int)types;
-    recipe->large = large > 0;
-    return error;
-#else
-    recipe->large = 0;
-    return PMPI_Type_get_envelope(type, &recipe->int_count, &recipe->address_count, &recipe->type_count,
-                                  &recipe->combiner);
+    if (bl_mpi.Type_get_envelope_c != NULL) {
+        MPI_Count ints, addresses, large, types;
+        int error = bl_mpi.Type_get_envelope_c(type, &ints, &addresses, &large, &types, &recipe->combiner);
+        recipe->int_count = (int)ints;
+        recipe->address_count = (int)addresses;
+        recipe->type_count = (int)types;
+        recipe->large = large > 0;
+        return error;
+    }
 #endif
+    recipe->large = 0;
+    return bl_mpi.Type_get_envelope(type, &recipe->int_count, &recipe->address_count, &recipe->type_count,
+                                  &recipe->combiner);
 }
 
 static int is_basic(int combiner)
@@ -88,7 +89,7 @@ static int read_contents(MPI_Datatype type, recipe *recipe)
         recipe->type_count = 0;
         return MPI_ERR_NO_MEM;
     }
-    int error = PMPI_Type_get_contents(type, recipe->int_count, recipe->address_count, recipe->type_count,
+    int error = bl_mpi.Type_get_contents(type, recipe->int_count, recipe->address_count, recipe->type_count,
                                        recipe->ints, recipe->addresses, recipe->types);
     if (error != MPI_SUCCESS) recipe->type_count = 0;
     return error;
@@ -99,7 +100,7 @@ static void forget(recipe *made_from)
     for (int at = 0; at < made_from->type_count; at++) {
         recipe inner;
         if (read_envelope(made_from->types[at], &inner) == MPI_SUCCESS && !is_basic(inner.combiner))
-            PMPI_Type_free(&made_from->types[at]);
+            bl_mpi.Type_free(&made_from->types[at]);
     }
     bl_release(made_from->ints);
     bl_release(made_from->addresses);
@@ -126,7 +127,7 @@ static int run_of_struct(const recipe *recipe, run *found)
         run element;
         MPI_Aint lb, extent;
         int error = run_of(recipe->types[at], &element);
-        if (error == MPI_SUCCESS) error = PMPI_Type_get_extent(recipe->types[at], &lb, &extent);
+        if (error == MPI_SUCCESS) error = bl_mpi.Type_get_extent(recipe->types[at], &lb, &extent);
         if (error != MPI_SUCCESS) return error;
         *found = then(*found, moved(repeated(element, recipe->ints[1 + at], extent), recipe->addresses[at]));
     }
@@ -141,7 +142,7 @@ static int run_of_recipe(const recipe *recipe, run *found)
     run element;
     MPI_Aint lb, extent;
     int error = run_of(recipe->types[0], &element);
-    if (error == MPI_SUCCESS) error = PMPI_Type_get_extent(recipe->types[0], &lb, &extent);
+    if (error == MPI_SUCCESS) error = bl_mpi.Type_get_extent(recipe->types[0], &lb, &extent);
     if (error != MPI_SUCCESS) return error;
     const int *ints = recipe->ints;
     const MPI_Aint *addresses = recipe->addresses;
@@ -183,8 +184,8 @@ static int run_of(MPI_Datatype type, run *found)
         /* MPI_SHORT_INT and its like have gaps; no basic type is out of order. */
         MPI_Aint first, span;
         MPI_Count size;
-        error = PMPI_Type_get_true_extent(type, &first, &span);
-        if (error == MPI_SUCCESS) error = PMPI_Type_size_x(type, &size);
+        error = bl_mpi.Type_get_true_extent(type, &first, &span);
+        if (error == MPI_SUCCESS) error = bl_mpi.Type_size_x(type, &size);
         if (error == MPI_SUCCESS && (MPI_Aint)size == span) *found = (run){1, first, span};
         return error;
     }
@@ -196,12 +197,12 @@ static int run_of(MPI_Datatype type, run *found)
 
 int bl_contiguous_start(void)
 {
-    return PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL);
+    return bl_mpi.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL);
 }
 
 void bl_contiguous_finish(void)
 {
-    if (keyval != MPI_KEYVAL_INVALID) PMPI_Type_free_keyval(&keyval);
+    if (keyval != MPI_KEYVAL_INVALID) bl_mpi.Type_free_keyval(&keyval);
 }
 
 static int remembered_run(MPI_Datatype type, int *is_run)
@@ -210,7 +211,7 @@ static int remembered_run(MPI_Datatype type, int *is_run)
     int cached;
     recipe recipe;
     run found;
-    int error = PMPI_Type_get_attr(type, keyval, &mark, &cached);
+    int error = bl_mpi.Type_get_attr(type, keyval, &mark, &cached);
     if (error != MPI_SUCCESS) return error;
     if (cached) {
         *is_run = mark == &run_mark;
@@ -221,7 +222,7 @@ static int remembered_run(MPI_Datatype type, int *is_run)
     if (error == MPI_SUCCESS) error = read_envelope(type, &recipe);
     /* Basic types are the MPI's own, and quickly answered. */
     if (error != MPI_SUCCESS || is_basic(recipe.combiner)) return error;
-    return PMPI_Type_set_attr(type, keyval, found.is_run ? &run_mark : &scattered_mark);
+    return bl_mpi.Type_set_attr(type, keyval, found.is_run ? &run_mark : &scattered_mark);
 }
 
 /* The types of most broadcasts, whose elements lie one behind the other from the address on. */
@@ -243,8 +244,8 @@ int bl_in_place(MPI_Count count, MPI_Datatype type, MPI_Aint *first, int *in_pla
     MPI_Aint lb, extent, span;
     int error = remembered_run(type, in_place);
     if (error != MPI_SUCCESS || !*in_place) return error;
-    error = PMPI_Type_get_true_extent(type, first, &span);
-    if (error == MPI_SUCCESS) error = PMPI_Type_get_extent(type, &lb, &extent);
+    error = bl_mpi.Type_get_true_extent(type, first, &span);
+    if (error == MPI_SUCCESS) error = bl_mpi.Type_get_extent(type, &lb, &extent);
     /* Elements lie one behind the other only where the extent is the run's own length. */
     if (count > 1 && extent != span) *in_place = 0;
     return error;

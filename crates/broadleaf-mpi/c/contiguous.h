@@ -2,7 +2,7 @@
 #ifndef BROADLEAF_CONTIGUOUS_H
 #define BROADLEAF_CONTIGUOUS_H
 
-#include <mpi.h>
+#include "bound.h"
 
 int bl_contiguous_start(void);
 void bl_contiguous_finish(void);

@@ -13,7 +13,7 @@
 int bl_packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes)
 {
     MPI_Count size;
-    int error = PMPI_Type_size_x(type, &size);
+    int error = bl_mpi.Type_size_x(type, &size);
     if (error != MPI_SUCCESS) return error;
     return bl_size_of(count, size, 0, bytes) == BL_SIZE_IMPOSSIBLE ? MPI_ERR_COUNT : MPI_SUCCESS;
 }
@@ -27,7 +27,7 @@ typedef struct {
 static int plan_turns(MPI_Count count, MPI_Datatype type, uint64_t bytes, turns *turns)
 {
     MPI_Aint lb;
-    int error = PMPI_Type_get_extent(type, &lb, &turns->extent);
+    int error = bl_mpi.Type_get_extent(type, &lb, &turns->extent);
     if (error != MPI_SUCCESS) return error;
     turns->size = bytes / (uint64_t)count;
     turns->elements = (MPI_Count)(TURN_BYTES / turns->size);
@@ -46,24 +46,24 @@ static int move_from_bottom(uintptr_t *address, MPI_Datatype *type, int *moved)
     MPI_Aint back = -(MPI_Aint)&elsewhere;
     MPI_Datatype given = *type;
     *address = (uintptr_t)&elsewhere;
-    int error = PMPI_Type_create_hindexed(1, &one, &back, given, type);
+    int error = bl_mpi.Type_create_hindexed(1, &one, &back, given, type);
     *moved = error == MPI_SUCCESS;
-    return error == MPI_SUCCESS ? PMPI_Type_commit(type) : error;
+    return error == MPI_SUCCESS ? bl_mpi.Type_commit(type) : error;
 }
 
 /* Packed bytes as one element: matches data of every type. */
 static int packed_type(uint64_t bytes, MPI_Datatype *type)
 {
     MPI_Datatype block, parts[2];
-    int error = PMPI_Type_contiguous(BLOCK_BYTES, MPI_PACKED, &block);
+    int error = bl_mpi.Type_contiguous(BLOCK_BYTES, MPI_PACKED, &block);
     if (error != MPI_SUCCESS) return error;
     int lengths[2] = {(int)(bytes / BLOCK_BYTES), (int)(bytes % BLOCK_BYTES)};
     MPI_Aint starts[2] = {0, (MPI_Aint)(bytes - bytes % BLOCK_BYTES)};
     parts[0] = block;
     parts[1] = MPI_PACKED;
-    error = PMPI_Type_create_struct(2, lengths, starts, parts, type);
-    PMPI_Type_free(&block);
-    return error == MPI_SUCCESS ? PMPI_Type_commit(type) : error;
+    error = bl_mpi.Type_create_struct(2, lengths, starts, parts, type);
+    bl_mpi.Type_free(&block);
+    return error == MPI_SUCCESS ? bl_mpi.Type_commit(type) : error;
 }
 
 /* Packs or unpacks elements of more bytes than an int counts, which MPI_Pack cannot say. A message to oneself
@@ -76,19 +76,19 @@ static int copy_huge(int is_packing, uintptr_t data, MPI_Count count, MPI_Dataty
     MPI_Comm self;
     int error = packed_type(turns->size, &whole);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Comm_dup(MPI_COMM_SELF, &self);
+    error = bl_mpi.Comm_dup(MPI_COMM_SELF, &self);
     if (error == MPI_SUCCESS) {
-        PMPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+        bl_mpi.Comm_set_errhandler(self, MPI_ERRORS_RETURN);
         for (MPI_Count at = 0; error == MPI_SUCCESS && at < count; at++) {
             void *element = (void *)(data + (uintptr_t)(at * turns->extent));
             void *bytes = (void *)(packed + (uint64_t)at * turns->size);
-            error = PMPI_Sendrecv(is_packing ? element : bytes, 1, is_packing ? type : whole, 0, 0,
+            error = bl_mpi.Sendrecv(is_packing ? element : bytes, 1, is_packing ? type : whole, 0, 0,
                                   is_packing ? bytes : element, 1, is_packing ? whole : type, 0, 0, self,
                                   MPI_STATUS_IGNORE);
         }
-        PMPI_Comm_free(&self);
+        bl_mpi.Comm_free(&self);
     }
-    PMPI_Type_free(&whole);
+    bl_mpi.Type_free(&whole);
     return error;
 }
 
@@ -100,7 +100,7 @@ static int pack(uintptr_t data, MPI_Count count, MPI_Datatype type, unsigned cha
         int now = (int)(count - at < turns->elements ? count - at : turns->elements);
         int room = (int)((uint64_t)now * turns->size), used = 0;
         const void *from = (const void *)(data + (uintptr_t)(at * turns->extent));
-        error = PMPI_Pack(from, now, type, packed + (uint64_t)at * turns->size, room, &used, MPI_COMM_SELF);
+        error = bl_mpi.Pack(from, now, type, packed + (uint64_t)at * turns->size, room, &used, MPI_COMM_SELF);
         if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
     }
     return error;
@@ -115,7 +115,7 @@ static int unpack(const unsigned char *packed, uintptr_t data, MPI_Count count, 
         int now = (int)(count - at < turns->elements ? count - at : turns->elements);
         int room = (int)((uint64_t)now * turns->size), used = 0;
         void *to = (void *)(data + (uintptr_t)(at * turns->extent));
-        error = PMPI_Unpack(packed + (uint64_t)at * turns->size, room, &used, to, now, type, MPI_COMM_SELF);
+        error = bl_mpi.Unpack(packed + (uint64_t)at * turns->size, room, &used, to, now, type, MPI_COMM_SELF);
         if (error == MPI_SUCCESS && used != room) error = MPI_ERR_INTERN;
     }
     return error;
@@ -129,7 +129,7 @@ int bl_pack(const void *data, MPI_Count count, MPI_Datatype type, unsigned char 
     int error = plan_turns(count, type, bytes, &turns);
     if (error == MPI_SUCCESS) error = move_from_bottom(&address, &type, &moved);
     if (error == MPI_SUCCESS) error = pack(address, count, type, packed, &turns);
-    if (moved) PMPI_Type_free(&type);
+    if (moved) bl_mpi.Type_free(&type);
     return error;
 }
 
@@ -141,6 +141,6 @@ int bl_unpack(const unsigned char *packed, uint64_t bytes, void *data, MPI_Count
     int error = plan_turns(count, type, bytes, &turns);
     if (error == MPI_SUCCESS) error = move_from_bottom(&address, &type, &moved);
     if (error == MPI_SUCCESS) error = unpack(packed, address, count, type, &turns);
-    if (moved) PMPI_Type_free(&type);
+    if (moved) bl_mpi.Type_free(&type);
     return error;
 }

@@ -3,8 +3,9 @@
 #ifndef BROADLEAF_DATATYPES_H
 #define BROADLEAF_DATATYPES_H
 
-#include <mpi.h>
 #include <stdint.h>
+
+#include "bound.h"
 
 int bl_packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes);
 /* Of `bytes` > 0 packed bytes. */

@@ -2,35 +2,24 @@
  * collectives fail on every rank once a process of the communicator has, and so do plans. */
 #include "failures.h"
 
-#if defined(OPEN_MPI) && defined(__has_include)
-#if __has_include(<mpi-ext.h>)
-#include <mpi-ext.h>
-#endif
-#endif
-
 #ifdef OMPI_HAVE_MPIX_COMM_GET_FAILED
-/* An Open MPI before 5 runs with the same library and has none of these. */
-#pragma weak PMPIX_Comm_get_failed
-#pragma weak PMPIX_Comm_is_revoked
-#pragma weak PMPIX_Comm_failure_ack
-
 int bl_comm_fault(MPI_Comm comm)
 {
     int is_revoked = 0, failed = 0;
     MPI_Group group;
-    if (PMPIX_Comm_get_failed == NULL || PMPIX_Comm_is_revoked == NULL) return MPI_SUCCESS;
-    if (PMPIX_Comm_is_revoked(comm, &is_revoked) == MPI_SUCCESS && is_revoked) return MPIX_ERR_REVOKED;
-    if (PMPIX_Comm_get_failed(comm, &group) != MPI_SUCCESS) return MPI_SUCCESS;
-    PMPI_Group_size(group, &failed);
-    PMPI_Group_free(&group);
+    if (bl_mpi.X_Comm_get_failed == NULL || bl_mpi.X_Comm_is_revoked == NULL) return MPI_SUCCESS;
+    if (bl_mpi.X_Comm_is_revoked(comm, &is_revoked) == MPI_SUCCESS && is_revoked) return MPIX_ERR_REVOKED;
+    if (bl_mpi.X_Comm_get_failed(comm, &group) != MPI_SUCCESS) return MPI_SUCCESS;
+    bl_mpi.Group_size(group, &failed);
+    bl_mpi.Group_free(&group);
     return failed > 0 ? MPIX_ERR_PROC_FAILED : MPI_SUCCESS;
 }
 
 int bl_acknowledge(MPI_Comm comm, int error)
 {
     int kind;
-    if (PMPIX_Comm_failure_ack == NULL || PMPI_Error_class(error, &kind) != MPI_SUCCESS) return 0;
-    return kind == MPIX_ERR_PROC_FAILED_PENDING && PMPIX_Comm_failure_ack(comm) == MPI_SUCCESS;
+    if (bl_mpi.X_Comm_failure_ack == NULL || bl_mpi.Error_class(error, &kind) != MPI_SUCCESS) return 0;
+    return kind == MPIX_ERR_PROC_FAILED_PENDING && bl_mpi.X_Comm_failure_ack(comm) == MPI_SUCCESS;
 }
 #else
 int bl_comm_fault(MPI_Comm comm)

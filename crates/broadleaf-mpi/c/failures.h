@@ -2,7 +2,7 @@
 #ifndef BROADLEAF_FAILURES_H
 #define BROADLEAF_FAILURES_H
 
-#include <mpi.h>
+#include "bound.h"
 
 /* The error code of any collective call on `comm` from now on: a process of it has failed, or it was revoked. Success
  * where the MPI knows of nothing, or cannot go on without a process at all. */

@@ -1,13 +1,13 @@
 /* Open MPI's Fortran layer calls PMPI functions, so its entry points are caught as well, under each name that
- * Fortran compilers give them. MPICH's Fortran layer calls MPI_Init and MPI_Bcast, which are caught already, save
- * in the module mpi_f08, whose MPI_Init goes past. */
-#include <dlfcn.h>
-#include <mpi.h>
-#include <stddef.h>
-
-#include "lifecycle.h"
+ * Fortran compilers give them: a program may have the layer where this library does not see it. Where it is in line, a
+ * tool's or the MPI's own, the call is handed to it and comes back as PMPI_Bcast. So it does from MPICH's layer. */
+#include "bound.h"
 
 #ifdef OPEN_MPI
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
 #define EXPORT __attribute__((visibility("default")))
 
 /* Fortran's MPI_BOTTOM is the address of a common block of Open MPI's, one for each compiler's way of naming. */
@@ -23,11 +23,30 @@ static void *address_of(void *data)
     return data;
 }
 
+static char none;
+
+/* The next definition of a name after this library's: a tool's, or that of the MPI's Fortran layer. */
+static void *next_in_line(void *_Atomic *known, const char *name)
+{
+    void *next = atomic_load_explicit(known, memory_order_acquire);
+    if (next == NULL) {
+        next = dlsym(RTLD_NEXT, name);
+        if (next == NULL) next = &none;
+        atomic_store_explicit(known, next, memory_order_release);
+    }
+    return next == &none ? NULL : next;
+}
+
+typedef void bcast_call(void *data, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error);
+typedef void init_call(MPI_Fint *error);
+typedef void init_thread_call(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
+
 static void bcast(void *data, const MPI_Fint *count, const MPI_Fint *type, const MPI_Fint *root, const MPI_Fint *comm,
                   MPI_Fint *error)
 {
-    int code =
-        MPI_Bcast(address_of(data), (int)*count, PMPI_Type_f2c(*type), (int)*root, PMPI_Comm_f2c(*comm));
+    int code = MPI_ERR_OTHER;
+    if (bl_bind())
+        code = MPI_Bcast(address_of(data), (int)*count, bl_mpi.Type_f2c(*type), (int)*root, bl_mpi.Comm_f2c(*comm));
     /* Optional in the module mpi_f08. */
     if (error != NULL) *error = (MPI_Fint)code;
 }
@@ -46,26 +65,26 @@ static void init_thread(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *
     if (error != NULL) *error = (MPI_Fint)code;
 }
 
-#define BCAST(name)                                                                                      \
-    EXPORT void name(void *data, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm,        \
-                     MPI_Fint *error);                                                                   \
-    EXPORT void name(void *data, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm,        \
-                     MPI_Fint *error)                                                                    \
-    {                                                                                                    \
-        bcast(data, count, type, root, comm, error);                                                     \
+/* A Fortran name, which ends in `own` where nobody comes after this library. */
+#define CAUGHT(name, kind, own, parameters, ...)                              \
+    EXPORT void name parameters;                                              \
+    EXPORT void name parameters                                               \
+    {                                                                         \
+        static void *_Atomic known;                                           \
+        kind *const next = (kind *)next_in_line(&known, #name);               \
+        if (next != NULL)                                                     \
+            next(__VA_ARGS__);                                                \
+        else                                                                  \
+            own(__VA_ARGS__);                                                 \
     }
-#define INIT(name)                      \
-    EXPORT void name(MPI_Fint *error);  \
-    EXPORT void name(MPI_Fint *error)   \
-    {                                   \
-        init(error);                    \
-    }
-#define INIT_THREAD(name)                                                              \
-    EXPORT void name(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);         \
-    EXPORT void name(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)          \
-    {                                                                                  \
-        init_thread(required, provided, error);                                        \
-    }
+#define BCAST(name)                                                                                                  \
+    CAUGHT(name, bcast_call, bcast,                                                                                  \
+           (void *data, MPI_Fint *count, MPI_Fint *type, MPI_Fint *root, MPI_Fint *comm, MPI_Fint *error), data,     \
+           count, type, root, comm, error)
+#define INIT(name) CAUGHT(name, init_call, init, (MPI_Fint * error), error)
+#define INIT_THREAD(name)                                                                                            \
+    CAUGHT(name, init_thread_call, init_thread, (MPI_Fint * required, MPI_Fint * provided, MPI_Fint * error),        \
+           required, provided, error)
 
 BCAST(mpi_bcast)
 BCAST(mpi_bcast_)
@@ -85,28 +104,4 @@ INIT_THREAD(mpi_init_thread__)
 INIT_THREAD(MPI_INIT_THREAD)
 INIT_THREAD(mpi_init_thread_f08)
 INIT_THREAD(mpi_init_thread_f08_)
-#elif defined MPICH_VERSION
-#define EXPORT __attribute__((visibility("default")))
-
-EXPORT void mpi_init_f08_(MPI_Fint *error);
-EXPORT void mpi_init_f08_(MPI_Fint *error)
-{
-    MPI_Fint code = MPI_ERR_INTERN;
-    void (*theirs)(MPI_Fint *);
-    *(void **)&theirs = dlsym(RTLD_NEXT, "mpi_init_f08_");
-    if (theirs != NULL) theirs(&code);
-    if (code == MPI_SUCCESS) bl_start();
-    if (error != NULL) *error = code;
-}
-
-EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error);
-EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error)
-{
-    MPI_Fint code = MPI_ERR_INTERN;
-    void (*theirs)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
-    *(void **)&theirs = dlsym(RTLD_NEXT, "mpi_init_thread_f08_");
-    if (theirs != NULL) theirs(required, provided, &code);
-    if (code == MPI_SUCCESS) bl_start();
-    if (error != NULL) *error = code;
-}
 #endif

@@ -1,18 +1,115 @@
 /* A program preloaded with this library calls these in place of the MPI's own; each either runs the planned
- * broadcast or passes the call through untouched and counts why. */
+ * broadcast or passes the call through untouched and counts why.
+ *
+ * A tool that wraps MPI_Bcast ends in PMPI_Bcast, so both are caught: what comes by either is planned, but a call of
+ * MPI_Bcast that a tool behind this library waits for is handed to the tool, and planned when it comes back. */
 #include "interpose.h"
 
+#include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "bound.h"
 #include "broadcast.h"
 #include "lifecycle.h"
 #include "message_size.h"
 #include "passed.h"
 
-#define EXPORT __attribute__((visibility("default")))
+/* Arguments travel as machine words: under an MPI of another kind, whose handles are of another size, every call must
+ * go on as it came. */
+typedef uintptr_t word;
+typedef int bcast_call(word data, word count, word type, word root, word comm);
+typedef int init_call(word argc, word argv);
+typedef int init_thread_call(word argc, word argv, word required, word provided);
 
-/* A broadcast that the MPI (or a tool above it) makes from inside ours is not ours. The quickest kind of
- * thread-local variable is scarce; SMPI loads the program once for every rank and would run out of it. */
+typedef struct {
+    word data, count, type, root, comm;
+} bcast_words;
+
+#define CAUGHT(name) __asm__(#name) __attribute__((visibility("default")))
+
+int caught_bcast(word data, word count, word type, word root, word comm) CAUGHT(MPI_Bcast);
+int caught_init(word argc, word argv) CAUGHT(MPI_Init);
+int caught_init_thread(word argc, word argv, word required, word provided) CAUGHT(MPI_Init_thread);
+#ifdef BROADLEAF_HAVE_BCAST_C
+int caught_bcast_c(word data, word count, word type, word root, word comm) CAUGHT(MPI_Bcast_c);
+#endif
+
+/* Where calls go on: to a tool behind this library, or else through here to the MPI. */
+typedef struct {
+    bcast_call *_Atomic tool;
+    bcast_call *own;
+} bcast_line;
+
+#ifdef SMPI_H
+static bcast_line line = {.own = (bcast_call *)(void (*)(void))PMPI_Bcast};
+static struct {
+    init_call *tool, *own;
+} init_line = {.own = (init_call *)(void (*)(void))PMPI_Init};
+static struct {
+    init_thread_call *tool, *own;
+} init_thread_line = {.own = (init_thread_call *)(void (*)(void))PMPI_Init_thread};
+
+static int look_up(void)
+{
+    return 1;
+}
+#else
+/* Until the tool is known, each call of MPI_Bcast asks for it first. */
+static bcast_call look_up_and_bcast;
+static bcast_line line = {.tool = look_up_and_bcast};
+static struct {
+    init_call *tool, *own;
+} init_line;
+static struct {
+    init_thread_call *tool, *own;
+} init_thread_line;
+#ifdef BROADLEAF_HAVE_BCAST_C
+static bcast_call look_up_and_bcast_c;
+static bcast_line line_c = {.tool = look_up_and_bcast_c};
+#endif
+
+static void look_up_bcast(bcast_line *found, const char *own, const char *outer)
+{
+    found->own = (bcast_call *)bl_inner(own);
+    atomic_store_explicit(&found->tool, (bcast_call *)bl_tool_behind(outer), memory_order_release);
+}
+
+/* Two threads that are here at once find the same. Whether the MPI can be used. */
+static int look_up(void)
+{
+    static _Atomic int is_done;
+    const int usable = bl_bind();
+    if (is_done) return usable;
+    init_line.own = (init_call *)bl_inner("PMPI_Init");
+    init_line.tool = (init_call *)bl_tool_behind("MPI_Init");
+    init_thread_line.own = (init_thread_call *)bl_inner("PMPI_Init_thread");
+    init_thread_line.tool = (init_thread_call *)bl_tool_behind("MPI_Init_thread");
+    look_up_bcast(&line, "PMPI_Bcast", "MPI_Bcast");
+#ifdef BROADLEAF_HAVE_BCAST_C
+    look_up_bcast(&line_c, "PMPI_Bcast_c", "MPI_Bcast_c");
+#endif
+    is_done = 1;
+    return usable;
+}
+
+static int look_up_and_bcast(word data, word count, word type, word root, word comm)
+{
+    look_up();
+    return caught_bcast(data, count, type, root, comm);
+}
+
+#ifdef BROADLEAF_HAVE_BCAST_C
+static int look_up_and_bcast_c(word data, word count, word type, word root, word comm)
+{
+    look_up();
+    return caught_bcast_c(data, count, type, root, comm);
+}
+#endif
+#endif
+
+/* A broadcast that the MPI makes from inside ours is not ours. The quickest kind of thread-local variable is scarce;
+ * SMPI loads the program once for every rank and would run out of it. */
 #ifdef SMPI_H
 static _Thread_local int inside;
 #else
@@ -24,7 +121,7 @@ static _Thread_local int inside __attribute__((tls_model("initial-exec")));
 static int finish(MPI_Comm comm, int error)
 {
     inside = 0;
-    if (error != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, error);
+    if (error != MPI_SUCCESS) bl_mpi.Comm_call_errhandler(comm, error);
     return error;
 }
 
@@ -33,9 +130,21 @@ static inline MPI_Count element_bytes(MPI_Datatype type)
 {
     int size;
     MPI_Count large;
-    if (PMPI_Type_size(type, &size) != MPI_SUCCESS) return -1;
+    if (bl_mpi.Type_size(type, &size) != MPI_SUCCESS) return -1;
     if (size >= 0) return size;
-    return PMPI_Type_size_x(type, &large) == MPI_SUCCESS ? large : -1;
+    return bl_mpi.Type_size_x(type, &large) == MPI_SUCCESS ? large : -1;
+}
+
+/* The threshold, where all calls have been passed through so far. If MPI_Init went past this library, all ranks learn
+ * of MPI at their first broadcast on MPI_COMM_WORLD, a call that they make together. */
+static uint64_t woken(MPI_Comm comm)
+{
+    int has_begun = 0, has_ended = 0;
+    if (bl_all_passed_for() == BL_PASSED_NOT_STARTED && look_up() && comm == MPI_COMM_WORLD &&
+        bl_mpi.Initialized(&has_begun) == MPI_SUCCESS && has_begun &&
+        bl_mpi.Finalized(&has_ended) == MPI_SUCCESS && !has_ended)
+        bl_start();
+    return bl_threshold_bytes();
 }
 
 /* Whether the call is passed through at once; else its packed bytes, of which there are some. */
@@ -47,8 +156,9 @@ static inline int passes(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
         [BL_SIZE_SMALL] = BL_PASSED_SMALL,
         [BL_SIZE_PLANNED] = BL_PASSED_NESTED,
     };
-    const uint64_t threshold = bl_threshold_bytes();
+    uint64_t threshold = bl_threshold_bytes();
     bl_reason reason;
+    if (threshold == UINT64_MAX) threshold = woken(comm);
     if (threshold == UINT64_MAX)
         reason = bl_all_passed_for();
     else if (call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL)
@@ -62,57 +172,98 @@ static inline int passes(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
     return 1;
 }
 
-typedef int bl_own_call(const bl_call *call, MPI_Comm comm);
-
-static inline int own_call(const bl_call *call, MPI_Comm comm)
+/* A call that no tool waits for. `count` is that of `words`, by its type; `caller` is where the call returns to. */
+static inline int catch(const bcast_words *words, MPI_Count count, const bcast_line *to, const void *caller)
 {
-    return PMPI_Bcast(call->data, (int)call->count, call->type, call->root, comm);
-}
-
-static inline int catch(const bl_call *call, MPI_Comm comm, bl_own_call *own)
-{
+    const bl_call call = {(void *)words->data, count, (MPI_Datatype)words->type, (int)words->root};
+    const MPI_Comm comm = (MPI_Comm)words->comm;
     uint64_t bytes;
-    if (passes(call, comm, &bytes)) return own(call, comm);
-    int handled;
-    inside = 1;
-    const int error = finish(comm, bl_broadcast(call, bytes, comm, &handled));
-    return handled ? error : own(call, comm);
+    int handled = 0;
+    /* What the MPI does with other calls, as ROMIO does with files, is not the program's. */
+    if (!bl_is_inside_mpi(caller) && !passes(&call, comm, &bytes)) {
+        inside = 1;
+        const int error = finish(comm, bl_broadcast(&call, bytes, comm, &handled));
+        if (handled) return error;
+    }
+    if (to->own == NULL) return MPI_ERR_OTHER;
+    return to->own(words->data, words->count, words->type, words->root, words->comm);
 }
 
 int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    bl_call call = {data, count, type, root};
-    return catch(&call, comm, own_call);
+    const bcast_words words = {(word)data, (word)count, (word)type, (word)root, (word)comm};
+    return catch(&words, count, &line, __builtin_return_address(0));
 }
 
-EXPORT int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
+int caught_bcast(word data, word count, word type, word root, word comm)
 {
-    return bl_bcast(data, count, type, root, comm);
+    bcast_call *const tool = atomic_load_explicit(&line.tool, memory_order_acquire);
+    const bcast_words words = {data, count, type, root, comm};
+    if (tool != NULL) return tool(data, count, type, root, comm);
+    return catch(&words, (int)count, &line, __builtin_return_address(0));
 }
 
 #ifdef BROADLEAF_HAVE_BCAST_C
-static int own_large_call(const bl_call *call, MPI_Comm comm)
+int caught_bcast_c(word data, word count, word type, word root, word comm)
 {
-    return PMPI_Bcast_c(call->data, call->count, call->type, call->root, comm);
-}
-
-EXPORT int MPI_Bcast_c(void *data, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
-{
-    bl_call call = {data, count, type, root};
-    return catch(&call, comm, own_large_call);
+    bcast_call *const tool = atomic_load_explicit(&line_c.tool, memory_order_acquire);
+    const bcast_words words = {data, count, type, root, comm};
+    if (tool != NULL) return tool(data, count, type, root, comm);
+    return catch(&words, (MPI_Count)count, &line_c, __builtin_return_address(0));
 }
 #endif
 
-EXPORT int MPI_Init(int *argc, char ***argv)
+/* After MPI_Init, however it got to the MPI. */
+static int begun(int error)
 {
-    int error = PMPI_Init(argc, argv);
-    if (error == MPI_SUCCESS) bl_start();
+    if (error == MPI_SUCCESS && look_up()) bl_start();
     return error;
 }
 
-EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+int caught_init(word argc, word argv)
 {
-    int error = PMPI_Init_thread(argc, argv, required, provided);
-    if (error == MPI_SUCCESS) bl_start();
-    return error;
+    look_up();
+    init_call *const next = init_line.tool != NULL ? init_line.tool : init_line.own;
+    return next == NULL ? MPI_ERR_OTHER : begun(next(argc, argv));
 }
+
+int caught_init_thread(word argc, word argv, word required, word provided)
+{
+    look_up();
+    init_thread_call *const next = init_thread_line.tool != NULL ? init_thread_line.tool : init_thread_line.own;
+    return next == NULL ? MPI_ERR_OTHER : begun(next(argc, argv, required, provided));
+}
+
+/* SMPI's programs are linked with this library, so that no tool is behind it. */
+#ifndef SMPI_H
+int caught_inner_bcast(word data, word count, word type, word root, word comm) CAUGHT(PMPI_Bcast);
+int caught_inner_bcast(word data, word count, word type, word root, word comm)
+{
+    const bcast_words words = {data, count, type, root, comm};
+    return catch(&words, (int)count, &line, __builtin_return_address(0));
+}
+
+#ifdef BROADLEAF_HAVE_BCAST_C
+int caught_inner_bcast_c(word data, word count, word type, word root, word comm) CAUGHT(PMPI_Bcast_c);
+int caught_inner_bcast_c(word data, word count, word type, word root, word comm)
+{
+    const bcast_words words = {data, count, type, root, comm};
+    return catch(&words, (MPI_Count)count, &line_c, __builtin_return_address(0));
+}
+#endif
+
+int caught_inner_init(word argc, word argv) CAUGHT(PMPI_Init);
+int caught_inner_init(word argc, word argv)
+{
+    look_up();
+    return init_line.own == NULL ? MPI_ERR_OTHER : begun(init_line.own(argc, argv));
+}
+
+int caught_inner_init_thread(word argc, word argv, word required, word provided) CAUGHT(PMPI_Init_thread);
+int caught_inner_init_thread(word argc, word argv, word required, word provided)
+{
+    look_up();
+    if (init_thread_line.own == NULL) return MPI_ERR_OTHER;
+    return begun(init_thread_line.own(argc, argv, required, provided));
+}
+#endif

@@ -2,7 +2,7 @@
 #ifndef BROADLEAF_INTERPOSE_H
 #define BROADLEAF_INTERPOSE_H
 
-#include <mpi.h>
+#include "bound.h"
 
 /* MPI_Bcast as caught, also where the MPI's own is found first. */
 int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm);

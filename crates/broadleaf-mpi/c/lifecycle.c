@@ -2,10 +2,10 @@
  * still works. It is seen however the program reaches Finalize, also from Fortran. */
 #include "lifecycle.h"
 
-#include <mpi.h>
 #include <stddef.h>
 
 #include "agreed.h"
+#include "bound.h"
 #include "comms.h"
 #include "contiguous.h"
 #include "passed.h"
@@ -16,11 +16,10 @@
 
 static int is_spawned;
 static int is_alone;
-static _Atomic int is_running;
+static int has_begun;
 
 static int finish(void)
 {
-    is_running = 0;
     bl_pass_all(BL_PASSED_NOT_STARTED);
     int error = bl_agreed_config()->stats ? bl_stats_finish(is_spawned, is_alone) : MPI_SUCCESS;
     if (error == MPI_SUCCESS && bl_agreed_config()->trace) error = bl_trace_finish(is_spawned);
@@ -35,7 +34,7 @@ static int finish(void)
 __attribute__((visibility("default"))) int MPI_Finalize(void)
 {
     int error = finish();
-    return error == MPI_SUCCESS ? PMPI_Finalize() : error;
+    return error == MPI_SUCCESS ? bl_mpi.Finalize() : error;
 }
 
 static int watch_finalize(void)
@@ -52,10 +51,10 @@ static int on_finalize(MPI_Comm self, int keyval, void *value, void *extra)
 static int watch_finalize(void)
 {
     int keyval;
-    int error = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
+    int error = bl_mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
     /* The key lives on until its attribute is deleted. */
-    return error == MPI_SUCCESS ? PMPI_Comm_free_keyval(&keyval) : error;
+    return error == MPI_SUCCESS ? bl_mpi.Comm_free_keyval(&keyval) : error;
 }
 #endif
 
@@ -72,13 +71,13 @@ static int follow_platform(void)
 static int start(void)
 {
     int rank, size;
-    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    int error = bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_size(MPI_COMM_WORLD, &size);
     if (error != MPI_SUCCESS) return error;
 #ifndef SMPI_H
     /* A program may disconnect from its parent, so it is looked for now. SMPI spawns nothing, and aborts. */
     MPI_Comm parent;
-    error = PMPI_Comm_get_parent(&parent);
+    error = bl_mpi.Comm_get_parent(&parent);
     if (error != MPI_SUCCESS) return error;
     is_spawned = parent != MPI_COMM_NULL;
 #endif
@@ -101,12 +100,12 @@ static int start(void)
 void bl_start(void)
 {
     /* One caught call may lead to another. */
-    if (is_running) return;
+    if (has_begun) return;
+    has_begun = 1;
     int error = start();
     const bl_config *agreed = bl_agreed_config();
-    is_running = error == MPI_SUCCESS;
     if (error != MPI_SUCCESS)
-        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
+        bl_mpi.Comm_call_errhandler(MPI_COMM_WORLD, error);
     else if (is_alone)
         bl_pass_all(BL_PASSED_NOT_EVERYWHERE);
     else if (agreed->disabled)

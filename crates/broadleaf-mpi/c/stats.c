@@ -1,10 +1,10 @@
 /* What rank 0 writes of the world, beside the rows that the Rust part keeps. */
 #include "stats.h"
 
-#include <mpi.h>
 #include <stdlib.h>
 
 #include "agreed.h"
+#include "bound.h"
 #include "passed.h"
 #include "texts.h"
 
@@ -38,8 +38,8 @@ static void write_world(const char *texts, uint64_t bytes, int size, int is_spaw
 int bl_stats_finish(int is_spawned, int alone)
 {
     int rank, size;
-    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    int error = bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_size(MPI_COMM_WORLD, &size);
     if (error != MPI_SUCCESS) return error;
     uint64_t length, bytes = 0;
     const char *text = bl_stats_text(&length);

@@ -1,10 +1,10 @@
 /* PMIx where the process has it, else PMI-1, else PMPI_Publish_name. */
 #include "store.h"
 
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bound.h"
 #include "pmi.h"
 #include "pmix.h"
 
@@ -26,15 +26,15 @@ static MPI_Errhandler world_handler, self_handler;
 
 static int quiet(MPI_Comm comm, MPI_Errhandler *theirs)
 {
-    return PMPI_Comm_get_errhandler(comm, theirs) == MPI_SUCCESS &&
-           PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
+    return bl_mpi.Comm_get_errhandler(comm, theirs) == MPI_SUCCESS &&
+           bl_mpi.Comm_set_errhandler(comm, MPI_ERRORS_RETURN) == MPI_SUCCESS;
 }
 
 static void restore(MPI_Comm comm, MPI_Errhandler *theirs)
 {
     if (*theirs == MPI_ERRHANDLER_NULL) return;
-    PMPI_Comm_set_errhandler(comm, *theirs);
-    PMPI_Errhandler_free(theirs);
+    bl_mpi.Comm_set_errhandler(comm, *theirs);
+    bl_mpi.Errhandler_free(theirs);
 }
 
 int bl_store_open(int rank, int is_spawned)
@@ -71,7 +71,7 @@ int bl_store_post(const char *key, const char *value)
     full_name(own_rank, key, name);
     if (server == PMIX) return bl_pmix_post(name, value);
     if (server == PMI) return bl_pmi_post(name, value);
-    return PMPI_Publish_name(name, MPI_INFO_NULL, value) == MPI_SUCCESS;
+    return bl_mpi.Publish_name(name, MPI_INFO_NULL, value) == MPI_SUCCESS;
 }
 
 int bl_store_find(int rank, const char *key, char value[BL_VALUE_BYTES])
@@ -80,7 +80,7 @@ int bl_store_find(int rank, const char *key, char value[BL_VALUE_BYTES])
     full_name(rank, key, name);
     if (server == PMIX) return bl_pmix_find(rank, name, value, BL_VALUE_BYTES);
     if (server == PMI) return bl_pmi_find(name, value, BL_VALUE_BYTES);
-    if (PMPI_Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS) return 0;
+    if (bl_mpi.Lookup_name(name, MPI_INFO_NULL, port) != MPI_SUCCESS) return 0;
     snprintf(value, BL_VALUE_BYTES, "%.*s", BL_VALUE_BYTES - 1, port);
     return 1;
 }

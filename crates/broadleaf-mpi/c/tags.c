@@ -19,8 +19,8 @@ static _Atomic uint64_t drawn;
 int bl_tags_start(void)
 {
     int *highest, found;
-    int error = PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    int error = bl_mpi.Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &highest, &found);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_rank(MPI_COMM_WORLD, &world_rank);
     if (error != MPI_SUCCESS) return error;
     const int64_t count = found ? ((int64_t)*highest + 1) / BL_TAGS : 1;
     range_count = count > MAX_RANGES ? MAX_RANGES : (int)count;
@@ -57,7 +57,7 @@ static int propose(MPI_Comm user, int able, int rank, int *range)
     uint64_t offered[1 + MAX_WORDS], common[1 + MAX_WORDS];
     offered[0] = rank == 0 ? draw() : UINT64_MAX;
     for (int word = 0; word < words; word++) offered[1 + word] = able ? ~atomic_load(&taken[word]) : 0;
-    int error = PMPI_Allreduce(offered, common, 1 + words, MPI_UINT64_T, MPI_BAND, user);
+    int error = bl_mpi.Allreduce(offered, common, 1 + words, MPI_UINT64_T, MPI_BAND, user);
     *range = -1;
     for (int at = 0; error == MPI_SUCCESS && at < range_count && *range < 0; at++) {
         const int candidate = (int)((common[0] + (uint64_t)at) % (uint64_t)range_count);
@@ -72,13 +72,13 @@ int bl_tags_take(MPI_Comm user, int able, int *range)
 {
     int rank;
     *range = -1;
-    int error = PMPI_Comm_rank(user, &rank);
+    int error = bl_mpi.Comm_rank(user, &rank);
     for (int attempt = 0; error == MPI_SUCCESS && attempt < ATTEMPTS; attempt++) {
         int candidate, everywhere;
         error = propose(user, able, rank, &candidate);
         if (error != MPI_SUCCESS || candidate < 0) return error;
         const int here = try_to_take(candidate);
-        error = PMPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_LAND, user);
+        error = bl_mpi.Allreduce(&here, &everywhere, 1, MPI_INT, MPI_LAND, user);
         if (error == MPI_SUCCESS && everywhere) {
             *range = candidate;
             return MPI_SUCCESS;

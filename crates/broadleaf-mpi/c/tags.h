@@ -3,7 +3,7 @@
 #ifndef BROADLEAF_TAGS_H
 #define BROADLEAF_TAGS_H
 
-#include <mpi.h>
+#include "bound.h"
 
 /* The messages of one communicator have tags below this (src/transport/), so many as every MPI has. */
 #define BL_TAGS (1 << 15)

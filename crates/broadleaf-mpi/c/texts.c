@@ -1,8 +1,9 @@
 /* A gather of texts of any length. */
 #include "texts.h"
 
-#include <mpi.h>
 #include <stdlib.h>
+
+#include "bound.h"
 
 int bl_gather_texts(int rank, int size, const char *text, uint64_t length, char **texts, uint64_t *bytes)
 {
@@ -13,19 +14,19 @@ int bl_gather_texts(int rank, int size, const char *text, uint64_t length, char 
     if (rank == 0) {
         counts = malloc((size_t)size * sizeof *counts);
         offsets = malloc((size_t)size * sizeof *offsets);
-        if (counts == NULL || offsets == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+        if (counts == NULL || offsets == NULL) bl_mpi.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     }
-    int error = PMPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    int error = bl_mpi.Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, MPI_COMM_WORLD);
     if (error == MPI_SUCCESS && rank == 0) {
         for (int other = 0; other < size; other++) {
             offsets[other] = (int)*bytes;
             *bytes += (uint64_t)counts[other];
         }
         *texts = malloc(*bytes + 1);
-        if (*texts == NULL) PMPI_Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
+        if (*texts == NULL) bl_mpi.Abort(MPI_COMM_WORLD, MPI_ERR_NO_MEM);
     }
     if (error == MPI_SUCCESS)
-        error = PMPI_Gatherv(text, count, MPI_CHAR, *texts, counts, offsets, MPI_CHAR, 0, MPI_COMM_WORLD);
+        error = bl_mpi.Gatherv(text, count, MPI_CHAR, *texts, counts, offsets, MPI_CHAR, 0, MPI_COMM_WORLD);
     free(counts);
     free(offsets);
     return error;

@@ -2,10 +2,10 @@
 #include "trace.h"
 
 #include <math.h>
-#include <mpi.h>
 #include <stdlib.h>
 
 #include "agreed.h"
+#include "bound.h"
 #include "texts.h"
 
 /* Of so many questions the quickest answer says most. */
@@ -20,8 +20,8 @@ static int ask(MPI_Comm comm, int other, double *ahead)
     *ahead = 0;
     for (int question = 0; question < QUESTIONS && error == MPI_SUCCESS; question++) {
         double theirs, asked = bl_trace_clock_s();
-        error = PMPI_Send(NULL, 0, MPI_BYTE, other, 0, comm);
-        if (error == MPI_SUCCESS) error = PMPI_Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE);
+        error = bl_mpi.Send(NULL, 0, MPI_BYTE, other, 0, comm);
+        if (error == MPI_SUCCESS) error = bl_mpi.Recv(&theirs, 1, MPI_DOUBLE, other, 0, comm, MPI_STATUS_IGNORE);
         double trip = bl_trace_clock_s() - asked;
         if (error == MPI_SUCCESS && trip < quickest) {
             quickest = trip;
@@ -29,18 +29,18 @@ static int ask(MPI_Comm comm, int other, double *ahead)
         }
     }
     if (fabs(*ahead) <= quickest / 2) *ahead = 0;
-    return error == MPI_SUCCESS ? PMPI_Send(ahead, 1, MPI_DOUBLE, other, 0, comm) : error;
+    return error == MPI_SUCCESS ? bl_mpi.Send(ahead, 1, MPI_DOUBLE, other, 0, comm) : error;
 }
 
 static int answer(MPI_Comm comm, double *ahead)
 {
     int error = MPI_SUCCESS;
     for (int question = 0; question < QUESTIONS && error == MPI_SUCCESS; question++) {
-        error = PMPI_Recv(NULL, 0, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
+        error = bl_mpi.Recv(NULL, 0, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
         double mine = bl_trace_clock_s();
-        if (error == MPI_SUCCESS) error = PMPI_Send(&mine, 1, MPI_DOUBLE, 0, 0, comm);
+        if (error == MPI_SUCCESS) error = bl_mpi.Send(&mine, 1, MPI_DOUBLE, 0, 0, comm);
     }
-    return error == MPI_SUCCESS ? PMPI_Recv(ahead, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE) : error;
+    return error == MPI_SUCCESS ? bl_mpi.Recv(ahead, 1, MPI_DOUBLE, 0, 0, comm, MPI_STATUS_IGNORE) : error;
 }
 
 static int compare_clocks(int rank, int size, double *ahead)
@@ -61,9 +61,9 @@ int bl_trace_finish(int is_spawned)
 {
     int rank, size, length;
     char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
-    int error = PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (error == MPI_SUCCESS) error = PMPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (error == MPI_SUCCESS) error = PMPI_Get_processor_name(host, &length);
+    int error = bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    if (error == MPI_SUCCESS) error = bl_mpi.Comm_size(MPI_COMM_WORLD, &size);
+    if (error == MPI_SUCCESS) error = bl_mpi.Get_processor_name(host, &length);
     double ahead = 0;
     if (error == MPI_SUCCESS) error = compare_clocks(rank, size, &ahead);
     if (error != MPI_SUCCESS) return error;

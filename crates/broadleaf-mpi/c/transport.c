@@ -23,9 +23,9 @@
 /* Under SMPI a small send is done before it has begun, which tells nothing of when the NIC is free again. There a
  * synchronous send takes no longer, and is done when the data is there. */
 #ifdef SMPI_H
-#define BL_ISEND PMPI_Issend
+#define BL_ISEND bl_mpi.Issend
 #else
-#define BL_ISEND PMPI_Isend
+#define BL_ISEND bl_mpi.Isend
 #endif
 
 /* Where the methods of `benches/local.py --methods` are ahead of the MPI's own with 2, 4 and 8 ranks on two cores. */
@@ -54,19 +54,19 @@ static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
     *count = (int)bytes;
     if (bytes <= INT_MAX) return MPI_SUCCESS;
     MPI_Datatype element;
-    int error = PMPI_Type_contiguous(BIG_ELEMENT, MPI_BYTE, &element);
+    int error = bl_mpi.Type_contiguous(BIG_ELEMENT, MPI_BYTE, &element);
     if (error != MPI_SUCCESS) return error;
     int lengths[2] = {(int)(bytes / BIG_ELEMENT), (int)(bytes % BIG_ELEMENT)};
     MPI_Aint offsets[2] = {0, (MPI_Aint)(bytes - bytes % BIG_ELEMENT)};
     MPI_Datatype types[2] = {element, MPI_BYTE};
-    error = PMPI_Type_create_struct(2, lengths, offsets, types, type);
+    error = bl_mpi.Type_create_struct(2, lengths, offsets, types, type);
     if (error == MPI_SUCCESS) {
         *made = 1;
         *count = 1;
-        error = PMPI_Type_commit(type);
-        if (error != MPI_SUCCESS) PMPI_Type_free(type);
+        error = bl_mpi.Type_commit(type);
+        if (error != MPI_SUCCESS) bl_mpi.Type_free(type);
     }
-    PMPI_Type_free(&element);
+    bl_mpi.Type_free(&element);
     return error;
 }
 
@@ -135,7 +135,7 @@ static int isend(void *context, const void *data, uint64_t bytes, int peer, int 
     error = BL_ISEND(data, count, type, world_rank(transport, peer), transport->first_tag + tag, transport->messages,
                      &request);
     if (error == MPI_SUCCESS) keep(transport, request, number, 0);
-    if (made) PMPI_Type_free(&type);
+    if (made) bl_mpi.Type_free(&type);
     return error;
 }
 
@@ -148,22 +148,22 @@ static int irecv(void *context, void *data, uint64_t bytes, int peer, int tag, u
     int error = transport->count == transport->capacity ? grow(transport) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Irecv(data, count, type, world_rank(transport, peer), transport->first_tag + tag,
+    error = bl_mpi.Irecv(data, count, type, world_rank(transport, peer), transport->first_tag + tag,
                        transport->messages, &request);
     if (error == MPI_SUCCESS) keep(transport, request, number, 1);
-    if (made) PMPI_Type_free(&type);
+    if (made) bl_mpi.Type_free(&type);
     return error;
 }
 
 static int received_bytes(MPI_Status *status, uint64_t *bytes)
 {
     int count;
-    int error = PMPI_Get_count(status, MPI_BYTE, &count);
+    int error = bl_mpi.Get_count(status, MPI_BYTE, &count);
     *bytes = (uint64_t)count;
     if (error != MPI_SUCCESS || count != MPI_UNDEFINED) return error;
     /* More than an int counts. Not asked first, since SMPI does not have it. */
     MPI_Count large;
-    error = PMPI_Get_elements_x(status, MPI_BYTE, &large);
+    error = bl_mpi.Get_elements_x(status, MPI_BYTE, &large);
     *bytes = (uint64_t)large;
     return error;
 }
@@ -202,11 +202,11 @@ static int some(bl_transport *transport, int *finished)
     /* In simulated time there is nobody to yield to, and a poll of one request, which SMPI's PMPI_Waitsome makes
      * for each, costs more of it than most messages. */
     *finished = 1;
-    int error = PMPI_Waitany(count, transport->requests, transport->indices, transport->statuses);
+    int error = bl_mpi.Waitany(count, transport->requests, transport->indices, transport->statuses);
     if (error == MPI_SUCCESS && transport->indices[0] == MPI_UNDEFINED) *finished = MPI_UNDEFINED;
     return error;
 #else
-    return PMPI_Testsome(count, transport->requests, finished, transport->indices, transport->statuses);
+    return bl_mpi.Testsome(count, transport->requests, finished, transport->indices, transport->statuses);
 #endif
 }
 
@@ -231,7 +231,7 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count, int p
         int error = some(transport, &finished);
         if (error != MPI_SUCCESS) {
             int kind;
-            if (PMPI_Error_class(error, &kind) != MPI_SUCCESS || kind != MPI_ERR_IN_STATUS) return error;
+            if (bl_mpi.Error_class(error, &kind) != MPI_SUCCESS || kind != MPI_ERR_IN_STATUS) return error;
             in_status = 1;
             drop_warnings(transport, &finished);
         }
@@ -262,9 +262,9 @@ static int withdraw(void *context, uint32_t number, int *has_come)
         if (transport->tickets[at].number != number) continue;
         MPI_Status status;
         int withdrawn = 0;
-        int error = PMPI_Cancel(&transport->requests[at]);
-        if (error == MPI_SUCCESS) error = PMPI_Wait(&transport->requests[at], &status);
-        if (error == MPI_SUCCESS) error = PMPI_Test_cancelled(&status, &withdrawn);
+        int error = bl_mpi.Cancel(&transport->requests[at]);
+        if (error == MPI_SUCCESS) error = bl_mpi.Wait(&transport->requests[at], &status);
+        if (error == MPI_SUCCESS) error = bl_mpi.Test_cancelled(&status, &withdrawn);
         *has_come = !withdrawn;
         compact(transport);
         return error;
@@ -280,7 +280,7 @@ static int progress(void *context)
     int found;
     const int fault = bl_comm_fault(transport->user);
     if (fault != MPI_SUCCESS) return fault;
-    return PMPI_Iprobe(world_rank(transport, transport->rank), transport->first_tag + PROGRESS_TAG, transport->messages,
+    return bl_mpi.Iprobe(world_rank(transport, transport->rank), transport->first_tag + PROGRESS_TAG, transport->messages,
                        &found, MPI_STATUS_IGNORE);
 }
 #endif
@@ -290,8 +290,8 @@ static void abandon(void *context)
     bl_transport *transport = context;
     for (uint32_t at = 0; at < transport->count; at++) {
         /* Nothing can be done about an MPI that fails here as well. */
-        (void)PMPI_Cancel(&transport->requests[at]);
-        (void)PMPI_Request_free(&transport->requests[at]);
+        (void)bl_mpi.Cancel(&transport->requests[at]);
+        (void)bl_mpi.Request_free(&transport->requests[at]);
     }
     transport->is_abandoned = 1;
     transport->count = 0;
@@ -300,7 +300,7 @@ static void abandon(void *context)
 static int gather(void *context, const void *mine, uint64_t bytes, void *all)
 {
     bl_transport *transport = context;
-    return PMPI_Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, transport->user);
+    return bl_mpi.Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, transport->user);
 }
 
 static int share(void *context, void *data, uint64_t bytes, int root)
@@ -310,15 +310,15 @@ static int share(void *context, void *data, uint64_t bytes, int root)
     int count, made;
     int error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = PMPI_Bcast(data, count, type, root, transport->user);
-    if (made) PMPI_Type_free(&type);
+    error = bl_mpi.Bcast(data, count, type, root, transport->user);
+    if (made) bl_mpi.Type_free(&type);
     return error;
 }
 
 #ifdef SMPI_H
 static double wait_until(double seconds)
 {
-    double now = PMPI_Wtime();
+    double now = bl_mpi.Wtime();
     double left = seconds - now;
     if (left <= 0) return now;
     struct timespec span = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};

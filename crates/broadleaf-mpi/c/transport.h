@@ -2,9 +2,9 @@
 #ifndef BROADLEAF_TRANSPORT_H
 #define BROADLEAF_TRANSPORT_H
 
-#include <mpi.h>
 #include <stdint.h>
 
+#include "bound.h"
 #include "engine.h"
 
 /* A request as the Rust part knows it. */
