@@ -94,3 +94,28 @@ def test_a_tool_that_keeps_mpi_init_to_itself(
     library, runtime = tool(each_kind, "past", "-DWRAP_INIT"), each_kind.runtime
     preloaded = [library, runtime] if order == "before" else [runtime, library]
     assert_planned(run_beside(each_kind.preloading(*preloaded)))
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_a_tool_that_takes_broadcasts_past_us(
+    each_kind: Bench, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TEST_LIBMPI", libmpi(each_kind))
+    library, runtime = tool(each_kind, "past", "-DWRAP_BCAST"), each_kind.runtime
+    preloaded = [library, runtime] if order == "before" else [runtime, library]
+    run = run_beside(each_kind.preloading(*preloaded))
+    assert run.stats is not None
+    assert (run.stats["planned"], run.stats["passed_through"]) == (0, {})
+    (line,) = run.reports
+    if order == "after":
+        assert f"{library} took {LARGE + SMALL} calls of MPI_Bcast past Broadleaf" in line
+    else:
+        assert "made no call of MPI_Bcast, but MPI_Allreduce 6, MPI_Ibcast 4" in line
+
+
+def test_other_collectives_are_counted(each_kind: Bench) -> None:
+    run = run_beside(each_kind)
+    assert_planned(run)
+    assert run.stats is not None
+    expected = {"MPI_Ibcast": 4, "MPI_Allreduce": 6}
+    assert {name: run.stats["not_planned"].get(name) for name in expected} == expected

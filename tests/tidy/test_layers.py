@@ -73,6 +73,7 @@ BINDINGS = [
 C_FILES = [
     *(
         "bound.c",
+        "counted.c",
         "passed.c",
         "pmix.c",
         "pmi.c",
@@ -83,7 +84,7 @@ C_FILES = [
         "transport.c",
     ),
     *("agreed.c", "comms.c"),
-    *("contiguous.c", "datatypes.c", "broadcast.c", "texts.c", "stats.c", "trace.c", "lifecycle.c"),
+    *("contiguous.c", "datatypes.c", "broadcast.c", "texts.c", "stats.c", "trace.c", "unseen.c", "lifecycle.c"),
     *("interpose.c", "fortran.c", "collectives.c"),
 ]
 

@@ -17,6 +17,7 @@ static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root
 {
     bl_outcome outcome = bl_session_broadcast(private->session, packed, bytes, root);
     *handled = outcome.verdict != BL_OWN && outcome.verdict != BL_BAD_VALUE;
+    if (*handled) bl_count_planned();
     switch (outcome.verdict) {
     case BL_DONE: return MPI_SUCCESS;
     case BL_OWN: bl_count_passed(BL_PASSED_NO_PLAN); return MPI_SUCCESS;

@@ -62,6 +62,7 @@ static int run(bl_comm *comm, call call, unsigned char *packed, int *handled)
                              ? bl_collectives_scatter(comm->collectives, packed, call.bytes, call.root)
                              : bl_collectives_allgather(comm->collectives, packed, call.bytes);
     *handled = outcome.verdict != BL_OWN;
+    if (*handled) bl_count_planned();
     switch (outcome.verdict) {
     case BL_DONE:
     case BL_OWN: return MPI_SUCCESS;

@@ -110,11 +110,13 @@ typedef struct {
     const char *mpi;
     int32_t ranks;
     int32_t is_spawned; /* the world was started by another one */
-    /* Its own counts of calls that were passed through, by reason. */
+    /* Its own counts of broadcasts that were passed through, by reason, and of other collectives, by their names. */
     const char *const *reasons;
     const uint64_t *passed;
+    const char *const *others;
+    const uint64_t *not_planned;
     uint32_t reason_count;
-    uint32_t reserved;
+    uint32_t other_count;
     uint64_t min_bytes;
 } bl_world;
 

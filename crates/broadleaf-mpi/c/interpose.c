@@ -199,7 +199,10 @@ int caught_bcast(word data, word count, word type, word root, word comm)
 {
     bcast_call *const tool = atomic_load_explicit(&line.tool, memory_order_acquire);
     const bcast_words words = {data, count, type, root, comm};
-    if (tool != NULL) return tool(data, count, type, root, comm);
+    if (tool != NULL) {
+        bl_count_handed_on();
+        return tool(data, count, type, root, comm);
+    }
     return catch(&words, (int)count, &line, __builtin_return_address(0));
 }
 
@@ -208,7 +211,10 @@ int caught_bcast_c(word data, word count, word type, word root, word comm)
 {
     bcast_call *const tool = atomic_load_explicit(&line_c.tool, memory_order_acquire);
     const bcast_words words = {data, count, type, root, comm};
-    if (tool != NULL) return tool(data, count, type, root, comm);
+    if (tool != NULL) {
+        bl_count_handed_on();
+        return tool(data, count, type, root, comm);
+    }
     return catch(&words, (MPI_Count)count, &line_c, __builtin_return_address(0));
 }
 #endif

@@ -13,6 +13,7 @@
 #include "stats.h"
 #include "tags.h"
 #include "trace.h"
+#include "unseen.h"
 
 static int is_spawned;
 static int is_alone;
@@ -20,6 +21,8 @@ static int has_begun;
 
 static int finish(void)
 {
+    /* Not where it is one rank's, switched off, or refused, which has been said. */
+    if (bl_threshold_bytes() != UINT64_MAX && bl_messages() != MPI_COMM_NULL) bl_unseen_report();
     bl_pass_all(BL_PASSED_NOT_STARTED);
     int error = bl_agreed_config()->stats ? bl_stats_finish(is_spawned, is_alone) : MPI_SUCCESS;
     if (error == MPI_SUCCESS && bl_agreed_config()->trace) error = bl_trace_finish(is_spawned);

@@ -3,7 +3,7 @@
 
 _Atomic uint64_t bl_threshold = UINT64_MAX;
 static _Atomic int reason_for_all = BL_PASSED_NOT_STARTED;
-static _Atomic uint64_t passed[BL_REASON_COUNT];
+static _Atomic uint64_t passed[BL_REASON_COUNT], planned, handed_on;
 
 const char *const bl_reason_names[BL_REASON_COUNT] = {
 #define BL_NAME(id, name) name,
@@ -37,4 +37,27 @@ void bl_passed_counts(uint64_t counts[BL_REASON_COUNT])
 {
     for (int reason = 0; reason < BL_REASON_COUNT; reason++)
         counts[reason] = atomic_load_explicit(&passed[reason], memory_order_relaxed);
+}
+
+void bl_count_planned(void)
+{
+    atomic_fetch_add_explicit(&planned, 1, memory_order_relaxed);
+}
+
+void bl_count_handed_on(void)
+{
+    atomic_fetch_add_explicit(&handed_on, 1, memory_order_relaxed);
+}
+
+uint64_t bl_handed_on(void)
+{
+    return atomic_load_explicit(&handed_on, memory_order_relaxed);
+}
+
+int bl_is_any_seen(void)
+{
+    uint64_t seen = atomic_load_explicit(&planned, memory_order_relaxed);
+    for (int reason = 0; reason < BL_REASON_COUNT; reason++)
+        seen += atomic_load_explicit(&passed[reason], memory_order_relaxed);
+    return seen > 0;
 }

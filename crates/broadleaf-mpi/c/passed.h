@@ -43,6 +43,14 @@ bl_reason bl_all_passed_for(void);
 
 void bl_count_passed(bl_reason reason);
 void bl_passed_counts(uint64_t counts[BL_REASON_COUNT]);
+
+/* Calls that were Broadleaf's to serve, and calls of MPI_Bcast that were left to a tool, which may or may not
+ * have brought them back. */
+void bl_count_planned(void);
+void bl_count_handed_on(void);
+/* Whether any broadcast has come by, planned or passed through. */
+int bl_is_any_seen(void);
+uint64_t bl_handed_on(void);
 extern const char *const bl_reason_names[BL_REASON_COUNT];
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "agreed.h"
 #include "bound.h"
+#include "counted.h"
 #include "passed.h"
 #include "texts.h"
 
@@ -21,7 +22,8 @@ static const char *mpi_name(void)
 
 static void write_world(const char *texts, uint64_t bytes, int size, int is_spawned)
 {
-    uint64_t passed[BL_REASON_COUNT];
+    uint64_t passed[BL_REASON_COUNT], not_planned[BL_MOST_COUNTED];
+    const char *others[BL_MOST_COUNTED];
     bl_passed_counts(passed);
     bl_world world = {
         .mpi = mpi_name(),
@@ -29,7 +31,10 @@ static void write_world(const char *texts, uint64_t bytes, int size, int is_spaw
         .is_spawned = is_spawned,
         .reasons = bl_reason_names,
         .passed = passed,
+        .others = others,
+        .not_planned = not_planned,
         .reason_count = BL_REASON_COUNT,
+        .other_count = bl_counted(others, not_planned),
         .min_bytes = bl_agreed_config()->min_bytes,
     };
     bl_stats_write(texts, bytes, &world);

@@ -215,8 +215,10 @@ pub struct WorldView {
     is_spawned: i32,
     reasons: *const *const c_char,
     passed: *const u64,
+    others: *const *const c_char,
+    not_planned: *const u64,
     reason_count: u32,
-    reserved: u32,
+    other_count: u32,
     min_bytes: u64,
 }
 
@@ -227,15 +229,18 @@ pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world:
     guarded((), || {
         let world = &*world;
         let text = |text: *const c_char| CStr::from_ptr(text).to_string_lossy().into_owned();
-        let count = world.reason_count as usize;
-        let reasons = std::slice::from_raw_parts(world.reasons, count);
-        let passed = std::slice::from_raw_parts(world.passed, count);
+        let counts = |names, counts, count: u32| {
+            let names: &[*const c_char] = std::slice::from_raw_parts(names, count as usize);
+            let counts: &[u64] = std::slice::from_raw_parts(counts, count as usize);
+            names.iter().zip(counts).map(|(&name, &count)| (text(name), count)).collect()
+        };
         let world = stats::World {
             mpi: text(world.mpi),
             ranks: world.ranks as u32,
             min_bytes: world.min_bytes,
             is_spawned: world.is_spawned != 0,
-            passed: reasons.iter().zip(passed).map(|(&reason, &count)| (text(reason), count)).collect(),
+            passed: counts(world.reasons, world.passed, world.reason_count),
+            not_planned: counts(world.others, world.not_planned, world.other_count),
         };
         if let Err(line) = stats::write(&world, &lent_text(texts, bytes)) {
             report::once(&line);

@@ -171,6 +171,8 @@ pub struct World {
     pub is_spawned: bool,
     /// Calls of this process that were passed through, by reason.
     pub passed: Vec<(String, u64)>,
+    /// Calls of this process of other collectives, by the MPI's names.
+    pub not_planned: Vec<(String, u64)>,
 }
 
 /// Writes the file from all processes' lines; the error is one line for the user.
@@ -207,17 +209,15 @@ fn document(world: &World, lines: &str) -> Value {
     let planned: u64 = rows.iter().filter_map(|row| row["planned"].as_u64()).sum();
     let planned_bytes: u64 =
         rows.iter().filter_map(|row| Some(row["planned"].as_u64()? * row["bytes"].as_u64()?)).sum();
-    let passed: Map<String, Value> = world
-        .passed
-        .iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(why, count)| (why.clone(), json!(count)))
-        .collect();
+    let counted = |counts: &[(String, u64)]| -> Map<String, Value> {
+        let some = counts.iter().filter(|(_, count)| *count > 0);
+        some.map(|(name, count)| (name.clone(), json!(count))).collect()
+    };
     json!({
         "format": "broadleaf-stats/1",
         "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes,
         "planned": planned, "planned_bytes": planned_bytes,
-        "passed_through": passed,
+        "passed_through": counted(&world.passed), "not_planned": counted(&world.not_planned),
         "broadcasts": rows,
     })
 }
@@ -234,11 +234,14 @@ mod tests {
         let lines =
             format!("{}\n{}\n", row_json(&key, &row), row_json(&RowKey { root: 0, ..key.clone() }, &row));
         let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
-        let world = World { mpi: "mpich".to_string(), ranks: 4, min_bytes: 1, is_spawned: false, passed };
+        let not_planned = vec![("MPI_Ibcast".to_string(), 2)];
+        let mpi = "mpich".to_string();
+        let world = World { mpi, ranks: 4, min_bytes: 1, is_spawned: false, passed, not_planned };
         let document = document(&world, &lines);
         assert_eq!(document["planned"], 6);
         assert_eq!(document["planned_bytes"], 600);
         assert_eq!(document["passed_through"], json!({"under-threshold": 7}));
+        assert_eq!(document["not_planned"], json!({"MPI_Ibcast": 2}));
         assert_eq!(document["broadcasts"][0]["root"], 0);
         assert_eq!(document["broadcasts"][1]["planner"], "chain");
     }
