@@ -22,11 +22,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
 CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
+# What stands for these files in simulated time.
+SIMULATED = "smpi.c"
+REAL = {"bound.c", "counted.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
 # For programs that call our collectives by name.
 HEADER = "broadleaf.h"
 # The Rust part for SMPI's programs.
@@ -46,6 +50,8 @@ COMPILE = [
     # MPICH's MPI_STATUSES_IGNORE is an address of nothing, which gcc takes for an array that is too short.
     "-Wno-stringop-overflow",
 ]
+# The quickest kind of thread-local variable. It is scarce: SMPI, which loads a program once a rank, would run out of it.
+PRELOADED = ["-ftls-model=initial-exec"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 # What the Rust archive needs of the system.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
@@ -212,7 +218,8 @@ def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     link = [*LINK_RUNTIME, *(checks or ["-Wl,-z,defs"])]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(compiler, [str(compiler.mpicc), *COMPILE, *defines, "-c", *sources("c")], folder)
+        real = sources("c", without={SIMULATED})
+        run(compiler, [str(compiler.mpicc), *COMPILE, *PRELOADED, *defines, "-c", *real], folder)
         objects = sorted(str(made) for made in folder.glob("*.o"))
         whole, stripped = folder / library.name, folder / "stripped"
         run(compiler, ["cc", *objects, str(staticlib), *link, "-o", str(whole)], folder)
@@ -254,7 +261,7 @@ def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     product, engine = out / f"broadleaf_mpi_{compiler.abi}.o", out / ENGINE
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c")], folder)
+        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c", without=REAL)], folder)
         objects = sorted(str(made) for made in folder.glob("*.o"))
         run(compiler, ["cc", "-r", "-nostdlib", *objects, "-o", str(folder / "together")], folder)
         whole = ["-Wl,--whole-archive", str(staticlib), "-Wl,--no-whole-archive", "-Wl,-z,defs"]
@@ -293,8 +300,8 @@ def build_probe(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     return probe
 
 
-def sources(folder: str) -> list[str]:
-    return sorted(str(source) for source in (CRATE / folder).glob("*.c"))
+def sources(folder: str, without: Set[str] = frozenset()) -> list[str]:
+    return sorted(str(source) for source in (CRATE / folder).glob("*.c") if source.name not in without)
 
 
 def first_error(text: str) -> str:

@@ -79,6 +79,9 @@ C_FILES = [
         "pmi.c",
         "store.c",
         "presence.c",
+        "real.c",
+        # In place of those above.
+        "smpi.c",
         "tags.c",
         "failures.c",
         "transport.c",

@@ -1,20 +1,6 @@
 /* The search for the process's MPI. */
 #include "bound.h"
 
-#ifdef SMPI_H
-/* Programs are linked with SMPI, whose header makes this table a list of its functions. */
-bl_mpi_table bl_mpi = {
-#define BL_CALL(name) .name = PMPI_##name,
-    BL_CAUGHT_CALLS(BL_CALL) BL_CALLS(BL_CALL)
-};
-
-/* Nothing that SMPI makes of a call comes back to the program. */
-int bl_is_inside_mpi(const void *code)
-{
-    (void)code;
-    return 0;
-}
-#else
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -248,4 +234,3 @@ int bl_is_inside_mpi(const void *code)
     atomic_store_explicit(kept, place << 1 | (uintptr_t)is_inside, memory_order_relaxed);
     return is_inside;
 }
-#endif

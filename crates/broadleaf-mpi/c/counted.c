@@ -4,14 +4,6 @@
 
 #include "bound.h"
 
-#ifdef SMPI_H
-/* Its programs are linked with what is planned, and with nothing else. */
-uint32_t bl_counted(const char *names[BL_MOST_COUNTED], uint64_t calls[BL_MOST_COUNTED])
-{
-    (void)names, (void)calls;
-    return 0;
-}
-#else
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -126,4 +118,3 @@ uint32_t bl_counted(const char *found[BL_MOST_COUNTED], uint64_t calls[BL_MOST_C
     }
     return count;
 }
-#endif

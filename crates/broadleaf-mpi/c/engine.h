@@ -35,11 +35,9 @@ typedef struct {
     int (*wait_some)(void *comm, const bl_done **done, uint32_t *count, int patient);
     /* Takes back a receive under way. *has_come: too late, the message is here; wait_some does not tell of it. */
     int (*withdraw)(void *comm, uint32_t request, int *has_come);
-    /* Lets the MPI move on, for a rank that waits for something else. Null: ranks of one host cannot share memory
-     * under this MPI. */
+    /* Lets the MPI move on, for a rank that waits for something else. */
     int (*progress)(void *comm);
-    /* Lets time pass until MPI_Wtime is that, and gives the time. Null: messages through a port follow each other by
-     * themselves. */
+    /* Lets simulated time pass until MPI_Wtime is that, and gives the time. Null in real time. */
     double (*wait_until)(double seconds);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);

@@ -41,20 +41,6 @@ typedef struct {
     bcast_call *own;
 } bcast_line;
 
-#ifdef SMPI_H
-static bcast_line line = {.own = (bcast_call *)(void (*)(void))PMPI_Bcast};
-static struct {
-    init_call *tool, *own;
-} init_line = {.own = (init_call *)(void (*)(void))PMPI_Init};
-static struct {
-    init_thread_call *tool, *own;
-} init_thread_line = {.own = (init_thread_call *)(void (*)(void))PMPI_Init_thread};
-
-static int look_up(void)
-{
-    return 1;
-}
-#else
 /* Until the tool is known, each call of MPI_Bcast asks for it first. */
 static bcast_call look_up_and_bcast;
 static bcast_line line = {.tool = look_up_and_bcast};
@@ -106,15 +92,9 @@ static int look_up_and_bcast_c(word data, word count, word type, word root, word
     return caught_bcast_c(data, count, type, root, comm);
 }
 #endif
-#endif
 
-/* A broadcast that the MPI makes from inside ours is not ours. The quickest kind of thread-local variable is scarce;
- * SMPI loads the program once for every rank and would run out of it. */
-#ifdef SMPI_H
+/* A broadcast that the MPI makes from inside ours is not ours. */
 static _Thread_local int inside;
-#else
-static _Thread_local int inside __attribute__((tls_model("initial-exec")));
-#endif
 
 /* The program's error handler may never return (it may jump or throw), so nothing of ours is under way when it
  * runs. */
@@ -240,7 +220,7 @@ int caught_init_thread(word argc, word argv, word required, word provided)
     return next == NULL ? MPI_ERR_OTHER : begun(next(argc, argv, required, provided));
 }
 
-/* SMPI's programs are linked with this library, so that no tool is behind it. */
+/* A program that is linked with SMPI and with this library has one PMPI_Bcast, which is SMPI's. */
 #ifndef SMPI_H
 int caught_inner_bcast(word data, word count, word type, word root, word comm) CAUGHT(PMPI_Bcast);
 int caught_inner_bcast(word data, word count, word type, word root, word comm)

@@ -1,5 +1,4 @@
-/* The end is an attribute of MPI_COMM_SELF, whose delete callback MPI_Finalize runs first of all, while MPI
- * still works. It is seen however the program reaches Finalize, also from Fortran. */
+/* From MPI_Init on all ranks plan, or none does, until MPI_Finalize. */
 #include "lifecycle.h"
 
 #include <stddef.h>
@@ -10,6 +9,7 @@
 #include "contiguous.h"
 #include "passed.h"
 #include "presence.h"
+#include "simulated.h"
 #include "stats.h"
 #include "tags.h"
 #include "trace.h"
@@ -32,35 +32,6 @@ static int finish(void)
     return error;
 }
 
-#ifdef SMPI_H
-/* SMPI deletes attributes when it has forgotten that it was initialised. */
-__attribute__((visibility("default"))) int MPI_Finalize(void)
-{
-    int error = finish();
-    return error == MPI_SUCCESS ? bl_mpi.Finalize() : error;
-}
-
-static int watch_finalize(void)
-{
-    return MPI_SUCCESS;
-}
-#else
-static int on_finalize(MPI_Comm self, int keyval, void *value, void *extra)
-{
-    (void)self, (void)keyval, (void)value, (void)extra;
-    return finish();
-}
-
-static int watch_finalize(void)
-{
-    int keyval;
-    int error = bl_mpi.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_finalize, &keyval, NULL);
-    if (error == MPI_SUCCESS) error = bl_mpi.Comm_set_attr(MPI_COMM_SELF, keyval, NULL);
-    /* The key lives on until its attribute is deleted. */
-    return error == MPI_SUCCESS ? bl_mpi.Comm_free_keyval(&keyval) : error;
-}
-#endif
-
 /* The threshold of MPI_COMM_WORLD, found when its private side is opened, is the least one of all communicators: a
  * shorter message is passed through before its communicator is looked at. */
 static int follow_platform(void)
@@ -77,13 +48,9 @@ static int start(void)
     int error = bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
     if (error == MPI_SUCCESS) error = bl_mpi.Comm_size(MPI_COMM_WORLD, &size);
     if (error != MPI_SUCCESS) return error;
-#ifndef SMPI_H
-    /* A program may disconnect from its parent, so it is looked for now. SMPI spawns nothing, and aborts. */
-    MPI_Comm parent;
-    error = bl_mpi.Comm_get_parent(&parent);
+    /* A program may disconnect from its parent, so it is looked for now. */
+    error = bl_find_parent(&is_spawned);
     if (error != MPI_SUCCESS) return error;
-    is_spawned = parent != MPI_COMM_NULL;
-#endif
     is_alone = !bl_all_present(rank, size, is_spawned);
     if (is_alone)
         bl_agree_alone(rank);
@@ -94,7 +61,7 @@ static int start(void)
     if (error == MPI_SUCCESS) error = bl_contiguous_start();
     if (error == MPI_SUCCESS && !is_alone && bl_agreed_config()->follows_platform && !bl_agreed_config()->disabled)
         error = follow_platform();
-    if (error == MPI_SUCCESS) error = watch_finalize();
+    if (error == MPI_SUCCESS) error = bl_watch_finalize(finish);
     return error;
 }
 

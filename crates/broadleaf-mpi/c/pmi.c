@@ -17,7 +17,7 @@ static int connection;
 /* Open MPI does not speak it, and MPICH need not. */
 static int is_spoken(void)
 {
-#if defined OPEN_MPI || defined SMPI_H
+#ifdef OPEN_MPI
     return 0;
 #else
     static const char *const settings[] = {"MPIR_CVAR_PMI_VERSION", "MPIR_PARAM_PMI_VERSION", "MPICH_PMI_VERSION"};

@@ -12,14 +12,6 @@
 
 #include "store.h"
 
-#ifdef SMPI_H
-/* One program holds all ranks, so they are linked alike. */
-int bl_all_present(int rank, int size, int is_spawned)
-{
-    (void)rank, (void)size, (void)is_spawned;
-    return 1;
-}
-#else
 /* Children of a rank. A rank looks so many values up, and a verdict of 4,096 ranks passes four levels. */
 enum { FAN_OUT = 8 };
 
@@ -142,4 +134,3 @@ int bl_all_present(int rank, int size, int is_spawned)
     bl_store_close();
     return all;
 }
-#endif

@@ -8,7 +8,6 @@
 #include "pmi.h"
 #include "pmix.h"
 
-#ifndef SMPI_H
 /* Tells the ranks of one world from those of others that the launcher started. */
 static char world[256];
 static int own_rank;
@@ -84,4 +83,3 @@ int bl_store_find(int rank, const char *key, char value[BL_VALUE_BYTES])
     snprintf(value, BL_VALUE_BYTES, "%.*s", BL_VALUE_BYTES - 1, port);
     return 1;
 }
-#endif

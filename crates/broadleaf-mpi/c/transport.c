@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "failures.h"
+#include "simulated.h"
 
 /* Fruitless polls before the core is offered to others: ranks may outnumber cores, and MPICH's own waits then
  * burn the time slices of the ranks they wait for. */
@@ -19,14 +19,6 @@
 
 /* No message has this tag. */
 #define PROGRESS_TAG 0x3fff
-
-/* Under SMPI a small send is done before it has begun, which tells nothing of when the NIC is free again. There a
- * synchronous send takes no longer, and is done when the data is there. */
-#ifdef SMPI_H
-#define BL_ISEND bl_mpi.Issend
-#else
-#define BL_ISEND bl_mpi.Isend
-#endif
 
 /* Where the methods of `benches/local.py --methods` are ahead of the MPI's own with 2, 4 and 8 ranks on two cores. */
 #if defined(MPICH_VERSION)
@@ -132,7 +124,7 @@ static int isend(void *context, const void *data, uint64_t bytes, int peer, int 
     int error = transport->count == transport->capacity ? grow(transport) : MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = byte_type(bytes, &type, &count, &made);
     if (error != MPI_SUCCESS) return error;
-    error = BL_ISEND(data, count, type, world_rank(transport, peer), transport->first_tag + tag, transport->messages,
+    error = bl_mpi.Isend(data, count, type, world_rank(transport, peer), transport->first_tag + tag, transport->messages,
                      &request);
     if (error == MPI_SUCCESS) keep(transport, request, number, 0);
     if (made) bl_mpi.Type_free(&type);
@@ -195,22 +187,7 @@ static void compact(bl_transport *transport)
     transport->count = kept;
 }
 
-static int some(bl_transport *transport, int *finished)
-{
-    int count = (int)transport->count;
-#ifdef SMPI_H
-    /* In simulated time there is nobody to yield to, and a poll of one request, which SMPI's PMPI_Waitsome makes
-     * for each, costs more of it than most messages. */
-    *finished = 1;
-    int error = bl_mpi.Waitany(count, transport->requests, transport->indices, transport->statuses);
-    if (error == MPI_SUCCESS && transport->indices[0] == MPI_UNDEFINED) *finished = MPI_UNDEFINED;
-    return error;
-#else
-    return bl_mpi.Testsome(count, transport->requests, finished, transport->indices, transport->statuses);
-#endif
-}
-
-/* Drops what `some` has found that is not done but only told of a failed process: of another communicator, or the next
+/* Drops what `bl_some` has found that is not done but only told of a failed process: of another communicator, or the next
  * look finds it. Each such receive is still under way. */
 static void drop_warnings(bl_transport *transport, int *finished)
 {
@@ -228,7 +205,7 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count, int p
     bl_transport *transport = context;
     int finished = 0, in_status = 0;
     for (unsigned polls = 0; finished == 0 && (patient || polls == 0); polls++) {
-        int error = some(transport, &finished);
+        int error = bl_some((int)transport->count, transport->requests, &finished, transport->indices, transport->statuses);
         if (error != MPI_SUCCESS) {
             int kind;
             if (bl_mpi.Error_class(error, &kind) != MPI_SUCCESS || kind != MPI_ERR_IN_STATUS) return error;
@@ -272,7 +249,6 @@ static int withdraw(void *context, uint32_t number, int *has_come)
     return MPI_ERR_INTERN;
 }
 
-#ifndef SMPI_H
 /* Looking for a message that never comes: under every MPI that moves on what is under way. */
 static int progress(void *context)
 {
@@ -283,7 +259,6 @@ static int progress(void *context)
     return bl_mpi.Iprobe(world_rank(transport, transport->rank), transport->first_tag + PROGRESS_TAG, transport->messages,
                        &found, MPI_STATUS_IGNORE);
 }
-#endif
 
 static void abandon(void *context)
 {
@@ -315,18 +290,6 @@ static int share(void *context, void *data, uint64_t bytes, int root)
     return error;
 }
 
-#ifdef SMPI_H
-static double wait_until(double seconds)
-{
-    double now = bl_mpi.Wtime();
-    double left = seconds - now;
-    if (left <= 0) return now;
-    struct timespec span = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
-    (void)nanosleep(&span, NULL);
-    return seconds;
-}
-#endif
-
 const bl_ops bl_mpi_ops = {
     .gather = gather,
     .share = share,
@@ -334,11 +297,8 @@ const bl_ops bl_mpi_ops = {
     .irecv = irecv,
     .wait_some = wait_some,
     .withdraw = withdraw,
-#ifndef SMPI_H
     .progress = progress,
-#else
-    .wait_until = wait_until,
-#endif
+    .wait_until = bl_wait_until,
     .abandon = abandon,
     .intranode_from = BL_INTRANODE_FROM,
     .process_failed = BL_PROCESS_FAILED,

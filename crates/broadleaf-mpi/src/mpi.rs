@@ -27,7 +27,7 @@ pub struct Ops {
     irecv: extern "C" fn(*mut c_void, *mut c_void, u64, c_int, c_int, u32) -> c_int,
     wait_some: extern "C" fn(*mut c_void, *mut *const Done, *mut u32, c_int) -> c_int,
     withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
-    progress: Option<extern "C" fn(*mut c_void) -> c_int>,
+    progress: extern "C" fn(*mut c_void) -> c_int,
     wait_until: Option<WaitUntil>,
     abandon: extern "C" fn(*mut c_void),
     intranode_from: u64,
@@ -137,9 +137,9 @@ impl Mpi {
         Ok(has_come != 0)
     }
 
-    /// Whether ranks of one host may share memory under this MPI.
+    /// Whether ranks of one host may share memory: not where time is simulated, since it costs none there.
     pub fn shares_memory(&self) -> bool {
-        self.ops.progress.is_some()
+        self.simulated_clock().is_none()
     }
 
     /// From this length on, bytes, shared memory is faster inside a host than this MPI's own broadcast.
@@ -154,7 +154,7 @@ impl Mpi {
 
     /// Lets the MPI move on, for a rank that waits for something else.
     pub fn progress(&self) -> Result<(), MpiError> {
-        self.ops.progress.map_or(Ok(()), |progress| checked(progress(self.comm)))
+        checked((self.ops.progress)(self.comm))
     }
 
     /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.
@@ -214,6 +214,9 @@ impl Mpi {
         extern "C" fn withdraw(_: *mut c_void, _: u32, _: *mut c_int) -> c_int {
             1
         }
+        extern "C" fn progress(_: *mut c_void) -> c_int {
+            0
+        }
         extern "C" fn abandon(_: *mut c_void) {}
         static OPS: Ops = Ops {
             gather,
@@ -222,7 +225,7 @@ impl Mpi {
             irecv,
             wait_some,
             withdraw,
-            progress: None,
+            progress,
             wait_until: None,
             abandon,
             intranode_from: 0,

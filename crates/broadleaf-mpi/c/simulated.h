@@ -1,0 +1,24 @@
+/* What differs in simulated time: real.c has one side; smpi.c has the other, and stands for all files that look for
+ * an MPI and for the other ranks. */
+#ifndef BROADLEAF_SIMULATED_H
+#define BROADLEAF_SIMULATED_H
+
+#include <mpi.h>
+
+/* Lets time pass until MPI_Wtime is that, and gives the time. */
+#ifdef SMPI_H
+double bl_wait_until(double seconds);
+#else
+#define bl_wait_until NULL
+#endif
+
+/* As MPI_Testsome; in simulated time it waits for one. */
+int bl_some(int count, MPI_Request *requests, int *finished, int *indices, MPI_Status *statuses);
+
+/* Whether another program started this one. */
+int bl_find_parent(int *is_spawned);
+
+/* Calls `finish` once, at the begin of MPI_Finalize, while MPI still works. */
+int bl_watch_finalize(int (*finish)(void));
+
+#endif
