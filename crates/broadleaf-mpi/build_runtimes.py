@@ -50,7 +50,7 @@ COMPILE = [
     # MPICH's MPI_STATUSES_IGNORE is an address of nothing, which gcc takes for an array that is too short.
     "-Wno-stringop-overflow",
 ]
-# The quickest kind of thread-local variable. It is scarce: SMPI, which loads a program once a rank, would run out of it.
+# The quickest kind of thread-local variable, and a scarce one: SMPI loads a program once a rank.
 PRELOADED = ["-ftls-model=initial-exec"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 # What the Rust archive needs of the system.
