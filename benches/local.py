@@ -21,8 +21,8 @@ from pathlib import Path
 
 from refusals import exit_with
 
-from broadleaf.bench import OURS, Row
-from broadleaf.bench.local import bench_local
+from broadleaf.benchmarks import OURS, Row
+from broadleaf.benchmarks.local import bench_local
 
 RAW = Path(__file__).resolve().parents[1] / ".bench" / "local.json"
 RANKS = (2, 4, 8)

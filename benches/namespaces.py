@@ -23,8 +23,8 @@ from typing import Any
 from refusals import exit_with
 
 import broadleaf as bl
-from broadleaf.bench import OURS
-from broadleaf.bench.namespaces import DEFAULT_PLATFORM, LUMP, bench_namespaces
+from broadleaf.benchmarks import OURS
+from broadleaf.benchmarks.namespaces import DEFAULT_PLATFORM, LUMP, bench_namespaces
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 

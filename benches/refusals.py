@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from broadleaf.bench import BenchError
+from broadleaf.benchmarks import BenchError
 from broadleaf.mpi.find import MpiNotFoundError
 from broadleaf.smpi import SmpiError
 

@@ -29,8 +29,8 @@ from refusals import exit_with
 from smpi_beds import ROOT, Network, grid
 
 from broadleaf import smpi
-from broadleaf.bench import OURS
-from broadleaf.bench.smpi import second_seconds
+from broadleaf.benchmarks import OURS
+from broadleaf.benchmarks.smpi import second_seconds
 
 OUT = ROOT / ".bench/smpi_scale.json"
 # The program's 4,096 messages would not fit in memory: SMPI gives all ranks the same.

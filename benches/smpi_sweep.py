@@ -28,9 +28,9 @@ from smpi_beds import NETWORKS, ROOT, Network
 
 import broadleaf as bl
 from broadleaf import smpi
-from broadleaf.bench import OURS
-from broadleaf.bench.limit import limit_s
-from broadleaf.bench.smpi import Bed, known_algorithms, simulated
+from broadleaf.benchmarks import OURS
+from broadleaf.benchmarks.limit import limit_s
+from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
 OUT = ROOT / ".bench/smpi_sweep.json"
 SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]

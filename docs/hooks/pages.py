@@ -29,6 +29,8 @@ INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
 # The broadcast of the planners' pictures.
 MESSAGE_BYTES = 8 << 20
 REGISTERED = {"Planners", "Papers"}
+# What the compiled core's documentation ends in, since its signatures can have no types.
+TYPES = re.compile(r"\n\nTypes?: `([^`]*)`\s*$")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -195,20 +197,37 @@ def python_api() -> str:
 
 
 def entry(name: str, thing: Any) -> str:
-    text = inspect.getdoc(thing) or ""
+    text, types = described(thing)
     if not inspect.isclass(thing):
-        signature = getattr(thing, "__text_signature__", None) or ""
-        return f"### {name}\n\n```python\nbl.{name}{signature}\n```\n\n{escaped(text)}\n"
+        return f"### {name}\n\n```python\nbl.{name}{wrapped(types)}\n```\n\n{escaped(text)}\n"
     lines = [f"### {name}\n\n{escaped(text)}\n"]
-    for member, inner in sorted(vars(thing).items()):
-        documentation = inspect.getdoc(getattr(thing, member, None))
-        if member.startswith("_") or not documentation:
+    for field in getattr(thing, "__dataclass_fields__", {}).values():
+        lines.append(f"- `{field.name}: {field.type}`")
+    for member in sorted(vars(thing)):
+        if member.startswith("_") or not inspect.getdoc(getattr(thing, member, None)):
             continue
-        called = "" if inspect.isdatadescriptor(inner) else getattr(inner, "__text_signature__", None) or "()"
-        lines.append(
-            f"- `{member}{called.replace('$self, ', '').replace('$self', '')}`: {escaped(documentation)}"
-        )
+        documentation, types = described(getattr(thing, member))
+        called = types if types.startswith("(") else f": {types}"
+        lines.append(f"- `{member}{called}`: {escaped(documentation)}")
     return "\n".join([*lines, ""])
+
+
+def described(thing: Any) -> tuple[str, str]:
+    """What documentation says, and the types that it names; of a Python function the types are its own."""
+    text = inspect.getdoc(thing) or ""
+    if found := TYPES.search(text):
+        return text[: found.start()], " ".join(found[1].split())
+    if isinstance(thing, property):
+        return text, inspect.get_annotations(thing.fget).get("return", "") if thing.fget else ""
+    if inspect.isfunction(thing):
+        # Annotations are text already, which a signature puts in quotes.
+        return text, re.sub(r"self, |self", "", str(inspect.signature(thing)).replace("'", ""))
+    return text, ""
+
+
+def wrapped(types: str) -> str:
+    """A signature that is too long for a line, an argument a line."""
+    return types if len(types) < 80 else re.sub(r", (?=\*|\w+:)", ",\n    ", types)
 
 
 def escaped(text: str) -> str:

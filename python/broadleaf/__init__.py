@@ -1,7 +1,8 @@
 """Broadleaf: fast one-to-all broadcasts of large messages on heterogeneous networks.
 
-Measure or describe a `Platform`, `plan` a broadcast on it, `simulate` and `check` the plan, run it under MPI
-with the `broadleaf run` command.
+`measure` or describe a `Platform`, `plan` a broadcast on it, `simulate` and `check` the plan, look at it with
+`report` and `draw`, `run` an MPI program with its broadcasts planned, and `bench` it beside the MPI's own.
+Sizes are whole bytes or text such as "64MiB".
 """
 
 from broadleaf import generate, grid
@@ -27,7 +28,14 @@ from broadleaf._core import (
     tune,
     tuning_rules,
 )
+from broadleaf.benchmarks import bench
 from broadleaf.errors import InvalidPlan, PlanError, PlatformError
+from broadleaf.measuring import measure
+from broadleaf.plot import draw
+from broadleaf.predicted import Predicted
+from broadleaf.reporting import report
+from broadleaf.running import run
+from broadleaf.trees import Tree
 
 __all__ = [
     "Card",
@@ -40,17 +48,24 @@ __all__ = [
     "PlanError",
     "Platform",
     "PlatformError",
+    "Predicted",
     "Trace",
+    "Tree",
     "Tried",
     "__version__",
+    "bench",
     "check",
     "compare",
+    "draw",
     "generate",
     "grid",
     "makespan_bound_s",
+    "measure",
     "optimum",
     "plan",
     "planners",
+    "report",
+    "run",
     "simulate",
     "throughput",
     "tune",

@@ -5,9 +5,9 @@ All are `ValueError`s, so that a caller who does not care which stage refused ca
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 
 class PlatformError(ValueError):
@@ -28,11 +28,13 @@ class InvalidPlan(PlanError):  # noqa: N818 - the contract's name
 
 
 @contextmanager
-def naming(file: str | Path) -> Iterator[None]:
-    """Has the one line of an invalid plan begin with the plan's file."""
+def naming(file: object) -> Iterator[None]:
+    """Has the one line of an invalid plan begin with the plan's file, where it came from one."""
     try:
         yield
     except InvalidPlan as error:
+        if not isinstance(file, str | os.PathLike):
+            raise
         raise PlanError(f"{file}: {error}; broadleaf check lists all") from None
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import broadleaf as bl
-from broadleaf.measure import MeasureError, measure
+from broadleaf.measuring import MeasureError, measure
 
 if TYPE_CHECKING:
     from conftest import Bench

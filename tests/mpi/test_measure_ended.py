@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import broadleaf as bl
-from broadleaf.measure import MeasureInterrupted, measure
+from broadleaf.measuring import MeasureInterrupted, measure
 
 if TYPE_CHECKING:
     from conftest import Bench

@@ -52,7 +52,7 @@ def test_trees_side_by_side(columns: int | None, shape: tuple[int, int]) -> None
 
 def test_timeline_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
     # a sends segment i in [i, i+1] ms, b hands it on in [2+i, 3+i] ms; receives end a latency later.
-    figure = draw_timeline(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan))
+    figure = draw_timeline(bl.simulate(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan)))
     (axes,) = figure.axes
     drawn: dict[float, list[tuple[float, float]]] = {}
     for collection in axes.collections:
@@ -90,7 +90,8 @@ def test_timeline_of_many_nodes_has_a_row_a_cluster(command: Command) -> None:
         "meshes": [mesh],
     }
     platform = bl.Platform.from_dict(document)
-    figure = draw_timeline(platform, bl.plan(platform, "n0", 1 << 20, "chain", segment_bytes=1 << 14))
+    plan = bl.plan(platform, "n0", 1 << 20, "chain", segment_bytes=1 << 14)
+    figure = draw_timeline(bl.simulate(platform, plan))
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["C0 (60)", "C1 (60)"]
     (picture,) = axes.images

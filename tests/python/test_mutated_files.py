@@ -34,7 +34,7 @@ from broadleaf.formats.perfetto import trace_text
 from broadleaf.formats.simgrid.assemble import platform_of
 from broadleaf.formats.simgrid.plain import NotPlain, read_plain
 from broadleaf.mpi import read_hosts
-from broadleaf.report.measured import beside_predicted, rows_of
+from broadleaf.reporting.measured import beside_predicted, rows_of
 from broadleaf.smpi.profiles import read_rates
 from documents import TWO_SITES
 from mutation import mutated_document, mutated_json, mutated_text

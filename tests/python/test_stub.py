@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_stub_is_the_module() -> None:
     # mypy's stubtest imports the module and compares every name and signature with _core.pyi.
     done = subprocess.run(
-        [sys.executable, "-m", "mypy.stubtest", "broadleaf._core"],
+        [sys.executable, "-m", "mypy.stubtest", "--mypy-config-file", "pyproject.toml", "broadleaf._core"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import broadleaf as bl
-from broadleaf.bench import OURS, BenchError
-from broadleaf.bench.smpi import second_seconds
+from broadleaf.benchmarks import OURS, BenchError
+from broadleaf.benchmarks.smpi import second_seconds
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -60,6 +60,7 @@ BINDINGS = [
         "errors",
         "document",
         "arguments",
+        "notebook",
         "platform",
         "plan",
         "trace",
@@ -91,25 +92,56 @@ C_FILES = [
     *("interpose.c", "fortran.c", "collectives.c"),
 ]
 
-# `api` is what `import broadleaf` gives; `_core` the bindings.
-BASE = {"_core", "api", "checkout", "errors", "files", "units"}
+# What every room of the package may use, and what an argument may be given as besides.
+BASE = {"_core", "checkout", "errors", "files", "units"}
+GIVEN = {"given"} | BASE
+# `api` is what `import broadleaf` gives; `_core` the bindings, which call `notebook`, `frames` and `plot` for
+# what Python draws.
 PYTHON = {
-    "api": {"_core", "errors", "generate", "grid"},
+    "api": {
+        "benchmarks",
+        "generate",
+        "grid",
+        "measuring",
+        "plot",
+        "predicted",
+        "reporting",
+        "running",
+        "trees",
+    }
+    | GIVEN,
+    "given": BASE,
     "generate": {"_core"},
     "grid": {"_core"},
+    "trees": BASE,
+    "predicted": BASE,
+    "frames": {"_core"},
     "bars": {"_core"},
+    "network": {"_core"},
+    "notebook": {"plot"} | BASE,
     "mpi": BASE,
     "formats": {"bars"} | BASE,
-    "plot": {"bars"} | BASE,
-    "report": {"bars"} | BASE,
+    "plot": {"bars", "network", "trees"} | GIVEN,
+    "reporting": {"bars", "network"} | GIVEN,
     "smpi": BASE,
-    "measure": {"mpi"} | BASE,
+    "measuring": {"mpi"} | GIVEN,
     "advise": {"mpi"} | BASE,
-    "run": {"advise", "mpi"} | BASE,
-    "tuning": {"mpi"} | BASE,
-    "bench": {"formats", "mpi", "smpi"} | BASE,
-    "papers": {"formats", "grid", "mpi", "plot", "smpi"} | BASE,
-    "cli": {"advise", "bench", "formats", "measure", "mpi", "papers", "plot", "report", "run", "tuning"}
+    "running": {"advise", "mpi"} | GIVEN,
+    "tuning": {"api", "mpi"} | BASE,
+    "benchmarks": {"formats", "mpi", "smpi"} | GIVEN,
+    "papers": {"api", "formats", "grid", "mpi", "plot", "smpi"} | BASE,
+    "cli": {
+        "advise",
+        "api",
+        "benchmarks",
+        "formats",
+        "measuring",
+        "mpi",
+        "papers",
+        "plot",
+        "reporting",
+        "tuning",
+    }
     | BASE,
     "__main__": {"cli"},
 }

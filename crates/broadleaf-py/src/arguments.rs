@@ -4,6 +4,7 @@ use crate::errors::PlatformError;
 use broadleaf::platform::PortModel;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use std::time::Duration;
 
 /// A number of bytes (or of anything else that is counted): a whole number below 2^64.
@@ -12,6 +13,17 @@ pub fn whole(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     value
         .extract()
         .map_err(|_| PyValueError::new_err(format!("{name} is {value}; give a whole number of at least 0")))
+}
+
+/// A number of bytes, or text such as "64MiB", which is read as on the command line.
+pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if !value.is_instance_of::<PyString>() {
+        return whole(name, value);
+    }
+    let py = value.py();
+    let parsed = py.import("broadleaf.units")?.call_method1("parse_size", (value,));
+    let bytes = parsed.and_then(|bytes| bytes.extract());
+    bytes.map_err(|error| PyValueError::new_err(format!("{name}: {}", error.value(py))))
 }
 
 /// How many there are of something.

@@ -3,7 +3,7 @@
 use broadleaf::json::Fault;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyMapping, PySequence, PyString};
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyMapping, PySequence, PyString, PyType};
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
@@ -127,6 +127,15 @@ fn to_dict<'py>(py: Python<'py>, entries: &Map<String, Value>) -> PyResult<Bound
 pub fn to_document<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
     let entries = value.as_object().ok_or_else(|| PyTypeError::new_err("the document is not an object"))?;
     to_dict(py, entries)
+}
+
+/// What pickle makes an object again by: a call, and its argument.
+pub type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyType>,));
+
+/// `__reduce__` of an object that its class makes of a dictionary by `from_dict`.
+pub fn reduced<'py, T>(object: &Bound<'py, T>, document: Bound<'py, PyDict>) -> PyResult<Reduced<'py>> {
+    let operator = object.py().import("operator")?;
+    Ok((operator.call_method1("methodcaller", ("from_dict", document))?, (object.as_any().get_type(),)))
 }
 
 /// The text of a file: one line a field, and one line an item of a top-level list, so that files can be

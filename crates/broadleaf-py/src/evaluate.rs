@@ -11,6 +11,8 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// Checks a plan independently of whatever made it. Raises InvalidPlan, whose `faults` has a line a fault.
+///
+/// Types: `(platform: Platform, plan: Plan) -> None`
 #[pyfunction]
 pub fn check(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<()> {
     let faults = py.detach(|| broadleaf::plan::check::faults(&platform.core, &plan.core));
@@ -22,6 +24,8 @@ pub fn check(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<()> {
 }
 
 /// Runs a plan in simulated time. Raises InvalidPlan for a plan that `check` refuses.
+///
+/// Types: `(platform: Platform, plan: Plan) -> Trace`
 #[pyfunction]
 pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Trace> {
     let work = || {
@@ -31,12 +35,14 @@ pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Tr
         Ok((core, interval))
     };
     let (core, interval) = py.detach(work).map_err(plan_error)?;
-    Ok(Trace { core, platform: Arc::clone(&platform.core), interval })
+    Ok(Trace { core, platform: Arc::clone(&platform.core), plan: Arc::clone(&plan.core), interval })
 }
 
 /// The plan's steady state, bytes/s: what its busiest resource allows once the pipeline is full.
 ///
 /// Infinite where nothing limits it. Raises InvalidPlan for a plan that `check` refuses.
+///
+/// Types: `(platform: Platform, plan: Plan) -> float`
 #[pyfunction]
 pub fn throughput(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<f64> {
     check(py, platform, plan)?;

@@ -20,6 +20,9 @@ pub(crate) fn local_start(name: &str) -> PyResult<LocalStart> {
 ///
 /// Rates are normally distributed and redrawn until positive; a graph in parts is joined by random links, which
 /// the platform's provenance then says.
+///
+/// Types: `(nodes: int, density: float, *, seed: int=0, port_model: str='one-port', mean_bytes_per_s:
+/// float=100000000.0, deviation_bytes_per_s: float=20000000.0) -> Platform`
 #[pyfunction]
 #[pyo3(
     signature = (nodes, density, *, seed=Seed(0), port_model="one-port", mean_bytes_per_s=100e6, deviation_bytes_per_s=20e6),
@@ -44,6 +47,10 @@ pub fn random_graph(
 /// Wide-area, metropolitan and local networks as in paper 1's Tiers platforms, with redundancy up to `density`.
 ///
 /// Levels that are not given are in proportion to the number of nodes.
+///
+/// Types: `(nodes: int, density: float, *, seed: int=0, wan_nodes: int | None=None, mans: int | None=None,
+/// man_nodes: int | None=None, lans_per_man: int | None=None, port_model: str='one-port', mean_bytes_per_s:
+/// float=100000000.0, deviation_bytes_per_s: float=20000000.0) -> Platform`
 #[pyfunction]
 #[pyo3(
     signature = (nodes, density, *, seed=Seed(0), wan_nodes=None, mans=None, man_nodes=None, lans_per_man=None, port_model="one-port", mean_bytes_per_s=100e6, deviation_bytes_per_s=20e6),
@@ -78,6 +85,10 @@ pub fn tiers(
 
 /// A grid of clusters as in paper 2: every pair of clusters with a latency and a gap drawn from the ranges, each
 /// cluster with the time of its own broadcast. `gaps` says how a pair's gap follows from the draws.
+///
+/// Types: `(clusters: int, *, seed: int=0, latency_s: tuple[float, float]=(0.001, 0.015), gap_s: tuple[float,
+/// float]=(0.1, 0.6), local_broadcast_s: tuple[float, float]=(0.02, 3.0), gaps: str='min', local_start:
+/// str='after-last-send') -> Platform`
 #[pyfunction]
 #[pyo3(
     signature = (clusters, *, seed=Seed(0), latency_s=(0.001, 0.015), gap_s=(0.1, 0.6), local_broadcast_s=(0.02, 3.0), gaps="min", local_start="after-last-send"),

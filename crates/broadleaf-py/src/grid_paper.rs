@@ -26,6 +26,10 @@ const MOST_CLUSTERS: usize = 5_000;
 ///
 /// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`. `time_limit_s` is for
 /// the last two, which use it; without one the same arguments give the same sends.
+///
+/// Types: `(gap_s: ArrayLike, latency_s: ArrayLike, local_broadcast_s: list[float], root: int=0, strategy:
+/// str='makespan', *, local_start: str='after-last-send', seed: int=0, time_limit_s: float | None=None) ->
+/// tuple[float, list[tuple[int, int]]]`
 #[pyfunction]
 #[pyo3(
     signature = (gap_s, latency_s, local_broadcast_s, root=None, strategy="makespan", *,
@@ -108,6 +112,9 @@ fn unknown(strategy: &str) -> PyErr {
 ///
 /// A strategy is one of `grid_schedule`'s (`exact` is not a number where it is not proved within its steps), or
 /// `bound`, the time below which no schedule can end. `time_limit_s` is for each draw.
+///
+/// Types: `(clusters: int, draws: int, strategies: list[str], *, gaps: str='min', local_start:
+/// str='after-last-send', seed: int=0, time_limit_s: float | None=None) -> list[list[float]]`
 #[pyfunction]
 #[pyo3(
     signature = (clusters, draws, strategies, *, gaps="min", local_start="after-last-send", seed=Seed(0),

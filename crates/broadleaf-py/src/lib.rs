@@ -10,6 +10,7 @@ mod errors;
 mod evaluate;
 mod generate;
 mod grid_paper;
+mod notebook;
 mod optimum;
 mod plan;
 mod planning;

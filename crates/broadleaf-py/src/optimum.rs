@@ -1,6 +1,6 @@
 //! `bl.optimum`: the throughput optimum over any number of trees, with its proof.
 
-use crate::arguments::{whole, Count};
+use crate::arguments::{size, Count};
 use crate::document::to_document;
 use crate::errors::{plan_error, PlanError};
 use crate::platform::Platform;
@@ -57,36 +57,48 @@ fn plan_tree(tree: &WeightedTree) -> Tree {
 impl Optimum {
     /// What the trees carry when their busiest resource is always busy, bytes/s; infinite where nothing
     /// limits.
+    ///
+    /// Type: `float`
     #[getter]
     fn throughput_bytes_per_s(&self) -> f64 {
         self.core.throughput_bytes_per_s
     }
 
     /// What no number of trees exceeds, bytes/s.
+    ///
+    /// Type: `float`
     #[getter]
     fn upper_bound_bytes_per_s(&self) -> f64 {
         self.core.upper_bound_bytes_per_s
     }
 
     /// How far the throughput may be below the best, as a part of the upper bound.
+    ///
+    /// Type: `float`
     #[getter]
     fn gap(&self) -> f64 {
         self.core.gap()
     }
 
     /// Why no schedule need reach the value, where it is only a bound; else None.
+    ///
+    /// Type: `str | None`
     #[getter]
     fn bound_only(&self) -> Option<String> {
         self.core.bound_only.map(|reason| reason.to_string())
     }
 
     /// The trees with their shares, largest first, as in a plan document.
+    ///
+    /// Type: `list[dict]`
     #[getter]
     fn trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.documents(py, self.core.plan_trees())
     }
 
     /// Segments a second over each link, by (from, to); links that carry none are left out.
+    ///
+    /// Type: `dict[tuple[str, str], float]`
     #[getter]
     fn link_load<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let id = |node: NodeId| self.platform.node(node).id.as_str();
@@ -99,6 +111,8 @@ impl Optimum {
 
     /// The upper bound's proof: a price for each resource, summing to 1, by the names of `Trace.busy_s`. Every
     /// tree costs at least the cheapest one under them, so no packing carries more than 1 / its cost.
+    ///
+    /// Type: `dict[str, float]`
     #[getter]
     fn prices<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let prices = PyDict::new(py);
@@ -109,12 +123,16 @@ impl Optimum {
     }
 
     /// What is left with at most 1, 2, 4, 8 trees, and with all, bytes/s by the number of trees.
+    ///
+    /// Types: `() -> dict[int, float]`
     fn throughput_by_trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rates = py.detach(|| rates_by_trees(&self.platform, &self.core)).map_err(refused)?;
         rates.into_iter().collect::<Vec<_>>().into_py_dict(py)
     }
 
     /// That many trees of equal share that together come near the optimum, as in a plan document.
+    ///
+    /// Types: `(count: int) -> list[dict]`
     fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {
         if count.0 == 0 {
             return Err(PyValueError::new_err("0 trees carry nothing; give a count of at least 1"));
@@ -146,6 +164,8 @@ impl Optimum {
 ///
 /// Raises ValueError for a gap that is not positive and for an empty segment, PlatformError for a root that
 /// the platform does not have, PlanError for a switch as root and for hosts that it cannot reach.
+///
+/// Types: `(platform: Platform, root: str, segment_bytes: int | str, gap: float=0.0001) -> Optimum`
 #[pyfunction]
 #[pyo3(signature = (platform, root, segment_bytes, gap=1e-4))]
 pub fn optimum(
@@ -156,7 +176,7 @@ pub fn optimum(
     gap: f64,
 ) -> PyResult<Optimum> {
     let root = platform.node(root)?;
-    let segment_bytes = whole("segment_bytes", segment_bytes)?;
+    let segment_bytes = size("segment_bytes", segment_bytes)?;
     let core =
         py.detach(|| solve(&platform.core, root, segment_bytes, gap, Limits::default())).map_err(refused)?;
     Ok(Optimum { core, platform: Arc::clone(&platform.core) })
@@ -166,6 +186,8 @@ pub fn optimum(
 ///
 /// Raises PlatformError for a root that the platform does not have, PlanError for one that is a switch and for
 /// hosts that it cannot reach, ValueError for an empty message.
+///
+/// Types: `(platform: Platform, root: str, message_bytes: int | str) -> float`
 #[pyfunction]
 pub fn makespan_bound_s(
     py: Python<'_>,
@@ -174,7 +196,7 @@ pub fn makespan_bound_s(
     message_bytes: &Bound<'_, PyAny>,
 ) -> PyResult<f64> {
     let root = platform.node(root)?;
-    let message_bytes = whole("message_bytes", message_bytes)?;
+    let message_bytes = size("message_bytes", message_bytes)?;
     // The same requests are refused as for a plan.
     Instance::new(&platform.core, root, message_bytes).map_err(plan_error)?;
     Ok(py.detach(|| bound_s(&platform.core, root, message_bytes)))

@@ -1,9 +1,13 @@
 //! `bl.Plan`.
 
-use crate::document::{to_document, to_text, to_value};
+use crate::document::{reduced, to_document, to_text, to_value, Reduced};
 use crate::errors::{plan_error, PlanError};
+use crate::notebook::{asked, shown};
+use crate::platform::Platform;
+use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,12 +26,16 @@ impl From<broadleaf::plan::Plan> for Plan {
 #[pymethods]
 impl Plan {
     /// Reads a plan file. Raises PlanError naming the file, the place and the remedy.
+    ///
+    /// Types: `(path: str | PathLike) -> Plan`
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         Ok(py.detach(|| broadleaf::plan::Plan::load(&path)).map_err(plan_error)?.into())
     }
 
     /// The plan of a `broadleaf-plan/1` dictionary.
+    ///
+    /// Types: `(document: dict) -> Plan`
     #[staticmethod]
     fn from_dict(py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<Self> {
         let refused = |fault: broadleaf::json::Fault| PlanError::new_err(fault.to_string());
@@ -36,6 +44,8 @@ impl Plan {
     }
 
     /// Writes the plan file, by rename; large regular plans by their pattern.
+    ///
+    /// Types: `(path: str | PathLike) -> None`
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let text = py.detach(|| to_text(&self.core.to_file_json()));
         py.import("broadleaf.files")?.call_method1("write_whole", (path, text))?;
@@ -43,86 +53,191 @@ impl Plan {
     }
 
     /// The `broadleaf-plan/1` dictionary.
+    ///
+    /// Types: `() -> dict`
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_document(py, &self.core.to_json())
     }
 
     /// The name of the platform it was made for.
+    ///
+    /// Type: `str`
     #[getter]
     fn platform(&self) -> &str {
         &self.core.platform
     }
 
     /// `sha256:...` of the platform it was made for.
+    ///
+    /// Type: `str`
     #[getter]
     fn platform_digest(&self) -> &str {
         &self.core.platform_digest
     }
 
     /// What it moves: bcast.
+    ///
+    /// Type: `str`
     #[getter]
     fn collective(&self) -> &'static str {
         self.core.collective.name()
     }
 
     /// The id of the node that has the message.
+    ///
+    /// Type: `str`
     #[getter]
     fn root(&self) -> &str {
         &self.core.nodes[self.core.root.index()]
     }
 
     /// The size of the message, bytes.
+    ///
+    /// Type: `int`
     #[getter]
     fn message_bytes(&self) -> u64 {
         self.core.message_bytes
     }
 
     /// The size of all segments but the last, bytes; an unsegmented plan's is the message's.
+    ///
+    /// Type: `int`
     #[getter]
     fn segment_bytes(&self) -> u64 {
         self.core.segment_bytes
     }
 
     /// The planner that made it.
+    ///
+    /// Type: `str`
     #[getter]
     fn planner(&self) -> &str {
         &self.core.planner
     }
 
     /// The seed it was made with.
+    ///
+    /// Type: `int`
     #[getter]
     fn seed(&self) -> u64 {
         self.core.seed
     }
 
     /// The makespan that its planner expects, seconds; None where nothing predicted it.
+    ///
+    /// Type: `float | None`
     #[getter]
     fn makespan_s(&self) -> Option<f64> {
         self.core.predicted.makespan_s
     }
 
     /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    ///
+    /// Type: `tuple[float, float] | None`
     #[getter]
     fn makespan_interval_s(&self) -> Option<(f64, f64)> {
         self.core.predicted.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
     /// No plan for this message is faster than this, seconds; None where it was not computed.
+    ///
+    /// Type: `float | None`
     #[getter]
     fn bound_s(&self) -> Option<f64> {
         self.core.predicted.bound_s
     }
 
-    fn __repr__(&self) -> String {
+    /// What its planner expects of it, and the bound: `makespan_s`, `throughput_bytes_per_s`, `bound_s` ...
+    ///
+    /// Type: `Predicted`
+    #[getter]
+    fn predicted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let predicted = &self.core.predicted;
+        let values = (
+            predicted.makespan_s,
+            self.makespan_interval_s(),
+            predicted.throughput_bytes_per_s,
+            predicted.bound_s,
+            predicted.bound_bytes_per_s,
+        );
+        asked(py, "broadleaf.predicted", "Predicted", values)
+    }
+
+    /// The trees, each with `share`, `root`, `children` in serving order, and `via`.
+    ///
+    /// Type: `list[Tree]`
+    #[getter]
+    fn trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let id = |node: NodeId| self.core.nodes[node.index()].as_str();
+        let trees = PyList::empty(py);
+        for tree in &self.core.trees {
+            let (children, via) = (PyDict::new(py), PyDict::new(py));
+            for node in (0..tree.node_count() as u32).map(NodeId) {
+                let below: Vec<&str> = tree.children(node).iter().copied().map(id).collect();
+                if !below.is_empty() {
+                    children.set_item(id(node), below)?;
+                }
+            }
+            for (&node, relays) in &tree.via {
+                via.set_item(id(node), relays.iter().copied().map(id).collect::<Vec<_>>())?;
+            }
+            let root = id(tree.root.unwrap_or(self.core.root));
+            trees.append(asked(py, "broadleaf.trees", "Tree", (tree.share, root, children, via))?)?;
+        }
+        Ok(trees)
+    }
+
+    /// One NetworkX DiGraph of all trees: an edge has the `share` of the segments that crosses it, and its `trees`
+    /// by number. A single tree's graph: `plan.trees[0].to_networkx()`.
+    ///
+    /// Types: `() -> nx.DiGraph`
+    fn to_networkx<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.trees", "plan_graph", (slf,))
+    }
+
+    /// Draws the trees, the largest shares first; with the platform, nodes are coloured by cluster. A matplotlib
+    /// figure. Raises PlanError, naming the edge, for what is no tree.
+    ///
+    /// Types: `(platform: Platform | None=None) -> Figure`
+    #[pyo3(signature = (platform=None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        platform: Option<&Bound<'py, Platform>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.plot.trees", "draw_trees", (platform, slf))
+    }
+
+    /// Facts, the bound among them, and the trees for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "plan_html")
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let trees = slf.get().core.trees.len();
+        asked(slf.py(), "broadleaf.notebook", "plan_line", (slf, trees))
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let document = slf.get().core.to_file_json();
+        reduced(slf, to_document(slf.py(), &document)?)
+    }
+
+    // A plan cannot change: it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    // Equal plans agree in all of this; what else there is takes as long to read as to compare.
+    fn __hash__(&self) -> u64 {
         let plan = &self.core;
-        format!(
-            "<Plan \"{}\" on \"{}\": {} bytes from \"{}\" in segments of {}>",
-            plan.planner,
-            plan.platform,
-            plan.message_bytes,
-            self.root(),
-            plan.segment_bytes
-        )
+        let mut hasher = DefaultHasher::new();
+        (&plan.platform_digest, &plan.planner, self.root()).hash(&mut hasher);
+        (plan.message_bytes, plan.segment_bytes, plan.seed, plan.trees.len()).hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __eq__(&self, other: &Self) -> bool {

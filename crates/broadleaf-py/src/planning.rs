@@ -1,7 +1,8 @@
 //! `bl.plan` and `bl.compare`.
 
-use crate::arguments::{limit, whole, Seed};
+use crate::arguments::{limit, size, Seed};
 use crate::errors::{plan_error, PlanError};
+use crate::notebook::shown;
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::budget::Budget;
@@ -21,36 +22,48 @@ pub struct Tried {
 #[pymethods]
 impl Tried {
     /// The planner's name.
+    ///
+    /// Type: `str`
     #[getter]
     fn planner(&self) -> &'static str {
         self.core.name
     }
 
     /// The segment size it does best with, bytes.
+    ///
+    /// Type: `int`
     #[getter]
     fn segment_bytes(&self) -> u64 {
         self.core.segment_bytes
     }
 
     /// The predicted makespan, seconds.
+    ///
+    /// Type: `float`
     #[getter]
     fn makespan_s(&self) -> f64 {
         self.core.makespan_s
     }
 
     /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    ///
+    /// Type: `tuple[float, float] | None`
     #[getter]
     fn makespan_interval_s(&self) -> Option<(f64, f64)> {
         self.core.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
     /// Whether the prediction was simulated in full; otherwise it extends short simulations.
+    ///
+    /// Type: `bool`
     #[getter]
     fn is_simulated(&self) -> bool {
         self.core.is_simulated
     }
 
     /// Steady state, bytes/s; infinite where nothing limits.
+    ///
+    /// Type: `float`
     #[getter]
     fn throughput_bytes_per_s(&self) -> f64 {
         self.core.throughput_bytes_per_s
@@ -73,21 +86,32 @@ pub struct Comparison {
 #[pymethods]
 impl Comparison {
     /// The fastest plan.
+    ///
+    /// Type: `Plan`
     #[getter]
     fn plan(&self) -> Plan {
         self.core.plan.clone().into()
     }
 
     /// Every planner that was tried, in the registry's order.
+    ///
+    /// Type: `list[Tried]`
     #[getter]
     fn tried(&self) -> Vec<Tried> {
         self.core.tried.iter().map(|tried| Tried { core: tried.clone() }).collect()
     }
 
     /// The planners that were not tried, each with the reason.
+    ///
+    /// Type: `dict[str, str]`
     #[getter]
     fn passed_over(&self) -> std::collections::BTreeMap<&'static str, &str> {
         self.core.passed_over.iter().map(|passed| (passed.name, passed.reason.as_str())).collect()
+    }
+
+    /// Every planner that was tried beside the bound, for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "comparison_html")
     }
 
     fn __repr__(&self) -> String {
@@ -110,6 +134,10 @@ pub fn collective_of(name: &str) -> PyResult<Collective> {
 /// Without `segment_bytes` each planner's segment size is searched. Without `time_limit_s` the same arguments
 /// give the same plan. Raises PlatformError for a root that the platform does not have or that cannot reach
 /// all hosts, PlanError for a planner that is unknown or does not support the broadcast.
+///
+/// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
+/// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
+/// str='eager') -> Plan`
 #[pyfunction]
 #[pyo3(
     signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
@@ -144,6 +172,10 @@ pub fn plan(
 }
 
 /// As `plan`, and says what each planner that was tried would have taken.
+///
+/// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
+/// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
+/// str='eager') -> Comparison`
 #[pyfunction]
 #[pyo3(
     signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
@@ -163,10 +195,10 @@ pub fn compare(
     protocol: &str,
 ) -> PyResult<Comparison> {
     let root = platform.node(root)?;
-    let message_bytes = whole("message_bytes", message_bytes)?;
+    let message_bytes = size("message_bytes", message_bytes)?;
     let segment = match segment_bytes {
         None => SegmentChoice::Auto,
-        Some(bytes) => SegmentChoice::Bytes(whole("segment_bytes", bytes)?),
+        Some(bytes) => SegmentChoice::Bytes(size("segment_bytes", bytes)?),
     };
     let budget = Budget::of(limit("time_limit_s", time_limit_s)?);
     let collective = collective_of(collective)?;

@@ -1,8 +1,10 @@
 //! `bl.Platform`.
 
-use crate::arguments::{self, matrix, whole};
-use crate::document::{to_document, to_python, to_text, to_value};
+use crate::arguments::{self, matrix, size};
+use crate::document::{reduced, to_document, to_python, to_text, to_value, Reduced};
 use crate::errors::{platform_error, platform_fault, PlatformError};
+use crate::notebook::{asked, shown};
+use broadleaf::json::Fault;
 use broadleaf::platform::csv::file_pair;
 use broadleaf::platform::{LinkClassId, Matrices, NodeId};
 use pyo3::prelude::*;
@@ -39,6 +41,8 @@ impl Platform {
 #[pymethods]
 impl Platform {
     /// Reads a platform file. Raises PlatformError naming the file, the place and the remedy.
+    ///
+    /// Types: `(path: str | PathLike) -> Platform`
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let core = py.detach(|| broadleaf::platform::Platform::load(&path)).map_err(platform_error)?;
@@ -46,9 +50,11 @@ impl Platform {
     }
 
     /// The platform of a `broadleaf-platform/1` dictionary.
+    ///
+    /// Types: `(document: dict) -> Platform`
     #[staticmethod]
     fn from_dict(py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let value = to_value(document, "$").map_err(platform_fault)?;
+        let value = to_value(document, "$").map_err(|fault| platform_fault(at_edge(fault, document)))?;
         let core = py.detach(|| broadleaf::platform::Platform::from_value(&value)).map_err(platform_fault)?;
         Ok(core.into())
     }
@@ -56,6 +62,8 @@ impl Platform {
     /// The platform of a NetworkX graph whose node and edge attributes are those of the platform format.
     ///
     /// A directed edge is a directed link, an undirected one both directions.
+    ///
+    /// Types: `(graph: nx.Graph) -> Platform`
     #[staticmethod]
     fn from_networkx(py: Python<'_>, graph: &Bound<'_, PyAny>) -> PyResult<Self> {
         let edges = [("edges", "edges")].into_py_dict(py)?;
@@ -64,9 +72,12 @@ impl Platform {
     }
 
     /// The platform of a dictionary as NetworkX's `node_link_data` makes it.
+    ///
+    /// Types: `(document: dict) -> Platform`
     #[staticmethod]
     fn from_node_link(py: Python<'_>, document: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let text = to_value(document, "$").map_err(platform_fault)?.to_string();
+        let value = to_value(document, "$").map_err(|fault| platform_fault(at_edge(fault, document)))?;
+        let text = value.to_string();
         let core =
             py.detach(|| broadleaf::platform::Platform::from_node_link(&text)).map_err(platform_fault)?;
         Ok(core.into())
@@ -75,6 +86,9 @@ impl Platform {
     /// The platform of two square matrices, seconds and bytes/s: row i, column j is the link from node i to j.
     ///
     /// Diagonals are ignored; where `links[i][j]` is false there is no link. Nodes are called `ids`, or n0, n1 ...
+    ///
+    /// Types: `(latency_s: ArrayLike, bandwidth_bytes_per_s: ArrayLike, *, ids: list[str] | None=None, links:
+    /// ArrayLike | None=None, name: str='matrices', port_model: str='one-port') -> Platform`
     #[staticmethod]
     #[pyo3(signature = (latency_s, bandwidth_bytes_per_s, *, ids=None, links=None, name="matrices", port_model="one-port"))]
     fn from_matrices(
@@ -115,6 +129,8 @@ impl Platform {
 
     /// Reads a pair of CSV matrices, NAME.latency.csv (s) and NAME.bandwidth.csv (bytes/s), for NAME.csv or either
     /// of the two: first row and first column are node ids, an empty cell is no link.
+    ///
+    /// Types: `(path: str | PathLike) -> Platform`
     #[staticmethod]
     fn load_csv(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let core = py.detach(|| broadleaf::platform::Platform::load_csv(&path)).map_err(platform_error)?;
@@ -125,6 +141,8 @@ impl Platform {
     ///
     /// The bandwidth of a link with a gap table or a start-up time is what a transfer of `at_bytes` gets, without
     /// which it is refused, as is what no matrix can say: shared resources, switches, local broadcasts.
+    ///
+    /// Types: `(path: str | PathLike, *, at_bytes: int | str | None=None) -> list[str]`
     #[pyo3(signature = (path, *, at_bytes=None))]
     fn save_csv(
         &self,
@@ -132,7 +150,7 @@ impl Platform {
         path: PathBuf,
         at_bytes: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Vec<String>> {
-        let at_bytes = at_bytes.map(|bytes| whole("at_bytes", bytes)).transpose()?;
+        let at_bytes = at_bytes.map(|bytes| size("at_bytes", bytes)).transpose()?;
         let (latency_path, bandwidth_path) = file_pair(&path).map_err(platform_fault)?;
         let (latency, bandwidth) = py
             .detach(|| self.core.to_matrices(at_bytes).map(|both| both.to_csv()))
@@ -144,6 +162,8 @@ impl Platform {
     }
 
     /// Writes the platform file, by rename.
+    ///
+    /// Types: `(path: str | PathLike) -> None`
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let text = py.detach(|| to_text(&self.core.to_json()));
         py.import("broadleaf.files")?.call_method1("write_whole", (path, text))?;
@@ -152,27 +172,37 @@ impl Platform {
 
     /// The platform as a program's messages see it: links by rate cost a host's handling more, and where a port serves
     /// one transfer at a time they are no faster than the narrowest pipe on their way.
+    ///
+    /// Types: `() -> Platform`
     fn handled(&self, py: Python<'_>) -> Self {
         py.detach(|| self.core.handled()).into()
     }
 
     /// The `broadleaf-platform/1` dictionary.
+    ///
+    /// Types: `() -> dict`
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_document(py, &self.core.to_json())
     }
 
     /// A NetworkX DiGraph with one edge a link, meshes and bridges written out.
+    ///
+    /// Types: `() -> nx.DiGraph`
     fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let edges = [("edges", "edges")].into_py_dict(py)?;
         py.import("networkx")?.call_method("node_link_graph", (self.to_node_link(py)?,), Some(&edges))
     }
 
     /// The dictionary that NetworkX's `node_link_graph(document, edges="edges")` reads.
+    ///
+    /// Types: `() -> dict`
     fn to_node_link<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         to_document(py, &py.detach(|| self.core.to_node_link()).map_err(platform_fault)?)
     }
 
     /// What the platform is called.
+    ///
+    /// Type: `str`
     #[getter]
     fn name(&self) -> &str {
         self.core.name()
@@ -180,54 +210,92 @@ impl Platform {
 
     /// Which resources a transfer occupies: one-port, one-port-unidirectional,
     /// one-port-same-partner, multi-port, link-capacity.
+    ///
+    /// Type: `str`
     #[getter]
     fn port_model(&self) -> &'static str {
         self.core.port_model().name()
     }
 
     /// `sha256:...` of the platform; a plan carries the digest of the platform it was made for.
+    ///
+    /// Type: `str`
     #[getter]
     fn digest(&self) -> &str {
         self.core.digest()
     }
 
     /// The ids of all nodes, switches included, in file order.
+    ///
+    /// Type: `list[str]`
     #[getter]
     fn nodes(&self) -> Vec<&str> {
         self.core.ids().iter().map(String::as_str).collect()
     }
 
     /// The ids of the nodes that hold and need the message, in file order.
+    ///
+    /// Type: `list[str]`
     #[getter]
     fn hosts(&self) -> Vec<&str> {
         self.core.hosts().map(|node| self.core.node(node).id.as_str()).collect()
     }
 
     /// The properties of the direct link between two nodes as in the platform format, or None.
+    ///
+    /// Types: `(source: str, target: str) -> dict | None`
     fn link<'py>(&self, py: Python<'py>, source: &str, target: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.class(source, target)?.map(|class| to_python(py, &self.core.class_json(class))).transpose()
     }
 
     /// The ids of the nodes that a node has a direct link to.
+    ///
+    /// Types: `(node: str) -> list[str]`
     fn successors(&self, node: &str) -> PyResult<Vec<&str>> {
         let links = self.core.successors(self.node(node)?);
         Ok(links.into_iter().map(|(target, _)| self.core.node(target).id.as_str()).collect())
     }
 
     /// T(s): how long a transfer of `message_bytes` occupies the ports of a direct link, seconds.
+    ///
+    /// Types: `(source: str, target: str, message_bytes: int | str) -> float`
     fn transfer_s(&self, source: &str, target: &str, message_bytes: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let message_bytes = whole("message_bytes", message_bytes)?;
+        let message_bytes = size("message_bytes", message_bytes)?;
         let class = self.class(source, target)?.ok_or_else(|| {
             PlatformError::new_err(format!(
-                "no link leads from \"{source}\" to \"{target}\"; name two linked nodes"
+                "no link for the edge (\"{source}\", \"{target}\"); name two linked nodes"
             ))
         })?;
         Ok(self.core.transfer_s(class, message_bytes))
     }
 
-    fn __repr__(&self) -> String {
-        let (name, model, count) = (self.core.name(), self.core.port_model(), self.core.node_count());
-        format!("<Platform \"{name}\": {count} nodes, {model}>")
+    /// Draws nodes by cluster, and links as wide as their rate is high; a matplotlib figure.
+    ///
+    /// Types: `() -> Figure`
+    fn plot<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.plot.platform", "draw_platform", (slf,))
+    }
+
+    /// Facts and picture for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "platform_html")
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "platform_line")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        reduced(slf, slf.get().to_dict(slf.py())?)
+    }
+
+    // A platform cannot change: it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
     }
 
     fn __eq__(&self, other: &Self) -> bool {
@@ -236,5 +304,19 @@ impl Platform {
 
     fn __hash__(&self, py: Python<'_>) -> PyResult<isize> {
         pyo3::types::PyString::new(py, self.core.digest()).hash()
+    }
+}
+
+/// The fault with the link that it is about, where the document has none of JSON's values in it.
+fn at_edge(fault: Fault, document: &Bound<'_, PyAny>) -> Fault {
+    let ends = ["edges", "links"].into_iter().find_map(|list| {
+        let (number, _) = fault.place.strip_prefix(&format!("$.{list}["))?.split_once(']')?;
+        let edge = document.get_item(list).ok()?.get_item(number.parse::<usize>().ok()?).ok()?;
+        let end = |name| Some(edge.get_item(name).ok()?.to_string());
+        Some((end("source").or_else(|| end("from"))?, end("target").or_else(|| end("to"))?))
+    });
+    match ends {
+        Some((from, to)) => fault.on_edge(&from, &to),
+        None => fault,
     }
 }

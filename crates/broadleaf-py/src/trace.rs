@@ -1,5 +1,7 @@
 //! `bl.Trace`: what a simulation saw, as numpy arrays.
 
+use crate::notebook::{asked, shown};
+use crate::plan::Plan;
 use broadleaf::model::Resource;
 use broadleaf::plan::Interval;
 use broadleaf::platform::Platform;
@@ -26,6 +28,7 @@ const FIELDS: [(&str, &str); 9] = [
 pub struct Trace {
     pub core: broadleaf::simulate::Trace,
     pub platform: Arc<Platform>,
+    pub plan: Arc<broadleaf::plan::Plan>,
     pub interval: Option<Interval>,
 }
 
@@ -43,6 +46,8 @@ pub fn resource_name(platform: &Platform, resource: Resource) -> String {
 #[pymethods]
 impl Trace {
     /// The latest finish, local broadcasts included, seconds.
+    ///
+    /// Type: `float`
     #[getter]
     fn makespan_s(&self) -> f64 {
         self.core.makespan_s
@@ -50,18 +55,24 @@ impl Trace {
 
     /// (low, high): the makespan with all gaps at the lower and at the upper quartile of their measured samples,
     /// seconds; None where the platform has no spread.
+    ///
+    /// Type: `tuple[float, float] | None`
     #[getter]
     fn makespan_interval_s(&self) -> Option<(f64, f64)> {
         self.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
     /// The ids of the nodes, in the order of `finish_s`; `from` and `to` of a transfer are places in it.
+    ///
+    /// Type: `list[str]`
     #[getter]
     fn nodes(&self) -> Vec<&str> {
         self.platform.ids().iter().map(String::as_str).collect()
     }
 
     /// When each node has the whole message, seconds: 0 for the root, NaN for switches.
+    ///
+    /// Type: `np.ndarray`
     #[getter]
     fn finish_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes: Vec<u8> = self.core.finish_s.iter().flat_map(|seconds| seconds.to_le_bytes()).collect();
@@ -70,6 +81,8 @@ impl Trace {
 
     /// Every transfer in the order of request: from, to, tree, segment (the first it carries), segments, bytes,
     /// start_s, release_s (the sender's port is free again), arrival_s. Relayed hops and control messages too.
+    ///
+    /// Type: `np.recarray`
     #[getter]
     fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = py.detach(|| self.core.transfers.iter().flat_map(record).collect::<Vec<u8>>());
@@ -80,6 +93,8 @@ impl Trace {
 
     /// How long each resource that was used was held in all, seconds: `out NODE`, `in NODE`, `link NODE NODE`,
     /// `shared ID`.
+    ///
+    /// Type: `dict[str, float]`
     #[getter]
     fn busy_s<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let held = PyDict::new(py);
@@ -89,8 +104,45 @@ impl Trace {
         Ok(held)
     }
 
-    fn __repr__(&self) -> String {
-        format!("<Trace: {} transfers in {} s>", self.core.transfer_count, self.core.makespan_s)
+    /// The platform that it was simulated on.
+    ///
+    /// Type: `Platform`
+    #[getter]
+    fn platform(&self) -> crate::platform::Platform {
+        crate::platform::Platform { core: Arc::clone(&self.platform) }
+    }
+
+    /// The plan that was simulated.
+    ///
+    /// Type: `Plan`
+    #[getter]
+    fn plan(&self) -> Plan {
+        Plan { core: Arc::clone(&self.plan) }
+    }
+
+    /// Draws who sends and receives when, coloured by tree, with the bound; a matplotlib figure.
+    ///
+    /// Types: `() -> Figure`
+    fn plot<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.plot.timeline", "draw_timeline", (slf,))
+    }
+
+    /// The transfers as a pandas DataFrame with the nodes' ids in `from` and `to`. Raises ModuleNotFoundError, in
+    /// one line, where pandas is not installed.
+    ///
+    /// Types: `() -> pd.DataFrame`
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.frames", "transfers_frame", (slf,))
+    }
+
+    /// Facts and the timeline for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "trace_html")
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let transfers = slf.get().core.transfer_count;
+        asked(slf.py(), "broadleaf.notebook", "trace_line", (slf, transfers))
     }
 }
 

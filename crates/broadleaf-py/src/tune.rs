@@ -1,5 +1,6 @@
 //! `bl.tune` and `bl.tuning_rules`.
 
+use crate::arguments::size;
 use crate::errors::{plan_error, PlanError, PlatformError};
 use crate::planning::collective_of;
 use crate::platform::Platform;
@@ -28,66 +29,88 @@ pub struct Forecast {
 #[pymethods]
 impl Forecast {
     /// The algorithm's name.
+    ///
+    /// Type: `str`
     #[getter]
     fn algorithm(&self) -> &'static str {
         self.core.algorithm.name()
     }
 
     /// The planner that makes its plan.
+    ///
+    /// Type: `str`
     #[getter]
     fn planner(&self) -> &'static str {
         self.core.algorithm.planner()
     }
 
     /// eager or rendezvous.
+    ///
+    /// Type: `str`
     #[getter]
     fn protocol(&self) -> &'static str {
         Protocol::name(self.core.algorithm.protocol())
     }
 
     /// The model as the paper prints it.
+    ///
+    /// Type: `str`
     #[getter]
     fn formula(&self) -> &'static str {
         self.core.algorithm.formula()
     }
 
     /// The best segment size, bytes; the whole message where the algorithm has no segments.
+    ///
+    /// Type: `int`
     #[getter]
     fn segment_bytes(&self) -> u64 {
         self.core.segment_bytes
     }
 
     /// Whether the message is cut into segments.
+    ///
+    /// Type: `bool`
     #[getter]
     fn is_segmented(&self) -> bool {
         self.core.algorithm.is_segmented()
     }
 
     /// The paper's model, seconds.
+    ///
+    /// Type: `float`
     #[getter]
     fn printed_s(&self) -> f64 {
         self.core.printed_s
     }
 
     /// Whether the paper's model is only an upper bound.
+    ///
+    /// Type: `bool`
     #[getter]
     fn printed_is_bound(&self) -> bool {
         self.core.algorithm.printed_is_bound()
     }
 
     /// The corrected model, seconds.
+    ///
+    /// Type: `float`
     #[getter]
     fn corrected_s(&self) -> f64 {
         self.core.corrected_s
     }
 
     /// The event simulation of the plan, seconds; None where the model ruled the algorithm out.
+    ///
+    /// Type: `float | None`
     #[getter]
     fn simulated_s(&self) -> Option<f64> {
         self.core.simulated_s
     }
 
     /// The event simulation's time or, without one, the corrected model's, seconds.
+    ///
+    /// Type: `float`
     #[getter]
     fn expected_s(&self) -> f64 {
         self.core.expected_s()
@@ -107,36 +130,48 @@ pub struct Choice {
 #[pymethods]
 impl Choice {
     /// bcast or scatter.
+    ///
+    /// Type: `str`
     #[getter]
     fn collective(&self) -> &'static str {
         self.core.collective.name()
     }
 
     /// The root included.
+    ///
+    /// Type: `int`
     #[getter]
     fn nodes(&self) -> u64 {
         self.core.nodes
     }
 
     /// Of a scatter, one node's block.
+    ///
+    /// Type: `int`
     #[getter]
     fn message_bytes(&self) -> u64 {
         self.core.message_bytes
     }
 
     /// In the order of the paper's tables.
+    ///
+    /// Type: `list[Forecast]`
     #[getter]
     fn forecasts(&self) -> Vec<Forecast> {
         self.core.forecasts.iter().map(|&core| Forecast { core }).collect()
     }
 
     /// The least expected time.
+    ///
+    /// Type: `Forecast`
     #[getter]
     fn chosen(&self) -> Forecast {
         Forecast { core: *self.core.chosen() }
     }
 
     /// What the printed models alone would choose.
+    ///
+    /// Type: `Forecast`
     #[getter]
     fn chosen_as_printed(&self) -> Forecast {
         Forecast { core: *self.core.chosen_as_printed() }
@@ -154,16 +189,20 @@ impl Choice {
 /// `root` is the first host where none is given. Raises PlatformError for a platform that the models make no sense
 /// of (a gap table of one size, a gap that falls with the size, one host), PlanError for a collective without
 /// models and for more nodes than there are, ValueError for no nodes or sizes at all.
+///
+/// Types: `(platform: Platform, nodes: list[int], sizes: list[int | str], *, root: str | None=None,
+/// collective: str='bcast') -> list[Choice]`
 #[pyfunction]
 #[pyo3(signature = (platform, nodes, sizes, *, root=None, collective="bcast"))]
 pub fn tune(
     py: Python<'_>,
     platform: &Platform,
     nodes: Vec<u64>,
-    sizes: Vec<u64>,
+    sizes: Vec<Bound<'_, PyAny>>,
     root: Option<&str>,
     collective: &str,
 ) -> PyResult<Vec<Choice>> {
+    let sizes = sizes.iter().map(|bytes| size("sizes", bytes)).collect::<PyResult<Vec<u64>>>()?;
     if nodes.is_empty() || sizes.is_empty() {
         return Err(PyValueError::new_err(
             "nothing to tune for; give at least one number of nodes and one size",
@@ -183,6 +222,8 @@ pub fn tune(
 /// The choices as rules of `openmpi` or `mpich`: the text, and a dict for each rule.
 ///
 /// For MPICH the text holds only what is tuned; a whole file has the rules of all other collectives too.
+///
+/// Types: `(choices: list[Choice], mpi: str) -> tuple[str, list[dict]]`
 #[pyfunction]
 pub fn tuning_rules<'py>(
     py: Python<'py>,

@@ -22,6 +22,11 @@ impl Fault {
     pub fn new(place: impl Into<String>, fact: impl Into<String>, remedy: impl Into<String>) -> Self {
         Fault { place: place.into(), fact: fact.into(), remedy: remedy.into() }
     }
+
+    /// The fault with the link that it is about: who made a document out of a graph knows a link by its ends.
+    pub fn on_edge(self, from: &str, to: &str) -> Self {
+        Fault { fact: format!("{}, edge ({from:?}, {to:?})", self.fact), ..self }
+    }
 }
 
 impl fmt::Display for Fault {

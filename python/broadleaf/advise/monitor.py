@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
-from broadleaf import Platform, PlatformError
+from broadleaf._core import Platform
 from broadleaf.advise.state import Say
+from broadleaf.errors import PlatformError
 from broadleaf.mpi import Mpi, launch_command
 from broadleaf.mpi.hosts import Host
 

@@ -6,8 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
-from broadleaf import Plan, Platform
-from broadleaf._core import Advisor
+from broadleaf._core import Advisor, Plan, Platform
 from broadleaf.advise.samples import Expected, Halves, Link, findings
 
 # The samples of one call come from several processes, each of which writes every tenth of a second at least.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from broadleaf import Plan, Platform, simulate
+from broadleaf._core import Plan, Platform, simulate
 
 Link = tuple[int, int]
 Halves = tuple[tuple[int, float], tuple[int, float]]

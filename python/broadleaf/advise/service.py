@@ -11,11 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from broadleaf import Plan, Platform, PlatformError
-from broadleaf._core import PlanRequest
+from broadleaf._core import Plan, PlanRequest, Platform
 from broadleaf.advise.monitor import Monitor, Probed
 from broadleaf.advise.network import NOBODY, Network
 from broadleaf.advise.state import Say, State
+from broadleaf.errors import PlatformError
 
 # Between two looks at the inbox. A note waits for half of it on average; idle, a look takes some 20 us.
 PERIOD_S = 0.05

@@ -1,32 +1,22 @@
-"""`broadleaf bench`: our broadcast beside every other that the MPI at hand can use, and the limit."""
+"""`broadleaf bench`: Broadleaf beside every other broadcast that the MPI at hand can use, and the limit."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from broadleaf.bench import OURS, Row
-from broadleaf.bench.local import bench_local
-from broadleaf.bench.namespaces import DEFAULT_PLATFORM, bench_namespaces
-from broadleaf.bench.smpi import bench_smpi
+import broadleaf as bl
+from broadleaf.benchmarks import OURS, RANKS, REPETITIONS, ROUNDS, Row
+from broadleaf.benchmarks import SIZES as DEFAULT_SIZES
+from broadleaf.benchmarks import namespaces as bed
+from broadleaf.benchmarks import smpi as simulated
 from broadleaf.cli.display import print_document, print_table, table_of
-from broadleaf.cli.options import Size, example, json_option, ranks_option
+from broadleaf.cli.options import Sizes, example, json_option, ranks_option
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
-
-class Sizes(click.ParamType[list[int]]):
-    """Message sizes, with commas."""
-
-    name = "sizes"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
-        return [Size().convert(part, param, ctx) for part in str(value).split(",")]
-
-
-SIZES = click.option("--sizes", type=Sizes(), default="64KiB,1MiB,16MiB", show_default=True, help="Messages.")
+SIZES = click.option("--sizes", type=Sizes(), default=DEFAULT_SIZES, show_default=True, help="Messages.")
 ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Only these, with commas.")
 
 
@@ -36,20 +26,24 @@ ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Onl
     epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"),
 )
 def command() -> None:
-    """Times our broadcast beside every other that the MPI at hand can use, and prints the limit."""
+    """Times Broadleaf beside every other broadcast that the MPI at hand can use, and prints the limit."""
 
 
 @command.command(
     "local", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1")
 )
-@ranks_option(2, "How many to start.", default=4, show_default=True)
+@ranks_option(2, "How many to start.", default=RANKS, show_default=True)
 @SIZES
-@click.option("--repetitions", type=click.IntRange(1), default=20, show_default=True, help="In each run.")
-@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Runs of each, in turn.")
+@click.option(
+    "--repetitions", type=click.IntRange(1), default=REPETITIONS, show_default=True, help="In each run."
+)
+@click.option(
+    "--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="Runs of each, in turn."
+)
 @json_option
 def local(ranks: int, sizes: list[int], repetitions: int, rounds: int, as_json: bool) -> None:
     """Ranks on this machine; the limit is the time of the copies alone."""
-    show(bench_local(ranks, sizes, repetitions, rounds), as_json)
+    show(bl.bench("local", sizes, n=ranks, repetitions=repetitions, rounds=rounds), as_json)
 
 
 @command.command(
@@ -60,30 +54,43 @@ def local(ranks: int, sizes: list[int], repetitions: int, rounds: int, as_json: 
 @click.option("--hosts", metavar="FILE", help="For XML: its hosts, one a line, in the order of ranks.")
 @SIZES
 @ALGORITHMS
-@click.option("--timeout", type=float, default=60.0, show_default=True, help="Seconds of real time a run.")
+@click.option(
+    "--timeout",
+    type=float,
+    default=simulated.TIMEOUT_S,
+    show_default=True,
+    help="Seconds of real time a run.",
+)
 @json_option
 def smpi(
     platform: str, hosts: str | None, sizes: list[int], algorithms: str, timeout: float, as_json: bool
 ) -> None:
     """Simulated time under SimGrid's SMPI, the second broadcast of a run."""
-    host_file = None if hosts is None else Path(hosts)
-    show(bench_smpi(Path(platform), host_file, sizes, names(algorithms), timeout, tell), as_json)
+    compared = names(algorithms)
+    rows = bl.bench(
+        "smpi", sizes, platform=platform, hosts=hosts, algorithms=compared, timeout_s=timeout, told=tell
+    )
+    show(rows, as_json)
 
 
 @command.command("namespaces", epilog=example("broadleaf bench namespaces --sizes 1MiB --algorithms default"))
-@click.option("--platform", metavar="FILE", default=str(DEFAULT_PLATFORM), help="What to shape.")
+@click.option("--platform", metavar="FILE", default=str(bed.DEFAULT_PLATFORM), help="What to shape.")
 @click.option(
     "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), default="openmpi", show_default=True
 )
 @SIZES
 @ALGORITHMS
-@click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds a run.")
+@click.option("--timeout", type=float, default=bed.TIMEOUT_S, show_default=True, help="Seconds a run.")
 @json_option
 def namespaces(
     platform: str, flavour: Flavour, sizes: list[int], algorithms: str, timeout: float, as_json: bool
 ) -> None:
     """Real TCP between shaped network namespaces of this machine; needs root."""
-    show(bench_namespaces(Path(platform), flavour, sizes, names(algorithms), timeout, tell), as_json)
+    compared = names(algorithms)
+    rows = bl.bench(
+        "namespaces", sizes, platform=platform, mpi=flavour, algorithms=compared, timeout_s=timeout, told=tell
+    )
+    show(rows, as_json)
 
 
 def names(text: str) -> list[str]:

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from broadleaf import Plan, Platform
+import broadleaf as bl
 from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import example, json_option, output_option
-from broadleaf.errors import naming
-from broadleaf.files import refuse_unwritable
 
 
 @click.command(
@@ -25,19 +23,9 @@ from broadleaf.files import refuse_unwritable
 @json_option
 def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool) -> None:
     """Draws a plan's trees, nodes coloured by cluster, the largest share first; or its timeline."""
-    from broadleaf.plot.figures import form_of, save_figure
-
-    form = form_of(Path(output))
-    refuse_unwritable(output)
-    network, broadcast = Platform.load(platform), Plan.load(plan)
-    from broadleaf.plot.timeline import draw_timeline
-    from broadleaf.plot.trees import draw_trees
-
-    draw_figure = draw_timeline if timeline else draw_trees
-    with naming(plan):
-        figure = draw_figure(network, broadcast)
-    save_figure(figure, Path(output))
+    network = bl.Platform.load(platform)
+    bl.draw(network, plan, output, timeline=timeline)
     if as_json:
-        print_document({"plan": plan, "form": form, "written": output})
+        print_document({"plan": plan, "form": Path(output).suffix[1:].lower(), "written": output})
     else:
-        say(f"{broadcast.planner} on {network.name} drawn to {output}")
+        say(f"{plan} on {network.name} drawn to {output}")

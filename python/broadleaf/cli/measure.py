@@ -14,7 +14,7 @@ from rich.progress import Progress as Bars
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of
 from broadleaf.cli.options import Size, example, json_option, output_option, ranks_option
-from broadleaf.measure import TOLERANCE, Progress, measure
+from broadleaf.measuring import TOLERANCE, Progress
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 from broadleaf.units import rate, seconds
@@ -81,7 +81,7 @@ def command(
     shortfalls: list[str] = []
     remarks: list[str] = []
     with shown() as progress:
-        platform = measure(
+        platform = bl.measure(
             ranks,
             hosts,
             output,

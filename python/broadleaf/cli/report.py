@@ -9,8 +9,8 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, say, wait_for
 from broadleaf.cli.options import Sizes, example, json_option, output_option
-from broadleaf.files import refuse_unwritable, write_whole
-from broadleaf.units import size
+from broadleaf.files import refuse_unwritable
+from broadleaf.reporting import TIME_LIMIT_S
 
 
 class SizesOrNone(Sizes):
@@ -39,7 +39,7 @@ class SizesOrNone(Sizes):
     "--time-limit",
     "time_limit_s",
     type=click.FloatRange(0, min_open=True),
-    default=3.0,
+    default=TIME_LIMIT_S,
     show_default=True,
     metavar="SECONDS",
     help="At each of those sizes, begin no planner after that.",
@@ -59,39 +59,23 @@ def command(
     The page has the map with the segments under way at any time, the timeline of every node and link, the
     busiest resources beside the bound, and every planner's predicted time against message size.
     """
-    from broadleaf.report.broadcasts import broadcast_of
-    from broadleaf.report.measured import beside_predicted, rows_of
-    from broadleaf.report.page import page_of
-    from broadleaf.report.sizes import curves_of, sizes_below
-
     output = output or str(Path(plans[0]).with_suffix(".html"))
     refuse_unwritable(output)
     network = bl.Platform.load(platform)
-    rows = [(file, rows_of(file)) for file in stats]
-    broadcasts = wait_for("simulating", lambda: [broadcast_of(network, path) for path in plans])
-    # An allgather has no one root from which planners could be compared.
-    first = next(
-        (each.plan for each in broadcasts if each.plan.collective != "allgather"), broadcasts[0].plan
+    made = wait_for(
+        f"simulating and comparing planners on {network.name}",
+        lambda: bl.report(network, plans, output, stats=stats, sizes=sizes, time_limit_s=time_limit_s),
     )
-    if sizes is None:
-        sizes = sizes_below(first.message_bytes)
-    curves = None
-    if sizes and first.collective != "allgather":
-        shown = ", ".join(size(each) for each in sizes)
-        asked = (first.root, first.collective, sizes, time_limit_s)
-        curves = wait_for(f"comparing planners at {shown}", lambda: curves_of(network, *asked))
-    measured = [row for file, each in rows for row in beside_predicted(network, each, file)]
-    page = page_of(network, broadcasts, curves, measured)
-    write_whole(Path(output), page)
-    told = {
-        "platform": network.name,
-        "plans": list(plans),
-        "written": output,
-        "bytes": len(page.encode()),
-        "transfers": [len(broadcast.trace.transfers) for broadcast in broadcasts],
-        "sizes": sizes,
-    }
     if as_json:
-        print_document(told)
+        print_document(
+            {
+                "platform": network.name,
+                "plans": list(plans),
+                "written": made.path,
+                "bytes": made.bytes,
+                "transfers": made.transfers,
+                "sizes": made.sizes,
+            }
+        )
     else:
-        say(f"{len(plans)} plan(s) on {network.name} shown in {output}, {told['bytes']} bytes")
+        say(f"{len(plans)} plan(s) on {network.name} shown in {made.path}, {made.bytes} bytes")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+import broadleaf as bl
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import PlannerName, Size, example, json_option, ranks_option
 from broadleaf.mpi.find import Flavour
-from broadleaf.run import Run
 
 
 @click.command(
@@ -64,23 +64,24 @@ def command(
     The exit code is the program's. With --json the statistics are the document on standard output, and what
     the program prints goes to standard error.
     """
-    ended = Run(
-        ranks=ranks,
-        program=program,
-        hosts=hosts,
-        is_checked=is_checked,
+    ended = bl.run(
+        program,
+        ranks,
         platform=platform,
-        plans=plans,
         planner=planner,
-        min_size=min_size,
+        plans=plans,
+        min_bytes=min_size,
+        hosts=hosts,
+        check_hosts=is_checked,
         stats=stats,
         trace=trace,
         adapt=adapt,
         state=state,
-        flavour=flavour,
+        mpi=flavour,
         mpiexec=mpiexec,
         with_statistics=as_json,
-    ).to_the_end()
+        output_to_stderr=as_json,
+    )
     if as_json:
         print_document(ended.statistics or {"exit_code": ended.code})
     return ended.code

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
+from broadleaf._core import Choice, tuning_rules
 from broadleaf.mpi.find import Flavour, Mpi, MpiNotFoundError, find_mpi
 
 # MPICH maps the file into memory and reads up to a zero byte. The rest of the last page is zero, so a file
@@ -25,11 +25,11 @@ class RulesFile:
     rules: list[dict[str, Any]]
 
 
-def rules_file(choices: Sequence[bl.Choice], flavour: Flavour) -> RulesFile:
+def rules_file(choices: Sequence[Choice], flavour: Flavour) -> RulesFile:
     """A whole rules file. For MPICH one must be at hand, for its rules of the other collectives: its file
     replaces all rules it has, and a collective without any ends the program.
     """
-    text, rules = bl.tuning_rules(choices, flavour)
+    text, rules = tuning_rules(choices, flavour)
     if flavour == "mpich":
         tuned = json.loads(text)
         whole = own_selection(find_mpi("mpich"))

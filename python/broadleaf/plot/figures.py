@@ -32,6 +32,13 @@ def label(name: str) -> str:
     return shown.replace("$", r"\$")
 
 
+class Picture(Figure):
+    """A figure that a notebook shows as it is, whether or not pyplot was imported."""
+
+    def _repr_png_(self) -> bytes:
+        return drawn(self, "png")
+
+
 def form_of(path: Path) -> str:
     """png, svg or pdf; raises ValueError for a name that says none of them."""
     form = FORMS.get(path.suffix.lower())
@@ -41,8 +48,12 @@ def form_of(path: Path) -> str:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes the figure whole; the same figure gives the same bytes, for comparing drawings."""
-    form = form_of(path)
+    """Writes the figure whole."""
+    write_whole(path, drawn(figure, form_of(path)))
+
+
+def drawn(figure: Figure, form: str) -> bytes:
+    """The figure as png, svg or pdf; the same figure gives the same bytes, for comparing drawings."""
     dates = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     drawing = io.BytesIO()
     # hashsalt: otherwise the ids inside an SVG are random.
@@ -50,4 +61,4 @@ def save_figure(figure: Figure, path: Path) -> None:
         # The figure shows a box for each; an SVG leaves the character to its reader's fonts.
         warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font", UserWarning)
         figure.savefig(drawing, format=form, dpi=150, metadata=dates[form])
-    write_whole(path, drawing.getvalue())
+    return drawing.getvalue()

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from broadleaf._core import Plan, Platform, Trace, simulate
+from broadleaf._core import Platform, Trace
 from broadleaf.bars import SEVERAL, Bars, bars_of
-from broadleaf.plot.figures import COLOURS, label
+from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.plot.trees import cluster_names, title
 from broadleaf.units import seconds
 
@@ -25,25 +25,26 @@ CELLS = 400
 MOST_TREES = len(COLOURS) - 1
 
 
-def draw_timeline(platform: Platform, plan: Plan) -> Figure:
+def draw_timeline(trace: Trace) -> Picture:
     """Time to the right, a row a node: sends in its upper half, receives in its lower half, in the tree's
     colour; a mark where the node has all, a dashed line at the bound.
     """
-    trace = simulate(platform, plan)
-    document = plan.to_dict()
+    platform, plan = trace.platform, trace.plan
+    shares = [tree.share for tree in plan.trees]
     bars = bars_of(trace, MOST_BARS)
-    used = [at for at, name in enumerate(trace.nodes) if name in set(platform.hosts)]
+    hosts = set(platform.hosts)
+    used = [at for at, name in enumerate(trace.nodes) if name in hosts]
     many = len(used) > MOST_ROWS
     names = groups_of(platform) if many else {trace.nodes[at]: [at] for at in used}
-    figure = Figure(figsize=(10.0, min(1.8 + 0.2 * len(names), 24.0)), layout="constrained")
-    trees = sorted(range(len(document["trees"])), key=lambda at: -document["trees"][at]["share"])
-    figure.suptitle(title(plan, document, len(trees), len(trees)), fontsize=9)
+    figure = Picture(figsize=(10.0, min(1.8 + 0.2 * len(names), 24.0)), layout="constrained")
+    trees = sorted(range(len(shares)), key=lambda at: -shares[at])
+    figure.suptitle(title(plan, len(trees), len(trees)), fontsize=9)
     axes = figure.subplots()
     if many:
         draw_load(axes, bars, trace, list(names.values()))
     else:
         draw_bars(axes, bars, trace, used, trees)
-        mark_trees(figure, document["trees"], trees)
+        mark_trees(figure, shares, trees)
     axes.set_yticks(range(len(names)), [label(name) for name in names], fontsize=6)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.set_xlim(0, trace.makespan_s or 1)
@@ -121,13 +122,13 @@ def draw_load(axes: Axes, bars: Bars, trace: Trace, members: list[list[int]]) ->
     )
 
 
-def mark_trees(figure: Figure, documents: list[dict[str, Any]], trees: Sequence[int]) -> None:
+def mark_trees(figure: Figure, shares: Sequence[float], trees: Sequence[int]) -> None:
     """A legend where there is more than one tree."""
     if len(trees) < 2:
         return
     colours = colours_of(trees)
     marks = [
-        Line2D([], [], lw=5, color=colours[tree], label=f"share {documents[tree]['share']:.3g}")
+        Line2D([], [], lw=5, color=colours[tree], label=f"share {shares[tree]:.3g}")
         for tree in trees[:MOST_TREES]
     ]
     if len(trees) > MOST_TREES:

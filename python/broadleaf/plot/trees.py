@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from broadleaf._core import Plan, Platform, check
-from broadleaf.plot.figures import COLOURS, label
+from broadleaf.plot.figures import COLOURS, Picture, label
+from broadleaf.trees import Tree
 from broadleaf.units import seconds, size
 
 # More trees than this on one page can no longer be read; the title then says how many there are.
@@ -21,49 +21,53 @@ ROW_DEPTH = 16
 PAGE_WIDTH = 18.0
 # Beyond this many nodes labels overlap.
 MOST_LABELS = 120
+# Of a node outside all clusters.
+NO_CLUSTER = "0.4"
 
 Place = tuple[float, float]
 
 
-def draw_trees(platform: Platform, plan: Plan, columns: int | None = None) -> Figure:
+def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None) -> Picture:
     """A figure of the plan's trees, the largest shares first; each grows along the page from the root.
 
-    So many stand side by side as `columns` says, or as a page is wide enough for. Raises InvalidPlan: what is
-    no tree on this platform has no places.
+    So many stand side by side as `columns` says, or as a page is wide enough for. With the platform its
+    clusters have colours. Raises InvalidPlan, or PlanError without the platform: what is no tree has no
+    places.
     """
-    check(platform, plan)
-    document = plan.to_dict()
-    trees = sorted(document["trees"], key=lambda tree: -tree["share"])
+    trees = sorted(plan.trees, key=lambda tree: -tree.share)
+    if platform is not None:
+        check(platform, plan)
     shown = trees[:MOST_TREES]
-    places = [folded(tree_places(tree["children"], tree.get("root", document["root"]))) for tree in shown]
+    for tree in shown:
+        tree.refuse_what_is_no_tree()
+    places = [folded(tree_places(tree.children, tree.root)) for tree in shown]
     deepest = max(x for layout in places for x, _ in layout.values())
     tallest = max(y for layout in places for _, y in layout.values())
     width = min(max(6.0, 1.0 + 0.9 * deepest), 40.0)
     height = min(max(2.5, 1.6 + 0.17 * tallest), 40.0)
     columns = min(len(shown), columns or max(1, int(PAGE_WIDTH // width)))
     rows = -(-len(shown) // columns)
-    figure = Figure(figsize=(width * columns, min(height * rows, 60.0)), layout="constrained")
-    figure.suptitle(title(plan, document, len(trees), len(shown)), fontsize=9)
-    colours = node_colours(platform)
+    figure = Picture(figsize=(width * columns, min(height * rows, 60.0)), layout="constrained")
+    figure.suptitle(title(plan, len(trees), len(shown)), fontsize=9)
+    colours = node_colours(platform) if platform is not None else {}
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes, tree, layout in zip(grid, shown, places, strict=False):
         draw_tree(axes, tree, layout, colours)
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
-    if cluster_names(platform):
+    if platform is not None and cluster_names(platform):
         add_legend(figure, platform)
     return figure
 
 
-def title(plan: Plan, document: Mapping[str, Any], trees: int, shown: int) -> str:
-    predicted = document.get("predicted", {})
+def title(plan: Plan, trees: int, shown: int) -> str:
     parts = [
-        f"{label(document['planner'])} on {label(document['platform'])}",
-        f"{size(plan.message_bytes)} from {label(document['root'])} in {size(plan.segment_bytes)} segments",
+        f"{label(plan.planner)} on {label(plan.platform)}",
+        f"{size(plan.message_bytes)} from {label(plan.root)} in {size(plan.segment_bytes)} segments",
     ]
-    if "makespan_s" in predicted:
-        bound = f" (bound {seconds(predicted['bound_s'])})" if "bound_s" in predicted else ""
-        parts.append(f"{seconds(predicted['makespan_s'])}{bound}")
+    if plan.makespan_s is not None:
+        bound = f" (bound {seconds(plan.bound_s)})" if plan.bound_s is not None else ""
+        parts.append(f"{seconds(plan.makespan_s)}{bound}")
     if shown < trees:
         parts.append(f"{shown} of {trees} trees")
     return "\n".join(parts)
@@ -100,13 +104,11 @@ def folded(places: Mapping[str, Place]) -> dict[str, Place]:
     }
 
 
-def draw_tree(
-    axes: Axes, tree: Mapping[str, Any], places: Mapping[str, Place], colours: Mapping[str, str]
-) -> None:
-    for parent, below in tree["children"].items():
+def draw_tree(axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapping[str, str]) -> None:
+    for parent, below in tree.children.items():
         for child in below:
             (x0, y0), (x1, y1) = places[parent], places[child]
-            style = ":" if child in tree.get("via", {}) else "-"
+            style = ":" if child in tree.via else "-"
             if x1 < x0:  # folded: out at the right, in again at the left
                 paths = [([x0, x0 + 0.5], [y0, y0]), ([x1 - 0.5, x1], [y1, y1])]
             else:
@@ -118,14 +120,14 @@ def draw_tree(
     axes.scatter(
         [places[node][0] for node in nodes],
         [places[node][1] for node in nodes],
-        c=[colours[node] for node in nodes],
+        c=[colours.get(node, NO_CLUSTER) for node in nodes],
         s=22,
         zorder=2,
     )
     if len(nodes) <= MOST_LABELS:
         for node, (x, y) in places.items():
             axes.annotate(label(node), (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
-    axes.set_title(f"share {tree['share']:.3g}", fontsize=8)
+    axes.set_title(f"share {tree.share:.3g}", fontsize=8)
     axes.invert_yaxis()
     axes.margins(0.06, 0.03)
     axes.set_axis_off()
@@ -140,7 +142,7 @@ def cluster_names(platform: Platform) -> list[str]:
 def node_colours(platform: Platform) -> dict[str, str]:
     """A colour for each node, the same within a cluster, grey outside any; the palette repeats."""
     colours = {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(cluster_names(platform))}
-    return {node["id"]: colours.get(node.get("cluster"), "0.4") for node in platform.to_dict()["nodes"]}
+    return {node["id"]: colours.get(node.get("cluster"), NO_CLUSTER) for node in platform.to_dict()["nodes"]}
 
 
 def add_legend(figure: Figure, platform: Platform) -> None:

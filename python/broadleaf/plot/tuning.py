@@ -15,13 +15,13 @@ from broadleaf.units import size
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    import broadleaf as bl
+    from broadleaf._core import Choice
 
 # Most labels that fit along an axis.
 MOST_TICKS = 14
 
 
-def draw_map(title: str, choices: Sequence[bl.Choice]) -> Figure:
+def draw_map(title: str, choices: Sequence[Choice]) -> Figure:
     """A panel for each collective, coloured by the algorithm chosen."""
     collectives = list(dict.fromkeys(choice.collective for choice in choices))
     figure = Figure(figsize=(7.5 * len(collectives), 5.0), layout="constrained")
@@ -32,7 +32,7 @@ def draw_map(title: str, choices: Sequence[bl.Choice]) -> Figure:
     return figure
 
 
-def draw_panel(axes: Axes, choices: Sequence[bl.Choice]) -> None:
+def draw_panel(axes: Axes, choices: Sequence[Choice]) -> None:
     algorithms = [forecast.algorithm for forecast in choices[0].forecasts]
     sizes = sorted({choice.message_bytes for choice in choices})
     nodes = sorted({choice.nodes for choice in choices})

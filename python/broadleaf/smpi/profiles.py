@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
-import broadleaf as bl
+from broadleaf._core import Platform
 from broadleaf.files import read_json
 
 Steps = Sequence[tuple[float, float]]
@@ -52,7 +52,7 @@ def steps_of(place: str, steps: object) -> list[tuple[float, float]]:
     return read
 
 
-def profiles_of(platform: bl.Platform, rates: Rates, folder: Path) -> dict[str, str]:
+def profiles_of(platform: Platform, rates: Rates, folder: Path) -> dict[str, str]:
     """Writes each pipe's profile into the folder, where the XML will be; what says so there, by id."""
     pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in platform.to_dict().get("shared", [])}
     attributes = {}

@@ -14,8 +14,8 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.bars import REAL, SEVERAL, WHOLE, Bars, bars_of
-from broadleaf.report.broadcasts import Broadcast, described
-from broadleaf.report.network import drawing_of
+from broadleaf.network import drawing_of
+from broadleaf.reporting.broadcasts import Broadcast, described
 from documents import write
 from outcome import Command, refused
 
@@ -64,14 +64,16 @@ def test_the_page_is_written_beside_the_plan_where_nothing_else_is_asked(
 
 def test_the_page_needs_nothing_else(written: Path) -> None:
     text = written.read_text()
-    library = (Path(bl.__file__).parent / "report" / "vendor" / "d3.min.js").read_text()
+    library = (Path(bl.__file__).parent / "reporting" / "vendor" / "d3.min.js").read_text()
     assert library in text
     # Addresses in the library are names of XML vocabularies; no element of the page's own has one.
     own = text.replace(library, "")
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", own)
     assert "@import" not in own
     assert "default-src 'none'" in own
-    assert (Path(bl.__file__).parent / "report" / "vendor" / "d3.LICENSE").read_text().startswith("Copyright")
+    assert (
+        (Path(bl.__file__).parent / "reporting" / "vendor" / "d3.LICENSE").read_text().startswith("Copyright")
+    )
 
 
 def test_every_planner_at_every_size_with_the_bound(written: Path) -> None:

@@ -49,7 +49,8 @@ impl Matrices {
         for row in 0..count {
             for column in 0..count {
                 let cells = (latency_s[row][column], bandwidth_bytes_per_s[row][column]);
-                let link = if row == column { None } else { pair_link(row, column, cells)? };
+                let link = if row == column { Ok(None) } else { pair_link(row, column, cells) };
+                let link = link.map_err(|fault| fault.on_edge(&ids[row], &ids[column]))?;
                 links.push(link);
             }
         }
@@ -271,6 +272,8 @@ mod tests {
         ] {
             let fault = Matrices::new(ids(2), &latency, &bandwidth).unwrap_err();
             assert_eq!(fault.place, place, "{fault}");
+            let is_cell = place.ends_with("[1][0]");
+            assert_eq!(fault.fact.ends_with(", edge (\"n1\", \"n0\")"), is_cell, "{fault}");
         }
         let twice = Matrices::new(vec!["a".into(), "a".into()], &good, &good).unwrap();
         let fault = Platform::from_matrices("m", PortModel::OnePort, &twice).unwrap_err();

@@ -90,7 +90,9 @@ impl Platform {
             // Of an edge with nothing but a weight, the unit could only be guessed.
             if !["latency_s", "bandwidth_bytes_per_s", "gap"].iter().any(|name| link.contains_key(*name)) {
                 let fact = "an edge without latency_s, bandwidth_bytes_per_s or gap";
-                return Err(edge.fault(fact, "name its attributes as in the platform format"));
+                let ends = ["from", "to"].map(|end| link[end].as_str().unwrap_or_default().to_string());
+                let fault = edge.fault(fact, "name its attributes as in the platform format");
+                return Err(fault.on_edge(&ends[0], &ends[1]));
             }
             link.insert("both_ways".into(), json!(!directed));
             links.push(Value::Object(link));
@@ -203,10 +205,17 @@ mod tests {
         };
         let edge = |attributes: &str| format!(r#"{{"source": "a", "target": "b", {attributes}}}"#);
         for (text, wanted) in [
-            (graph("{}", &edge(r#""latency_s": -1"#)), "$.edges[0].latency_s: -1 is negative"),
+            (
+                graph("{}", &edge(r#""latency_s": -1"#)),
+                "$.edges[0].latency_s: -1 is negative, edge (\"a\", \"b\");",
+            ),
             (graph("{}", &edge(r#""bandwidth_bytes_per_s": 0"#)), "$.edges[0].bandwidth_bytes_per_s: 0 is"),
             (graph("{}", &edge(r#""latency_s": NaN"#)), "NaN is not a finite number"),
             (graph("{}", &edge(r#""weight": 3"#)), "$.edges[0]: an edge without latency_s"),
+            (
+                graph("{}", &edge(r#""weight": 3"#)),
+                "$.edges[0]: an edge without latency_s, bandwidth_bytes_per_s or gap, edge (\"a\", \"b\");",
+            ),
             (
                 graph("{}", r#"{"source": "a", "target": "c", "latency_s": 1}"#),
                 "$.edges[0].target: unknown node",

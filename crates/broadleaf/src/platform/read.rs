@@ -59,9 +59,11 @@ impl Platform {
         }
         if let Some(links) = root.optional("links")? {
             for place in links.items()? {
-                let from = node_ref(&place.required("from")?, &builder)?;
-                let to = node_ref(&place.required("to")?, &builder)?;
-                let class = read_class(&place, &mut builder)?;
+                let ends = (place.required("from")?, place.required("to")?);
+                let (from, to) = (node_ref(&ends.0, &builder)?, node_ref(&ends.1, &builder)?);
+                let (from_id, to_id) = (ends.0.string()?, ends.1.string()?);
+                let class =
+                    read_class(&place, &mut builder).map_err(|fault| fault.on_edge(from_id, to_id))?;
                 let link = ExplicitLink { from, to, both_ways: both_ways(&place)?, class };
                 builder.add_link(link).map_err(|fault| at(&place, fault))?;
             }

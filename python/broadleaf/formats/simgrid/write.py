@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import broadleaf as bl
+from broadleaf._core import Platform
+from broadleaf.errors import PlatformError
 
 Document = dict[str, Any]
 
@@ -30,13 +31,13 @@ UNLIMITED = 1e15
 
 
 def write_simgrid(
-    platform: bl.Platform, folder: Path, profiles: Mapping[str, str] | None = None
+    platform: Platform, folder: Path, profiles: Mapping[str, str] | None = None
 ) -> tuple[Path, Path]:
     """Writes `platform.xml` and `platform.hosts` into the folder and returns their paths.
 
     `profiles` are XML attributes of shared resources whose rates change over time, by id (`profiles.py`).
 
-    Raises bl.PlatformError for what SimGrid cannot say: gap tables, start-up times, local broadcasts,
+    Raises PlatformError for what SimGrid cannot say: gap tables, start-up times, local broadcasts,
     switches, and hosts without a link between them.
     """
     document = platform.to_dict()
@@ -68,18 +69,14 @@ def refuse_what_has_no_place(document: Document) -> None:
     name = document["name"]
     for node in document["nodes"]:
         if node.get("kind") == "switch":
-            raise bl.PlatformError(
-                f'{name}: switch "{node["id"]}" cannot be simulated; give its links by pairs'
-            )
+            raise PlatformError(f'{name}: switch "{node["id"]}" cannot be simulated; give its links by pairs')
         if "local_broadcast_s" in node:
-            raise bl.PlatformError(
-                f'{name}: "{node["id"]}" stands for a whole cluster; name its nodes instead'
-            )
+            raise PlatformError(f'{name}: "{node["id"]}" stands for a whole cluster; name its nodes instead')
     classes = [*document.get("links", [])]
     classes += [entry["link"] for kind in ("meshes", "bridges") for entry in document.get(kind, [])]
     for field in NO_PLACE:
         if any(link.get(field) for link in classes):
-            raise bl.PlatformError(
+            raise PlatformError(
                 f"{name}: SimGrid has no {field}; give latency_s and bandwidth_bytes_per_s on every link"
             )
 
@@ -208,11 +205,11 @@ def between_clusters(clusters: Clusters) -> tuple[list[str], list[str]]:
     return zones + ways, routes
 
 
-def between_pairs(platform: bl.Platform, document: Document) -> tuple[list[str], list[str]]:
+def between_pairs(platform: Platform, document: Document) -> tuple[list[str], list[str]]:
     """Hosts and a link for each ordered pair, limiting only pairs slower than their NICs; and the routes."""
     hosts = platform.hosts
     if len(hosts) > MOST_HOSTS_IN_PAIRS:
-        raise bl.PlatformError(
+        raise PlatformError(
             f"{platform.name}: {len(hosts)} hosts by pairs are more than {MOST_HOSTS_IN_PAIRS}; "
             "describe them as clusters, each with one mesh, and bridges between all of them"
         )
@@ -230,7 +227,7 @@ def between_pairs(platform: bl.Platform, document: Document) -> tuple[list[str],
     routes = []
     for (one, other), link in links.items():
         if link is None:
-            raise bl.PlatformError(
+            raise PlatformError(
                 f'{platform.name}: no link leads from "{one}" to "{other}"; MPI needs one for any two hosts'
             )
         rate, way = link.get("bandwidth_bytes_per_s", UNLIMITED), f"way {one} {other}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import broadleaf as bl
+from broadleaf._core import Platform, compare
 
 # Steps between the sizes when nobody names them, and how many there are.
 FACTOR = 8
@@ -24,7 +24,7 @@ def sizes_below(message_bytes: int) -> list[int]:
 
 
 def curves_of(
-    platform: bl.Platform, root: str, collective: str, sizes: list[int], time_limit_s: float
+    platform: Platform, root: str, collective: str, sizes: list[int], time_limit_s: float
 ) -> Document:
     """Each planner's predicted times and the bound, at every size; a planner has no time where it was not
     tried, because it does not support the broadcast or nothing was begun any more after `time_limit_s`.
@@ -33,7 +33,7 @@ def curves_of(
     bounds: list[float | None] = []
     passed_over: dict[str, str] = {}
     for at, size in enumerate(sizes):
-        comparison = bl.compare(platform, root, size, collective=collective, time_limit_s=time_limit_s)
+        comparison = compare(platform, root, size, collective=collective, time_limit_s=time_limit_s)
         bounds.append(comparison.plan.bound_s)
         passed_over.update(comparison.passed_over)
         for tried in comparison.tried:

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import broadleaf as bl
+from broadleaf import _core
+from broadleaf._core import Platform
 from broadleaf.files import read_json
 
 COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
@@ -62,7 +63,7 @@ def fault_of(name: str, row: Document) -> str | None:
     return f"a rank below {row['ranks']}" if name == "root" and not value < row["ranks"] else None
 
 
-def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> list[Document]:
+def beside_predicted(platform: Platform, rows: list[Document], file: str) -> list[Document]:
     """Each row's mean and fastest time with the simulated time of the same planner, size and segment.
 
     A root is a rank: it is taken as the host of that place in the platform file, which is where
@@ -78,14 +79,14 @@ def beside_predicted(platform: bl.Platform, rows: list[Document], file: str) -> 
             reason = f"{row['ranks']} ranks on {len(platform.hosts)} hosts"
         else:
             try:
-                plan = bl.plan(
+                plan = _core.plan(
                     platform,
                     platform.hosts[row["root"]],
                     row["bytes"],
                     planner=row["planner"],
                     segment_bytes=row["segment_bytes"],
                 )
-                predicted_s = bl.simulate(platform, plan).makespan_s
+                predicted_s = _core.simulate(platform, plan).makespan_s
             except ValueError as error:
                 reason = str(error)
         found.append(

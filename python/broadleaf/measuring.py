@@ -21,9 +21,11 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, NoReturn
 
-from broadleaf import Platform
+from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.given import Size, bytes_of
 from broadleaf.mpi import Host, Mpi, find_mpi, launch_command, read_hosts
+from broadleaf.mpi.find import Flavour
 
 TOLERANCE = 0.30
 
@@ -65,11 +67,11 @@ def measure(
     hosts: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
-    mpi: Mpi | None = None,
+    mpi: Mpi | Flavour | None = None,
     name: str | None = None,
     tolerance: float = TOLERANCE,
     budget_s: float | None = None,
-    largest_bytes: int | None = None,
+    largest_bytes: Size | None = None,
     samples: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     shortfall: Callable[[str], None] | None = None,
@@ -96,12 +98,12 @@ def measure(
             raise MeasureError(f"the {what} {value} is not a finite number; write one")
     refuse_unwritable(out, samples)
     machines = read_hosts(Path(hosts)) if hosts is not None else []
-    mpi = mpi or find_mpi()
+    mpi = mpi if isinstance(mpi, Mpi) else find_mpi(mpi)
     settings = {
         "name": name or (Path(out).stem if out is not None else "measured"),
         "tolerance": tolerance,
         "budget_s": budget_s,
-        "largest_bytes": largest_bytes,
+        "largest_bytes": None if largest_bytes is None else bytes_of(largest_bytes),
         "raw": samples is not None,
     }
     heard = Heard([json.dumps(environment(mpi, n, machines, settings))])

@@ -9,15 +9,17 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import broadleaf as bl
-from broadleaf.bench import OURS, BenchError, Row, need_checkout
-from broadleaf.bench.limit import limit_s
+from broadleaf._core import Platform
+from broadleaf.benchmarks import OURS, BenchError, Row, need_checkout
+from broadleaf.benchmarks.limit import limit_s
 from broadleaf.checkout import TESTBEDS
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 
 RUN = TESTBEDS / "namespaces" / "run.py"
 DEFAULT_PLATFORM = TESTBEDS / "namespaces" / "two-clusters.json"
+# Seconds for a run.
+TIMEOUT_S = 120.0
 # TCP carries so much of a rate on the wire.
 PAYLOAD = 0.95
 # Packets that may pass a shaper as one, for every algorithm: one by one, those of 16 MiB at the limit
@@ -59,7 +61,7 @@ def bench_namespaces(
 ) -> list[Row]:
     """The broadcasts after a first one; the network is set up and taken down each time."""
     need_checkout()
-    network = bl.Platform.load(platform)
+    network = Platform.load(platform)
     mpi = find_mpi(flavour, compiling=True)
     timed = ways(flavour, mpi.runtime, platform, algorithms)
     if os.geteuid() != 0:

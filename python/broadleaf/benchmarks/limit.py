@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import heapq
 
-import broadleaf as bl
+from broadleaf._core import Platform, optimum
 
 
-def limit_s(platform: bl.Platform, root: str, message_bytes: int) -> float:
+def limit_s(platform: Platform, root: str, message_bytes: int) -> float:
     """Message / slowest cut, plus the latency of the quickest way to the farthest host, seconds."""
-    rate = bl.optimum(platform, root, message_bytes).upper_bound_bytes_per_s
+    rate = optimum(platform, root, message_bytes).upper_bound_bytes_per_s
     return message_bytes / rate + farthest_s(platform, root)
 
 
-def farthest_s(platform: bl.Platform, root: str) -> float:
+def farthest_s(platform: Platform, root: str) -> float:
     """Latency from the root to the host that is farthest from it."""
     reached: dict[str, float] = {}
     open_nodes = [(0.0, root)]

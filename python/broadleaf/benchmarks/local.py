@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from broadleaf.bench import OURS, BenchError, Row, listed, need_checkout
+from broadleaf.benchmarks import OURS, BenchError, Row, listed, need_checkout
 from broadleaf.checkout import CHECKOUT
 from broadleaf.mpi import Mpi, launch_command, required_mpis
 

@@ -8,9 +8,9 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-import broadleaf as bl
-from broadleaf.report.broadcasts import Broadcast, described
-from broadleaf.report.network import drawing_of
+from broadleaf._core import Platform, __version__
+from broadleaf.network import drawing_of
+from broadleaf.reporting.broadcasts import Broadcast, described
 
 # A page has to open at once, and go by mail.
 MOST_BYTES = 3 * 2**20
@@ -31,14 +31,14 @@ SCRIPTS = (
 
 
 def page_of(
-    platform: bl.Platform,
+    platform: Platform,
     broadcasts: Sequence[Broadcast],
     curves: dict[str, Any] | None,
     measured: Sequence[dict[str, Any]],
 ) -> str:
     """The whole page, below MOST_BYTES; raises ValueError where no timeline is short enough for that."""
     data: dict[str, Any] = {
-        "version": bl.__version__,
+        "version": __version__,
         "platform": drawing_of(platform, broadcasts[0].plan.segment_bytes),
         "curves": curves,
         "measured": list(measured),
@@ -58,7 +58,7 @@ def page_of(
 
 
 def filled(name: str, data: dict[str, Any]) -> str:
-    folder = files("broadleaf.report")
+    folder = files("broadleaf.reporting")
     # Inside a script element "</script" would end it, and after "<!--<script" nothing would.
     document = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
     parts = {

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import broadleaf as bl
+from broadleaf._core import Platform, planners
 from broadleaf.advise.start import advisor
 from broadleaf.files import refuse_unwritable
+from broadleaf.given import File, Size, bytes_of
 from broadleaf.mpi import Host, find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
@@ -24,16 +27,84 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 INTERRUPTED = 130
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ended:
-    """How a program ended, and its statistics where they were asked for and it left some."""
+    """How a program ended: its exit `code`, and its `statistics` where they were wanted and it left some."""
 
     code: int
     statistics: dict[str, Any] | None
 
+    def __repr__(self) -> str:
+        if self.statistics is None:
+            return f"<Ended with exit code {self.code}>"
+        return f"<Ended with exit code {self.code}: {self.statistics['planned']} broadcasts planned>"
+
+
+def run(
+    program: Sequence[str],
+    n: int,
+    *,
+    platform: Platform | File | None = None,
+    planner: str | None = None,
+    plans: File | None = None,
+    min_bytes: Size | None = None,
+    hosts: File | None = None,
+    check_hosts: bool | None = None,
+    stats: File | None = None,
+    trace: File | None = None,
+    adapt: bool = False,
+    state: File | None = None,
+    mpi: Flavour | None = None,
+    mpiexec: File | None = None,
+    with_statistics: bool = True,
+    output_to_stderr: bool = False,
+) -> Ended:
+    """Starts an unmodified MPI program on `n` ranks with its broadcasts planned, and waits for it.
+
+    `platform` is the network to plan for, `plans` a folder of plan files to use where one fits. Broadcasts
+    below `min_bytes` go to the MPI's own. `hosts` is a file of machines, a line each; `check_hosts` looks
+    first whether each has the runtime, by default where they are other machines. `stats` and `trace` are
+    files to write; what comes back has the statistics too, unless they are not wanted. With `adapt` an
+    advisor follows the network, which meets the program in the folder `state`. Raises ValueError or OSError
+    for what cannot be started.
+    """
+    if isinstance(program, str):
+        raise ValueError(f"the program is one text, {program!r}; give a list of words: {program.split()!r}")
+    if not program:
+        raise ValueError("no program to run; give a list of words, such as ['python3', 'train.py']")
+    if n < 1:
+        raise ValueError(f"{n} ranks cannot be started; run at least 1")
+    with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
+        if isinstance(platform, Platform):
+            described = Path(scratch) / "platform.json"
+            platform.save(described)
+            platform = described
+        return Job(
+            ranks=n,
+            program=program,
+            hosts=text_of(hosts),
+            is_checked=check_hosts,
+            platform=text_of(platform),
+            plans=text_of(plans),
+            planner=planner,
+            min_size=None if min_bytes is None else bytes_of(min_bytes),
+            stats=text_of(stats),
+            trace=text_of(trace),
+            adapt=adapt,
+            state=text_of(state),
+            flavour=mpi,
+            mpiexec=text_of(mpiexec),
+            with_statistics=with_statistics,
+            output_to_stderr=output_to_stderr,
+        ).to_the_end(Path(scratch))
+
+
+def text_of(path: File | None) -> str | None:
+    return None if path is None else os.fspath(path)
+
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Job:
     """What to start, and how: paths as the user gave them, None for what was not asked for."""
 
     ranks: int
@@ -52,24 +123,22 @@ class Run:
     state: str | None
     flavour: Flavour | None
     mpiexec: str | None
-    # Whether the caller wants the statistics, and so has standard output for itself.
+    # Whether the statistics are wanted, and whether the caller has standard output for itself.
     with_statistics: bool
+    output_to_stderr: bool
 
-    def to_the_end(self) -> Ended:
+    def to_the_end(self, scratch: Path) -> Ended:
         """Starts the program and waits for it. Raises ValueError or OSError for what cannot run."""
         if self.platform is not None:
-            bl.Platform.load(self.platform)
+            Platform.load(self.platform)
         refuse_what_cannot_run(self.plans, self.planner, self.stats, self.trace)
         program = [located(self.program[0]), *self.program[1:]]
         mpi = find_mpi(self.flavour, self.mpiexec)
         machines = read_hosts(Path(self.hosts)) if self.hosts is not None else [Host("localhost", 1)]
         if is_remote(machines) if self.is_checked is None else self.is_checked:
             refuse_without_runtime(mpi, machines, mpi.runtime)
-        with (
-            tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch,
-            advisor(self.state, self.platform, self.hosts, mpi, wanted=self.adapt) as advice,
-        ):
-            written = Path(self.stats) if self.stats is not None else Path(scratch) / "stats.json"
+        with advisor(self.state, self.platform, self.hosts, mpi, wanted=self.adapt) as advice:
+            written = Path(self.stats) if self.stats is not None else scratch / "stats.json"
             argv, environment = launch_command(
                 mpi,
                 self.ranks,
@@ -101,7 +170,7 @@ class Run:
             expected["trace"] = Path(self.trace)
         for path in expected.values():
             path.unlink(missing_ok=True)
-        code = wait_for(argv, environment, output_to_stderr=self.with_statistics)
+        code = wait_for(argv, environment, output_to_stderr=self.output_to_stderr)
         for what, path in expected.items():
             if code == 0 and not path.is_file():
                 raise ValueError(
@@ -127,7 +196,7 @@ def refuse_what_cannot_run(plans: str | None, planner: str | None, *results: str
     """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
     if plans is not None:
         next(Path(plans).iterdir(), None)  # OSError names the folder and the reason
-    known = [card.name for card in bl.planners()]
+    known = [card.name for card in planners()]
     if planner is not None and planner not in [*known, "best"]:
         raise ValueError(f'unknown planner "{planner}"; use one of {", ".join([*known, "best"])}')
     refuse_unwritable(*results)
@@ -142,7 +211,9 @@ def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_s
     def pass_on(number: int, frame: FrameType | None) -> Any:
         process.send_signal(number)
 
-    before = signal.signal(signal.SIGTERM, pass_on)
+    # Only the main thread may.
+    is_main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, pass_on) if is_main else None
     try:
         code = process.wait()
     except KeyboardInterrupt:
@@ -150,5 +221,6 @@ def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_s
         process.wait()
         return INTERRUPTED
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if is_main:
+            signal.signal(signal.SIGTERM, before)
     return code if code >= 0 else 128 - code

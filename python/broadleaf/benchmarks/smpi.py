@@ -9,15 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import broadleaf as bl
 from broadleaf import smpi
-from broadleaf.bench import OURS, BenchError, Row, need_checkout
-from broadleaf.bench.limit import limit_s
+from broadleaf._core import Platform
+from broadleaf.benchmarks import OURS, BenchError, Row, need_checkout
+from broadleaf.benchmarks.limit import limit_s
 from broadleaf.checkout import TESTBEDS
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
 
 # Buffers from here on are shared by all ranks, or 88 of them would not fit in memory.
 SHARED_BYTES = 64 << 20
+# Seconds of real time for a run.
+TIMEOUT_S = 60.0
 # It deadlocks.
 LEFT_OUT = {"automatic"}
 
@@ -43,7 +45,7 @@ def bench_smpi(
                 raise BenchError(f"{platform} needs --hosts FILE with one of its hosts a line")
             described = scratch / "platform.json"
             load_simgrid(platform, hosts, "multi-port").save(described)
-        network = bl.Platform.load(described)
+        network = Platform.load(described)
         bed = made(network, platform, hosts, scratch)
         known = known_algorithms(bed)
         unknown = [name for name in algorithms if name not in known]
@@ -71,7 +73,7 @@ class Bed:
     hosts: Path
 
 
-def made(network: bl.Platform, platform: Path, hosts: Path | None, scratch: Path) -> Bed:
+def made(network: Platform, platform: Path, hosts: Path | None, scratch: Path) -> Bed:
     """Raises BenchError."""
     source = TESTBEDS / "bcast.c"
     try:

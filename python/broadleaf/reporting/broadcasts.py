@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import broadleaf as bl
+from broadleaf import _core
+from broadleaf._core import Plan, Platform, Trace, simulate, throughput
 from broadleaf.bars import SEVERAL, bars_of
-from broadleaf.errors import naming
+from broadleaf.errors import PlanError, naming
+from broadleaf.given import File, name_of, plan_of
 
 # More trees than this have no colour of their own; the page says how many there are.
 MOST_TREES = 12
@@ -26,25 +27,26 @@ class Broadcast:
     """A plan that was simulated on its platform."""
 
     label: str
-    plan: bl.Plan
-    trace: bl.Trace
+    plan: Plan
+    trace: Trace
     steady_bytes_per_s: float
 
 
-def broadcast_of(platform: bl.Platform, path: str | Path) -> Broadcast:
-    """Loads and simulates a plan; raises PlanError where it was made for another platform."""
-    plan = bl.Plan.load(path)
+def broadcast_of(platform: Platform, given: Plan | File) -> Broadcast:
+    """Simulates a plan, or the plan of a file; raises PlanError where it was made for another platform."""
+    plan = plan_of(given)
     if plan.platform_digest and plan.platform_digest != platform.digest:
-        raise bl.PlanError(
-            f'{path}: a plan for another platform, "{plan.platform}" as it was then; '
+        file = "" if isinstance(given, Plan) else f"{given}: "
+        raise PlanError(
+            f'{file}a plan for another platform, "{plan.platform}" as it was then; '
             f'plan again on "{platform.name}"'
         )
-    with naming(path):
-        trace = bl.simulate(platform, plan)
-    return Broadcast(Path(path).stem, plan, trace, bl.throughput(platform, plan))
+    with naming(given):
+        trace = simulate(platform, plan)
+    return Broadcast(name_of(given), plan, trace, throughput(platform, plan))
 
 
-def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Document:
+def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Document:
     """What the page needs of a plan; its timeline has at most about `most_bars` bars."""
     plan, trace = broadcast.plan, broadcast.trace
     document = plan.to_dict()
@@ -85,18 +87,18 @@ def described(broadcast: Broadcast, platform: bl.Platform, most_bars: int) -> Do
     }
 
 
-def bound_of(platform: bl.Platform, plan: bl.Plan) -> float | None:
+def bound_of(platform: Platform, plan: Plan) -> float | None:
     """The plan's own bound, or for a plan written without one what the planners are measured by."""
     if plan.bound_s is not None or plan.collective != "bcast":
         return plan.bound_s
     try:
-        return bl.plan(platform, plan.root, plan.message_bytes, planner="flat").bound_s
-    except bl.PlanError:
+        return _core.plan(platform, plan.root, plan.message_bytes, planner="flat").bound_s
+    except PlanError:
         return None
 
 
 def edges_of(
-    platform: bl.Platform, tree: Document, place: dict[str, int], hops: list[tuple[int, int]]
+    platform: Platform, tree: Document, place: dict[str, int], hops: list[tuple[int, int]]
 ) -> Document:
     """Each node's parent by place, -1 where none sends to it directly; and the hops over relays."""
     parents = [-1] * len(place)
@@ -112,7 +114,7 @@ def edges_of(
     return {"parents": parents, "hops": others}
 
 
-def firsts_of(trace: bl.Trace) -> list[float | None]:
+def firsts_of(trace: Trace) -> list[float | None]:
     """When each node begins to receive: bars with several receivers do not say how much each has."""
     table = trace.transfers
     firsts = np.full(len(trace.nodes), np.inf)
@@ -120,7 +122,7 @@ def firsts_of(trace: bl.Trace) -> list[float | None]:
     return [float(f"{max(0.0, first):.6g}") if isfinite(first) else None for first in firsts.tolist()]
 
 
-def hops_of(trace: bl.Trace) -> dict[int, list[tuple[int, int]]]:
+def hops_of(trace: Trace) -> dict[int, list[tuple[int, int]]]:
     """The pairs between which each tree's transfers go, relays' hops among them."""
     found: dict[int, list[tuple[int, int]]] = {}
     table = trace.transfers

@@ -1,0 +1,20 @@
+//! What Python draws and words of our objects: pictures, one-line representations, a notebook's HTML.
+
+use pyo3::call::PyCallArgs;
+use pyo3::prelude::*;
+use pyo3::PyTypeInfo;
+
+/// What a function of the package makes of the arguments.
+pub fn asked<'py>(
+    py: Python<'py>,
+    module: &str,
+    function: &str,
+    arguments: impl PyCallArgs<'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    py.import(module)?.getattr(function)?.call1(arguments)
+}
+
+/// What a function of `broadleaf.notebook` makes of the object.
+pub fn shown<'py, T: PyTypeInfo>(object: &Bound<'py, T>, function: &str) -> PyResult<Bound<'py, PyAny>> {
+    asked(object.py(), "broadleaf.notebook", function, (object,))
+}

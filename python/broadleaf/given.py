@@ -1,0 +1,58 @@
+"""Arguments given in more than one form: a platform or plan or its file, a size as a number or as text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import SupportsIndex, TypeAlias
+
+from broadleaf._core import Plan, Platform
+from broadleaf.units import parse_size
+
+# A file's name.
+File: TypeAlias = str | os.PathLike[str]
+# Bytes: a whole number, or text such as "64MiB".
+Size: TypeAlias = SupportsIndex | str
+
+
+def platform_of(platform: Platform | File) -> Platform:
+    """The platform, read from its file where it is not one yet."""
+    return platform if isinstance(platform, Platform) else Platform.load(platform)
+
+
+def plan_of(plan: Plan | File) -> Plan:
+    """The plan, read from its file where it is not one yet."""
+    return plan if isinstance(plan, Plan) else Plan.load(plan)
+
+
+def name_of(plan: Plan | File) -> str:
+    """What a plan is called in a list of plans: its file's name, or its planner."""
+    return plan.planner if isinstance(plan, Plan) else Path(plan).stem
+
+
+def bytes_of(size: Size) -> int:
+    """Bytes of a whole number or of text; raises ValueError for anything else and for less than one byte.
+
+    >>> bytes_of("64KiB"), bytes_of(17)
+    (65536, 17)
+    """
+    if isinstance(size, str):
+        return parse_size(size)
+    try:
+        return parse_size(str(size.__index__()))
+    except AttributeError:
+        raise ValueError(f"{size} is no size; give whole bytes, or text such as '64MiB'") from None
+
+
+def sizes_of(sizes: Size | Iterable[Size]) -> list[int]:
+    """Bytes of one size or several, each once and the smallest first; commas separate those in a text.
+
+    >>> sizes_of("1MiB,64KiB"), sizes_of([3, "2k"])
+    ([65536, 1048576], [3, 2048])
+    """
+    if isinstance(sizes, str):
+        sizes = sizes.split(",")
+    elif isinstance(sizes, SupportsIndex):
+        sizes = [sizes]
+    return sorted({bytes_of(size) for size in sizes})

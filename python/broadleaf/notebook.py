@@ -1,0 +1,152 @@
+"""How objects show themselves: one line at a prompt, facts and a picture in a notebook."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from broadleaf._core import Comparison, Plan, Platform, Trace
+from broadleaf.errors import visible
+from broadleaf.units import rate, seconds, size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# An SVG of more nodes is larger than its PNG.
+MOST_DRAWN_AS_SVG = 150
+
+
+def several(count: int, what: str) -> str:
+    """
+    >>> several(1, "tree"), several(3, "switch")
+    ('1 tree', '3 switches')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}{'es' if what.endswith('ch') else 's'}"
+
+
+def platform_line(platform: Platform) -> str:
+    nodes = platform.to_dict()["nodes"]
+    clusters = {node.get("cluster") for node in nodes} - {None}
+    hosts = len(platform.hosts)
+    told = several(hosts, "host")
+    told += f" in {several(len(clusters), 'cluster')}" if clusters else ""
+    told += f", {several(len(nodes) - hosts, 'switch')}" if len(nodes) > hosts else ""
+    return f'<Platform "{visible(platform.name)}": {told}, {platform.port_model}>'
+
+
+def plan_line(plan: Plan, trees: int) -> str:
+    told = f'{plan.collective} of {size(plan.message_bytes)} from "{visible(plan.root)}"'
+    by = f"{several(trees, 'tree')}, segments of {size(plan.segment_bytes)}"
+    return f'<Plan "{visible(plan.planner)}" on "{visible(plan.platform)}": {told}, {by}{expected(plan)}>'
+
+
+def expected(plan: Plan) -> str:
+    """The predicted time, and how near the bound it is, as far as the plan says."""
+    if plan.makespan_s is None:
+        return ""
+    above = plan.predicted.x_bound
+    return f", {seconds(plan.makespan_s)}" + (f", {above:.3f} x the bound" if above is not None else "")
+
+
+def trace_line(trace: Trace, transfers: int) -> str:
+    plan = trace.plan
+    bound = f", bound {seconds(plan.bound_s)}" if plan.bound_s is not None else ""
+    told = f'"{visible(plan.planner)}" on "{visible(plan.platform)}"'
+    return f"<Trace of {told}: {several(transfers, 'transfer')} in {seconds(trace.makespan_s)}{bound}>"
+
+
+def platform_html(platform: Platform) -> str:
+    from broadleaf.plot.platform import draw_platform
+
+    facts = [
+        ("hosts", str(len(platform.hosts))),
+        ("port model", platform.port_model),
+        ("digest", platform.digest[:19] + "…"),
+    ]
+    return card(platform.name, facts, lambda: draw_platform(platform), len(platform.nodes))
+
+
+def plan_html(plan: Plan) -> str:
+    """The plan's facts, the bound among them, and its trees."""
+    from broadleaf.plot.trees import draw_trees
+
+    predicted = plan.predicted
+    trees = plan.trees
+    facts = [
+        ("moves", f"{plan.collective} of {size(plan.message_bytes)} from {plan.root}"),
+        ("predicted", seconds(predicted.makespan_s)),
+        ("bound", seconds(predicted.bound_s)),
+        ("x bound", "-" if predicted.x_bound is None else f"{predicted.x_bound:.3f}"),
+        ("steady state", rate(predicted.throughput_bytes_per_s)),
+        ("segments", size(plan.segment_bytes)),
+        ("trees", str(len(trees))),
+    ]
+    nodes = max(len(tree.edges) for tree in trees) + 1
+    return card(f"{plan.planner} on {plan.platform}", facts, lambda: draw_trees(None, plan), nodes)
+
+
+def trace_html(trace: Trace) -> str:
+    from broadleaf.plot.timeline import draw_timeline
+
+    plan = trace.plan
+    facts = [
+        ("makespan", seconds(trace.makespan_s)),
+        ("bound", seconds(plan.bound_s)),
+        ("transfers", f"{len(trace.transfers):,}"),
+    ]
+    # A timeline has a shape for each transfer.
+    return card(
+        f"{plan.planner} on {plan.platform}", facts, lambda: draw_timeline(trace), MOST_DRAWN_AS_SVG + 1
+    )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Every planner that was tried, the fastest first, and the bound."""
+    bound_s = comparison.plan.bound_s
+    rows = [
+        (
+            tried.planner,
+            seconds(tried.makespan_s),
+            f"{tried.makespan_s / bound_s:.3f}" if bound_s else "-",
+            size(tried.segment_bytes),
+        )
+        for tried in sorted(comparison.tried, key=lambda tried: tried.makespan_s)
+    ]
+    rows.append(("(bound: no plan is faster)", seconds(bound_s), "1.000" if bound_s else "-", ""))
+    plan = comparison.plan
+    title = f"{size(plan.message_bytes)} from {plan.root} on {plan.platform}"
+    return f"<p><b>{shown(title)}</b></p>{table(rows, ('planner', 'predicted', 'x bound', 'segment'))}"
+
+
+def card(title: str, facts: Sequence[tuple[str, str]], picture: Callable[[], Figure], nodes: int) -> str:
+    """Title, facts and picture; where there is no picture to be had, the reason in its place."""
+    try:
+        drawing = embedded(picture(), nodes)
+    except ValueError as reason:
+        drawing = f"<p>{shown(str(reason))}</p>"
+    return f"<p><b>{shown(title)}</b></p>{table(facts)}{drawing}"
+
+
+def table(rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
+    lines = ["".join(f"<td>{shown(cell)}</td>" for cell in row) for row in rows]
+    if head:
+        lines.insert(0, "".join(f"<th>{shown(cell)}</th>" for cell in head))
+    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+
+
+def shown(text: str) -> str:
+    return escape(visible(text))
+
+
+def embedded(figure: Figure, nodes: int) -> str:
+    """The figure as an element of a page."""
+    from broadleaf.plot.figures import drawn
+
+    if nodes > MOST_DRAWN_AS_SVG:
+        data = base64.b64encode(drawn(figure, "png")).decode()
+        return f'<img style="max-width: 100%" alt="" src="data:image/png;base64,{data}">'
+    text = drawn(figure, "svg").decode()
+    # Without the lines that only a file of its own has.
+    return text[text.index("<svg") :]

@@ -1,0 +1,34 @@
+"""What a planner expects of its plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from broadleaf.units import rate, seconds
+
+
+@dataclass(frozen=True, repr=False)
+class Predicted:
+    """What a planner expects of its plan; None where nothing predicted it, as in a plan written by hand.
+
+    `makespan_s` is when the last host has the message, `makespan_interval_s` (low, high) what the measured
+    spread of the links makes of it, `throughput_bytes_per_s` the steady state; no plan for this message is
+    faster than `bound_s`, and none has a higher steady state than `bound_bytes_per_s`.
+    """
+
+    makespan_s: float | None
+    makespan_interval_s: tuple[float, float] | None
+    throughput_bytes_per_s: float | None
+    bound_s: float | None
+    bound_bytes_per_s: float | None
+
+    @property
+    def x_bound(self) -> float | None:
+        """How many times the bound the makespan is: 1.0 is the best there can be."""
+        if self.makespan_s is None or not self.bound_s:
+            return None
+        return self.makespan_s / self.bound_s
+
+    def __repr__(self) -> str:
+        above = "" if self.x_bound is None else f", {self.x_bound:.3f} x the bound {seconds(self.bound_s)}"
+        return f"<Predicted: {seconds(self.makespan_s)}{above}, {rate(self.throughput_bytes_per_s)}>"

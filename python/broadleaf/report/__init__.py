@@ -1,1 +1,0 @@
-"""`broadleaf report`: one self-contained page that shows a platform, its plans, and what limits them."""

@@ -1,0 +1,86 @@
+"""A plan's trees as Python's own values, and as NetworkX graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from broadleaf.errors import PlanError, visible
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from broadleaf._core import Plan
+
+
+@dataclass(frozen=True, repr=False)
+class Tree:
+    """One tree of a plan. `share` is the part of the segments that it carries, above 0 and at most 1; `root`
+    the node from which it grows; `children` the children of each node that has some, in serving order; `via`
+    the relays of the transfer into a node, where the plan names them.
+    """
+
+    share: float
+    root: str
+    children: Mapping[str, list[str]]
+    via: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def edges(self) -> list[tuple[str, str]]:
+        """(parent, child) of every edge, a parent's in serving order."""
+        return [(parent, child) for parent, below in self.children.items() for child in below]
+
+    def refuse_what_is_no_tree(self) -> None:
+        """Raises PlanError, naming the edge, where a node has two parents or is not below the root: the
+        checker refuses such a plan, but a file may have it.
+        """
+        reached, open_nodes = {self.root}, [self.root]
+        while open_nodes:
+            node = open_nodes.pop()
+            for child in self.children.get(node, []):
+                if child in reached:
+                    raise no_tree(node, child, "leads to a node that has the message already")
+                reached.add(child)
+                open_nodes.append(child)
+        for parent, child in self.edges:
+            if parent not in reached:
+                raise no_tree(parent, child, f'is not below the root "{self.root}"')
+
+    def to_networkx(self) -> nx.DiGraph[str]:
+        """The tree as a NetworkX DiGraph; `order` is a child's place among its parent's children, from 0."""
+        import networkx as nx
+
+        graph: nx.DiGraph[str] = nx.DiGraph(root=self.root, share=self.share)
+        graph.add_node(self.root)
+        for parent, below in self.children.items():
+            graph.add_edges_from((parent, child, {"order": at}) for at, child in enumerate(below))
+        return graph
+
+    def __repr__(self) -> str:
+        return f'<Tree from "{visible(self.root)}": share {self.share:.3g}, {len(self.edges)} edges>'
+
+
+def no_tree(parent: str, child: str, fact: str) -> PlanError:
+    return PlanError(f'the edge ("{parent}", "{child}") {fact}; bl.check lists all faults')
+
+
+def plan_graph(plan: Plan) -> nx.DiGraph[str]:
+    """All trees in one graph: an edge has the `share` that crosses it and the numbers of its `trees`."""
+    import networkx as nx
+
+    graph: nx.DiGraph[str] = nx.DiGraph(
+        planner=plan.planner,
+        root=plan.root,
+        message_bytes=plan.message_bytes,
+        segment_bytes=plan.segment_bytes,
+    )
+    graph.add_node(plan.root)
+    for number, tree in enumerate(plan.trees):
+        for parent, child in tree.edges:
+            if not graph.has_edge(parent, child):
+                graph.add_edge(parent, child, share=0.0, trees=[])
+            edge = graph.edges[parent, child]
+            edge["share"] += tree.share
+            edge["trees"].append(number)
+    return graph
