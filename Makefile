@@ -23,7 +23,7 @@ endif
 core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check check-format check-rust check-rust-version check-docs check-python docs \
+.PHONY: help setup demo test test-rust test-python check check-format check-rust check-rust-version check-docs check-python check-notebooks docs \
 	format bench soak clean
 
 help: ## this list
@@ -43,7 +43,7 @@ test-python: setup
 	$(PY) -m pytest
 
 # In parts, so that `make --keep-going check` tells everything at once.
-check: check-format check-rust check-rust-version check-docs check-python ## formatting, lints, types, documentation
+check: check-format check-rust check-rust-version check-docs check-python check-notebooks ## formatting, lints, types, documentation, notebooks
 
 check-format: .venv/.dev
 	cargo fmt --all --check -- --color never
@@ -66,6 +66,10 @@ check-docs: setup
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
 		cargo doc -p broadleaf-mpi --document-private-items --no-deps --quiet
 	$(mkdocs) --strict --site-dir target/site
+
+# In a kernel, as a reader would; what they show goes nowhere.
+check-notebooks: setup
+	.venv/bin/jupyter execute examples/*.ipynb
 
 docs: setup ## the documentation site, into site/
 	$(mkdocs)

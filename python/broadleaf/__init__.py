@@ -31,7 +31,7 @@ from broadleaf._core import (
 from broadleaf.benchmarks import bench
 from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 from broadleaf.measuring import measure
-from broadleaf.plot import draw
+from broadleaf.plot import draw, race
 from broadleaf.predicted import Predicted
 from broadleaf.reporting import report
 from broadleaf.running import run
@@ -64,6 +64,7 @@ __all__ = [
     "optimum",
     "plan",
     "planners",
+    "race",
     "report",
     "run",
     "simulate",

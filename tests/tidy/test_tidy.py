@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -109,6 +110,29 @@ def test_each_planner_is_in_one_file_and_says_where_it_is_from() -> None:
     for card in bl.planners():
         assert sum(f'name: "{card.name}"' in text for text in rust) == 1, card.name
         assert len(card.reference) > 10, card.name
+
+
+def with_outputs(notebooks: dict[Path, str]) -> list[str]:
+    """Notebooks that somebody saved after running them: outputs are of one machine, and differ each time."""
+    cells = {path: json.loads(text)["cells"] for path, text in notebooks.items()}
+    return [
+        str(path)
+        for path, found in cells.items()
+        if any(cell.get("outputs") or cell.get("execution_count") is not None for cell in found)
+    ]
+
+
+def test_notebooks_are_kept_without_outputs() -> None:
+    notebooks = texts(".ipynb")
+    assert len(notebooks) >= 3
+    assert with_outputs(notebooks) == []
+
+
+def test_an_output_is_found() -> None:
+    cell = {"cell_type": "code", "source": ["1"], "outputs": [], "execution_count": None}
+    run = {**cell, "execution_count": 1}
+    notebooks = {Path(name): json.dumps({"cells": [each]}) for name, each in (("new", cell), ("run", run))}
+    assert with_outputs(notebooks) == ["run"]
 
 
 def core() -> dict[Path, str]:

@@ -1,4 +1,4 @@
-"""`broadleaf draw`: the picture of a plan, its trees or its timeline."""
+"""`broadleaf draw`: the picture of a plan, its trees or its timeline, or several plans racing."""
 
 from __future__ import annotations
 
@@ -17,15 +17,31 @@ from broadleaf.cli.options import example, json_option, output_option
     epilog=example("broadleaf draw net.json plan.json -o tree.svg"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
-@click.argument("plan", metavar="PLAN", type=click.Path())
+@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path())
 @output_option("The figure to write: .png, .svg or .pdf.", required=True)
 @click.option("--timeline", is_flag=True, help="Draw who sends when, instead of the trees.")
+@click.option(
+    "--race", "is_race", is_flag=True, help="Draw several plans on one clock, as an SVG that moves."
+)
 @json_option
-def command(platform: str, plan: str, output: str, timeline: bool, as_json: bool) -> None:
-    """Draws a plan's trees, nodes coloured by cluster, the largest share first; or its timeline."""
+def command(
+    platform: str, plans: tuple[str, ...], output: str, timeline: bool, is_race: bool, as_json: bool
+) -> None:
+    """Draws a plan's trees, nodes coloured by cluster, the largest share first; or its timeline.
+
+    With --race several plans of one message fill the same hosts on one clock.
+    """
+    if is_race and timeline:
+        raise click.UsageError("--race and --timeline are two figures; ask for one")
+    if not is_race and len(plans) > 1:
+        raise click.UsageError(f"{len(plans)} plans; a figure has one, or --race them")
     network = bl.Platform.load(platform)
-    bl.draw(network, plan, output, timeline=timeline)
-    if as_json:
-        print_document({"plan": plan, "form": Path(output).suffix[1:].lower(), "written": output})
+    if is_race:
+        bl.race(network, plans, output)
     else:
-        say(f"{plan} on {network.name} drawn to {output}")
+        bl.draw(network, plans[0], output, timeline=timeline)
+    if as_json:
+        form = Path(output).suffix[1:].lower()
+        print_document({"plan": plans[0], "plans": list(plans), "form": form, "written": output})
+    else:
+        say(f"{', '.join(plans)} on {network.name} drawn to {output}")

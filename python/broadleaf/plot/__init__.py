@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from broadleaf._core import Plan, Platform, simulate
 from broadleaf.errors import naming
-from broadleaf.files import refuse_unwritable
-from broadleaf.given import File, plan_of, platform_of
+from broadleaf.files import refuse_unwritable, write_whole
+from broadleaf.given import File, name_of, plan_of, platform_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from broadleaf.plot.racing import Race
 
 
 def draw(
@@ -35,3 +38,35 @@ def draw(
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def race(
+    platform: Platform | File,
+    plans: Sequence[Plan | File] | Mapping[str, Plan | File],
+    path: File | None = None,
+) -> Race:
+    """Plans of one message side by side on one clock: an SVG that moves by itself, a bar a host.
+
+    A mapping says what the plans are called; else each has its file's or its planner's name. With `path` the
+    SVG is written there. Raises InvalidPlan for a plan that `check` refuses, ValueError for plans of several
+    messages or of one name, OSError where it cannot be written.
+    """
+    from broadleaf.plot.racing import Runner, draw_race
+
+    if path is not None:
+        if Path(path).suffix.lower() != ".svg":
+            raise ValueError(f"{path}: a race is an SVG, which moves; end the name in .svg")
+        refuse_unwritable(path)
+    named = list(plans.items()) if isinstance(plans, Mapping) else [(name_of(plan), plan) for plan in plans]
+    names = [name for name, _ in named]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two plans are called {max(names, key=names.count)!r}; name them: {{name: plan}}")
+    network = platform_of(platform)
+    runners = []
+    for name, plan in named:
+        with naming(plan):
+            runners.append(Runner(name, simulate(network, plan_of(plan))))
+    drawn = draw_race(network, runners)
+    if path is not None:
+        write_whole(path, drawn.svg)
+    return drawn

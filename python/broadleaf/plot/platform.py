@@ -21,7 +21,7 @@ TRANSFER_BYTES = 1 << 20
 MOST_NODES = 64
 # Beyond this many nodes in all their names overlap, and beyond this many ties the text on them does.
 MOST_LABELS = 120
-MOST_TEXTS = 40
+MOST_TEXTS = 6
 # Thin and thick lines, points: the lowest and the highest rate of the platform.
 WIDTHS = (0.6, 4.0)
 
