@@ -88,7 +88,16 @@ C_FILES = [
         "transport.c",
     ),
     *("agreed.c", "comms.c"),
-    *("contiguous.c", "datatypes.c", "broadcast.c", "texts.c", "stats.c", "trace.c", "unseen.c", "lifecycle.c"),
+    *(
+        "contiguous.c",
+        "datatypes.c",
+        "broadcast.c",
+        "texts.c",
+        "stats.c",
+        "trace.c",
+        "unseen.c",
+        "lifecycle.c",
+    ),
     *("interpose.c", "fortran.c", "collectives.c"),
 ]
 
