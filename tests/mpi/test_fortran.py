@@ -28,8 +28,8 @@ def test_the_names_that_fortran_compilers_use(bench: Bench, ranks: int) -> None:
 INTERFACES = {"include": "include 'mpif.h'", "mpi": "use mpi", "mpi_f08": "use mpi_f08"}
 
 
-@pytest.mark.parametrize("interface", INTERFACES)
-def test_programs_that_a_fortran_compiler_made(bench: Bench, tmp_path: Path, interface: str) -> None:
+def compiled(bench: Bench, folder: Path, interface: str, *linked: Path) -> str:
+    """fortran.f90 with one of MPI's interfaces, compiled with the sources or objects of `linked`."""
     assert bench.mpi.mpicc is not None
     mpifort = shutil.which("mpifort", path=str(bench.mpi.mpicc.parent))
     if mpifort is None or shutil.which("gfortran") is None:
@@ -38,11 +38,37 @@ def test_programs_that_a_fortran_compiler_made(bench: Bench, tmp_path: Path, int
     if interface == "include":
         # An include stands behind `implicit none`, a module before it.
         text = text.replace("  include 'mpif.h'\n  implicit none", "  implicit none\n  include 'mpif.h'")
-    source, program = tmp_path / "program.f90", tmp_path / "program"
+    source, program = folder / "program.f90", folder / "program"
     source.write_text(text)
-    subprocess.run([mpifort, "-O1", source, "-o", program], check=True)
-    run = bench.run(3, [str(program)])
+    subprocess.run([mpifort, "-O1", source, *linked, "-o", program], check=True)
+    return str(program)
+
+
+@pytest.mark.parametrize("interface", INTERFACES)
+def test_programs_that_a_fortran_compiler_made(bench: Bench, tmp_path: Path, interface: str) -> None:
+    run = bench.run(3, [compiled(bench, tmp_path, interface)])
     assert run.returncode == 0, run.stderr
     assert "ok" in run.stdout
     assert run.stats is not None
     assert run.stats["planned"] == 4
+
+
+# The module mpi_f08 has other names, which a tool would wrap in the same way.
+@pytest.mark.parametrize("order", ["before", "after", "linked"])
+@pytest.mark.parametrize("interface", ["include", "mpi"])
+def test_a_tool_for_fortran_in_any_place(bench: Bench, tmp_path: Path, interface: str, order: str) -> None:
+    if bench.mpi.flavour == "mpich":
+        pytest.skip("MPICH's Fortran layer calls MPI_Bcast, which tools wrap in C (test_tools.py)")
+    source = PROGRAMS.parent / "tools" / "fortran_counter.c"
+    if order == "linked":
+        objects = bench.build("fortran_counter.o", [source], "-c")
+        run = bench.run(3, [compiled(bench, tmp_path, interface, objects)])
+    else:
+        program = compiled(bench, tmp_path, interface)
+        library = bench.build("libfortran_counter.so", [source], "-shared", "-fPIC")
+        preloaded = [library, bench.runtime] if order == "before" else [bench.runtime, library]
+        run = bench.preloading(*preloaded).run(3, [program])
+    assert run.returncode == 0, run.stderr
+    assert "fortran counter: 1 starts, 4 broadcasts\n" in run.stderr
+    assert run.stats is not None
+    assert (run.stats["planned"], run.stats["passed_through"]) == (4, {})

@@ -79,28 +79,15 @@ def test_tools_on_both_sides(each_kind: Bench) -> None:
     assert_planned(run)
 
 
-def libmpi(bench: Bench) -> str:
-    assert bench.mpi.library_dir is not None
-    names = ("libmpi.so.40",) if bench.mpi.flavour == "openmpi" else ("libmpi.so.12", "libmpi_abi.so.1")
-    is_abi = bench.runtime.name.endswith("_abi.so")
-    return str(bench.mpi.library_dir / names[-1 if is_abi else 0])
-
-
 @pytest.mark.parametrize("order", ["before", "after"])
-def test_a_tool_that_keeps_mpi_init_to_itself(
-    each_kind: Bench, order: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TEST_LIBMPI", libmpi(each_kind))
+def test_a_tool_that_keeps_mpi_init_to_itself(each_kind: Bench, order: str) -> None:
     library, runtime = tool(each_kind, "past", "-DWRAP_INIT"), each_kind.runtime
     preloaded = [library, runtime] if order == "before" else [runtime, library]
     assert_planned(run_beside(each_kind.preloading(*preloaded)))
 
 
 @pytest.mark.parametrize("order", ["before", "after"])
-def test_a_tool_that_takes_broadcasts_past_us(
-    each_kind: Bench, order: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TEST_LIBMPI", libmpi(each_kind))
+def test_a_tool_that_takes_broadcasts_past_us(each_kind: Bench, order: str) -> None:
     library, runtime = tool(each_kind, "past", "-DWRAP_BCAST"), each_kind.runtime
     preloaded = [library, runtime] if order == "before" else [runtime, library]
     run = run_beside(each_kind.preloading(*preloaded))
