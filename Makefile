@@ -71,7 +71,8 @@ check-docs: setup
 check-notebooks: setup
 	.venv/bin/jupyter execute examples/*.ipynb
 
-docs: setup ## the documentation site, into site/
+docs: setup ## the documentation site, into site/, and the pictures of its first screen
+	$(PY) docs/pictures/first_screen.py
 	$(mkdocs)
 
 check-python: setup

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pages import blocks, run_script, titled
+import pytest
+
+import broadleaf as bl
+from pages import ROOT, blocks, run_script, titled
 
 
 def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
+    # The page's commands run in the clone.
+    (tmp_path / "testbeds").symlink_to(ROOT / "testbeds")
     (tmp_path / "weights.py").write_text(titled("tutorial.md", "weights.py"))
     script = "\n".join(blocks("tutorial.md", "bash"))
-    assert script.count("broadleaf ") >= 9
+    assert script.count("broadleaf ") >= 13
     said = run_script(script, tmp_path)
     assert "plan.json: valid on" in said
     assert "(bound: no plan is faster)" in said
@@ -22,6 +27,16 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
     # The run's own row stands there, and why it has no prediction.
     assert '"ranks":4,' in page
     assert '"reason":"ranks of one host share its memory, which no plan predicts"' in page
+    assert "best.json: valid on" in said
+    # What the page says of the two plans.
+    network = bl.Platform.load(ROOT / "testbeds" / "namespaces" / "two-clusters.json")
+    best, pipeline = (bl.Plan.load(tmp_path / f"{name}.json") for name in ("best", "pipeline"))
+    assert best.planner == "optimal"
+    assert bl.simulate(network, best).makespan_s == pytest.approx(1.0, rel=0.05)
+    assert bl.simulate(network, pipeline).makespan_s == pytest.approx(6.8, rel=0.05)
+    assert pipeline.predicted.x_bound == pytest.approx(10, rel=0.02)
+    assert (tmp_path / "race.svg").read_text().startswith("<svg")
+    assert "two-clusters" in (tmp_path / "two-clusters.html").read_text()
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")
     assert (tmp_path / "timeline.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from broadleaf.cli import broadleaf
+from first_screen import race
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -38,4 +39,8 @@ def test_the_commands_exist_with_their_options() -> None:
 
 def test_the_pictures_are_there() -> None:
     for picture in re.findall(r"!\[.*?\]\((.*?)\)", README):
-        assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")
+        assert (ROOT / picture).read_bytes().startswith((b"\x89PNG", b"<svg"))
+
+
+def test_the_race_is_the_simulators() -> None:
+    assert (ROOT / "docs" / "race.svg").read_text() == race()

@@ -1,0 +1,102 @@
+"""The pictures of the first screen: both broadcasts racing, and the report of both at one time on the clock.
+
+`make docs` makes them again. The race comes from the simulator alone; the report is photographed in Chromium,
+and stays as it is where there is none.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from io import BytesIO
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import broadleaf as bl
+
+ROOT = Path(__file__).resolve().parents[2]
+PLATFORM = ROOT / "testbeds" / "namespaces" / "two-clusters.json"
+RACE = ROOT / "docs" / "race.svg"
+REPORT = ROOT / "docs" / "report.png"
+ROOT_NODE, MESSAGE = "a0", "16MiB"
+# As MPI libraries have it: a chain in the order of ranks. Of Open MPI's algorithms none is quicker on this
+# network (docs/namespaces.md).
+PIPELINE = "pipeline in rank order"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def plans() -> dict[str, bl.Plan]:
+    """The two that race, by the names that they have in the pictures."""
+    platform = bl.Platform.load(PLATFORM)
+    return {
+        PIPELINE: bl.plan(platform, ROOT_NODE, MESSAGE, planner="chain", segment_bytes="128KiB"),
+        "Broadleaf": bl.plan(platform, ROOT_NODE, MESSAGE),
+    }
+
+
+def race() -> str:
+    return bl.race(PLATFORM, plans()).svg
+
+
+def photograph(browser: str) -> bytes:
+    """The report's map of both plans, side by side, when the faster one is done."""
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page_file = Path(folder) / "report.html"
+        raced = plans()
+        files = [Path(folder) / f"{name}.json" for name in raced]
+        for file, plan in zip(files, raced.values(), strict=True):
+            plan.save(file)
+        bl.report(PLATFORM, files, page_file, sizes=[])
+        makespans = [bl.simulate(bl.Platform.load(PLATFORM), plan).makespan_s for plan in raced.values()]
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page(viewport={"width": 900, "height": 900}, color_scheme="light")
+        page.goto(page_file.as_uri())
+        page.wait_for_selector("[data-ready=true]")
+        halves = [at_time(page, at, min(makespans) / makespan) for at, makespan in enumerate(makespans)]
+        chromium.close()
+    both = Image.new(
+        "RGB", (sum(half.width for half in halves), max(half.height for half in halves)), "white"
+    )
+    left = 0
+    for half in halves:
+        both.paste(half, (left, 0))
+        left += half.width
+    picture = BytesIO()
+    both.quantize(128).save(picture, "png", optimize=True)
+    return picture.getvalue()
+
+
+def at_time(page: Page, plan: int, share: float) -> Image.Image:
+    """The head and the map of one plan, that share of its time on."""
+    page.select_option("#plan", str(plan))
+    page.evaluate(
+        """share => {
+            const slider = document.getElementById("time");
+            slider.value = Math.round(slider.max * share);
+            slider.dispatchEvent(new Event("input"));
+        }""",
+        share,
+    )
+    page.wait_for_timeout(300)
+    end = page.locator("#map-legend").bounding_box()
+    assert end is not None
+    clip = {"x": 0.0, "y": 0.0, "width": 900.0, "height": end["y"]}
+    shot = page.screenshot(clip=clip, full_page=True)  # type: ignore[arg-type]
+    half = Image.open(BytesIO(shot))
+    return half.resize((half.width * 3 // 5, half.height * 3 // 5), Image.Resampling.LANCZOS)
+
+
+def main() -> None:
+    RACE.write_text(race())
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None:
+        print(f"docs: Chromium is missing, so {REPORT.name} stays as it is", file=sys.stderr)
+        return
+    REPORT.write_bytes(photograph(browser))
+
+
+if __name__ == "__main__":
+    main()
