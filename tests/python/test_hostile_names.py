@@ -95,12 +95,23 @@ def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
 ASKED = ("plan", "net.json", "--root", "[/a]", "--size", "1MiB", "--planner", "chain", "-o", "new.json")
 
 
-def test_nothing_is_written_where_nothing_can_be_printed(named: Command) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_nothing_is_written_where_nothing_can_be_printed(named: Command, unbuffered: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with Path("/dev/full").open("w") as full:
-        done = run(*ASKED, stdout=full, stderr=subprocess.PIPE)
+        done = run(*ASKED, stdout=full, stderr=subprocess.PIPE, env=environment)
     assert done.returncode == 2
     assert done.stderr == "broadleaf: standard output: No space left on device\n"
     assert not Path("new.json").exists()
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_the_exit_code_where_nothing_can_be_printed(option: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    argv = [sys.executable, "-m", "broadleaf", option]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done.stderr
 
 
 def test_the_file_is_written_where_nobody_reads_on(named: Command) -> None:

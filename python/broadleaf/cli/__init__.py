@@ -74,7 +74,13 @@ for _command in COMMANDS:
 
 def main(arguments: list[str] | None = None) -> None:
     """Runs a command and ends the process with its exit code; any failure is one line on standard error."""
-    sys.exit(exit_code(arguments))
+    code = exit_code(arguments)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # It has been told, and Python flushes once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
