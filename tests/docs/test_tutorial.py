@@ -40,3 +40,9 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")
     assert (tmp_path / "timeline.pdf").read_bytes().startswith(b"%PDF")
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+
+
+def test_whether_it_is_for_somebody_is_found_out_as_the_page_says(tmp_path: Path) -> None:
+    said = run_script("\n".join(blocks("is-it-for-me.md", "bash")), tmp_path)
+    assert "(bound: no plan is faster)" in said
+    assert "binomial" in said
