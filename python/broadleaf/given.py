@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import SupportsIndex, TypeAlias
 
-from broadleaf._core import Plan, Platform
+from broadleaf._core import Plan, Platform, planners
 from broadleaf.units import parse_size
 
 # A file's name.
@@ -56,3 +57,13 @@ def sizes_of(sizes: Size | Iterable[Size]) -> list[int]:
     elif isinstance(sizes, SupportsIndex):
         sizes = [sizes]
     return sorted({bytes_of(size) for size in sizes})
+
+
+def refuse_unknown_planner(name: str, *, with_best: bool = True) -> None:
+    """Raises ValueError where no planner is called so, with the name that was probably meant."""
+    known = [*(["best"] if with_best else []), *(card.name for card in planners())]
+    if name in known:
+        return
+    near = difflib.get_close_matches(name, known, n=1)
+    meant = f"did you mean {near[0]!r}?" if near else "see broadleaf planners"
+    raise ValueError(f"no planner is called {name!r}; {meant}")

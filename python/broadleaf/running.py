@@ -16,10 +16,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from broadleaf._core import Platform, planners
-from broadleaf.advise.start import advisor
+from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable
-from broadleaf.given import File, Size, bytes_of
+from broadleaf.given import File, Size, bytes_of, refuse_unknown_planner
 from broadleaf.mpi import Host, find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
@@ -129,6 +128,9 @@ class Job:
 
     def to_the_end(self, scratch: Path) -> Ended:
         """Starts the program and waits for it. Raises ValueError or OSError for what cannot run."""
+        # With numpy, for which not everybody who imports broadleaf should wait.
+        from broadleaf.advise.start import advisor
+
         if self.platform is not None:
             Platform.load(self.platform)
         refuse_what_cannot_run(self.plans, self.planner, self.stats, self.trace)
@@ -196,9 +198,8 @@ def refuse_what_cannot_run(plans: str | None, planner: str | None, *results: str
     """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
     if plans is not None:
         next(Path(plans).iterdir(), None)  # OSError names the folder and the reason
-    known = [card.name for card in planners()]
-    if planner is not None and planner not in [*known, "best"]:
-        raise ValueError(f'unknown planner "{planner}"; use one of {", ".join([*known, "best"])}')
+    if planner is not None:
+        refuse_unknown_planner(planner)
     refuse_unwritable(*results)
 
 

@@ -142,6 +142,7 @@ PYTHON = {
     "cli": {
         "advise",
         "api",
+        "given",
         "benchmarks",
         "formats",
         "measuring",

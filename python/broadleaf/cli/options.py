@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 import broadleaf as bl
+from broadleaf.given import refuse_unknown_planner
 from broadleaf.units import parse_size
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,14 +52,13 @@ class PlannerName(click.ParamType[str]):
     name = "name"
 
     def __init__(self, *, best: bool = True) -> None:
-        self.more = ["best"] if best else []
+        self.with_best = best
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        known = [*self.more, *(card.name for card in bl.planners())]
-        if value not in known:
-            near = difflib.get_close_matches(str(value), known, n=1)
-            meant = f"did you mean {near[0]!r}?" if near else "see broadleaf planners"
-            self.fail(f"no planner is called {value!r}; {meant}", param, ctx)
+        try:
+            refuse_unknown_planner(str(value), with_best=self.with_best)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         return str(value)
 
 
