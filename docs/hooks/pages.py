@@ -50,8 +50,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages and pictures; a page that somebody has written stays."""
     made: dict[str, str | bytes] = {}
     platform = bl.Platform.load(DOCS / "small.json")
+    comparison = bl.compare(platform, "a0", MESSAGE_BYTES)
     for card in bl.planners():
-        picture, text = planner_page(card, platform)
+        picture, text = planner_page(card, platform, comparison)
         made[f"planners/{card.name}.md"] = text
         if picture is not None:
             made[f"planners/{card.name}.svg"] = picture
@@ -70,7 +71,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return INSERT.sub(lambda found: PARTS[found[1]](*([found[2]] if found[2] else [])), markdown)
 
 
-def planner_page(card: bl.Card, platform: bl.Platform) -> tuple[bytes | None, str]:
+def planner_page(card: bl.Card, platform: bl.Platform, comparison: bl.Comparison) -> tuple[bytes | None, str]:
     """The picture, where the planner has a plan for the small platform's broadcast, and the page."""
     lines = [f"# {card.name}", "", card.summary, ""]
     fields = ("reference", "objective", "guarantee", "complexity")
@@ -87,7 +88,11 @@ def planner_page(card: bl.Card, platform: bl.Platform) -> tuple[bytes | None, st
     lines += [
         f"![The trees of {card.name} on the small platform]({card.name}.svg)",
         "",
-        f"{size(MESSAGE_BYTES)} from a0 on `docs/small.json`: {'; '.join(found)}. The same again:",
+        f"{size(MESSAGE_BYTES)} from a0 on `docs/small.json`: {'; '.join(found)}.",
+        "",
+        place_of(card.name, comparison),
+        "",
+        "The same again:",
         "",
         "```shell",
         asked,
@@ -95,8 +100,32 @@ def planner_page(card: bl.Card, platform: bl.Platform) -> tuple[bytes | None, st
         "broadleaf simulate docs/small.json plan.json",
         "```",
         "",
+        "```python",
+        "import broadleaf as bl",
+        "",
+        'platform = bl.Platform.load("docs/small.json")',
+        f'plan = bl.plan(platform, "a0", "{size(MESSAGE_BYTES)}", planner="{card.name}")',
+        "trace = bl.simulate(platform, plan)",
+        "print(plan, trace.makespan_s)",
+        'bl.draw(platform, plan, "plan.svg")',
+        "```",
+        "",
     ]
     return picture_of(platform, plan), "\n".join(lines)
+
+
+def place_of(name: str, comparison: bl.Comparison) -> str:
+    """Where a planner stands among those that `best` compares on the small platform."""
+    tried = sorted(comparison.tried, key=lambda each: each.makespan_s)
+    names = [each.planner for each in tried]
+    if name not in names:
+        reason = comparison.passed_over.get(name, "it does not support this broadcast")
+        return f"`best` does not compare it here: {reason}."
+    first = tried[0]
+    by = f"by [{first.planner}]({first.planner}.md) in {seconds(first.makespan_s)}"
+    led = "it is the fastest" if names[0] == name else f"the fastest is {by}"
+    number = names.index(name) + 1
+    return f"Among the {len(tried)} planners that `best` compares here it is number {number}; {led}."
 
 
 def picture_of(platform: bl.Platform, plan: bl.Plan) -> bytes:

@@ -1,0 +1,63 @@
+"""The planners' pages: where a planner stands is what `best` finds, and the example in Python runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import broadleaf as bl
+from pages import DOCS, ROOT
+
+
+@pytest.fixture(scope="module")
+def hook() -> ModuleType:
+    specification = spec_from_file_location("site_hook", DOCS / "hooks" / "pages.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def comparison() -> bl.Comparison:
+    return bl.compare(bl.Platform.load(DOCS / "small.json"), "a0", "8MiB")
+
+
+def page_of(hook: ModuleType, name: str, comparison: bl.Comparison) -> str:
+    (card,) = (card for card in bl.planners() if card.name == name)
+    _, text = hook.planner_page(card, bl.Platform.load(DOCS / "small.json"), comparison)
+    assert isinstance(text, str)
+    return text
+
+
+def test_every_place_is_told_once(hook: ModuleType, comparison: bl.Comparison) -> None:
+    found = []
+    for tried in comparison.tried:
+        told = hook.place_of(tried.planner, comparison)
+        found += [int(number) for number in re.findall(r"it is number (\d+)", told)]
+        assert ("it is the fastest" in told) == (tried.makespan_s == comparison.plan.makespan_s)
+    assert sorted(found) == list(range(1, len(comparison.tried) + 1))
+
+
+def test_who_is_not_compared_says_why(hook: ModuleType, comparison: bl.Comparison) -> None:
+    name, reason = next(iter(comparison.passed_over.items()))
+    assert reason in hook.place_of(name, comparison)
+
+
+def test_the_example_runs(hook: ModuleType, comparison: bl.Comparison, tmp_path: Path) -> None:
+    (example,) = re.findall(r"```python\n(.*?)```", page_of(hook, "chain", comparison), re.DOTALL)
+    assert example.count("\n") <= 10
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    done = subprocess.run(
+        [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith('<Plan "chain" on "small": bcast of 8 MiB')
+    assert (tmp_path / "plan.svg").read_text().startswith("<?xml")
