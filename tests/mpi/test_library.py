@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -139,3 +140,23 @@ def test_a_second_broadleaf_leaves_all_to_the_first(each_kind: Bench, tmp_path: 
         assert run.stats["planned"] == LARGE
         assert run.stats["passed_through"] == {"under-threshold": 3}
         assert [line for line in run.reports if "nothing was planned" in line] == []
+
+
+COLLECTIVE = re.compile(
+    r"\bint\s+MPI_((?:I?neighbor_|Neighbor_|I)?"
+    r"(?:[Aa]llgather|[Aa]llreduce|[Aa]lltoall|[Bb]arrier|[Bb]cast|[Ee]xscan|[Gg]ather|[Rr]educe|[Ss]can|[Ss]catter)"
+    r"(?:v|w|_scatter|_scatter_block)?(?:_init)?)\s*\(([^)]*)\)"
+)
+
+
+def test_every_collective_of_the_header_is_counted(each_kind: Bench) -> None:
+    # Calls go on with as many arguments as are told: one more would be the caller's own memory.
+    source = (ROOT / "crates" / "broadleaf-mpi" / "c" / "counted.c").read_text()
+    counted = {name: int(count) for count, name in re.findall(r"X\((\d+), (\w+)\)", source)}
+    assert each_kind.mpi.mpicc is not None
+    command = [each_kind.mpi.mpicc, "-E", "-P", "-x", "c", "-"]
+    done = subprocess.run(command, input="#include <mpi.h>\n", capture_output=True, text=True, check=True)
+    declared = {name: parameters.count(",") + 1 for name, parameters in COLLECTIVE.findall(done.stdout)}
+    del declared["Bcast"]
+    assert len(declared) > 60
+    assert counted == declared

@@ -1,106 +1,126 @@
-/* One caught function for each name, under MPI_ and under PMPI_. None needs to know a signature: arguments of
- * collectives are integers and addresses, eleven at most, and travel as machine words. */
+/* One caught function for each name, under MPI_ and under PMPI_. None needs to know a signature but for the number of
+ * arguments: those of collectives are integers and addresses, and travel as machine words. */
 #include "counted.h"
-
-#include "bound.h"
 
 #include <stdatomic.h>
 #include <stddef.h>
 
-/* Collectives on data, which have a sibling in _c that takes large counts, and those without. */
-#define WITH_DATA(X)                                                                                                \
-    X(Allgather) X(Allgatherv) X(Allreduce) X(Alltoall) X(Alltoallv) X(Alltoallw) X(Exscan) X(Gather) X(Gatherv)    \
-    X(Reduce) X(Reduce_scatter) X(Reduce_scatter_block) X(Scan) X(Scatter) X(Scatterv)                              \
-    X(Iallgather) X(Iallgatherv) X(Iallreduce) X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ibcast) X(Iexscan)        \
-    X(Igather) X(Igatherv) X(Ireduce) X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iscan) X(Iscatter)              \
-    X(Iscatterv)                                                                                                    \
-    X(Allgather_init) X(Allgatherv_init) X(Allreduce_init) X(Alltoall_init) X(Alltoallv_init) X(Alltoallw_init)     \
-    X(Bcast_init) X(Exscan_init) X(Gather_init) X(Gatherv_init) X(Reduce_init) X(Reduce_scatter_init)               \
-    X(Reduce_scatter_block_init) X(Scan_init) X(Scatter_init) X(Scatterv_init)                                      \
-    X(Neighbor_allgather) X(Neighbor_allgatherv) X(Neighbor_alltoall) X(Neighbor_alltoallv) X(Neighbor_alltoallw)   \
-    X(Ineighbor_allgather) X(Ineighbor_allgatherv) X(Ineighbor_alltoall) X(Ineighbor_alltoallv)                     \
-    X(Ineighbor_alltoallw)                                                                                          \
-    X(Neighbor_allgather_init) X(Neighbor_allgatherv_init) X(Neighbor_alltoall_init) X(Neighbor_alltoallv_init)     \
-    X(Neighbor_alltoallw_init)
-#define WITHOUT_DATA(X) X(Barrier) X(Ibarrier) X(Barrier_init)
+#include "bound.h"
+
+/* Collectives on data, with the number of their arguments; each has a sibling in _c that takes large counts. */
+#define WITH_DATA(X)                                                                                             \
+    X(6, Allreduce) X(6, Exscan) X(6, Reduce_scatter) X(6, Reduce_scatter_block) X(6, Scan) X(6, Ibcast)         \
+    X(7, Allgather) X(7, Alltoall) X(7, Reduce) X(7, Iallreduce) X(7, Iexscan) X(7, Ireduce_scatter)             \
+    X(7, Ireduce_scatter_block) X(7, Iscan) X(7, Bcast_init) X(7, Neighbor_allgather) X(7, Neighbor_alltoall)    \
+    X(8, Allgatherv) X(8, Gather) X(8, Scatter) X(8, Iallgather) X(8, Ialltoall) X(8, Ireduce)                   \
+    X(8, Allreduce_init) X(8, Exscan_init) X(8, Reduce_scatter_init) X(8, Reduce_scatter_block_init)             \
+    X(8, Scan_init) X(8, Neighbor_allgatherv) X(8, Ineighbor_allgather) X(8, Ineighbor_alltoall)                 \
+    X(9, Alltoallv) X(9, Alltoallw) X(9, Gatherv) X(9, Scatterv) X(9, Iallgatherv) X(9, Igather) X(9, Iscatter)  \
+    X(9, Allgather_init) X(9, Alltoall_init) X(9, Reduce_init) X(9, Neighbor_alltoallv) X(9, Neighbor_alltoallw) \
+    X(9, Ineighbor_allgatherv) X(9, Neighbor_allgather_init) X(9, Neighbor_alltoall_init)                        \
+    X(10, Ialltoallv) X(10, Ialltoallw) X(10, Igatherv) X(10, Iscatterv) X(10, Allgatherv_init)                  \
+    X(10, Gather_init) X(10, Scatter_init) X(10, Ineighbor_alltoallv) X(10, Ineighbor_alltoallw)                 \
+    X(10, Neighbor_allgatherv_init)                                                                              \
+    X(11, Alltoallv_init) X(11, Alltoallw_init) X(11, Gatherv_init) X(11, Scatterv_init)                         \
+    X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)
+/* And those without. */
+#define WITHOUT_DATA(X) X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
 
 #ifdef BROADLEAF_HAVE_BCAST_C
-#define AND_LARGE(name) ONE(name) ONE(name##_c)
+#define AND_LARGE(count, name) ONE(count, name) ONE(count, name##_c)
 #else
-#define AND_LARGE(name) ONE(name)
+#define AND_LARGE(count, name) ONE(count, name)
 #endif
 #define COLLECTIVES WITH_DATA(AND_LARGE) WITHOUT_DATA(ONE)
 
 typedef enum {
-#define ONE(name) CALL_##name,
+#define ONE(count, name) CALL_##name,
     COLLECTIVES
 #undef ONE
         KINDS
 } kind;
 
 static const char *const names[KINDS] = {
-#define ONE(name) "PMPI_" #name,
+#define ONE(count, name) "PMPI_" #name,
     COLLECTIVES
 #undef ONE
 };
 
 typedef uintptr_t word;
-#define PARAMETERS word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k
-#define ARGUMENTS a, b, c, d, e, f, g, h, i, j, k
-typedef int call(PARAMETERS);
+#define PARAMETERS_1 word a
+#define PARAMETERS_2 word a, word b
+#define PARAMETERS_3 word a, word b, word c
+#define PARAMETERS_6 word a, word b, word c, word d, word e, word f
+#define PARAMETERS_7 word a, word b, word c, word d, word e, word f, word g
+#define PARAMETERS_8 word a, word b, word c, word d, word e, word f, word g, word h
+#define PARAMETERS_9 word a, word b, word c, word d, word e, word f, word g, word h, word i
+#define PARAMETERS_10 word a, word b, word c, word d, word e, word f, word g, word h, word i, word j
+#define PARAMETERS_11 word a, word b, word c, word d, word e, word f, word g, word h, word i, word j, word k
+#define ARGUMENTS_1 a
+#define ARGUMENTS_2 a, b
+#define ARGUMENTS_3 a, b, c
+#define ARGUMENTS_6 a, b, c, d, e, f
+#define ARGUMENTS_7 a, b, c, d, e, f, g
+#define ARGUMENTS_8 a, b, c, d, e, f, g, h
+#define ARGUMENTS_9 a, b, c, d, e, f, g, h, i
+#define ARGUMENTS_10 a, b, c, d, e, f, g, h, i, j
+#define ARGUMENTS_11 a, b, c, d, e, f, g, h, i, j, k
+typedef void any_call(void);
 
 /* Where the calls of a kind go on; `own` is null until it has been looked up. */
 static struct {
-    call *_Atomic own;
-    call *tool;
+    any_call *_Atomic own;
+    any_call *tool;
     _Atomic uint64_t calls;
 } lines[KINDS];
 
-/* mpi4py, for one, finds out by an error whether an MPI has a call: its own reference to it is weak. */
-static int absent(PARAMETERS)
+/* mpi4py, for one, has weak references to calls that an MPI may lack, and finds these here. */
+static int absent(void)
 {
-    (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h, (void)i, (void)j, (void)k;
     return MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-static call *look_up(kind kind)
+static any_call *look_up(kind kind)
 {
-    call *const own = (call *)bl_inner(names[kind]);
-    lines[kind].tool = (call *)bl_tool_behind(names[kind] + 1);
-    atomic_store_explicit(&lines[kind].own, own != NULL ? own : absent, memory_order_release);
-    return own != NULL ? own : absent;
+    any_call *own = (any_call *)bl_inner(names[kind]);
+    if (own == NULL) own = (any_call *)absent;
+    lines[kind].tool = (any_call *)bl_tool_behind(names[kind] + 1);
+    atomic_store_explicit(&lines[kind].own, own, memory_order_release);
+    return own;
 }
 
-static inline call *own_call(kind kind)
+static inline any_call *own_call(kind kind)
 {
-    call *const known = atomic_load_explicit(&lines[kind].own, memory_order_acquire);
+    any_call *const known = atomic_load_explicit(&lines[kind].own, memory_order_acquire);
     return known != NULL ? known : look_up(kind);
 }
 
-static inline call *counted(kind kind, call *own, const void *caller)
+static inline any_call *counted(kind kind, any_call *own, const void *caller)
 {
     if (!bl_is_inside_mpi(caller)) atomic_fetch_add_explicit(&lines[kind].calls, 1, memory_order_relaxed);
     return own;
 }
 
 /* As with broadcasts, a tool behind this library is handed the call, which comes back under PMPI_. */
-static inline call *outer(kind kind, const void *caller)
+static inline any_call *outer(kind kind, const void *caller)
 {
-    call *const own = own_call(kind);
+    any_call *const own = own_call(kind);
     return lines[kind].tool != NULL ? lines[kind].tool : counted(kind, own, caller);
 }
 
 #define CAUGHT(name) __asm__(#name) __attribute__((visibility("default")))
-#define ONE(name)                                                                                  \
-    int outer_##name(PARAMETERS) CAUGHT(MPI_##name);                                               \
-    int outer_##name(PARAMETERS)                                                                   \
-    {                                                                                              \
-        return outer(CALL_##name, __builtin_return_address(0))(ARGUMENTS);                         \
-    }                                                                                              \
-    int inner_##name(PARAMETERS) CAUGHT(PMPI_##name);                                              \
-    int inner_##name(PARAMETERS)                                                                   \
-    {                                                                                              \
-        return counted(CALL_##name, own_call(CALL_##name), __builtin_return_address(0))(ARGUMENTS); \
+#define ONE(count, name)                                                                                \
+    typedef int call_##name(PARAMETERS_##count);                                                        \
+    int outer_##name(PARAMETERS_##count) CAUGHT(MPI_##name);                                            \
+    int outer_##name(PARAMETERS_##count)                                                                \
+    {                                                                                                   \
+        return ((call_##name *)outer(CALL_##name, __builtin_return_address(0)))(ARGUMENTS_##count);     \
+    }                                                                                                   \
+    int inner_##name(PARAMETERS_##count) CAUGHT(PMPI_##name);                                           \
+    int inner_##name(PARAMETERS_##count)                                                                \
+    {                                                                                                   \
+        any_call *const own = counted(CALL_##name, own_call(CALL_##name), __builtin_return_address(0)); \
+        return ((call_##name *)own)(ARGUMENTS_##count);                                                 \
     }
 COLLECTIVES
 #undef ONE
