@@ -142,14 +142,14 @@ def page(cells: dict[str, Cell]) -> str:
         "# Beside SMPI's own broadcasts",
         "",
         "Simulated seconds of the second broadcast from the first rank, under SimGrid's SMPI in the clean",
-        "model; `-` was not done after 60 s of real time, with this size or a smaller one, or delivered",
+        "model; `-` timed out after 60 s of real time, at this size or a smaller one, or delivered",
         "wrong bytes; empty: not run. Limit: message / slowest cut plus the latency to the farthest host.",
         "Made by",
         "",
         "    python benches/smpi_sweep.py --table docs/smpi-sweep.md",
         "",
-        "which goes on where it stood, keeps every sample in `.bench/smpi_sweep.json`, and fails where ours",
-        "is not the fastest.",
+        "which goes on where it stood, keeps every sample in `.bench/smpi_sweep.json`, and fails where",
+        "Broadleaf is not the fastest.",
     ]
     for network in NETWORKS:
         columns = sorted((cell for cell in cells.values() if cell["network"] == network), key=size_in)

@@ -1,0 +1,49 @@
+"""Words that the documentation and the help do without: people and programs act, things do not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from broadleaf.cli import COMMANDS
+from test_tidy import texts
+
+# A pattern, and what to write instead.
+AVOIDED = {
+    r"\b(ours|theirs)\b": "Broadleaf, the plan, the runtime, or the MPI's own",
+    r"\b(hopes?|wishes) (to|that|for)\b": "what happens",
+    r"\btells? (of|that)\b": "describes, prints, reports",
+    r"\b(simply|obviously|of course|leverag\w+|blazing\w*)\b": "nothing",
+    r"\b(was|were|is|are) not done (after|in)\b": "timed out after",
+    r"\blearn(s|t|ed)? alike\b": "identical on all ranks",
+}
+# Written before, as it was.
+HISTORY = {"CHANGELOG.md"}
+
+
+def avoided(pages: dict[str, str]) -> list[str]:
+    return [
+        f"{name}: {found[0]!r}; write {instead}"
+        for name, text in pages.items()
+        for pattern, instead in AVOIDED.items()
+        for found in re.finditer(pattern, text, re.IGNORECASE)
+    ]
+
+
+def test_pages() -> None:
+    pages = {str(path): text for path, text in texts(".md").items() if path.name not in HISTORY}
+    assert len(pages) > 20
+    assert avoided(pages) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command.name))
+def test_help(command: click.Command) -> None:
+    assert avoided({str(command.name): command.get_help(click.Context(command))}) == []
+
+
+def test_a_word_is_found() -> None:
+    pages = {str(Path("page.md")): "It hopes to win.\nOurs was not done after 60 s.\n"}
+    assert len(avoided(pages)) == 3
