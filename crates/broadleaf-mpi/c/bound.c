@@ -131,8 +131,8 @@ static void report_other_kind(const char *place)
     snprintf(mark, sizeof mark, RUNTIME_MARK "%s", kinds[found].runtime);
     if (dlsym(RTLD_DEFAULT, mark) == NULL && is_rank_0())
         fprintf(stderr,
-                "broadleaf: libbroadleaf_mpi_%s.so is for %s, and this program runs with %s (%s), whose own broadcast is "
-                "used; preload libbroadleaf_mpi_%s.so\n",
+                "broadleaf: libbroadleaf_mpi_%s.so is for %s, and this program runs with %s (%s), whose own broadcast "
+                "is used; preload libbroadleaf_mpi_%s.so\n",
                 own_runtime, kinds[OWN_KIND].name, kinds[found].name, place, kinds[found].runtime);
 }
 
@@ -207,6 +207,11 @@ void *bl_tool_behind(const char *name)
     bl_bind();
     void *next = dlsym(RTLD_NEXT, name);
     return library == NULL || next == dlsym(library, name) ? NULL : next;
+}
+
+void *bl_outermost(const char *name)
+{
+    return dlsym(RTLD_DEFAULT, name);
 }
 
 /* Open MPI's components are objects of their own. */

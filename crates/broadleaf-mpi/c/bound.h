@@ -84,6 +84,8 @@ int bl_bind(void);
 void *bl_inner(const char *name);
 /* The next definition of that name after this library's, e.g. of MPI_Bcast, if it is a tool's and not the MPI's own. */
 void *bl_tool_behind(const char *name);
+/* What a program calls by that name, e.g. MPI_Bcast; null where there is none. */
+void *bl_outermost(const char *name);
 /* Whether code at that address belongs to the MPI itself. */
 int bl_is_inside_mpi(const void *code);
 

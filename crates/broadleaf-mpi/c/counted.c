@@ -2,36 +2,44 @@
  * arguments: those of collectives are integers and addresses, and travel as machine words. */
 #include "counted.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
 #include "bound.h"
 
-/* Collectives on data, with the number of their arguments; each has a sibling in _c that takes large counts. */
-#define WITH_DATA(X)                                                                                             \
-    X(6, Allreduce) X(6, Exscan) X(6, Reduce_scatter) X(6, Reduce_scatter_block) X(6, Scan) X(6, Ibcast)         \
-    X(7, Allgather) X(7, Alltoall) X(7, Reduce) X(7, Iallreduce) X(7, Iexscan) X(7, Ireduce_scatter)             \
-    X(7, Ireduce_scatter_block) X(7, Iscan) X(7, Bcast_init) X(7, Neighbor_allgather) X(7, Neighbor_alltoall)    \
-    X(8, Allgatherv) X(8, Gather) X(8, Scatter) X(8, Iallgather) X(8, Ialltoall) X(8, Ireduce)                   \
-    X(8, Allreduce_init) X(8, Exscan_init) X(8, Reduce_scatter_init) X(8, Reduce_scatter_block_init)             \
-    X(8, Scan_init) X(8, Neighbor_allgatherv) X(8, Ineighbor_allgather) X(8, Ineighbor_alltoall)                 \
-    X(9, Alltoallv) X(9, Alltoallw) X(9, Gatherv) X(9, Scatterv) X(9, Iallgatherv) X(9, Igather) X(9, Iscatter)  \
-    X(9, Allgather_init) X(9, Alltoall_init) X(9, Reduce_init) X(9, Neighbor_alltoallv) X(9, Neighbor_alltoallw) \
-    X(9, Ineighbor_allgatherv) X(9, Neighbor_allgather_init) X(9, Neighbor_alltoall_init)                        \
-    X(10, Ialltoallv) X(10, Ialltoallw) X(10, Igatherv) X(10, Iscatterv) X(10, Allgatherv_init)                  \
-    X(10, Gather_init) X(10, Scatter_init) X(10, Ineighbor_alltoallv) X(10, Ineighbor_alltoallw)                 \
-    X(10, Neighbor_allgatherv_init)                                                                              \
-    X(11, Alltoallv_init) X(11, Alltoallw_init) X(11, Gatherv_init) X(11, Scatterv_init)                         \
-    X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)
-/* And those without. */
-#define WITHOUT_DATA(X) X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
+/* Collectives with the number of their arguments, and where among these one or two counts are; each has a sibling in _c
+ * that takes large counts. */
+#define WITH_COUNTS(X)                                                                                       \
+    X(6, C, Allreduce) X(6, C, Exscan) X(6, C, Reduce_scatter_block) X(6, C, Scan) X(6, B, Ibcast)           \
+    X(7, B_AND_E, Allgather) X(7, B_AND_E, Alltoall) X(7, C, Reduce) X(7, C, Iallreduce) X(7, C, Iexscan)    \
+    X(7, C, Ireduce_scatter_block) X(7, C, Iscan) X(7, B, Bcast_init) X(7, B_AND_E, Neighbor_allgather)      \
+    X(7, B_AND_E, Neighbor_alltoall) X(8, B_AND_E, Gather) X(8, B_AND_E, Scatter) X(8, B_AND_E, Iallgather)  \
+    X(8, B_AND_E, Ialltoall) X(8, C, Ireduce) X(8, C, Allreduce_init) X(8, C, Exscan_init)                   \
+    X(8, C, Reduce_scatter_block_init) X(8, C, Scan_init) X(8, B_AND_E, Ineighbor_allgather)                 \
+    X(8, B_AND_E, Ineighbor_alltoall) X(9, B_AND_E, Igather) X(9, B_AND_E, Iscatter)                         \
+    X(9, B_AND_E, Allgather_init) X(9, B_AND_E, Alltoall_init) X(9, C, Reduce_init)                          \
+    X(9, B_AND_E, Neighbor_allgather_init) X(9, B_AND_E, Neighbor_alltoall_init) X(10, B_AND_E, Gather_init) \
+    X(10, B_AND_E, Scatter_init)
+/* Those with arrays of counts, or with none. Siblings in _c are not caught: an MPI may lack them, and mpi4py then does
+ * without, but not if it finds them here. */
+#define WITHOUT_COUNTS(X)                                                                                    \
+    X(6, Reduce_scatter) X(7, Ireduce_scatter) X(8, Allgatherv) X(8, Reduce_scatter_init)                    \
+    X(8, Neighbor_allgatherv) X(9, Alltoallv) X(9, Alltoallw) X(9, Gatherv) X(9, Scatterv) X(9, Iallgatherv) \
+    X(9, Neighbor_alltoallv) X(9, Neighbor_alltoallw) X(9, Ineighbor_allgatherv) X(10, Ialltoallv)           \
+    X(10, Ialltoallw) X(10, Igatherv) X(10, Iscatterv) X(10, Allgatherv_init) X(10, Ineighbor_alltoallv)     \
+    X(10, Ineighbor_alltoallw) X(10, Neighbor_allgatherv_init) X(11, Alltoallv_init) X(11, Alltoallw_init)   \
+    X(11, Gatherv_init) X(11, Scatterv_init) X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)   \
+    X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
 
+#define SMALL(count, counts, name) ONE(count, name)
 #ifdef BROADLEAF_HAVE_BCAST_C
-#define AND_LARGE(count, name) ONE(count, name) ONE(count, name##_c)
+#define LARGE(count, counts, name) ONE(count, name##_c)
+#define LARGE_COLLECTIVES WITH_COUNTS(LARGE)
 #else
-#define AND_LARGE(count, name) ONE(count, name)
+#define LARGE_COLLECTIVES
 #endif
-#define COLLECTIVES WITH_DATA(AND_LARGE) WITHOUT_DATA(ONE)
+#define COLLECTIVES WITH_COUNTS(SMALL) WITHOUT_COUNTS(ONE) LARGE_COLLECTIVES
 
 typedef enum {
 #define ONE(count, name) CALL_##name,
@@ -75,6 +83,8 @@ static struct {
 } lines[KINDS];
 
 /* mpi4py, for one, has weak references to calls that an MPI may lack, and finds these here. */
+static any_call *const small[KINDS];
+
 static int absent(void)
 {
     return MPI_ERR_UNSUPPORTED_OPERATION;
@@ -83,7 +93,7 @@ static int absent(void)
 static any_call *look_up(kind kind)
 {
     any_call *own = (any_call *)bl_inner(names[kind]);
-    if (own == NULL) own = (any_call *)absent;
+    if (own == NULL) own = small[kind] != NULL ? small[kind] : (any_call *)absent;
     lines[kind].tool = (any_call *)bl_tool_behind(names[kind] + 1);
     atomic_store_explicit(&lines[kind].own, own, memory_order_release);
     return own;
@@ -124,6 +134,29 @@ static inline any_call *outer(kind kind, const void *caller)
     }
 COLLECTIVES
 #undef ONE
+
+/* In place of a call in _c that the MPI lacks: what a program calls that knows of none. */
+#define FITS_B (b <= INT_MAX)
+#define FITS_C (c <= INT_MAX)
+#define FITS_B_AND_E (b <= INT_MAX && e <= INT_MAX)
+#ifdef BROADLEAF_HAVE_BCAST_C
+#define SMALL_OF(count, counts, name)                                                               \
+    static int small_##name(PARAMETERS_##count)                                                     \
+    {                                                                                               \
+        call_##name *const other = (call_##name *)bl_outermost("MPI_" #name);                       \
+        return FITS_##counts && other != NULL ? other(ARGUMENTS_##count) : MPI_ERR_COUNT;           \
+    }
+WITH_COUNTS(SMALL_OF)
+#endif
+
+static any_call *const small[KINDS] = {
+#ifdef BROADLEAF_HAVE_BCAST_C
+#define SMALL_OF_LARGE(count, counts, name) [CALL_##name##_c] = (any_call *)small_##name,
+    WITH_COUNTS(SMALL_OF_LARGE)
+#else
+    NULL,
+#endif
+};
 
 _Static_assert((int)KINDS <= (int)BL_MOST_COUNTED, "more kinds than callers have room for");
 

@@ -5,6 +5,7 @@
  * MPI_Bcast that a tool behind this library waits for is handed to the tool, and planned when it comes back. */
 #include "interpose.h"
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,6 +62,15 @@ static void look_up_bcast(bcast_line *found, const char *own, const char *outer)
     atomic_store_explicit(&found->tool, (bcast_call *)bl_tool_behind(outer), memory_order_release);
 }
 
+#ifdef BROADLEAF_HAVE_BCAST_C
+/* In place of MPI_Bcast_c where the MPI lacks it: mpi4py, for one, would do without, but finds it here. */
+static int small_bcast(word data, word count, word type, word root, word comm)
+{
+    bcast_call *const other = (bcast_call *)bl_outermost("MPI_Bcast");
+    return count <= INT_MAX && other != NULL ? other(data, count, type, root, comm) : MPI_ERR_COUNT;
+}
+#endif
+
 /* Two threads that are here at once find the same. Whether the MPI can be used. */
 static int look_up(void)
 {
@@ -74,6 +84,7 @@ static int look_up(void)
     look_up_bcast(&line, "PMPI_Bcast", "MPI_Bcast");
 #ifdef BROADLEAF_HAVE_BCAST_C
     look_up_bcast(&line_c, "PMPI_Bcast_c", "MPI_Bcast_c");
+    if (line_c.own == NULL) line_c.own = small_bcast;
 #endif
     is_done = 1;
     return usable;

@@ -49,9 +49,9 @@ void bl_unseen_report(void)
     if (bl_handed_on() > 0)
         report_tool();
     else if (kinds > 0)
-        fprintf(stderr, "broadleaf: nothing was planned: rank 0 made no call of MPI_Bcast, but %s, for which no plan is "
-                        "made\n", text);
+        fprintf(stderr, "broadleaf: nothing was planned: rank 0 made no call of MPI_Bcast, but %s, for which no plan "
+                        "is made\n", text);
     else
-        fprintf(stderr, "broadleaf: nothing was planned: no collective call of rank 0 came by; the program makes none, or "
-                        "calls its MPI past the dynamic linker\n");
+        fprintf(stderr, "broadleaf: nothing was planned: no collective call of rank 0 came by; the program makes none, "
+                        "or calls its MPI past the dynamic linker\n");
 }
