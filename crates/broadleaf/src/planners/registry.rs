@@ -68,6 +68,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::Makespan,
     &clustered::Exact,
     &shapes::KNomial,
+    &shapes::BinomialPrinted,
 ];
 
 /// The name that stands for all planners together (`portfolio`).

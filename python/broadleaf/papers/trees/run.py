@@ -28,10 +28,10 @@ OPTIMUM_GAP = 1e-4
 # What the whole run gives each search; the short one leaves it at the planner's own few milliseconds.
 SEARCH_S = 0.5
 
-PAPERS_LINES = ("prune-simple", "prune-refined", "grow", "lp-prune", "lp-grow", "binomial")
-MULTI_PORT_LINES = ("grow-multiport", "prune-refined-multiport", "lp-prune", "lp-grow", "binomial")
+PAPERS_LINES = ("prune-simple", "prune-refined", "grow", "lp-prune", "lp-grow", "binomial-printed")
+MULTI_PORT_LINES = ("grow-multiport", "prune-refined-multiport", "lp-prune", "lp-grow", "binomial-printed")
 # LP-based trees come from the one-port program under either model, as in the paper.
-FROM_ONE_PORT = ("lp-prune", "lp-grow", "binomial")
+FROM_ONE_PORT = ("lp-prune", "lp-grow", "binomial-printed")
 OUR_LINES = ("single-tree", "2 trees", "4 trees", "8 trees", "optimal")
 
 # Table 3: (mean, deviation) in per cent, by nodes and line.
@@ -42,7 +42,7 @@ TABLE_3 = {
         "grow": (75.0, 10.0),
         "lp-grow": (82.0, 11.0),
         "lp-prune": (82.0, 11.0),
-        "binomial": (11.0, 2.0),
+        "binomial-printed": (11.0, 2.0),
     },
     65: {
         "prune-simple": (30.0, 10.0),
@@ -50,7 +50,7 @@ TABLE_3 = {
         "grow": (71.0, 12.0),
         "lp-grow": (73.0, 11.0),
         "lp-prune": (74.0, 11.0),
-        "binomial": (5.0, 1.0),
+        "binomial-printed": (5.0, 1.0),
     },
 }
 # What section 5.2.1 says of figure 4(a) at its right end, in per cent; the curves carry no numbers.

@@ -3,9 +3,9 @@
 //! Node r, by index relative to the root, serves r + 2^i for every 2^i below its lowest set bit (the root:
 //! below n), the largest subtree first, so that those who have the most to pass on begin first.
 //!
-//! Reference: Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*,
-//! table 1 (binomial tree; segmented); Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous
-//! platforms*, algorithm 4 (where links are missing, the quickest path carries the edge).
+//! Reference: the binomial tree of MPICH's and Open MPI's broadcasts; Barchet-Steffenel and Mounié, *Fast tuning of
+//! intra-cluster collective communications*, table 1 (binomial tree; segmented). Where links are missing, the quickest
+//! path carries the edge. Paper 1's algorithm 4 is another tree off powers of two: `binomial-printed`.
 //! Cost: ⌈log2 n⌉·(T(m) + latency) unsegmented, about ⌈log2 n⌉·(k·T(s) + latency) segmented, on a
 //! homogeneous one-port network. Complexity: O(n).
 //! Guarantee: unsegmented and without latency, optimal on a homogeneous one-port network, since the nodes
@@ -38,8 +38,8 @@ pub struct Binomial;
 static CARD: Card = Card {
     name: "binomial",
     summary: "in every round, each node that has the message sends it to one that has not",
-    reference:
-        "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
+    reference: "MPICH and Open MPI; Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective \
+         communications, table 1",
     objective: "makespan of short messages on a homogeneous network",
     guarantee: "unsegmented, optimal on a homogeneous one-port network without latency",
     complexity: "O(n)",

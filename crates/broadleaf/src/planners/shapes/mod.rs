@@ -2,6 +2,7 @@
 
 mod binary;
 mod binomial;
+mod binomial_printed;
 mod chain;
 mod flat;
 mod k_nomial;
@@ -9,6 +10,7 @@ mod k_nomial;
 pub use binary::Binary;
 pub(super) use binomial::add_binomial;
 pub use binomial::Binomial;
+pub use binomial_printed::BinomialPrinted;
 pub use chain::Chain;
 pub use flat::Flat;
 pub use k_nomial::KNomial;
