@@ -27,6 +27,7 @@ from broadleaf._core import (
     throughput,
     tune,
     tuning_rules,
+    with_period,
 )
 from broadleaf.benchmarks import bench
 from broadleaf.errors import InvalidPlan, PlanError, PlatformError
@@ -71,4 +72,5 @@ __all__ = [
     "throughput",
     "tune",
     "tuning_rules",
+    "with_period",
 ]

@@ -49,12 +49,19 @@ def test_quick_run_writes_all_it_names(name: str, paper_run: Callable[[str], Pap
 def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) -> None:
     sheets = paper_run("trees").sheets
     ratios: dict[tuple[str, int, str], list[float]] = defaultdict(list)
-    for kind, nodes, _, _, port_model, planner, ratio in sheets["samples"]["rows"]:
+    loads: dict[tuple[str, int, str], list[float]] = defaultdict(list)
+    for kind, nodes, _, _, port_model, planner, ratio, load_ratio in sheets["samples"]["rows"]:
         if port_model == "one-port":
-            # The optimum is proved to 1e-4, and no tree passes it.
-            assert 0 < ratio <= 1 + 2e-4
+            # The optimum is proved to 1e-4, and no tree passes it; what is simulated does not pass the loads.
+            assert 0 < ratio <= load_ratio * (1 + 1e-9)
+            assert load_ratio <= 1 + 2e-4
             ratios[kind, nodes, planner].append(ratio)
+            loads[kind, nodes, planner].append(load_ratio)
     mean = {key: fmean(values) for key, values in ratios.items()}
+    for key, values in loads.items():
+        if key[2] != "binomial-printed":
+            # Its edges are relayed where links are missing. All others reach what their loads add up to.
+            assert mean[key] >= 0.97 * fmean(values), key
     # Section 5.2.1: the refined heuristics stay ahead of simple pruning on large platforms, binomial trees
     # are far below everything; and our search is ahead of all of them.
     large = {
@@ -65,9 +72,10 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     assert large["binomial-printed"] < 0.2
     # A few trees come nearer than any single one, and `optimal` nearly all the way.
     assert large["single-tree"] < large["4 trees"]
-    assert large["optimal"] > 0.99
+    assert fmean(loads["random", 50, "optimal"]) > 0.99
+    assert large["optimal"] > 0.98
     # Table 3 stands beside what was measured.
-    printed = {(row[0], row[1]): row[5] for row in sheets["table-3"]["rows"]}
+    printed = {(row[0], row[1]): row[6] for row in sheets["table-3"]["rows"]}
     assert (printed[30, "prune-refined"], printed[65, "lp-prune"]) == (82.0, 74.0)
 
 

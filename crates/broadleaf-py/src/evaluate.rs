@@ -1,5 +1,6 @@
-//! `bl.check`, `bl.simulate`, `bl.throughput`: what a plan does on a platform.
+//! `bl.check`, `bl.simulate`, `bl.throughput`: what a plan does on a platform; and `bl.with_period`, which lets it do more.
 
+use crate::arguments::limit;
 use crate::errors::{plan_error, InvalidPlan};
 use crate::plan::Plan;
 use crate::platform::Platform;
@@ -38,7 +39,9 @@ pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Tr
     Ok(Trace { core, platform: Arc::clone(&platform.core), plan: Arc::clone(&plan.core), interval })
 }
 
-/// The plan's steady state, bytes/s: what its busiest resource allows once the pipeline is full.
+/// The plan's load bound, bytes/s: what its busiest resource allows once the pipeline is full, if no transfer ever waits
+/// for another. A plan of one tree reaches it; several trees without a period may stay a fifth below (`with_period`).
+/// What a plan really takes, start-up included, is `simulate`'s makespan.
 ///
 /// Infinite where nothing limits it. Raises InvalidPlan for a plan that `check` refuses.
 ///
@@ -47,4 +50,26 @@ pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Tr
 pub fn throughput(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<f64> {
     check(py, platform, plan)?;
     py.detach(|| broadleaf::plan::throughput(&platform.core, &plan.core)).map_err(plan_error)
+}
+
+/// The same broadcast with a period in which its trees take turns, so that together they come near their load bound
+/// (`throughput`); made for the plan's message. A plan of one tree needs none and comes back as it is.
+///
+/// Without `time_limit_s` the same arguments give the same plan. Raises InvalidPlan for a plan that `check` refuses,
+/// PlanError for one that is no broadcast, whose trees pass switches or other relays, whose shares are no whole parts of
+/// a short period, or whose receivers' ports are busy only long after their senders' (multi-port on slow links).
+///
+/// Types: `(platform: Platform, plan: Plan, time_limit_s: float | None) -> Plan`
+#[pyfunction]
+#[pyo3(signature = (platform, plan, time_limit_s=None))]
+pub fn with_period(
+    py: Python<'_>,
+    platform: &Platform,
+    plan: &Plan,
+    time_limit_s: Option<f64>,
+) -> PyResult<Plan> {
+    let time_limit = limit("time_limit_s", time_limit_s)?;
+    check(py, platform, plan)?;
+    let work = || broadleaf::planners::with_period(&platform.core, &plan.core, &Budget::of(time_limit));
+    Ok(py.detach(work).map_err(plan_error)?.into())
 }

@@ -42,6 +42,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate::with_period, module)?)?;
     module.add_function(wrap_pyfunction!(generate::grid, module)?)?;
     module.add_function(wrap_pyfunction!(generate::random_graph, module)?)?;
     module.add_function(wrap_pyfunction!(generate::tiers, module)?)?;

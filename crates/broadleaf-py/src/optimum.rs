@@ -122,7 +122,8 @@ impl Optimum {
         Ok(prices)
     }
 
-    /// What is left with at most 1, 2, 4, 8 trees, and with all, bytes/s by the number of trees.
+    /// What is left with at most 1, 2, 4, 8 trees, and with all, by their loads (`throughput`), bytes/s by the number of
+    /// trees.
     ///
     /// Types: `() -> dict[int, float]`
     fn throughput_by_trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -130,7 +131,8 @@ impl Optimum {
         rates.into_iter().collect::<Vec<_>>().into_py_dict(py)
     }
 
-    /// That many trees of equal share that together come near the optimum, as in a plan document.
+    /// That many trees of equal share whose loads together come near the optimum, as in a plan document. They reach it
+    /// when they take turns (`with_period`).
     ///
     /// Types: `(count: int) -> list[dict]`
     fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {

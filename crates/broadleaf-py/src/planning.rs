@@ -61,7 +61,7 @@ impl Tried {
         self.core.is_simulated
     }
 
-    /// Steady state, bytes/s; infinite where nothing limits.
+    /// The plan's load bound, as `throughput` has it, bytes/s; infinite where nothing limits.
     ///
     /// Type: `float`
     #[getter]

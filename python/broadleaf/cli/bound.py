@@ -86,7 +86,7 @@ def print_bound(document: dict[str, Any]) -> None:
     say(f"{reach} {rate(reached)}, a gap of {document['gap']:.1e}")
     if document["bound_only"]:
         say(document["bound_only"])
-    kept = table_of("few trees", "trees", "throughput", "of the bound")
+    kept = table_of("few trees, by their loads", "trees", "load bound", "of the bound")
     for row in document["throughput_by_trees"]:
         part = row["throughput_bytes_per_s"] / document["upper_bound_bytes_per_s"]
         kept.add_row(str(row["trees"]), rate(row["throughput_bytes_per_s"]), f"{part:.1%}")

@@ -133,15 +133,15 @@ def print_comparison(comparison: bl.Comparison) -> None:
     plan = comparison.plan
     # Only a platform that was measured has a spread to predict an interval from.
     likely = ("likely",) if plan.makespan_interval_s else ()
-    numbers = ("predicted", *likely, "x bound", "segment", "steady state")
+    numbers = ("predicted", *likely, "x bound", "segment", "load bound")
     table = table_of(title(plan), "planner", *numbers, numbers=numbers)
     for tried in by_makespan(comparison):
         above = f"{tried.makespan_s / plan.bound_s:.3f}" if plan.bound_s else "-"
-        steady = rate(tried.throughput_bytes_per_s)
+        load_bound = rate(tried.throughput_bytes_per_s)
         style = "bold" if tried.planner == plan.planner else None
         between = (interval(tried.makespan_interval_s),) if likely else ()
-        row = (tried.planner, seconds(tried.makespan_s), *between, above, size(tried.segment_bytes), steady)
-        table.add_row(*row, style=style)
+        predicted = (tried.planner, seconds(tried.makespan_s), *between)
+        table.add_row(*predicted, above, size(tried.segment_bytes), load_bound, style=style)
     nothing = ("",) if likely else ()
     above = "1.000" if plan.bound_s else "-"
     table.add_row("(bound: no plan is faster)", seconds(plan.bound_s), *nothing, above, "", "")

@@ -35,7 +35,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     with naming(plan):
         trace = wait_for("simulating", lambda: bl.simulate(network, broadcast))
-    steady = bl.throughput(network, broadcast)
+    load_bound = bl.throughput(network, broadcast)
     merged = traced = None
     if trace_file is not None:
         from broadleaf.formats.perfetto import trace_text
@@ -56,7 +56,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
                 **interval_fields(trace.makespan_interval_s),
                 "bound_s": broadcast.bound_s,
                 # JSON has no infinity: null is a plan that nothing limits.
-                "throughput_bytes_per_s": steady if isfinite(steady) else None,
+                "throughput_bytes_per_s": load_bound if isfinite(load_bound) else None,
                 "transfers": len(trace.transfers),
                 "finish_s": finish,
                 "utilisation": utilisation,
@@ -65,7 +65,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
             }
         )
     else:
-        print_result(network, broadcast, trace, steady)
+        print_result(network, broadcast, trace, load_bound)
         print_highest("last to finish", "node", finish, seconds)
         print_highest("busiest resources", "resource", utilisation, "{:.1%}".format)
         if merged is not None:
@@ -74,14 +74,19 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
         write_whole(Path(trace_file), traced)
 
 
-def print_result(platform: bl.Platform, plan: bl.Plan, trace: bl.Trace, steady_bytes_per_s: float) -> None:
+def print_result(
+    platform: bl.Platform, plan: bl.Plan, trace: bl.Trace, load_bound_bytes_per_s: float
+) -> None:
     makespan_s = trace.makespan_s
     say(f"{plan.planner} on {platform.name}: {size(plan.message_bytes)} in {seconds(makespan_s)}")
     if trace.makespan_interval_s:
         say(f"{interval(trace.makespan_interval_s)} while gaps stay within their measured quartiles")
     if plan.bound_s:
         say(f"bound {seconds(plan.bound_s)}: {makespan_s / plan.bound_s:.3f} x the bound")
-    say(f"steady state {rate(steady_bytes_per_s)}, {len(trace.transfers)} transfers")
+    if makespan_s:
+        reached = rate(plan.message_bytes / makespan_s)
+        say(f"{reached} reached, of {rate(load_bound_bytes_per_s)} that the busiest resource allows")
+    say(f"{len(trace.transfers)} transfers")
 
 
 def print_highest(title: str, what: str, values: dict[str, float], shown: Callable[[float], str]) -> None:

@@ -39,7 +39,7 @@ function drawFacts() {
     clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites && !platform.grouping ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
   const facts = [
     ["planner", plan.planner], ["predicted time", seconds(plan.makespan_s)], ["bound", seconds(plan.bound_s)],
-    ["× the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["steady state", rate(plan.throughput_bytes_per_s)],
+    ["× the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["load bound", rate(plan.throughput_bytes_per_s)],
     ["segments", `${whole(Math.ceil(plan.message_bytes / plan.segment_bytes))} × ${bytes(plan.segment_bytes)}`],
     ["trees", whole(plan.tree_count)], ["transfers", whole(plan.transfers)],
   ];

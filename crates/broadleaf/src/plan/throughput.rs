@@ -1,4 +1,4 @@
-//! The steady-state throughput of a plan: what its busiest resource allows.
+//! The load bound of a plan: the steady-state throughput that its busiest resource allows.
 
 use super::subtrees::Subtrees;
 use super::{Collective, Plan, PlanError, Tree};
@@ -6,7 +6,11 @@ use crate::model::{occupation, Resource};
 use crate::platform::{Hop, Platform};
 use std::collections::HashMap;
 
-/// Bytes/s of the message (of one block, for a scatter or an all-gather) that a valid plan moves once its pipeline is full, if no resource ever waits.
+/// Bytes/s of the message (of one block, for a scatter or an all-gather) that a valid plan moves once its pipeline is
+/// full, if no transfer ever waits for another.
+///
+/// One tree reaches it. Several trees without a period may not: a transfer needs both its ports at once, and whoever
+/// comes first is served first. The simulator says what is reached.
 ///
 /// Each segment of tree t holds every resource for the windows of t's edges; the trees carry their shares,
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'

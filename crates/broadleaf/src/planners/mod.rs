@@ -17,6 +17,7 @@ mod shapes;
 pub mod throughput;
 
 pub use instance::Instance;
+pub use optimal::with_period;
 pub use pipelines::{RoundRobin, TwoTree};
 pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};

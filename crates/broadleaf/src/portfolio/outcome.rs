@@ -22,7 +22,7 @@ pub struct Tried {
     pub interval: Option<Interval>,
     /// Whether the whole plan was simulated.
     pub is_simulated: bool,
-    /// Steady state, bytes/s; infinite where nothing limits.
+    /// The load bound, [`throughput`], bytes/s; infinite where nothing limits.
     pub throughput_bytes_per_s: f64,
 }
 

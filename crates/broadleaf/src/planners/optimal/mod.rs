@@ -34,21 +34,22 @@
 
 mod assign_windows;
 mod balanced_trees;
+mod candidate;
 mod period_layout;
 mod settings;
 mod shorten_period;
 mod timetable;
+mod with_period;
 
 use crate::budget::Budget;
 use crate::optimum::{equal_trees, link_count, solve_within, Limits, Optimum, WeightedTree, MOST_LINKS};
-use crate::plan::{Period, Plan, PlanError, Predicted, Slot, Tree};
+use crate::plan::{Plan, PlanError, Predicted, Tree};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
-use assign_windows::assign_windows;
 use balanced_trees::{balanced_trees, must_share};
+use candidate::{soonest, Candidate};
 use period_layout::Layout;
-use settings::{balance, sets, shortening, timetables};
-use shorten_period::ServingOrders;
-use timetable::Timetable;
+use settings::{balance, sets, shortening};
+pub use with_period::with_period;
 
 pub struct Optimal;
 
@@ -145,18 +146,10 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         best_s = best_s.min(candidate.done_s);
         laid_out.push(candidate);
     }
-    laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
-    if best_s > least_s * sets::GOOD {
-        for candidate in laid_out.iter_mut().take(shortening::SETS) {
-            candidate.tighten(budget);
-        }
-    }
-    let best = laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s));
-    let best = best.expect("one segment a period always fits");
-    if best.done_s.is_infinite() {
-        return Ok(tree_plan(instance, merged(&best.trees)));
-    }
-    Ok(best.plan(instance))
+    let best =
+        soonest(laid_out, least_s, shortening::SETS, budget).expect("one segment a period always fits");
+    let period = best.period();
+    Ok(Plan { period, ..tree_plan(instance, merged(&best.trees)) })
 }
 
 /// Sets of equal trees, most promising first, with the time that each would need at its own rate, seconds.
@@ -205,76 +198,6 @@ fn ranked(
     let expected_s = |set: &(f64, f64, Vec<WeightedTree>)| set.0 * (1.0 + sets::LOSS * set.2.len() as f64);
     sets.sort_by(|a, b| expected_s(a).total_cmp(&expected_s(b)));
     Ok(sets.into_iter().map(|(promised_s, _, trees)| (promised_s, trees)).collect())
-}
-
-/// A set of trees with its best timetable so far.
-struct Candidate {
-    trees: Vec<WeightedTree>,
-    layout: Layout,
-    periods: u64,
-    timetable: Timetable,
-    /// When the message is everywhere, seconds; infinite where the timetable is not worth having.
-    done_s: f64,
-    /// The orders behind the timetable.
-    shop: ServingOrders,
-}
-
-impl Candidate {
-    fn new(trees: Vec<WeightedTree>, layout: Layout, segments: u64, budget: &Budget) -> Candidate {
-        let periods = segments.div_ceil(trees.len() as u64);
-        let (transfers, resources) = (&layout.transfers, layout.resources.len());
-        let urgencies = timetables::URGENCIES.into_iter();
-        let dense = urgencies.map(|urgency| Timetable::dense(transfers, resources, urgency));
-        let busiest_s = layout.busiest_s();
-        let fit = |stretch: &f64| Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch));
-        // Made only when it is its turn, after the dense ones.
-        let is_fitted = transfers.len() <= timetables::MOST_FITTED;
-        let fitted = is_fitted.then(|| std::iter::once_with(|| timetables::STRETCHES.iter().find_map(fit)));
-        let mut best: Option<(f64, Timetable, ServingOrders)> = None;
-        for (start_s, period_s) in dense.chain(fitted.into_iter().flatten().flatten()) {
-            if best.is_some() && budget.is_spent() {
-                break;
-            }
-            let mut shop = ServingOrders::new(transfers, resources, &start_s, period_s);
-            let period_s = shop.compress(period_s);
-            let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
-            if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
-                best = Some((done_s, timetable, shop));
-            }
-        }
-        let (done_s, timetable, shop) = best.expect("there are urgencies");
-        Candidate { trees, layout, periods, timetable, done_s, shop }
-    }
-
-    /// Looks for a shorter period near the one known.
-    fn tighten(&mut self, budget: &Budget) {
-        let tries = shortening::EFFORT / self.layout.transfers.len().max(1);
-        let Some(period_s) = self.shop.tighten(tries, budget) else { return };
-        let (done_s, timetable) = timed(&self.layout, &self.shop, period_s, self.periods);
-        if done_s < self.done_s {
-            (self.done_s, self.timetable) = (done_s, timetable);
-        }
-    }
-
-    fn plan(self, instance: &Instance) -> Plan {
-        let slot = |&at: &usize| {
-            let (segment, from, to) = self.layout.ends[at];
-            Slot { segment, from, to, lag: self.timetable.lag[at] }
-        };
-        let slots = self.timetable.order.iter().map(slot).collect();
-        let period = Some(Period { segments: self.trees.len() as u32, slots });
-        Plan { period, ..tree_plan(instance, merged(&self.trees)) }
-    }
-}
-
-/// Who takes which of a period's windows, and when the message is everywhere then, seconds.
-fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
-    let start_s = assign_windows(&layout.transfers, &layout.links(), &shop.start_s, period_s);
-    let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
-    if timetable.deepest() > timetables::DEEPEST {
-        return (f64::INFINITY, timetable);
-    }
-    (timetable.play_s(&layout.transfers, layout.resources.len(), periods), timetable)
 }
 
 /// Equal trees as one of their common share: positions of a period are told apart by their trees' edges.

@@ -78,6 +78,22 @@ pub(super) mod windows {
     pub const LEARNT: f64 = 0.7;
 }
 
+/// How the trees of other plans take turns in a period.
+pub(super) mod turns {
+    /// Segments of a period that uses every tree once for its share, at most. Chosen.
+    pub const MOST_PARTS: usize = 64;
+    /// How far shares may be from whole parts of a period: plans print them in decimals.
+    pub const SHARE: f64 = 1e-6;
+    /// How many times over the trees come in the periods that are tried. Chosen.
+    pub const REPEATS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
+    /// By how much longer than their busiest resource's time loose periods are, to be shortened. Chosen.
+    pub const LOOSE: [f64; 6] = [0.02, 0.03, 0.05, 0.08, 0.12, 0.2];
+    /// Placements tried for each transfer of a loose period. Chosen.
+    pub const TRIES: usize = 20;
+    /// Transfers of a loose period at most. Chosen.
+    pub const MOST_LOOSE: usize = 600;
+}
+
 /// How trees of even load are made where no timetable can be.
 pub(super) mod balance {
     /// Nodes up to which that takes about a millisecond. Chosen.

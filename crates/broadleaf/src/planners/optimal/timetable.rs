@@ -7,7 +7,7 @@
 //! scheduling*, MICRO 1994): at the nearest time that leaves no unusable gap beside a busy resource's other
 //! windows; where nothing is free, the cheapest to move make way and are placed again.
 
-use super::settings::timetables::{CUT, TOUCH, TRIES};
+use super::settings::timetables::{CUT, TOUCH};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -56,8 +56,13 @@ struct Circle<'a> {
 
 impl Timetable {
     /// Starts that leave nothing overlapping at that period, which comes back with them, or `None` if none were
-    /// found.
-    pub fn fit(transfers: &[PeriodTransfer], resources: usize, period_s: f64) -> Option<(Vec<f64>, f64)> {
+    /// found with so many placements a transfer.
+    pub fn fit(
+        transfers: &[PeriodTransfer],
+        resources: usize,
+        period_s: f64,
+        tries: usize,
+    ) -> Option<(Vec<f64>, f64)> {
         let mut circle = Circle::new(transfers, resources, period_s);
         let mut follows: Vec<Vec<usize>> = vec![Vec::new(); transfers.len()];
         let mut open = BinaryHeap::new();
@@ -70,7 +75,7 @@ impl Timetable {
         // Absolute times: whole periods count as lag.
         let mut start_s: Vec<Option<f64>> = vec![None; transfers.len()];
         let mut known_s: Vec<f64> = vec![0.0; transfers.len()];
-        let mut tries = TRIES * transfers.len();
+        let mut tries = tries * transfers.len();
         while let Some(Reverse((_, at))) = open.pop() {
             if start_s[at].is_some() {
                 continue;

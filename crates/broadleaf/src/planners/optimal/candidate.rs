@@ -1,0 +1,117 @@
+//! A set of trees laid out as a period, with the best timetable known for it.
+
+use super::assign_windows::assign_windows;
+use super::period_layout::Layout;
+use super::settings::{sets, shortening, timetables};
+use super::shorten_period::ServingOrders;
+use super::timetable::Timetable;
+use crate::budget::Budget;
+use crate::optimum::WeightedTree;
+use crate::plan::{Period, Slot};
+
+/// The candidate that is done first, once the first `shortened` are shortened where none is done within
+/// [`sets::GOOD`] times `least_s`; `None` if there are none.
+pub(super) fn soonest(
+    mut laid_out: Vec<Candidate>,
+    least_s: f64,
+    shortened: usize,
+    budget: &Budget,
+) -> Option<Candidate> {
+    laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
+    if laid_out.first()?.done_s > least_s * sets::GOOD {
+        for candidate in laid_out.iter_mut().take(shortened) {
+            candidate.tighten(budget);
+        }
+    }
+    laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s))
+}
+
+/// A set of trees with its best timetable so far.
+pub(super) struct Candidate {
+    pub trees: Vec<WeightedTree>,
+    layout: Layout,
+    periods: u64,
+    timetable: Timetable,
+    /// When the message is everywhere, seconds; infinite where the timetable is not worth having.
+    pub done_s: f64,
+    /// The orders behind the timetable.
+    shop: ServingOrders,
+}
+
+impl Candidate {
+    pub fn new(trees: Vec<WeightedTree>, layout: Layout, segments: u64, budget: &Budget) -> Candidate {
+        let periods = segments.div_ceil(trees.len() as u64);
+        let (transfers, resources) = (&layout.transfers, layout.resources.len());
+        let urgencies = timetables::URGENCIES.into_iter();
+        let dense = urgencies.map(|urgency| Timetable::dense(transfers, resources, urgency));
+        let busiest_s = layout.busiest_s();
+        let fit = |stretch: &f64| {
+            Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch), timetables::TRIES)
+        };
+        // Made only when it is its turn, after the dense ones.
+        let is_fitted = transfers.len() <= timetables::MOST_FITTED;
+        let fitted = is_fitted.then(|| std::iter::once_with(|| timetables::STRETCHES.iter().find_map(fit)));
+        let mut best: Option<(f64, Timetable, ServingOrders)> = None;
+        for (start_s, period_s) in dense.chain(fitted.into_iter().flatten().flatten()) {
+            if best.is_some() && budget.is_spent() {
+                break;
+            }
+            let mut shop = ServingOrders::new(transfers, resources, &start_s, period_s);
+            let period_s = shop.compress(period_s);
+            let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
+            if best.as_ref().is_none_or(|(least_s, ..)| done_s < *least_s) {
+                best = Some((done_s, timetable, shop));
+            }
+        }
+        let (done_s, timetable, shop) = best.expect("there are urgencies");
+        Candidate { trees, layout, periods, timetable, done_s, shop }
+    }
+
+    /// The trees with a period so much longer than their busiest resource needs, as a part of that, in which segments
+    /// hardly wait on their way; `None` where the transfers do not fit into it.
+    pub fn loose(
+        trees: Vec<WeightedTree>,
+        layout: Layout,
+        segments: u64,
+        (stretch, tries): (f64, usize),
+    ) -> Option<Candidate> {
+        let periods = segments.div_ceil(trees.len() as u64);
+        let resources = layout.resources.len();
+        let period_s = layout.busiest_s() * (1.0 + stretch);
+        let (start_s, period_s) = Timetable::fit(&layout.transfers, resources, period_s, tries)?;
+        let mut shop = ServingOrders::new(&layout.transfers, resources, &start_s, period_s);
+        let period_s = shop.compress(period_s);
+        let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
+        Some(Candidate { trees, layout, periods, timetable, done_s, shop })
+    }
+
+    /// Looks for a shorter period near the one known.
+    pub fn tighten(&mut self, budget: &Budget) {
+        let tries = shortening::EFFORT / self.layout.transfers.len().max(1);
+        let Some(period_s) = self.shop.tighten(tries, budget) else { return };
+        let (done_s, timetable) = timed(&self.layout, &self.shop, period_s, self.periods);
+        if done_s < self.done_s {
+            (self.done_s, self.timetable) = (done_s, timetable);
+        }
+    }
+
+    /// The period, a position a tree; `None` where no timetable is worth having.
+    pub fn period(&self) -> Option<Period> {
+        let slot = |&at: &usize| {
+            let (segment, from, to) = self.layout.ends[at];
+            Slot { segment, from, to, lag: self.timetable.lag[at] }
+        };
+        let slots = self.timetable.order.iter().map(slot).collect();
+        self.done_s.is_finite().then_some(Period { segments: self.trees.len() as u32, slots })
+    }
+}
+
+/// Who takes which of a period's windows, and when the message is everywhere then, seconds.
+fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
+    let start_s = assign_windows(&layout.transfers, &layout.links(), &shop.start_s, period_s);
+    let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
+    if timetable.deepest() > timetables::DEEPEST {
+        return (f64::INFINITY, timetable);
+    }
+    (timetable.play_s(&layout.transfers, layout.resources.len(), periods), timetable)
+}

@@ -1,0 +1,116 @@
+//! A plan's own trees with a period in which they take turns.
+//!
+//! Trees that only have an order of children serve first come, first served: a port that is busy nearly all the time
+//! is then often kept waiting by a transfer whose other end is busy, and several trees fall far short of what their
+//! loads add up to. The period of `optimal` mends that for any trees. The trees are repeated in it as often as helps:
+//! a longer period wastes less of the ports' time, a shorter one starts up sooner. Short ones are laid out loosely, too,
+//! so that segments hardly wait at each hop, and shortened then.
+
+use super::candidate::{soonest, Candidate};
+use super::period_layout::Layout;
+use super::settings::{sets, shortening, turns};
+use crate::budget::Budget;
+use crate::optimum::WeightedTree;
+use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
+use crate::planners::Instance;
+use crate::platform::Platform;
+use std::collections::BTreeMap;
+
+/// The broadcast `plan` with a period for its trees, made for its message; whatever period it had is dropped. One tree,
+/// and trees that nothing limits, need none.
+///
+/// # Errors
+/// A plan that is no broadcast, whose trees pass relays, whose shares are no whole parts of a short period, or whose
+/// transfers keep their receivers' ports busy only long after their senders' (multi-port on slow links).
+pub fn with_period(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<Plan, PlanError> {
+    let refused = |reason: String| PlanError::Unsupported { planner: plan.planner.clone(), reason };
+    if plan.collective != Collective::Bcast {
+        return Err(refused(format!(
+            "a period for its trees is laid out for a bcast, not for {}",
+            plan.collective
+        )));
+    }
+    let bytes_per_s = throughput(platform, plan)?;
+    let plan = Plan { period: None, pattern: None, ..plan.bind(platform)?.routed(platform)? };
+    if plan.trees.len() == 1 || bytes_per_s.is_infinite() {
+        return Ok(plan);
+    }
+    if plan.trees.iter().any(|tree| !tree.via.is_empty()) {
+        return Err(refused("its trees pass relays, for which no period is laid out".to_string()));
+    }
+    let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
+    let parts = whole_parts(&shares).ok_or_else(|| {
+        refused(format!(
+            "its shares are no whole parts of a period of at most {} segments",
+            turns::MOST_PARTS
+        ))
+    })?;
+    let trees = in_turn(&plan, &parts);
+    let instance = Instance::new(platform, plan.root, plan.message_bytes)?.segmented(plan.segment_bytes);
+    if Layout::of(&instance, &trees).is_spread() {
+        return Err(refused("its receivers' ports are busy only long after its senders'".to_string()));
+    }
+    let least_s = plan.message_bytes as f64 / bytes_per_s;
+    let laid_out = laid_out(&instance, &trees, least_s, budget);
+    let period = soonest(laid_out, least_s, shortening::SETS, budget).and_then(|best| best.period());
+    Ok(Plan { period, predicted: Predicted::default(), ..plan })
+}
+
+/// The trees as periods in which they come one and more times over, until one is done within [`sets::GOOD`] times
+/// `least_s`.
+fn laid_out(instance: &Instance, trees: &[WeightedTree], least_s: f64, budget: &Budget) -> Vec<Candidate> {
+    let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    let mut laid_out: Vec<Candidate> = Vec::new();
+    for times in turns::REPEATS {
+        let width = trees.len() * times;
+        let transfers = width * instance.platform.node_count();
+        let fits = width as u64 <= segments && transfers <= sets::MOST_TRANSFERS;
+        if !laid_out.is_empty() && (!fits || budget.is_spent()) {
+            break;
+        }
+        let repeated: Vec<WeightedTree> = trees.iter().cycle().take(width).cloned().collect();
+        let layout = || Layout::of(instance, &repeated);
+        laid_out.push(Candidate::new(repeated.clone(), layout(), segments, budget));
+        if laid_out.last().is_some_and(|candidate| candidate.done_s <= least_s * sets::GOOD) {
+            break;
+        }
+        for stretch in turns::LOOSE.into_iter().filter(|_| transfers <= turns::MOST_LOOSE) {
+            if budget.is_spent() {
+                break;
+            }
+            // Until it is shortened it is behind, however soon its segments arrive.
+            let loose = Candidate::loose(repeated.clone(), layout(), segments, (stretch, turns::TRIES));
+            laid_out.extend(loose.map(|mut loose| {
+                loose.tighten(budget);
+                loose
+            }));
+        }
+    }
+    laid_out
+}
+
+/// How many segments of the shortest period each share stands for; `None` where a short one has no whole numbers.
+fn whole_parts(shares: &[f64]) -> Option<Vec<usize>> {
+    (shares.len()..=turns::MOST_PARTS).find_map(|width| {
+        let parts: Vec<f64> = shares.iter().map(|share| share * width as f64).collect();
+        let is_whole = |part: &f64| *part > 0.5 && (part - part.round()).abs() <= turns::SHARE;
+        parts.iter().all(is_whole).then(|| parts.iter().map(|part| part.round() as usize).collect())
+    })
+}
+
+/// The trees in the order of a period's positions, those of larger parts spread over it.
+fn in_turn(plan: &Plan, parts: &[usize]) -> Vec<WeightedTree> {
+    let width: usize = parts.iter().sum();
+    let mut positions: Vec<(f64, usize)> = Vec::with_capacity(width);
+    for (tree, &part) in parts.iter().enumerate() {
+        positions.extend((0..part).map(|at| ((at as f64 + 0.5) / part as f64, tree)));
+    }
+    positions.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let share = 1.0 / width as f64;
+    let tree = |(_, tree): (f64, usize)| WeightedTree {
+        share,
+        parent: plan.trees[tree].parents(),
+        via: BTreeMap::new(),
+    };
+    positions.into_iter().map(tree).collect()
+}
