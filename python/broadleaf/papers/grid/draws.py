@@ -1,8 +1,9 @@
 """Paper 2, section 6, figures 1 to 4: the mean makespan and the hit rate of every strategy on random grids.
 
 The paper says neither how gaps are drawn nor when a cluster starts its own broadcast, so the figures come
-in several readings. A hit is a makespan equal to the least of the paper's seven strategies. Beside them
-stand our own `makespan`, the proved least one of `exact`, and the bound that no schedule passes.
+in several readings. A hit is a makespan no longer than the least of the paper's seven strategies. Beside them
+stand the mixed strategy and the bottom-up rule as printed, our own `makespan`, the proved least one of
+`exact`, and the bound that no schedule passes. All that stands in one row or curve comes from the same draws.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from statistics import fmean
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from broadleaf import grid
 from broadleaf.papers.grid.figures import Line, draw
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 PAPERS_SEVEN = ("flat", "fef", "ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max", "bottom-up")
 # Those that figure 3 looks at closely.
 ECEF_LIKE = ("ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max")
+# What section 6 suggests at its end, and section 5.3's rule without the senders' ready times.
+THEIRS = (*PAPERS_SEVEN, "mixed", "bottom-up-as-printed")
 OURS = ("makespan", "exact", "bound")
 # What text 6 says of figure 4: the one that stays, at every number of clusters.
 PRINTED_HIT_RATE = {"ecef-lat-max": 45.0}
@@ -34,14 +39,33 @@ MOST_PROVED = 12
 LOCAL_STARTS = ("after-last-send", "on-arrival")
 GAPS = ("pair", "min", "receiver", "sender", "mean", "max")
 SHOWN_GAPS = ("pair", "min")
-DRAWS, QUICK_DRAWS = 10_000, 1_000
-# A search takes a thousand times as long as a heuristic: fewer draws give its mean just as well.
-SEARCHED_DRAWS, QUICK_SEARCHED_DRAWS = 200, 20
+# Of hit rates, as many as the paper's.
+HIT_DRAWS, QUICK_HIT_DRAWS = 10_000, 1_000
+# Of means, where ours are searched for on every draw: that takes a thousand times as long as a heuristic.
+DRAWS, QUICK_DRAWS = 1_000, 20
+# Standard deviations of a mean to either side: 95 % of a normal distribution.
+DEVIATIONS = 1.96
 # Rounding of sums in another order must not turn a hit into a miss.
 SAME_MAKESPAN = 1e-12
 SEED = 2006
 
 Reading = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean, and how far the true one may be from it in 19 of 20 experiments."""
+
+    mean: float
+    within: float
+
+    @staticmethod
+    def of(values: NDArray[np.float64]) -> Estimate | None:
+        """None where a value is none: the mean of those that are easy to prove would mislead."""
+        if np.isnan(values).any():
+            return None
+        deviation = float(values.std(ddof=1)) if len(values) > 1 else math.inf
+        return Estimate(float(values.mean()), DEVIATIONS * deviation / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True)
@@ -51,63 +75,57 @@ class Point:
     gaps: str
     local_start: str
     clusters: int
-    heuristics: list[list[float]]
-    # Ours, on the first of the same draws; not a number where a proof took too long.
-    ours: list[list[float]]
+    # By line: theirs and ours on the same draws; not a number where a proof took too long.
+    makespans: dict[str, NDArray[np.float64]]
+    # By line: which of more draws are hits.
+    hits: dict[str, NDArray[np.float64]]
 
     @property
     def reading(self) -> Reading:
         return self.gaps, self.local_start
 
-    def mean_ms(self, line: str) -> float:
-        return 1000 * fmean(row[PAPERS_SEVEN.index(line)] for row in self.heuristics)
+    @property
+    def head(self) -> tuple[Cell, ...]:
+        return self.gaps, self.local_start, self.clusters
 
-    def hit_rate(self, line: str) -> float:
-        """Per cent of the draws on which no other of the seven is faster."""
-        at = PAPERS_SEVEN.index(line)
-        hits = sum(row[at] <= min(row) * (1 + SAME_MAKESPAN) for row in self.heuristics)
-        return 100 * hits / len(self.heuristics)
+    def mean_ms(self, line: str) -> Estimate | None:
+        return Estimate.of(1000 * self.makespans[line])
 
-    def of_ours(self, line: str) -> list[float]:
-        return [row[OURS.index(line)] for row in self.ours]
+    def hit_rate(self, line: str) -> Estimate | None:
+        """Per cent of the draws on which none of the seven is faster."""
+        return Estimate.of(100 * self.hits[line])
 
-    def our_mean_ms(self, line: str) -> float | None:
-        """None where not every draw was proved: the mean of the easy ones would mislead."""
-        mean = 1000 * fmean(self.of_ours(line))
-        return None if math.isnan(mean) else mean
+    def later_ms(self, line: str, other: str) -> Estimate | None:
+        """How much later one ends than another on the same draw."""
+        return Estimate.of(1000 * (self.makespans[line] - self.makespans[other]))
 
-    def above(self, line: str, floor: str) -> float | None:
-        """Mean distance of one of ours above another on the same draws, per cent."""
-        pairs = list(zip(self.of_ours(line), self.of_ours(floor), strict=True))
-        distance = fmean(one / other - 1 for one, other in pairs)
-        return None if math.isnan(distance) else 100 * distance
+    def above(self, line: str, floor: str) -> Estimate | None:
+        """Distance of one above another on the same draw, per cent of that."""
+        return Estimate.of(100 * (self.makespans[line] / self.makespans[floor] - 1))
 
-    def best_above(self, line: str) -> float | None:
-        """Mean distance of the best of the seven above one of ours, per cent of that."""
-        distance = fmean(
-            min(theirs) / ours - 1 for ours, theirs in zip(self.of_ours(line), self.heuristics, strict=False)
-        )
-        return None if math.isnan(distance) else 100 * distance
+    def below(self, line: str, ceiling: str) -> Estimate | None:
+        """Distance of one below another on the same draw, per cent of that."""
+        return Estimate.of(100 * (1 - self.makespans[line] / self.makespans[ceiling]))
 
-    def below_best(self, line: str) -> float | None:
-        """Mean distance of one of ours below the best of the seven, per cent of that."""
-        pairs = zip(self.of_ours(line), self.heuristics, strict=False)
-        distance = fmean(1 - ours / min(theirs) for ours, theirs in pairs)
-        return None if math.isnan(distance) else 100 * distance
+
+# The least of the paper's seven on each draw.
+BEST = "best of seven"
 
 
 def point(reading: Reading, clusters: int, quick: bool) -> Point:
     gaps, local_start = reading
 
-    def makespans(draws: int, lines: tuple[str, ...]) -> list[list[float]]:
-        return grid.makespans(clusters, draws, list(lines), gaps=gaps, local_start=local_start, seed=SEED)
+    def makespans(draws: int, lines: tuple[str, ...]) -> dict[str, NDArray[np.float64]]:
+        rows = grid.makespans(clusters, draws, list(lines), gaps=gaps, local_start=local_start, seed=SEED)
+        found = dict(zip(lines, np.array(rows, dtype=np.float64).T, strict=True))
+        return found | {BEST: np.minimum.reduce([found[line] for line in PAPERS_SEVEN])}
 
-    lines = OURS if clusters <= MOST_PROVED else tuple(line for line in OURS if line != "exact")
-    ours = makespans(QUICK_SEARCHED_DRAWS if quick else SEARCHED_DRAWS, lines)
-    if lines != OURS:
-        ours = [[makespan, math.nan, bound] for makespan, bound in ours]
-    heuristics = makespans(QUICK_DRAWS if quick else DRAWS, PAPERS_SEVEN)
-    return Point(gaps, local_start, clusters, heuristics, ours)
+    asked = (*THEIRS, *OURS) if clusters <= MOST_PROVED else (*THEIRS, "makespan", "bound")
+    both = makespans(QUICK_DRAWS if quick else DRAWS, asked)
+    theirs = makespans(QUICK_HIT_DRAWS if quick else HIT_DRAWS, THEIRS)
+    hits = {line: (theirs[line] <= theirs[BEST] * (1 + SAME_MAKESPAN)).astype(np.float64) for line in THEIRS}
+    unproved = {line: np.full_like(both[BEST], math.nan) for line in OURS if line not in both}
+    return Point(gaps, local_start, clusters, both | unproved, hits)
 
 
 @dataclass(frozen=True)
@@ -135,13 +153,17 @@ class Work:
             for clusters in self.sizes:
                 points.append(point(reading, clusters, self.quick))
                 advance()
-        searched = len(points[0].ours)
+        draws, hit_draws = (len(next(iter(rows.values()))) for rows in (points[0].makespans, points[0].hits))
         return Results(
-            sheets=[means(points), hit_rates(points), distances(points)],
+            sheets=[*means(points), figure_3(points), *hit_rates(points), distances(points)],
             figures=dict(figures(points)),
             remarks=[
-                f"Figures 1 to 4: {len(points[0].heuristics)} draws a point, {searched} of them searched; "
-                f"seed {SEED}, root 0.",
+                f"Figures 1 to 3: {draws} draws a point, theirs and ours on the same; figure 4: {hit_draws} "
+                f"draws, on which nothing is searched. Seed {SEED}, root 0. ± holds 95 % of such means.",
+                "Figure 3 shows how much later each ends than ecef on the same draws: the curves of the "
+                "means themselves lie on each other, as the paper says.",
+                "mixed is ecef-la up to 10 clusters and ecef-lat-max beyond; bottom-up-as-printed leaves out "
+                "the senders' ready times. Neither counts for what a hit is.",
                 "The paper does not say how gaps are drawn. With one gap a cluster and the smaller of a "
                 "pair's two (min) what its text claims comes out, so min is inferred; pair stands beside it, "
                 "and --gaps draws them in other ways.",
@@ -155,55 +177,68 @@ def columns(*lines: str) -> tuple[str, ...]:
     return ("gaps", "local start", "clusters", *lines)
 
 
-def means(points: list[Point]) -> Sheet:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(p.gaps, p.local_start, p.clusters),
-            *(round(p.mean_ms(line), 1) for line in PAPERS_SEVEN),
-            *(rounded(p.our_mean_ms(line), 1) for line in OURS),
-        )
-        for p in points
-    ]
-    title = "Figures 1, 2 and 3: mean makespan, ms; the last three on fewer draws"
-    return Sheet("means", title, columns(*PAPERS_SEVEN, *OURS), rows)
+def mean_of(estimate: Estimate | None, digits: int) -> float | None:
+    return None if estimate is None else round(estimate.mean, digits)
 
 
-def hit_rates(points: list[Point]) -> Sheet:
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(p.gaps, p.local_start, p.clusters),
-            *(round(p.hit_rate(line), 1) for line in PAPERS_SEVEN),
-            PRINTED_HIT_RATE["ecef-lat-max"],
-        )
-        for p in points
-    ]
-    title = "Figure 4: hit rate, per cent of the draws, beside what the text says"
-    return Sheet("hit-rates", title, columns(*PAPERS_SEVEN, "text: ecef-lat-max about"), rows)
+def within_of(estimate: Estimate | None, digits: int) -> float | None:
+    return None if estimate is None or math.isinf(estimate.within) else round(estimate.within, digits)
+
+
+def means(points: list[Point]) -> list[Sheet]:
+    lines = (*THEIRS, *OURS)
+    found = [(p.head, [p.mean_ms(line) for line in lines]) for p in points]
+    title = "Figures 1, 2 and 3: mean makespan, ms"
+    return [
+        Sheet("means", title, columns(*lines),
+              [(*head, *(mean_of(estimate, 1) for estimate in row)) for head, row in found]),
+        Sheet("means-interval", f"{title}: ± of these means", columns(*lines),
+              [(*head, *(within_of(estimate, 1) for estimate in row)) for head, row in found]),
+    ]  # fmt: skip
+
+
+def figure_3(points: list[Point]) -> Sheet:
+    lines = (*ECEF_LIKE[1:], "makespan")
+    rows: list[tuple[Cell, ...]] = []
+    for p in points:
+        estimates = [p.later_ms(line, ECEF_LIKE[0]) for line in lines]
+        rows.append((*p.head, *(value(e, 1) for e in estimates for value in (mean_of, within_of))))
+    names = (name for line in lines for name in (line, f"{line} ±"))
+    return Sheet("figure-3", "Figure 3: ms later than ecef on the same draws", columns(*names), rows)
+
+
+def hit_rates(points: list[Point]) -> list[Sheet]:
+    found = [(p.head, [p.hit_rate(line) for line in THEIRS]) for p in points]
+    printed = PRINTED_HIT_RATE["ecef-lat-max"]
+    return [
+        Sheet("hit-rates", "Figure 4: hit rate, per cent of the draws, beside what the text says",
+              columns(*THEIRS, "text: ecef-lat-max about"),
+              [(*head, *(mean_of(estimate, 1) for estimate in row), printed) for head, row in found]),
+        Sheet("hit-rates-interval", "Figure 4: ± of these hit rates, per cent", columns(*THEIRS),
+              [(*head, *(within_of(estimate, 1) for estimate in row)) for head, row in found]),
+    ]  # fmt: skip
 
 
 def distances(points: list[Point]) -> Sheet:
     """How far below the best of the paper's seven we come, and how far anyone could."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            *(p.gaps, p.local_start, p.clusters),
-            rounded(p.below_best("makespan"), 2),
-            rounded(p.above("makespan", "exact"), 3),
-            rounded(p.above("makespan", "bound"), 2),
-            rounded(p.best_above("exact"), 2),
-            rounded(p.best_above("bound"), 2),
+    rows: list[tuple[Cell, ...]] = []
+    for p in points:
+        estimates = (
+            (p.below("makespan", BEST), 2),
+            (p.above("makespan", "exact"), 3),
+            (p.above("makespan", "bound"), 2),
+            (p.above(BEST, "exact"), 2),
+            (p.above(BEST, "bound"), 2),
         )
-        for p in points
-    ]
+        rows.append(
+            (*p.head, *(value(e, digits) for e, digits in estimates for value in (mean_of, within_of)))
+        )
     names = (
         *("makespan below best of seven %", "makespan above exact %", "makespan above bound %"),
         *("best of seven above exact %", "best of seven above bound %"),
     )
     return Sheet("ours", "Ours and the best of the paper's seven, beside what no schedule passes",
-                 columns(*names), rows)  # fmt: skip
-
-
-def rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+                 columns(*(column for name in names for column in (name, f"{name} ±"))), rows)  # fmt: skip
 
 
 def figures(points: list[Point]) -> Iterator[tuple[str, Figure]]:
@@ -211,30 +246,38 @@ def figures(points: list[Point]) -> Iterator[tuple[str, Figure]]:
     for reading in dict.fromkeys(p.reading for p in points):
         own = [p for p in points if p.reading == reading]
         small = [p for p in own if p.clusters <= max(SMALL)]
-        for number, chosen, lines, label in (
-            (1, small, PAPERS_SEVEN, "mean makespan, ms"),
-            (2, own, PAPERS_SEVEN, "mean makespan, ms"),
-            (3, own, ECEF_LIKE, "mean makespan, ms"),
-            (4, own, PAPERS_SEVEN, "hit rate, % of the draws"),
+        gaps, local_start = reading
+        with_ours = (*THEIRS, "makespan", "bound")
+        mean, later = "mean makespan, ms", f"mean time later than {ECEF_LIKE[0]}, ms"
+        for number, chosen, lines, label, scale in (
+            (1, small, with_ours, mean, ""),
+            (2, own, with_ours, mean, "y"),
+            # A symmetric logarithm, since one of the four is ten times as far from ecef as the others.
+            (3, own, (*ECEF_LIKE, "makespan"), later, "±"),
+            (4, own, THEIRS, "hit rate, % of the draws", ""),
         ):
-            gaps, local_start = reading
+            title = f"Figure {number}, gaps by {gaps}, {local_start}"
+            drawn = lines_of(number, chosen, lines)
             yield (
                 f"figure-{number}-{gaps}-{local_start}",
-                draw(
-                    f"Figure {number}, gaps by {gaps}, {local_start}",
-                    "number of clusters",
-                    label,
-                    lines_of(number, chosen, lines),
-                    logarithmic="y" if number == 2 else "",
-                ),
+                draw(title, "number of clusters", label, drawn, logarithmic=scale),
             )
 
 
 def lines_of(number: int, points: list[Point], lines: tuple[str, ...]) -> Iterator[Line]:
-    sizes = [p.clusters for p in points]
     for line in lines:
-        values = [p.hit_rate(line) if number == 4 else p.mean_ms(line) for p in points]
-        yield Line(line, sizes, values, PAPERS_SEVEN.index(line))
-    for line, style in (("makespan", "-"), ("bound", ":")) if number != 4 else ():
-        means = [math.nan if (mean := p.our_mean_ms(line)) is None else mean for p in points]
-        yield Line(line, sizes, means, None, style)
+        if number == 4:
+            found = [p.hit_rate(line) for p in points]
+        elif number == 3:
+            found = [p.later_ms(line, ECEF_LIKE[0]) for p in points]
+        else:
+            found = [p.mean_ms(line) for p in points]
+        place = THEIRS.index(line) if line in THEIRS else None
+        yield Line(
+            line,
+            [p.clusters for p in points],
+            [math.nan if estimate is None else estimate.mean for estimate in found],
+            place,
+            ":" if line == "bound" else "-",
+            [0.0 if estimate is None else estimate.within for estimate in found],
+        )

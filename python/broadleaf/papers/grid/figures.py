@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# Where a logarithmic scale to both sides of 0 is linear.
+LINEAR_UP_TO = 10.0
+
+
 @dataclass(frozen=True)
 class Line:
     """One strategy's values; `place` is its colour and marker, None for a black line without marks."""
@@ -19,10 +23,13 @@ class Line:
     values: Sequence[float]
     place: int | None
     style: str = "-"
+    # How far each value may be from the true one, drawn as bars.
+    within: Sequence[float] | None = None
 
 
 def draw(title: str, across: str, up: str, lines: Iterable[Line], *, logarithmic: str = "") -> Figure:
-    """`logarithmic` names the axes with a logarithmic scale, such as "xy"; a linear y axis begins at 0."""
+    """`logarithmic` names the axes with a logarithmic scale, such as "xy", or "±" for a y axis that is
+    logarithmic to both sides of 0; a linear y axis begins at 0."""
     from matplotlib.figure import Figure
 
     from broadleaf.plot.figures import COLOURS
@@ -36,10 +43,14 @@ def draw(title: str, across: str, up: str, lines: Iterable[Line], *, logarithmic
             else ("os^DvXP"[line.place % 7], COLOURS[line.place % len(COLOURS)])
         )
         axes.plot(line.at, line.values, line.style, marker=marker, color=colour, label=line.label)
+        if line.within is not None:
+            axes.errorbar(line.at, line.values, yerr=line.within, fmt="none", capsize=2, ecolor=colour)
     if "x" in logarithmic:
         axes.set_xscale("log", base=2)
     if "y" in logarithmic:
         axes.set_yscale("log")
+    elif "±" in logarithmic:
+        axes.set_yscale("symlog", linthresh=LINEAR_UP_TO)
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlabel(across)
