@@ -59,7 +59,7 @@ pub fn throughput(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<
 /// PlanError for one that is no broadcast, whose trees pass switches or other relays, whose shares are no whole parts of
 /// a short period, or whose receivers' ports are busy only long after their senders' (multi-port on slow links).
 ///
-/// Types: `(platform: Platform, plan: Plan, time_limit_s: float | None) -> Plan`
+/// Types: `(platform: Platform, plan: Plan, time_limit_s: float | None=None) -> Plan`
 #[pyfunction]
 #[pyo3(signature = (platform, plan, time_limit_s=None))]
 pub fn with_period(
