@@ -1,7 +1,7 @@
 """The throughput optimum and the planner `optimal` beside what they are meant to keep to.
 
-`optimum.py NAME…` measures those figures only (size, printed, named, quality). Times are processor seconds,
-medians of some runs; memory is that of a whole process. Raw samples go to .bench/optimum.json, time
+`optimum.py NAME…` measures those figures only (size, printed, named, quality, turns). Times are processor
+seconds, medians of some runs; memory is that of a whole process. Raw samples go to .bench/optimum.json, time
 and memory against size to .bench/optimum.csv and .bench/optimum.png. Another --seed draws other platforms.
 """
 
@@ -197,6 +197,33 @@ def quality(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def turns(seed: int) -> list[dict[str, Any]]:
+    """What several trees reach of their load bound with 3,000 segments, without a period and with one."""
+    random_, tiers = bl.generate.random, bl.generate.tiers
+    networks = [
+        make(nodes, density, seed=seed + 40 * nodes + at)
+        for make, sizes in ((random_, (20, 30, 40, 50)), (tiers, (30, 65)))
+        for nodes in sizes
+        for at, density in enumerate((0.08, 0.12, 0.2) if make is random_ else (0.05, 0.1, 0.15))
+    ]
+    rows = []
+    for few in (2, 4, 8):
+        parts: dict[str, list[float]] = {"by themselves": [], "with a period": []}
+        for network in networks:
+            root, message = network.hosts[0], 3_000 * SEGMENT
+            document = bl.plan(network, root, message, "grow", segment_bytes=SEGMENT).to_dict()
+            document["trees"] = bl.optimum(network, root, SEGMENT).equal_trees(few)
+            alone = bl.Plan.from_dict(document)
+            for how, plan in zip(parts, (alone, bl.with_period(network, alone)), strict=True):
+                simulated = message / bl.simulate(network, plan).makespan_s
+                parts[how].append(simulated / bl.throughput(network, plan))
+        for how, reached_parts in parts.items():
+            limit = 0.97 if how == "with a period" else None
+            name = f"{few} trees {how}, {len(networks)} platforms"
+            rows.append(row(name, reached_parts, "of the bound by load, mean", limit))
+    return rows
+
+
 def plot(rows: list[dict[str, Any]]) -> None:
     """Time and memory against size."""
     from matplotlib.figure import Figure
@@ -225,6 +252,7 @@ FIGURES: dict[str, Callable[[int], list[dict[str, Any]]]] = {
     "printed": printed,
     "named": named,
     "quality": quality,
+    "turns": turns,
 }
 
 
