@@ -22,6 +22,7 @@ from broadleaf.given import File, Size, bytes_of, refuse_unknown_planner
 from broadleaf.mpi import Host, find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
+from broadleaf.units import amount, seconds
 
 INTERRUPTED = 130
 
@@ -37,6 +38,23 @@ class Ended:
         if self.statistics is None:
             return f"<Ended with exit code {self.code}>"
         return f"<Ended with exit code {self.code}: {self.statistics['planned']} broadcasts planned>"
+
+    def summary(self) -> list[str]:
+        """Two lines: what was planned and how long it took; what went to the MPI's own broadcast and why."""
+        if self.statistics is None:
+            return ["nothing is known of its broadcasts", "it did not get from MPI_Init to MPI_Finalize"]
+        found = self.statistics
+        reasons = sorted(found["passed_through"].items(), key=lambda reason: -reason[1])
+        passed = sum(found["passed_through"].values())
+        failed = sum(row["failed"] for row in found["broadcasts"])
+        planned = f"{found['planned']} of {found['planned'] + passed + failed} broadcasts planned"
+        if found["planned"]:
+            took_s = sum(row["seconds"] for row in found["broadcasts"])
+            planned += f": {amount(found['planned_bytes'])} in {seconds(took_s)}"
+        if failed:
+            planned += f"; {failed} failed"
+        whys = ", ".join(f"{count} {name}" for name, count in reasons)
+        return [planned, f"{passed} passed through" + (f": {whys}" if whys else "")]
 
 
 def run(
@@ -63,9 +81,9 @@ def run(
     `platform` is the network to plan for, `plans` a folder of plan files to use where one fits. Broadcasts
     below `min_bytes` go to the MPI's own. `hosts` is a file of machines, a line each; `check_hosts` looks
     first whether each has the runtime, by default where they are other machines. `stats` and `trace` are
-    files to write; what comes back has the statistics too, unless they are not wanted. With `adapt` an
-    advisor follows the network, which meets the program in the folder `state`. Raises ValueError or OSError
-    for what cannot be started.
+    files to write. What comes back has the statistics too, unless they are not wanted, the program is none of
+    MPI's, or rank 0 runs on another machine. With `adapt` an advisor follows the network, which meets the
+    program in the folder `state`. Raises ValueError or OSError for what cannot be started.
     """
     if isinstance(program, str):
         raise ValueError(f"the program is one text, {program!r}; give a list of words: {program.split()!r}")
@@ -140,7 +158,7 @@ class Job:
         if is_remote(machines) if self.is_checked is None else self.is_checked:
             refuse_without_runtime(mpi, machines, mpi.runtime)
         with advisor(self.state, self.platform, self.hosts, mpi, wanted=self.adapt) as advice:
-            written = Path(self.stats) if self.stats is not None else scratch / "stats.json"
+            written = self.statistics_in(scratch, machines)
             argv, environment = launch_command(
                 mpi,
                 self.ranks,
@@ -151,9 +169,15 @@ class Job:
             )
             return self.watched(argv, environment, written)
 
-    def variables(self, advice: str | None, statistics: Path) -> dict[str, str]:
+    def statistics_in(self, scratch: Path, machines: Sequence[Host]) -> Path | None:
+        """Where rank 0 writes them: as asked by option or environment, else here, where it runs here."""
+        asked = self.stats or os.environ.get("BROADLEAF_STATS")
+        if asked:
+            return Path(asked)
+        return scratch / "stats.json" if self.with_statistics and not is_remote(machines[:1]) else None
+
+    def variables(self, advice: str | None, statistics: Path | None) -> dict[str, str]:
         """What the runtime is told."""
-        wants_statistics = self.stats is not None or self.with_statistics
         variables = {
             "BROADLEAF_PLATFORM": self.platform and str(Path(self.platform).resolve()),
             "BROADLEAF_PLAN_DIR": self.plans and str(Path(self.plans).resolve()),
@@ -161,25 +185,24 @@ class Job:
             "BROADLEAF_MIN_BYTES": self.min_size and str(self.min_size),
             "BROADLEAF_ADVICE": advice,
             "BROADLEAF_TRACE": self.trace and str(Path(self.trace).resolve()),
-            "BROADLEAF_STATS": str(statistics.resolve()) if wants_statistics else None,
+            "BROADLEAF_STATS": statistics and str(statistics.resolve()),
         }
         return {name: value for name, value in variables.items() if value}
 
-    def watched(self, argv: Sequence[str], environment: Mapping[str, str], statistics: Path) -> Ended:
+    def watched(self, argv: Sequence[str], environment: Mapping[str, str], statistics: Path | None) -> Ended:
         """Runs the launcher, and sees to it that the files it leaves are this run's."""
-        expected = {"statistics": statistics} if self.stats is not None or self.with_statistics else {}
-        if self.trace is not None:
-            expected["trace"] = Path(self.trace)
-        for path in expected.values():
-            path.unlink(missing_ok=True)
+        asked = {"statistics": self.stats, "trace": self.trace}
+        for path in (self.stats, self.trace, statistics):
+            if path is not None:
+                Path(path).unlink(missing_ok=True)
         code = wait_for(argv, environment, output_to_stderr=self.output_to_stderr)
-        for what, path in expected.items():
-            if code == 0 and not path.is_file():
+        for what, path in asked.items():
+            if path is not None and code == 0 and not Path(path).is_file():
                 raise ValueError(
                     f"{self.program[0]} left no {what}: it never called MPI_Init and MPI_Finalize"
                 )
-        found = self.with_statistics and statistics.is_file()
-        return Ended(code, json.loads(statistics.read_text()) if found else None)
+        text = statistics.read_text() if statistics is not None and statistics.is_file() else None
+        return Ended(code, json.loads(text) if text and self.with_statistics else None)
 
 
 def located(program: str) -> str:

@@ -87,6 +87,18 @@ def size(value: int | None) -> str:
     return f"{number} {unit}"
 
 
+def amount(value: int) -> str:
+    """Bytes that were counted, with four significant digits in decimal units.
+
+    >>> amount(1879048192), amount(999)
+    ('1.879 GB', '999 B')
+    """
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if value >= factor:
+            return f"{value / factor:.4g} {unit}"
+    return f"{value} B"
+
+
 def rate(value: float | None) -> str:
     """Bytes a second, in decimal units as network rates are.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -60,6 +61,45 @@ def test_c_program(mpi: Mpi, command: Command, local_net: str) -> None:
     assert outcome.document["planned"] == 2
     # With --json what the program prints is on standard error.
     assert f"{2 * 4194304 * 2} bytes verified" in outcome.err
+
+
+def test_every_run_ends_with_what_was_planned(command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "3"]
+    planned, passed = command("run", "-n", "2", "--platform", local_net, "--", *program).err.splitlines()[-2:]
+    found = re.fullmatch(r"broadleaf: 3 of (\d+) broadcasts planned: 3 MB in (\S+) (us|ms|s)", planned)
+    assert found, planned
+    assert float(found[2]) > 0
+    small = int(found[1]) - 3
+    assert passed == f"broadleaf: {small} passed through" + (f": {small} under-threshold" if small else "")
+
+
+def test_a_run_in_which_nothing_is_planned_ends_with_why(command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "100000", "2"]
+    asked = ("-n", "2", "--platform", local_net, "--min-size", "1MiB")
+    planned, passed = command("run", *asked, "--", *program).err.splitlines()[-2:]
+    count = re.fullmatch(r"broadleaf: 0 of (\d+) broadcasts planned", planned)
+    assert count, planned
+    assert int(count[1]) >= 2
+    assert passed == f"broadleaf: {count[1]} passed through: {count[1]} under-threshold"
+
+
+def test_a_program_without_mpi_runs_and_nothing_is_known_of_it(command: Command) -> None:
+    outcome = command("run", "-n", "1", "--", "true")
+    assert outcome.code == 0
+    assert outcome.err.splitlines()[-2:] == [
+        "broadleaf: nothing is known of its broadcasts",
+        "broadleaf: it did not get from MPI_Init to MPI_Finalize",
+    ]
+
+
+def test_statistics_asked_for_by_the_environment_are_left_there(
+    command: Command, local_net: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROADLEAF_STATS", "mine.json")
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "1"]
+    outcome = command("run", "-n", "2", "--platform", local_net, "--", *program)
+    assert json.loads(Path("mine.json").read_text())["planned"] == 1
+    assert "broadleaf: 1 of " in outcome.err
 
 
 def test_a_plan_file_is_used(command: Command, local_net: str) -> None:
@@ -160,6 +200,7 @@ def test_missing_platform_is_told(command: Command, two_sites: dict[str, Any]) -
     assert outcome.code == 0
     assert "1000000 bytes verified" in outcome.out
     lines = [line for line in outcome.err.splitlines() if line.startswith("broadleaf: ")]
-    assert len(lines) == 1, outcome.err
+    assert len(lines) == 3, outcome.err
+    assert lines[-1] == "broadleaf: 1 passed through: 1 bad-value"
     assert socket.gethostname() in lines[0]
     assert json.loads(Path("s.json").read_text())["planned"] == 0

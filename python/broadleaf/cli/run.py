@@ -61,8 +61,9 @@ def command(
 ) -> int:
     """Starts an MPI program under mpiexec, unmodified, with its broadcasts planned.
 
-    The exit code is the program's. With --json the statistics are the document on standard output, and what
-    the program prints goes to standard error.
+    The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
+    0 was in it, and what was passed through and why. With --json the statistics are the document on standard
+    output, and what the program prints goes to standard error.
     """
     ended = bl.run(
         program,
@@ -79,9 +80,11 @@ def command(
         state=state,
         mpi=flavour,
         mpiexec=mpiexec,
-        with_statistics=as_json,
         output_to_stderr=as_json,
     )
     if as_json:
         print_document(ended.statistics or {"exit_code": ended.code})
+    else:
+        for line in ended.summary():
+            click.echo(f"broadleaf: {line}", err=True)
     return ended.code
