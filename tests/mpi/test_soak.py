@@ -18,6 +18,9 @@ OURS = re.compile(
     r"broadleaf(_mpi|::)|/c/(interpose|transport|comms|datatypes|contiguous|lifecycle|collectives|fortran)\.c"
 )
 
+# Calls of MPI_Init come by the runtime: what the MPI keeps for itself there is not ours.
+THEIR_INIT = re.compile(r"MPI_Init\w* \(in \S*/libmpi")
+
 # Programs and their arguments.
 PROGRAMS: dict[str, list[str]] = {
     "shapes": [],
@@ -65,7 +68,7 @@ def test_valgrind_finds_nothing_of_ours(bench: Bench, program: str) -> None:
     assert run.stats is not None
     assert run.stats["planned"] > 0
     found = [entry for log in sorted(logs.iterdir()) for entry in entries(log.read_text(errors="replace"))]
-    ours = [entry for entry in found if OURS.search(entry)]
+    ours = [entry for entry in found if OURS.search(entry) and not THEIR_INIT.search(entry)]
     assert ours == [], "\n\n".join(ours[:5])
 
 
