@@ -13,7 +13,10 @@ from broadleaf.mpi.find import Flavour
 @click.command(
     "run",
     short_help="Starts an MPI program with its broadcasts planned.",
-    epilog=example("broadleaf run -n 2 --platform net.json -- python3 -c 'from mpi4py import MPI'"),
+    epilog=example(
+        "broadleaf run -n 2 --platform net.json -- "
+        "python3 -c 'from mpi4py.MPI import COMM_WORLD as w; w.bcast(bytes(1 << 20))'"
+    ),
 )
 @ranks_option(1, "How many to start.", required=True)
 @click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
