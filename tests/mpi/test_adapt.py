@@ -147,8 +147,11 @@ def version(run: Run) -> int:
 
 
 def wait_until_read(state: Path) -> None:
-    """The last notes come as the program ends; the advisor reads them in its own time."""
-    until = time.monotonic() + 10.0
+    """The last notes come as the program ends; the advisor reads them in its own time.
+
+    After 30 s it removes one that was still being written.
+    """
+    until = time.monotonic() + 40.0
     while any((state / "inbox").iterdir()) and time.monotonic() < until:
         time.sleep(0.05)
 

@@ -86,8 +86,9 @@ def test_a_limit_that_is_reached(bench: Bench, what: str, value: str, whose: str
 @pytest.mark.parametrize("memory", ["0", "1"])
 @pytest.mark.parametrize("space", ["0", "8"])
 def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: str) -> None:
-    """Both MPIs end a program where they need memory of their own and get none: in which call differs, and MPICH
-    may hang instead.
+    """Both MPIs end a program where they need memory of their own and get none: in which call differs.
+
+    MPICH may hang instead.
     """
     arguments = ["space", space, "-1"]
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,16 @@ def test_notes_that_are_no_files_are_set_aside(state: State, tmp_path: Path) -> 
     assert len(said) == 6
     assert all("set aside" in line for line in said), said
     assert note.exists()
+
+
+def test_half_written_notes_of_ended_programs_are_removed(state: State) -> None:
+    inbox = state.folder / "inbox"
+    (inbox / "one.json.01.tmp").write_text("{")
+    (inbox / "other.json.02.tmp").write_text("{")
+    past_s = time.time() - 60
+    os.utime(inbox / "one.json.01.tmp", (past_s, past_s))
+    assert list(state.notes(print)) == []
+    assert [path.name for path in inbox.iterdir()] == ["other.json.02.tmp"]
 
 
 def test_a_plan_takes_the_place_of_what_lies_there(state: State, tmp_path: Path) -> None:

@@ -43,8 +43,16 @@ UNFIT = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.EPERM, errno.EFBIG, errn
 # In the name of a plan that belongs to no communicator.
 PREPARED = "-0000000000000000-"
 LOCK_PAUSE_S = 0.05
+# A program that ends while it writes a note leaves half of it under another name.
+ABANDONED_S = 30.0
 
 Say = Callable[[str], None]
+
+
+def remove_if_abandoned(entry: os.DirEntry[str]) -> None:
+    with contextlib.suppress(OSError):
+        if time.time() - entry.stat(follow_symlinks=False).st_mtime > ABANDONED_S:
+            Path(entry).unlink()
 
 
 class StateError(ValueError):
@@ -158,11 +166,14 @@ class State:
         """What programs have written since the last time, oldest first; what cannot be read is set aside."""
         inbox = self.folder / "inbox"
         try:
-            names = sorted(entry.name for entry in os.scandir(inbox) if entry.name.endswith(".json"))
+            entries = list(os.scandir(inbox))
         except OSError as error:
             say(f"{inbox}: cannot be listed ({error.strerror}); programs are not heard")
             return
-        for name in names:
+        for entry in entries:
+            if entry.name.endswith(".tmp"):
+                remove_if_abandoned(entry)
+        for name in sorted(entry.name for entry in entries if entry.name.endswith(".json")):
             document = self.document(inbox / name, "broadleaf-notes/1", say)
             if document is not None:
                 try:
