@@ -94,6 +94,7 @@ def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: st
     try:
         outcome(bench, 3, arguments, planned=True, shared_memory=memory)
     except subprocess.TimeoutExpired:
+        assert bench.mpi.flavour == "mpich"
         with pytest.raises(subprocess.TimeoutExpired):
             outcome(bench, 3, arguments, planned=False)
 
