@@ -2,11 +2,12 @@
 """Builds the MPI part once for every kind of MPI that is found: libbroadleaf_mpi_<abi>.so, the preloadable
 runtime, and broadleaf-probe-<abi>, the program that `broadleaf measure` starts.
 
-    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--sanitize] [--look]
+    build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--cc PATH] [--sanitize] [--look]
 
 Without --mpicc it takes those of $BROADLEAF_MPICC (a list like $PATH), those in .mpi/*/bin, where the
 Makefile puts the wheels, and mpicc and mpicc_abi on $PATH. The first compiler of each ABI is used: `ompi`,
 `mpich`, or `abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
+With --cc that compiler stands for the system's, also behind mpicc.
 
 A compiler that was named must build; one that was found and cannot is passed over in one line. A machine
 without any MPI is not an error: nothing is built, and that is said.
@@ -44,6 +45,8 @@ COMPILE = [
     "-g",
     "-fPIC",
     "-fvisibility=hidden",
+]
+WARNINGS = [
     "-Wall",
     "-Wextra",
     "-Werror",
@@ -55,14 +58,18 @@ PRELOADED = ["-ftls-model=initial-exec"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 # What the Rust archive needs of the system.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
-# --exclude-libs keeps the archive's symbols out of the program's sight.
-LINK_RUNTIME = ["-shared", "-Wl,--exclude-libs,ALL", "-Wl,--gc-sections", *SYSTEM]
+LINK_RUNTIME = [
+    "-shared",
+    f"-Wl,--version-script={CRATE / 'c' / 'exports.map'}",
+    "-Wl,--gc-sections",
+    *SYSTEM,
+]
+LINK_PROBE = ["-Wl,--gc-sections", *SYSTEM]
 # Where cargo unpacks dependencies: their source files' names are in the messages of their panics.
 UNPACKED = re.compile(
     re.escape(os.fsencode(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()))
     + rb"/(?:registry/src|git/checkouts)/[^/\0]+/"
 )
-LINK_PROBE = ["-Wl,--gc-sections", "-Wl,--strip-debug", *SYSTEM]
 
 
 class BuildError(Exception):
@@ -79,6 +86,30 @@ class Compiler:
     has_bcast_c: bool
 
 
+@dataclass(frozen=True)
+class Toolchain:
+    """What compiles for every MPI and links; `cc` None: the system's."""
+
+    cc: Path | None
+    staticlib: Path
+    out: Path
+
+    @property
+    def linker(self) -> str:
+        return str(self.cc or "cc")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """By these variables both MPIs' mpicc are told which compiler to run."""
+        chosen = {} if self.cc is None else {"OMPI_CC": str(self.cc), "MPICH_CC": str(self.cc)}
+        return {**os.environ, **chosen}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Those of the compiler that the sources are kept clean with."""
+        return WARNINGS if self.cc is None else []
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
@@ -88,6 +119,7 @@ def main() -> int:
     parser.add_argument(
         "--staticlib", type=Path, metavar="FILE", help="libbroadleaf_mpi.a; default: built by cargo"
     )
+    parser.add_argument("--cc", type=Path, metavar="PATH", help="a compiler, e.g. for an older glibc")
     parser.add_argument(
         "--sanitize",
         action="store_true",
@@ -110,15 +142,16 @@ def main() -> int:
         staticlib = (options.staticlib or build_staticlib()).resolve()
         if not staticlib.is_file():
             raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
+        tools = Toolchain(options.cc and options.cc.resolve(), staticlib, options.out)
         options.out.mkdir(parents=True, exist_ok=True)
         shutil.copy(CRATE / "include" / HEADER, options.out / HEADER)
         for compiler in compilers:
             if compiler.abi == "smpi":
-                product = build_object(compiler, staticlib, options.out)
+                product = build_object(compiler, tools)
                 print(f"built {product.name} with {compiler.mpicc}, to be linked into programs")
                 continue
             for build_part in (build_runtime, build_probe):
-                product = build_part(compiler, staticlib, options.out)
+                product = build_part(compiler, tools)
                 print(f"built {product.name} with {compiler.mpicc} ({compiler.version})")
     except BuildError as error:
         print(f"build_runtimes: {error}", file=sys.stderr)
@@ -206,31 +239,51 @@ def build_staticlib() -> Path:
     raise BuildError("cargo built no libbroadleaf_mpi.a; is the crate still a staticlib?")
 
 
-def build_runtime(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+def build_runtime(compiler: Compiler, tools: Toolchain) -> Path:
     """The library by the system's own linker: an mpicc would name its MPI and the folder that this lies in.
 
     Beside the archive stays the library with its symbols, for debuggers.
     """
+    library = tools.out / f"libbroadleaf_mpi_{compiler.abi}.so"
     defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
-    library = out / f"libbroadleaf_mpi_{compiler.abi}.so"
     checks = SANITIZE if SANITIZE[0] in COMPILE else []
     # The sanitizers' own symbols come from the library that is preloaded before.
     link = [*LINK_RUNTIME, *(checks or ["-Wl,-z,defs"])]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         real = sources("c", without={SIMULATED})
-        run(compiler, [str(compiler.mpicc), *COMPILE, *PRELOADED, *defines, "-c", *real], folder)
-        objects = sorted(str(made) for made in folder.glob("*.o"))
-        whole, stripped = folder / library.name, folder / "stripped"
-        run(compiler, ["cc", *objects, str(staticlib), *link, "-o", str(whole)], folder)
+        whole = linked(compiler, tools, [*PRELOADED, *defines, *real], link, folder / library.name)
         if checks:
             publish(whole, library)
         else:
-            run(compiler, ["strip", "--strip-all", str(whole), "-o", str(stripped)], folder)
-            stripped.write_bytes(without_builders_folders(stripped.read_bytes()))
-            publish(stripped, library)
-            publish(whole, staticlib.with_name(library.name))
+            publish(stripped(whole), library)
+            if tools.cc is None:
+                publish(whole, tools.staticlib.with_name(library.name))
     return library
+
+
+def build_probe(compiler: Compiler, tools: Toolchain) -> Path:
+    probe = tools.out / f"broadleaf-probe-{compiler.abi}"
+    with tempfile.TemporaryDirectory() as scratch:
+        made = linked(compiler, tools, sources("probe"), LINK_PROBE, Path(scratch) / probe.name)
+        publish(stripped(made), probe)
+    return probe
+
+
+def linked(compiler: Compiler, tools: Toolchain, compiled: list[str], link: list[str], product: Path) -> Path:
+    folder = product.parent
+    compile_only = [str(compiler.mpicc), *COMPILE, *tools.warnings, "-c"]
+    run(compiler, [*compile_only, *compiled], folder, tools.environment)
+    objects = sorted(str(made) for made in folder.glob("*.o"))
+    run(compiler, [tools.linker, *objects, str(tools.staticlib), *link, "-o", str(product)], folder)
+    return product
+
+
+def stripped(whole: Path) -> Path:
+    product = whole.with_name(f"{whole.name}.stripped")
+    subprocess.run(["strip", "--strip-all", whole, "-o", product], check=True)
+    product.write_bytes(without_builders_folders(product.read_bytes()))
+    return product
 
 
 def without_builders_folders(binary: bytes) -> bytes:
@@ -251,20 +304,20 @@ def publish(made: Path, product: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
+def build_object(compiler: Compiler, tools: Toolchain) -> Path:
     """For SMPI, which cannot preload: an object to link programs with, and its engine as a library.
 
     `smpicc program.c broadleaf_mpi_smpi.o -LDIR -lbroadleaf_engine -Wl,-rpath,DIR`. SMPI loads the program
     once a rank, and the C part with it; the Rust part, which keeps nothing of a rank, is loaded once for all.
     Not an archive: SMPI's header makes all calls weak, and a weak call takes nothing out of an archive.
     """
-    product, engine = out / f"broadleaf_mpi_{compiler.abi}.o", out / ENGINE
+    product, engine = tools.out / f"broadleaf_mpi_{compiler.abi}.o", tools.out / ENGINE
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        run(compiler, [str(compiler.mpicc), *COMPILE, "-c", *sources("c", without=REAL)], folder)
+        run(compiler, [str(compiler.mpicc), *COMPILE, *WARNINGS, "-c", *sources("c", without=REAL)], folder)
         objects = sorted(str(made) for made in folder.glob("*.o"))
         run(compiler, ["cc", "-r", "-nostdlib", *objects, "-o", str(folder / "together")], folder)
-        whole = ["-Wl,--whole-archive", str(staticlib), "-Wl,--no-whole-archive", "-Wl,-z,defs"]
+        whole = ["-Wl,--whole-archive", str(tools.staticlib), "-Wl,--no-whole-archive", "-Wl,-z,defs"]
         run(
             compiler,
             ["cc", "-shared", *whole, *SYSTEM, "-Wl,--strip-debug", "-o", str(folder / ENGINE)],
@@ -275,29 +328,13 @@ def build_object(compiler: Compiler, staticlib: Path, out: Path) -> Path:
     return product
 
 
-def run(compiler: Compiler, command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+def run(
+    compiler: Compiler, command: list[str], folder: Path, environment: dict[str, str] | None = None
+) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     if done.returncode != 0:
         sys.stderr.write(done.stderr)
         raise BuildError(f"{compiler.mpicc} failed on the C files; see its messages above")
-
-
-def build_probe(compiler: Compiler, staticlib: Path, out: Path) -> Path:
-    probe = out / f"broadleaf-probe-{compiler.abi}"
-    with tempfile.TemporaryDirectory() as scratch:
-        made = Path(scratch) / probe.name
-        command = [
-            str(compiler.mpicc),
-            *COMPILE,
-            *sources("probe"),
-            str(staticlib),
-            *LINK_PROBE,
-            "-o",
-            str(made),
-        ]
-        run(compiler, command, ROOT)
-        publish(made, probe)
-    return probe
 
 
 def sources(folder: str, without: Set[str] = frozenset()) -> list[str]:

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,17 @@ def test_hosts_are_given_in_each_mpis_way(bench: Bench) -> None:
     argv, environment = launch_command(bench.mpi, 2, ["hostname"], hosts=[Host("localhost", 2)])
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=60)
     assert len(done.stdout.splitlines()) == 2, done.stderr
+
+
+def test_the_mpis_own_library_is_found_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/users/own")
+    # As Fedora has it, in a folder that only this MPI is in.
+    for folder, expected in (
+        ("/usr/lib64/openmpi/lib", "/usr/lib64/openmpi/lib:/users/own"),
+        ("/usr/lib", "/users/own"),
+    ):
+        mpi = replace(bench.mpi, library_dir=Path(folder))
+        assert launch_command(mpi, 1, ["true"])[1]["LD_LIBRARY_PATH"] == expected
 
 
 def test_what_the_user_has_set_wins(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

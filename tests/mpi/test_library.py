@@ -28,8 +28,8 @@ LARGE = 7
 NOBODY = 65534
 
 
-def runtime_of(kind: str) -> Path:
-    library = RUNTIMES / f"libbroadleaf_mpi_{kind}.so"
+def runtime_of(kind: str, name: str = "libbroadleaf_mpi_{}.so") -> Path:
+    library = RUNTIMES / name.format(kind)
     if not library.exists():
         pytest.skip(f"no runtime was built for {kind}")
     return library
@@ -42,8 +42,9 @@ def elf(library: Path, option: str) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_file_depends_on_no_mpi_and_names_no_folder(kind: str) -> None:
-    library = runtime_of(kind)
+@pytest.mark.parametrize("name", ["libbroadleaf_mpi_{}.so", "broadleaf-probe-{}"])
+def test_the_file_depends_on_no_mpi_and_names_no_folder(name: str, kind: str) -> None:
+    library = runtime_of(kind, name)
     dynamic = elf(library, "-d").splitlines()
     needed = [line.partition("[")[2].rstrip("]") for line in dynamic if "(NEEDED)" in line]
     assert needed
@@ -56,6 +57,27 @@ def test_the_file_depends_on_no_mpi_and_names_no_folder(kind: str) -> None:
     builders = [ROOT, ROOT.resolve(), Path.home() / ".rustup", cargo]
     assert [folder for folder in builders if os.fsencode(folder) in data] == []
     assert b"registry/src" not in data
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_probe_without_its_mpi_says_so_in_a_line(kind: str, tmp_path: Path) -> None:
+    wanted = {
+        "ompi": ["libmpi.so.40"],
+        "mpich": ["libmpi.so.12", "libmpich.so.12"],
+        "abi": ["libmpi_abi.so.1", "libmpi_abi.so.0"],
+    }[kind]
+    for name in wanted:
+        (tmp_path / name).write_bytes(b"")
+    done = subprocess.run(
+        [runtime_of(kind, "broadleaf-probe-{}"), "{}"],
+        env={"LD_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith(f"broadleaf-probe: {tmp_path / wanted[-1]}: ")
+    assert done.stderr.endswith(f"; add the folder of {wanted[0]} to LD_LIBRARY_PATH\n")
 
 
 STATIC = "int main(void) { return 7; }\n"

@@ -7,19 +7,19 @@
 static void start_together(void)
 {
     MPI_Request go;
-    PMPI_Irecv(NULL, 0, MPI_BYTE, 0, BL_TAG_GO, bl_orders, &go);
-    PMPI_Send(NULL, 0, MPI_BYTE, 0, BL_TAG_READY, bl_orders);
+    bl_mpi.Irecv(NULL, 0, MPI_BYTE, 0, BL_TAG_GO, bl_orders, &go);
+    bl_mpi.Send(NULL, 0, MPI_BYTE, 0, BL_TAG_READY, bl_orders);
     bl_await(&go);
 }
 
 void bl_follow(void)
 {
     int rank;
-    PMPI_Comm_rank(bl_orders, &rank);
+    bl_mpi.Comm_rank(bl_orders, &rank);
     for (;;) {
         bl_task task;
         MPI_Request order;
-        PMPI_Irecv(&task, sizeof task, MPI_BYTE, 0, BL_TAG_ORDER, bl_orders, &order);
+        bl_mpi.Irecv(&task, sizeof task, MPI_BYTE, 0, BL_TAG_ORDER, bl_orders, &order);
         bl_await(&order);
         if (task.trial_count == 0) return;
         size_t count = bl_sample_count(&task);
@@ -28,7 +28,7 @@ void bl_follow(void)
         if (task.together && rank == (int)task.from) start_together();
         bl_perform(&task, rank, samples);
         if (rank == (int)task.from)
-            PMPI_Send(samples, (int)count, MPI_DOUBLE, 0, BL_TAG_SAMPLES, bl_orders);
+            bl_mpi.Send(samples, (int)count, MPI_DOUBLE, 0, BL_TAG_SAMPLES, bl_orders);
         free(samples);
     }
 }

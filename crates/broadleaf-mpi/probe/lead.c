@@ -6,13 +6,13 @@
 
 static void order(const bl_task *task, uint32_t rank)
 {
-    if (rank != 0) PMPI_Send(task, sizeof *task, MPI_BYTE, (int)rank, BL_TAG_ORDER, bl_orders);
+    if (rank != 0) bl_mpi.Send(task, sizeof *task, MPI_BYTE, (int)rank, BL_TAG_ORDER, bl_orders);
 }
 
 static void receive_empty(uint32_t from, int tag)
 {
     MPI_Request request;
-    PMPI_Irecv(NULL, 0, MPI_BYTE, (int)from, tag, bl_orders, &request);
+    bl_mpi.Irecv(NULL, 0, MPI_BYTE, (int)from, tag, bl_orders, &request);
     bl_await(&request);
 }
 
@@ -34,14 +34,14 @@ static void perform_round(const bl_task *tasks, int count, double **samples)
             if (tasks[t].from != 0) receive_empty(tasks[t].from, BL_TAG_READY);
         for (int t = 0; t < count; t++)
             if (tasks[t].from != 0)
-                PMPI_Send(NULL, 0, MPI_BYTE, (int)tasks[t].from, BL_TAG_GO, bl_orders);
+                bl_mpi.Send(NULL, 0, MPI_BYTE, (int)tasks[t].from, BL_TAG_GO, bl_orders);
     }
     if (mine != NULL) bl_perform(mine, 0, my_samples);
     for (int t = 0; t < count; t++) {
         if (tasks[t].from == 0) continue;
         MPI_Request request;
-        PMPI_Irecv(samples[t], (int)bl_sample_count(&tasks[t]), MPI_DOUBLE, (int)tasks[t].from, BL_TAG_SAMPLES,
-                   bl_orders, &request);
+        bl_mpi.Irecv(samples[t], (int)bl_sample_count(&tasks[t]), MPI_DOUBLE, (int)tasks[t].from, BL_TAG_SAMPLES,
+                     bl_orders, &request);
         bl_await(&request);
     }
 }
@@ -60,12 +60,12 @@ void bl_lead(int ranks, const char *settings, const bl_seat *seats)
     size_t most = (size_t)ranks / 2 + 1;
     bl_task *tasks = bl_memory(most * sizeof *tasks);
     double **samples = bl_memory(most * sizeof *samples);
-    double started = PMPI_Wtime();
+    double started = bl_mpi.Wtime();
     int count = 0, taken = 0;
-    while (taken == 0 && (count = bl_survey_next(survey, PMPI_Wtime() - started, tasks)) > 0) {
+    while (taken == 0 && (count = bl_survey_next(survey, bl_mpi.Wtime() - started, tasks)) > 0) {
         for (int t = 0; t < count; t++) samples[t] = bl_memory(bl_sample_count(&tasks[t]) * sizeof **samples);
         perform_round(tasks, count, samples);
-        taken = bl_survey_take(survey, PMPI_Wtime() - started, (const double *const *)samples);
+        taken = bl_survey_take(survey, bl_mpi.Wtime() - started, (const double *const *)samples);
         for (int t = 0; t < count; t++) free(samples[t]);
     }
     free(samples);

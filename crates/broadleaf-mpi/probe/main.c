@@ -14,25 +14,26 @@ int bl_one_clock;
 
 int main(int argc, char **argv)
 {
-    PMPI_Init(&argc, &argv);
+    if (!bl_open_mpi()) return 2;
+    bl_mpi.Init(&argc, &argv);
     int rank, ranks, length;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &bl_orders);
-    PMPI_Comm_dup(MPI_COMM_WORLD, &bl_data);
+    bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    bl_mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    bl_mpi.Comm_dup(MPI_COMM_WORLD, &bl_orders);
+    bl_mpi.Comm_dup(MPI_COMM_WORLD, &bl_data);
     int *is_global, is_known;
-    PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &is_global, &is_known);
+    bl_mpi.Comm_get_attr(MPI_COMM_WORLD, MPI_WTIME_IS_GLOBAL, &is_global, &is_known);
     bl_one_clock = is_known && *is_global;
 
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};
-    PMPI_Get_processor_name(name, &length);
+    bl_mpi.Get_processor_name(name, &length);
     bl_seat mine;
     memset(&mine, 0, sizeof mine);
     snprintf(mine.host, BL_HOST_BYTES, "%.*s", BL_HOST_BYTES - 1, name);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mine.cores = cores > 0 ? (uint32_t)cores : 1;
     bl_seat *seats = rank == 0 ? bl_memory((size_t)ranks * sizeof mine) : NULL;
-    PMPI_Gather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+    bl_mpi.Gather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
 
     if (rank != 0) {
         bl_follow();
@@ -43,6 +44,6 @@ int main(int argc, char **argv)
                     "broadleaf-probe: one argument expected, the settings; start it with: broadleaf measure\n");
         bl_end(ranks);
     }
-    PMPI_Finalize();
+    bl_mpi.Finalize();
     return argc == 2 ? 0 : 2;
 }

@@ -20,28 +20,28 @@ size_t bl_sample_count(const bl_task *task)
 void bl_meet(const bl_task *task, int rank)
 {
     int other = rank == (int)task->from ? (int)task->to : (int)task->from;
-    PMPI_Sendrecv(NULL, 0, MPI_BYTE, other, BL_TAG_MEET, NULL, 0, MPI_BYTE, other, BL_TAG_MEET, bl_data,
-                  MPI_STATUS_IGNORE);
+    bl_mpi.Sendrecv(NULL, 0, MPI_BYTE, other, BL_TAG_MEET, NULL, 0, MPI_BYTE, other, BL_TAG_MEET, bl_data,
+                    MPI_STATUS_IGNORE);
 }
 
 static void send_data(size_t bytes, int to)
 {
-    PMPI_Send(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data);
+    bl_mpi.Send(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data);
 }
 
 static void receive_data(size_t bytes, int from)
 {
-    PMPI_Recv(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data, MPI_STATUS_IGNORE);
+    bl_mpi.Recv(bl_buffer_next(bytes), (int)bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data, MPI_STATUS_IGNORE);
 }
 
 static void send_answer(int to)
 {
-    PMPI_Send(NULL, 0, MPI_BYTE, to, BL_TAG_ANSWER, bl_data);
+    bl_mpi.Send(NULL, 0, MPI_BYTE, to, BL_TAG_ANSWER, bl_data);
 }
 
 static void receive_answer(int from)
 {
-    PMPI_Recv(NULL, 0, MPI_BYTE, from, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    bl_mpi.Recv(NULL, 0, MPI_BYTE, from, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
 }
 
 static bl_account waiting_begins(void)
@@ -63,7 +63,7 @@ static void add_waited(const bl_trial *trial, int receiver, double *waited, doub
 {
     size_t count = (came == NULL ? 1 : 2) * (size_t)trial->repeats;
     double *others = bl_memory(count * sizeof *others);
-    PMPI_Recv(others, (int)count, MPI_DOUBLE, receiver, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    bl_mpi.Recv(others, (int)count, MPI_DOUBLE, receiver, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
     for (uint32_t r = 0; r < trial->repeats; r++) waited[r] += others[r];
     for (uint32_t r = 0; came != NULL && r < trial->repeats; r++) came[r] = others[trial->repeats + r];
     free(others);
@@ -71,7 +71,7 @@ static void add_waited(const bl_trial *trial, int receiver, double *waited, doub
 
 static void tell_waited(double *waited, size_t count, int sender)
 {
-    PMPI_Send(waited, (int)count, MPI_DOUBLE, sender, BL_TAG_ANSWER, bl_data);
+    bl_mpi.Send(waited, (int)count, MPI_DOUBLE, sender, BL_TAG_ANSWER, bl_data);
     free(waited);
 }
 
@@ -81,11 +81,11 @@ static void ping_pong_from(const bl_trial *trial, int to, double *samples)
     double *waited = way_s + trial->repeats, *started = bl_memory(trial->repeats * sizeof *started);
     bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
-        double start = PMPI_Wtime();
+        double start = bl_mpi.Wtime();
         send_data(trial->bytes, to);
-        double sent = PMPI_Wtime();
+        double sent = bl_mpi.Wtime();
         receive_answer(to);
-        samples[r] = PMPI_Wtime() - start;
+        samples[r] = bl_mpi.Wtime() - start;
         sent_s[r] = sent - start;
         started[r] = start;
         waited[r] = sender_waited_since(&before);
@@ -102,7 +102,7 @@ static void ping_pong_to(const bl_trial *trial, int from)
     bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
         receive_data(trial->bytes, from);
-        came[r] = PMPI_Wtime();
+        came[r] = bl_mpi.Wtime();
         send_answer(from);
         waited[r] = bl_waited_since(&before);
     }
@@ -115,13 +115,13 @@ static void burst_from(const bl_trial *trial, int to, double *samples)
     double *waited = samples + trial->repeats;
     bl_account before = waiting_begins();
     for (uint32_t r = 0; r < trial->repeats; r++) {
-        double start = PMPI_Wtime();
+        double start = bl_mpi.Wtime();
         for (uint32_t w = 0; w < trial->window; w++)
-            PMPI_Isend(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data,
-                       &requests[w]);
-        PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
+            bl_mpi.Isend(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, to, BL_TAG_DATA, bl_data,
+                         &requests[w]);
+        bl_mpi.Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
         receive_answer(to);
-        samples[r] = PMPI_Wtime() - start;
+        samples[r] = bl_mpi.Wtime() - start;
         waited[r] = sender_waited_since(&before);
     }
     free(requests);
@@ -131,8 +131,8 @@ static void burst_from(const bl_trial *trial, int to, double *samples)
 static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
 {
     for (uint32_t w = 0; w < trial->window; w++)
-        PMPI_Irecv(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data,
-                   &requests[w]);
+        bl_mpi.Irecv(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, from, BL_TAG_DATA, bl_data,
+                     &requests[w]);
 }
 
 /* The receives of a burst are posted before its sender can begin it, so that no message waits for one. */
@@ -143,7 +143,7 @@ static void burst_to(const bl_trial *trial, int from)
     bl_account before = waiting_begins();
     post_burst(trial, from, requests);
     for (uint32_t r = 0; r < trial->repeats; r++) {
-        PMPI_Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
+        bl_mpi.Waitall((int)trial->window, requests, MPI_STATUSES_IGNORE);
         if (r + 1 < trial->repeats) post_burst(trial, from, requests);
         send_answer(from);
         waited[r] = bl_waited_since(&before);
@@ -158,7 +158,7 @@ static void late_receive_from(const bl_trial *trial, int to, double *samples)
         receive_answer(to);
         send_data(trial->bytes, to);
     }
-    PMPI_Recv(samples, (int)samples_of(trial), MPI_DOUBLE, to, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
+    bl_mpi.Recv(samples, (int)samples_of(trial), MPI_DOUBLE, to, BL_TAG_ANSWER, bl_data, MPI_STATUS_IGNORE);
 }
 
 static void late_receive_to(const bl_trial *trial, int from)
@@ -168,12 +168,12 @@ static void late_receive_to(const bl_trial *trial, int from)
         send_answer(from);
         bl_pause(trial->pause_s);
         bl_account before = waiting_begins();
-        double start = PMPI_Wtime();
+        double start = bl_mpi.Wtime();
         receive_data(trial->bytes, from);
-        samples[r] = PMPI_Wtime() - start;
+        samples[r] = bl_mpi.Wtime() - start;
         waited[r] = bl_waited_since(&before);
     }
-    PMPI_Send(samples, (int)samples_of(trial), MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
+    bl_mpi.Send(samples, (int)samples_of(trial), MPI_DOUBLE, from, BL_TAG_ANSWER, bl_data);
     free(samples);
 }
 

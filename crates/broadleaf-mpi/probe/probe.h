@@ -2,9 +2,9 @@
 #ifndef BROADLEAF_PROBE_H
 #define BROADLEAF_PROBE_H
 
-#include <mpi.h>
 #include <stddef.h>
 
+#include "library.h"
 #include "survey.h"
 
 /* Orders and results, apart from the messages that are timed. */

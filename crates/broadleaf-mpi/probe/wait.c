@@ -20,12 +20,12 @@ static void nap(double seconds)
 
 void bl_await(MPI_Request *request)
 {
-    double started = PMPI_Wtime();
+    double started = bl_mpi.Wtime();
     for (;;) {
         int done;
-        PMPI_Test(request, &done, MPI_STATUS_IGNORE);
+        bl_mpi.Test(request, &done, MPI_STATUS_IGNORE);
         if (done) return;
-        double seconds = nap_share * (PMPI_Wtime() - started);
+        double seconds = nap_share * (bl_mpi.Wtime() - started);
         nap(seconds < shortest_nap_s ? shortest_nap_s : seconds > longest_nap_s ? longest_nap_s : seconds);
     }
 }
@@ -75,7 +75,7 @@ void *bl_memory(size_t bytes)
     void *memory = malloc(bytes > 0 ? bytes : 1);
     if (memory == NULL) {
         fprintf(stderr, "broadleaf-probe: no memory for %zu bytes; measure with fewer ranks on this host\n", bytes);
-        PMPI_Abort(MPI_COMM_WORLD, 2);
+        bl_mpi.Abort(MPI_COMM_WORLD, 2);
     }
     return memory;
 }

@@ -27,7 +27,8 @@ OPENMPI_OVERSUBSCRIBED = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 # Open MPI refuses to run as root unless asked twice; in containers there is often no one else.
 OPENMPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-SYSTEM_LIBRARIES = ("/usr", "/lib")
+# Where every program looks anyway.
+SYSTEM_LIBRARIES = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}
 
 
 def launch_command(
@@ -48,7 +49,7 @@ def launch_command(
     for name, value in _tuning(mpi, ranks, hosts).items():
         environment.setdefault(name, value)
     given = dict(variables or {})
-    if mpi.library_dir and not str(mpi.library_dir).startswith(SYSTEM_LIBRARIES):
+    if mpi.library_dir and str(mpi.library_dir) not in SYSTEM_LIBRARIES:
         # A program that this MPI's mpicc has not linked, e.g. mpi4py of another environment, finds it here.
         given["LD_LIBRARY_PATH"] = _before(str(mpi.library_dir), given, environment, "LD_LIBRARY_PATH")
         given.setdefault("MPI4PY_MPIABI", environment.get("MPI4PY_MPIABI", mpi.flavour))

@@ -1,0 +1,51 @@
+/* The search for the MPI's library. */
+#include "library.h"
+
+#ifdef SMPI_H
+
+#define BL_LINKED(name) .name = PMPI_##name,
+bl_mpi_table bl_mpi = {BL_CALLS(BL_LINKED)};
+
+int bl_open_mpi(void)
+{
+    return 1;
+}
+
+#else
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+bl_mpi_table bl_mpi;
+
+#if defined(OPEN_MPI)
+static const char *const names[] = {"libmpi.so.40"};
+#elif defined(MPI_ABI_VERSION)
+static const char *const names[] = {"libmpi_abi.so.1", "libmpi_abi.so.0"};
+#else
+/* Of MPICH itself and of those that keep its ABI, and as Debian has it. */
+static const char *const names[] = {"libmpi.so.12", "libmpich.so.12"};
+#endif
+
+int bl_open_mpi(void)
+{
+    void *library = NULL;
+    /* Global: the MPI's own plugins may look for it there. */
+    for (size_t at = 0; library == NULL && at < sizeof names / sizeof *names; at++)
+        library = dlopen(names[at], RTLD_NOW | RTLD_GLOBAL);
+    if (library == NULL) {
+        fprintf(stderr, "broadleaf-probe: %s; add the folder of %s to LD_LIBRARY_PATH\n", dlerror(), names[0]);
+        return 0;
+    }
+    const char *lacking = NULL;
+#define FIND(member, name)                       \
+    *(void **)&bl_mpi.member = dlsym(library, name); \
+    if (bl_mpi.member == NULL) lacking = name;
+#define FIND_CALL(name) FIND(name, "PMPI_" #name)
+#define FIND_HANDLE(name) FIND(name, #name)
+    BL_CALLS(FIND_CALL) BL_HANDLES(FIND_HANDLE)
+    if (lacking != NULL) fprintf(stderr, "broadleaf-probe: the MPI has no %s; measure with a newer one\n", lacking);
+    return lacking == NULL;
+}
+
+#endif
