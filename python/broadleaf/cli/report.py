@@ -75,7 +75,10 @@ def command(
                 "bytes": made.bytes,
                 "transfers": made.transfers,
                 "sizes": made.sizes,
+                "verdicts": made.verdicts,
             }
         )
     else:
+        for plan, verdict in zip(plans, made.verdicts, strict=True):
+            say(f"{plan}: {' '.join(verdict)}")
         say(f"{len(plans)} plan(s) on {network.name} shown in {made.path}, {made.bytes} bytes")

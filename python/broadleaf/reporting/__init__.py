@@ -19,13 +19,14 @@ TIME_LIMIT_S = 3.0
 @dataclass(frozen=True)
 class Report:
     """A page that was written: its `path` and `bytes`, how many `transfers` each plan has, the `sizes` at
-    which planners were compared.
+    which planners were compared, and each plan's `verdicts`, the sentences at the top of the page.
     """
 
     path: str
     bytes: int
     transfers: list[int]
     sizes: list[int]
+    verdicts: list[list[str]]
 
     def _repr_html_(self) -> str:
         return f'<a href="{escape(self.path)}">{escape(self.path)}</a>, {self.bytes:,} bytes'
@@ -47,10 +48,11 @@ def report(
     below it, with an empty list at none. Raises PlanError for a plan made for another platform, ValueError or
     OSError for what cannot be read or written.
     """
-    from broadleaf.reporting.broadcasts import broadcast_of
+    from broadleaf.reporting.broadcasts import bound_of, broadcast_of
     from broadleaf.reporting.measured import beside_predicted, rows_of
     from broadleaf.reporting.page import page_of
     from broadleaf.reporting.sizes import curves_of, sizes_below
+    from broadleaf.reporting.verdict import verdict_of
 
     refuse_unwritable(path)
     network = platform_of(platform)
@@ -67,10 +69,11 @@ def report(
     if asked and first.collective != "allgather":
         curves = curves_of(network, first.root, first.collective, asked, time_limit_s)
     measured = [row for file, each in rows for row in beside_predicted(network, each, str(file))]
-    page = page_of(network, broadcasts, curves, measured)
+    verdicts = [verdict_of(network, each, bound_of(network, each.plan)) for each in broadcasts]
+    page = page_of(network, broadcasts, verdicts, curves, measured)
     write_whole(Path(path), page)
     transfers = [len(broadcast.trace.transfers) for broadcast in broadcasts]
-    return Report(str(path), len(page.encode()), transfers, asked)
+    return Report(str(path), len(page.encode()), transfers, asked, verdicts)
 
 
 def listed(given: Any) -> list[Any]:

@@ -4,17 +4,23 @@ const platform = page.platform;
 const $ = (id) => document.getElementById(id);
 const SEVERAL = 4294967295;
 
-const state = { plan: 0, time: 0, node: null, hiddenTrees: new Set(), open: new Set(), playing: false };
+const state = { plan: 0, time: 0, node: null, rival: null, found: new Set(), hiddenTrees: new Set(), open: new Set(), playing: false };
 const watchers = [];
-// Each part of the page names what it wants to hear of: "plan", "time", "node", "trees", "open", "theme".
+// Each part of the page names what it follows: "plan", "rival", "time", "node", "found", "trees", "open", "theme", "size".
 function watch(kinds, draw) { watchers.push({ kinds, draw }); }
 function changed(kind) { for (const each of watchers) if (each.kinds.includes(kind)) each.draw(kind); }
 
 const thePlan = () => page.plans[state.plan];
+const theRival = () => (state.rival === null ? null : page.plans[state.rival]);
+// One clock for the plans that are shown side by side: it runs until the slower one is done.
+const clockEnd = () => Math.max(thePlan().makespan_s, theRival()?.makespan_s ?? 0);
 const isSwitch = new Set(platform.switches);
 const nodeByName = new Map(platform.nodes.map((name, node) => [name, node]));
 const membersOf = platform.clusters.map(() => []);
 platform.cluster_of.forEach((cluster, node) => membersOf[cluster].push(node));
+// Hosts in the order of the platform's file, which is that of the ranks where they are as many.
+const hosts = platform.nodes.map((_, node) => node).filter((node) => !isSwitch.has(node));
+const rankOf = new Map(hosts.map((node, rank) => [node, rank]));
 const clusterName = (cluster) => platform.clusters[cluster] || "all nodes";
 
 function significant(value, digits = 4) { return String(Number(value.toPrecision(digits))); }

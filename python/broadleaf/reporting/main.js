@@ -2,7 +2,7 @@
 const STEPS = 1000;
 
 function setTime(time) {
-  const all = thePlan().makespan_s;
+  const all = clockEnd();
   state.time = Math.max(0, Math.min(time, all));
   const slider = $("time");
   slider.value = all ? Math.round(STEPS * state.time / all) : 0;
@@ -14,15 +14,15 @@ function setTime(time) {
 let before = null;
 function play(on) {
   state.playing = on;
-  $("play").textContent = on ? "⏸ Pause" : "▶ Play";
+  $("play").textContent = on ? "Pause" : "Play";
   $("play").setAttribute("aria-pressed", on);
   if (!on) { before = null; return; }
-  if (state.time >= thePlan().makespan_s) setTime(0);
+  if (state.time >= clockEnd()) setTime(0);
   requestAnimationFrame(tick);
 }
 function tick(now) {
   if (!state.playing) return;
-  const all = thePlan().makespan_s;
+  const all = clockEnd();
   if (before !== null) setTime(state.time + all * (now - before) / 1000 / Number($("speed").value));
   before = now;
   if (state.time >= all) play(false); else requestAnimationFrame(tick);
@@ -32,14 +32,14 @@ function drawFacts() {
   const plan = thePlan();
   const root = plan.root === null ? "" : ` from ${platform.nodes[plan.root]}`;
   $("title").textContent = platform.name;
-  const hosts = platform.nodes.length - platform.switches.length;
+  const count = hosts.length;
   const clusters = platform.clusters.filter(Boolean).length;
   const sites = new Set(platform.sites.filter((site) => site !== null)).size;
-  $("subtitle").textContent = [`${plan.collective} of ${bytes(plan.message_bytes)}${root}`, `${whole(hosts)} host${hosts === 1 ? "" : "s"}`,
+  $("subtitle").textContent = [`${plan.collective} of ${bytes(plan.message_bytes)}${root}`, `${whole(count)} host${count === 1 ? "" : "s"}`,
     clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites && !platform.grouping ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
   const facts = [
     ["planner", plan.planner], ["predicted time", seconds(plan.makespan_s)], ["bound", seconds(plan.bound_s)],
-    ["× the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["load bound", rate(plan.throughput_bytes_per_s)],
+    ["times the bound", plan.bound_s ? significant(plan.makespan_s / plan.bound_s) : "–"], ["load bound", rate(plan.throughput_bytes_per_s)],
     ["segments", `${whole(Math.ceil(plan.message_bytes / plan.segment_bytes))} × ${bytes(plan.segment_bytes)}`],
     ["trees", whole(plan.tree_count)], ["transfers", whole(plan.transfers)],
   ];
@@ -48,6 +48,8 @@ function drawFacts() {
     pair.append(element("dt", {}, term), element("dd", {}, value));
     return pair;
   }));
+  $("timeline-of").textContent = page.plans.length > 1 ? ` of ${plan.label}` : "";
+  drawVerdict();
   const told = [plan.told, platform.grouping].filter(Boolean).join(" ");
   $("told").textContent = told;
   $("told").hidden = !told;
@@ -55,7 +57,10 @@ function drawFacts() {
 
 async function showPlan(at) {
   play(false);
+  const before = state.plan;
   state.plan = at;
+  $("plan").value = at;
+  if (at === state.rival) await showRival(before);
   state.hiddenTrees.clear();
   await barsOf(thePlan());
   drawFacts();
@@ -70,27 +75,33 @@ function theme(name) {
 }
 $("theme").addEventListener("click", () => { theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"); changed("theme"); });
 $("play").addEventListener("click", () => play(!state.playing));
-$("time").addEventListener("input", (event) => { play(false); setTime(thePlan().makespan_s * event.target.value / STEPS); });
+$("time").addEventListener("input", (event) => { play(false); setTime(clockEnd() * event.target.value / STEPS); });
 $("plan").addEventListener("change", (event) => showPlan(Number(event.target.value)));
 $("out").addEventListener("click", closeAll);
-$("zoom-in").addEventListener("click", () => svg.call(zoom.scaleBy, 1.4));
-$("zoom-out").addEventListener("click", () => svg.call(zoom.scaleBy, 1 / 1.4));
+$("zoom-in").addEventListener("click", () => { for (const map of maps) map.enlarge(1.4); });
+$("zoom-out").addEventListener("click", () => { for (const map of maps) map.enlarge(1 / 1.4); });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && !$("out").disabled) closeAll();
 });
+// What is drawn to the size of its place, drawn again.
+function fitAll() {
+  for (const map of maps) map.fit(undefined, false);
+  drawTimeline();
+  changed("size");
+}
 let waiting = null;
 addEventListener("resize", () => {
   clearTimeout(waiting);
-  waiting = setTimeout(() => { fitView(boundsOfAll(), false); drawTimeline(); changed("size"); }, 120);
+  waiting = setTimeout(fitAll, 120);
 });
 
 async function begin() {
   theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  page.plans.forEach((plan, at) => $("plan").append(element("option", { value: at }, `${plan.label} (${plan.planner})`)));
-  $("plan-choice").hidden = page.plans.length < 2;
+  fillChoices();
   $("footer").textContent = `Made by broadleaf ${page.version}. Times are simulated unless they are called measured. Drawn with D3 (ISC licence).`;
+  if (page.plans.length > 1) await showRival(1);
   await showPlan(0);
-  fitView(boundsOfAll(), false);
+  fitAll();
   changed("first");
   document.documentElement.dataset.ready = "true";
 }

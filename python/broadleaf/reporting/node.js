@@ -20,7 +20,8 @@ function drawNode() {
   const cluster = platform.clusters[platform.cluster_of[node]];
   about.append(element("h3", { id: "node-name" }, platform.nodes[node]));
   const what = node === plan.root ? "the root" : isSwitch.has(node) ? "a switch: it relays and keeps nothing" : `has all at ${seconds(plan.finish_s[node])}`;
-  about.append(element("p", { class: "hint" }, `${cluster ? `cluster ${cluster}, ` : ""}${what}`));
+  const rank = rankOf.has(node) ? `host ${whole(rankOf.get(node))}, ` : "";
+  about.append(element("p", { class: "hint" }, `${rank}${cluster ? `cluster ${cluster}, ` : ""}${what}`));
   for (const [title, bars, other, from, to] of [["Sends", plan.leaving[node], "target", "begin", "release"], ["Receives", plan.entering[node], "source", "into", "arrive"]]) {
     const { columns } = plan;
     const sum = d3.sum(bars, (at) => columns.count[at]);
@@ -36,14 +37,18 @@ function drawNode() {
   }
 }
 
-$("find").addEventListener("change", (event) => {
-  const node = nodeByName.get(event.target.value.trim());
+// Marks the nodes that have the text in their names; the one that it is the whole name of is chosen.
+function find(text) {
+  const wanted = text.trim().toLowerCase();
+  const found = wanted ? platform.nodes.map((name, node) => [name.toLowerCase(), node]).filter(([name]) => name.includes(wanted)).map(([, node]) => node) : [];
+  state.found = new Set(found);
+  $("found").textContent = !wanted ? "" : found.length ? `${whole(found.length)} node${found.length === 1 ? "" : "s"} marked on the map and in the timeline.` : "No node has that in its name.";
+  changed("found");
+  const node = nodeByName.get(text.trim());
   if (node !== undefined) chooseNode(node);
-});
-$("find").addEventListener("input", (event) => {
-  const node = nodeByName.get(event.target.value);
-  if (node !== undefined) chooseNode(node);
-});
+}
+$("find").addEventListener("change", (event) => find(event.target.value));
+$("find").addEventListener("input", (event) => find(event.target.value));
 // A list of thousands of names would be slower than typing one.
 for (const name of platform.nodes.slice(0, 2000)) $("node-names").append(element("option", { value: name }));
 watch(["plan", "node"], drawNode);

@@ -22,10 +22,13 @@ SCRIPTS = (
     "data.js",
     "layout.js",
     "map.js",
+    "legend.js",
     "timeline.js",
     "resources.js",
     "planners.js",
     "node.js",
+    "race.js",
+    "print.js",
     "main.js",
 )
 
@@ -33,6 +36,7 @@ SCRIPTS = (
 def page_of(
     platform: Platform,
     broadcasts: Sequence[Broadcast],
+    verdicts: Sequence[Sequence[str]],
     curves: dict[str, Any] | None,
     measured: Sequence[dict[str, Any]],
 ) -> str:
@@ -45,7 +49,10 @@ def page_of(
     }
     most_bars = max(FEWEST_BARS, MOST_BARS // len(broadcasts))
     while True:
-        data["plans"] = [described(broadcast, platform, most_bars) for broadcast in broadcasts]
+        data["plans"] = [
+            {**described(broadcast, platform, most_bars), "verdict": verdict}
+            for broadcast, verdict in zip(broadcasts, verdicts, strict=True)
+        ]
         page = filled(platform.name, data)
         if len(page.encode()) < MOST_BYTES:
             return page

@@ -41,7 +41,7 @@ function drawSizes() {
   for (const [name, row] of [...curves.planners].reverse()) {
     const data = curves.sizes.map((size, at) => [size, row[at]]);
     const strong = chosenPlanners.has(name);
-    const about = (event) => { const at = d3.leastIndex(curves.sizes, (size) => Math.abs(x(size) - d3.pointer(event, drawing.node())[0])); tip(event, `${name}: ${seconds(row[at])} for ${bytes(curves.sizes[at])}` + (row[at] && curves.bounds[at] ? `\n${significant(row[at] / curves.bounds[at])} × the bound` : "")); };
+    const about = (event) => { const at = d3.leastIndex(curves.sizes, (size) => Math.abs(x(size) - d3.pointer(event, drawing.node())[0])); tip(event, `${name}: ${seconds(row[at])} for ${bytes(curves.sizes[at])}` + (row[at] && curves.bounds[at] ? `\n${significant(row[at] / curves.bounds[at])} times the bound` : "")); };
     const path = drawing.append("path").attr("class", strong ? "curve strong" : "curve").attr("d", line(data));
     if (strong) path.attr("stroke", null).style("stroke", colours.get(name));
     // A single size has no line: a dot says as much.
@@ -102,7 +102,7 @@ function sizesLegend(curves, colours, plans, measured) {
     legend.append(button);
     if (name === focused) button.focus();
   }
-  const marks = [plans ? `● the plan${plans > 1 ? "s" : ""} of this page` : "", measured ? "□ measured" : "", "dashed: the limit"];
+  const marks = [plans ? `dot: the plan${plans > 1 ? "s" : ""} of this page` : "", measured ? "square: measured" : "", "dashed: the limit"];
   legend.append(element("span", {}, marks.filter(Boolean).join(" · ")));
 }
 

@@ -6,12 +6,13 @@ const chart = { rows: [], by: "node", openGroups: new Set(), from: 0, to: 1, at:
 
 // Groups of rows: nodes by cluster, links by pair of clusters; each row knows its bars.
 function groupsOf(plan) {
+  const row = (node, name) => ({ key: node, name, node, sends: plan.leaving[node], receives: plan.entering[node] });
+  if (chart.by === "rank")
+    return [{ key: "ranks", name: "ranks", rows: hosts.map((node, rank) => row(node, `${rank} ${platform.nodes[node]}`)) }];
   if (chart.by === "node") {
     return platform.clusters.map((_, cluster) => ({
       key: `n${cluster}`, name: clusterName(cluster),
-      rows: membersOf[cluster].map((node) => ({
-        key: node, name: platform.nodes[node], node, sends: plan.leaving[node], receives: plan.entering[node],
-      })),
+      rows: membersOf[cluster].map((node) => row(node, platform.nodes[node])),
     }));
   }
   const { source, target, held } = plan.columns;
@@ -27,9 +28,9 @@ function groupsOf(plan) {
   for (const link of [...links.values()].sort((one, other) => other.held - one.held)) {
     const to = link.target === SEVERAL ? "several" : clusterName(platform.cluster_of[link.target]);
     const from = clusterName(platform.cluster_of[link.source]);
-    const name = from === to ? `inside ${from}` : `${from} → ${to}`;
+    const name = from === to ? `inside ${from}` : `${from} to ${to}`;
     if (!groups.has(name)) groups.set(name, { key: `l${name}`, name, rows: [] });
-    const ends = `${platform.nodes[link.source]} → ${link.target === SEVERAL ? "several" : platform.nodes[link.target]}`;
+    const ends = `${platform.nodes[link.source]} to ${link.target === SEVERAL ? "several" : platform.nodes[link.target]}`;
     groups.get(name).rows.push({ key: ends, name: ends, link, sends: link.sends, receives: [] });
   }
   return [...groups.values()];
@@ -39,9 +40,9 @@ function layRows() {
   const plan = thePlan();
   if (!plan.columns) return;
   chart.groups = groupsOf(plan);
-  $("timeline-hint").textContent = (chart.by === "node"
+  $("timeline-hint").textContent = (chart.by !== "link"
     ? "Upper half of a row: sends; lower half: receives; green: the node has all. " : "A bar is a transfer over the link. ") +
-    "Red dashes: the bound. Arrow keys move the row and the time, + and − zoom, Enter opens a group or a node.";
+    "Red dashes: the bound. Arrow keys move the row and the time, + and - zoom, Enter opens a group or a node.";
   const rows = d3.sum(chart.groups, (group) => group.rows.length);
   const alone = chart.groups.length === 1;
   if (chart.fresh) { chart.openGroups = new Set(rows <= FEW_ROWS || alone ? chart.groups.map((group) => group.key) : []); chart.fresh = false; }
@@ -126,7 +127,7 @@ function drawRow(ink, plan, row, at, top, x, width, colours, colour) {
   ink.clip();
   if (row.group) drawLoad(ink, plan, row.group, top, x, width, colours);
   else {
-    const half = row.receives.length || chart.by === "node" ? (ROW - 3) / 2 : ROW - 4;
+    const half = row.receives.length || chart.by !== "link" ? (ROW - 3) / 2 : ROW - 4;
     drawBars(ink, plan, row.sends, "begin", "release", top + 1, half, x, colour);
     drawBars(ink, plan, row.receives, "into", "arrive", top + 1 + half, half, x, colour, 0.55);
     const finish = row.node === undefined ? null : plan.finish_s[row.node];
@@ -136,20 +137,29 @@ function drawRow(ink, plan, row, at, top, x, width, colours, colour) {
   ink.textAlign = "left";
   ink.fillStyle = row.group ? colours.ink : colours.soft;
   ink.font = `${row.group ? "600 " : ""}12px system-ui, sans-serif`;
-  const mark = row.group ? (chart.openGroups.has(row.group.key) ? "▾ " : "▸ ") : chart.groups.length > 1 ? "    " : "  ";
+  if (row.group) triangle(ink, 11, top + ROW / 2, chart.openGroups.has(row.group.key));
+  if (state.found.has(row.node)) { ink.fillStyle = colours.accent; ink.fillRect(2, top + 2, 4, ROW - 5); ink.fillStyle = colours.ink; }
   const counted = row.group ? `${row.name} · ${whole(row.group.rows.length)}` : row.name;
-  ink.fillText(fitting(ink, mark + counted, GUTTER - 10), 6, top + ROW / 2);
+  const indent = row.group || chart.groups.length > 1 ? 20 : 10;
+  ink.fillText(fitting(ink, counted, GUTTER - indent - 4), indent, top + ROW / 2);
   if (at === chart.at) {
     ink.strokeStyle = colours.accent;
     ink.lineWidth = 1.5;
     ink.strokeRect(1, top + 1, width - 2, ROW - 3);
   }
 }
+// The mark of a group: drawn, for not every font has it as a letter.
+function triangle(ink, x, y, open) {
+  ink.beginPath();
+  const corners = open ? [[-5, -3], [5, -3], [0, 4]] : [[-3, -5], [4, 0], [-3, 5]];
+  corners.forEach(([dx, dy], at) => (at ? ink.lineTo(x + dx, y + dy) : ink.moveTo(x + dx, y + dy)));
+  ink.fill();
+}
 function fitting(ink, text, room) {
   if (ink.measureText(text).width <= room) return text;
   let end = text.length;
-  while (end > 1 && ink.measureText(`${text.slice(0, end)}…`).width > room) end -= 1;
-  return `${text.slice(0, end)}…`;
+  while (end > 1 && ink.measureText(`${text.slice(0, end)}...`).width > room) end -= 1;
+  return `${text.slice(0, end)}...`;
 }
 
 function drawBars(ink, plan, bars, begins, ends, top, height, x, colour, alpha = 1) {
@@ -195,7 +205,7 @@ function drawLoad(ink, plan, group, top, x, width, colours) {
 function aboutRow() {
   const row = chart.rows[chart.at], plan = thePlan();
   if (!row) return;
-  if (row.group) { $("row-about").textContent = `${row.name}: ${whole(row.group.rows.length)} ${chart.by === "node" ? "nodes" : "links"}, ${chart.openGroups.has(row.group.key) ? "open" : "closed: the area is the share of their sending time in use"}`; return; }
+  if (row.group) { $("row-about").textContent = `${row.name}: ${whole(row.group.rows.length)} ${chart.by === "link" ? "links" : "nodes"}, ${chart.openGroups.has(row.group.key) ? "open" : "closed: the area is the share of their sending time in use"}`; return; }
   const held = d3.sum(row.sends, (at) => plan.columns.held[at]), sent = d3.sum(row.sends, (at) => plan.columns.count[at]);
   const busy = plan.makespan_s ? `, busy ${percent(Math.min(1, held / plan.makespan_s))} of the time` : "";
   $("row-about").textContent = `${row.name}: ${whole(sent)} transfers sent${busy}` +
@@ -203,13 +213,13 @@ function aboutRow() {
 }
 
 function zoomTime(factor, about = state.time) {
-  const all = thePlan().makespan_s || 1;
+  const all = clockEnd() || 1;
   const span = Math.min(all, Math.max(all / 5000, (chart.to - chart.from) * factor));
   const part = (about - chart.from) / (chart.to - chart.from);
   moveTime(about - span * Math.min(1, Math.max(0, part)), span);
 }
 function moveTime(from, span = chart.to - chart.from) {
-  const all = thePlan().makespan_s || 1;
+  const all = clockEnd() || 1;
   chart.from = Math.max(0, Math.min(from, all - span));
   chart.to = chart.from + span;
   drawTimeline();
@@ -285,5 +295,5 @@ $("open-all").addEventListener("click", () => {
 });
 $("fit").addEventListener("click", () => zoomTime(1e9));
 
-watch(["plan"], () => { chart.fresh = true; chart.from = 0; chart.to = thePlan().makespan_s || 1; layRows(); aboutRow(); });
-watch(["time", "trees", "theme", "node"], drawTimeline);
+watch(["plan", "rival"], () => { chart.fresh = true; chart.from = 0; chart.to = clockEnd() || 1; layRows(); aboutRow(); });
+watch(["time", "trees", "theme", "node", "found"], drawTimeline);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 import broadleaf as bl
-from documents import write
+from documents import one_mesh, write
 from outcome import Command
 from report.conftest import Open
 
@@ -80,6 +81,14 @@ def chain_page(command: Command, chain: dict[str, Any], chain_plan: dict[str, An
     return Path("report.html")
 
 
+def plans_of(page: Path) -> list[dict[str, Any]]:
+    """The plans in a page's data."""
+    found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found
+    plans: list[dict[str, Any]] = json.loads(found[1])["plans"]
+    return plans
+
+
 def scrub(page: Page, part: float) -> None:
     """Moves the scrubber to a part of the makespan, in its steps of a thousandth."""
     page.locator("#time").fill(str(round(1000 * part)))
@@ -109,6 +118,108 @@ def test_it_draws_without_a_word_on_the_console(
     page.screenshot(path=screenshots / f"grid5000-{scheme}.png", full_page=True)
 
 
+def test_two_plans_race_on_one_clock(grid5000: Path, open_page: Open) -> None:
+    """The chain is done after 336 ms, van de Geijn's after 287 ms: the clock runs to the later one."""
+    page = open_page(grid5000)
+    assert page.locator("#rival-map .node").count() == 88
+    slower, faster = (plan["makespan_s"] for plan in plans_of(grid5000))
+    scrub(page, 1)
+    assert page.locator("#now").inner_text() == f"{1e3 * slower:.4g} ms of {1e3 * slower:.4g} ms"
+    assert page.locator("#rival-caption").inner_text().endswith(f"since {1e3 * faster:.4g} ms")
+    scrub(page, 0.5 * (slower + faster) / slower)
+    assert re.search(r"chain: \d\d of 88 hosts", page.locator("#map-caption").inner_text())
+    assert "van-de-geijn: all" in page.locator("#rival-caption").inner_text()
+    ratio = f"van-de-geijn is {slower / faster:.3g} times as fast as chain"
+    assert ratio in page.locator("#verdict li").first.inner_text()
+    # What a hand does to one map, the other does too.
+    page.locator("#map svg").hover(position={"x": 30, "y": 30})
+    page.mouse.wheel(0, -300)
+    views = [page.locator(f"{name} svg > g").get_attribute("transform") for name in ("#map", "#rival-map")]
+    assert views[0] == views[1]
+    # The other plan takes the first place, and the first stays beside it.
+    page.locator("#plan").select_option("1")
+    expect(page.locator("#rival")).to_have_value("0")
+    page.locator("#rival").select_option(label="no other")
+    assert page.locator("#rival-map").is_hidden()
+    scrub(page, 1)
+    assert page.locator("#now").inner_text().endswith(f"of {1e3 * faster:.4g} ms")
+
+
+def test_found_nodes_are_marked(grid5000: Path, open_page: Open) -> None:
+    page = open_page(grid5000)
+    page.locator("#find").fill("C0-1")
+    # c0-1, and c0-10 to c0-19.
+    assert page.locator("#map .node.found").count() == 11
+    assert page.locator("#found").inner_text() == "11 nodes marked on the map and in the timeline."
+    page.locator("#find").fill("absent")
+    assert page.locator("#map .node.found").count() == 0
+    assert page.locator("#found").inner_text() == "No node has that in its name."
+
+
+def test_rows_by_rank(command: Command, open_page: Open) -> None:
+    """Clusters lie across the file's order here: by rank, the rows go as the file does."""
+    names = ["b1", "a1", "b0", "a0"]
+    document = one_mesh("mixed", "one-port", names, 1e8)
+    for node in document["nodes"]:
+        node["cluster"] = node["id"][0]
+    write("net.json", document)
+    assert command("plan", "net.json", "--size", "1MiB", "--planner", "chain", "-o", "plan.json").code == 0
+    assert command("report", "net.json", "plan.json", "-o", "r.html", "--sizes", "none").code == 0
+    page = open_page(Path("r.html"))
+    page.get_by_label("by rank").check()
+    assert page.locator("#timeline").get_attribute("data-rows") == "4"
+    page.locator("#timeline").focus()
+    said = []
+    for _ in names:
+        said.append(page.locator("#row-about").inner_text().split(":")[0])
+        page.keyboard.press("ArrowDown")
+    assert said == ["0 b1", "1 a1", "2 b0", "3 a0"]
+
+
+def test_more_than_all_the_time_is_explained(command: Command, open_page: Open) -> None:
+    """The pipe takes 1 s for 1 MB, the link 10 ms: the host has all, and the pipe is still busy."""
+    link = {"from": "a", "to": "b", "bandwidth_bytes_per_s": 1e8, "uses": ["wan"]}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "pipe",
+        "port_model": "one-port",
+        "nodes": [{"id": "a"}, {"id": "b"}],
+        "shared": [{"id": "wan", "bandwidth_bytes_per_s": 1e6}],
+        "links": [link],
+    }
+    write("net.json", document)
+    asked = ["--size", "1MB", "--segment", "1MB", "--planner", "chain", "-o", "plan.json"]
+    assert command("plan", "net.json", *asked).code == 0
+    assert command("report", "net.json", "plan.json", "-o", "r.html", "--sizes", "none").code == 0
+    page = open_page(Path("r.html"))
+    assert "More than 100 %: shared pipe wan needs longer" in page.locator("#busy-hint").inner_text()
+    bars = page.locator("#busy .track i").evaluate_all("bars => bars.map(bar => bar.style.width)")
+    assert bars == ["100%", "1%", "1%"]
+    assert page.locator("#map .tie.limiting").count() == 0
+    assert "The shared pipe wan is the limit" in page.locator("#verdict").inner_text()
+
+
+def test_on_paper(grid5000: Path, open_page: Open) -> None:
+    """A browser that prints has the page laid out for paper: light, no buttons, tables open and whole."""
+    page = open_page(grid5000, "dark")
+    paper = page.pdf(prefer_css_page_size=True, print_background=True)
+    assert paper.startswith(b"%PDF")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 6
+    # As it was before.
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    assert page.locator("main").evaluate("main => main.scrollWidth") <= 700
+    for hidden in ("#play", "#plan", "#find", "#zoom-in", "#open-all"):
+        assert page.locator(hidden).is_hidden(), hidden
+    table = page.locator("#sizes-table .scroll")
+    assert table.evaluate("box => box.scrollHeight <= box.clientHeight")
+    assert table.is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#sizes-table").get_attribute("open") is None
+
+
 def test_scrubbing_moves_the_picture(chain_page: Path, open_page: Open, screenshots: Path) -> None:
     # By hand: a sends segment i at i ms, b at 2 + i ms, each arrives 2 ms later; all is done at 6 ms.
     page = open_page(chain_page)
@@ -135,7 +246,7 @@ def test_playing_runs_to_the_end(chain_page: Path, open_page: Open) -> None:
     page.locator("#play").press("Enter")
     expect(page.locator("#play")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#now")).to_have_text("6 ms of 6 ms", timeout=15_000)
-    expect(page.locator("#play")).to_have_text("▶ Play")
+    expect(page.locator("#play")).to_have_text("Play")
 
 
 def test_a_click_on_a_node_shows_its_sends(chain_page: Path, open_page: Open) -> None:
@@ -188,7 +299,7 @@ def test_rows_by_link(chain_page: Path, open_page: Open) -> None:
     page.get_by_label("by link").check()
     assert page.locator("#timeline").get_attribute("data-rows") == "2"
     # The longest held stands first; of equals, the first to begin.
-    assert page.locator("#row-about").inner_text() == "a → b: 3 transfers sent, busy 50 % of the time"
+    assert page.locator("#row-about").inner_text() == "a to b: 3 transfers sent, busy 50 % of the time"
 
 
 def test_another_plan_is_shown_when_chosen(grid5000: Path, open_page: Open, screenshots: Path) -> None:

@@ -98,6 +98,13 @@ def test_facts_by_hand(written: Path) -> None:
     assert plan["told"] is None
 
 
+def test_only_letters_that_every_font_has(written: Path) -> None:
+    """Latin-1 and the dash; arrows, triangles and ellipses are drawn, or written in words."""
+    library = (Path(bl.__file__).parent / "reporting" / "vendor" / "d3.min.js").read_text()
+    own = written.read_text().replace(library, "")
+    assert sorted({letter for letter in own if ord(letter) > 0xFF} - {"\N{EN DASH}"}) == []
+
+
 @pytest.mark.parametrize("most", [10_000, 200, 60, 12])
 def test_merging_loses_no_transfer(most: int, two_sites: dict[str, Any]) -> None:
     platform = bl.Platform.from_dict(two_sites)
