@@ -14,18 +14,20 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, NoReturn
+from typing import IO, Any, NoReturn, cast
 
 from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.given import Size, bytes_of
 from broadleaf.mpi import Host, Mpi, find_mpi, launch_command, read_hosts
 from broadleaf.mpi.find import Flavour
+from broadleaf.provenance import Asked, date_now, facts
 
 TOLERANCE = 0.30
 
@@ -64,7 +66,7 @@ class SilentProbeError(ProbeEndedError):
 
 def measure(
     n: int,
-    hosts: str | os.PathLike[str] | None = None,
+    hosts: str | os.PathLike[str] | Sequence[Host] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
     mpi: Mpi | Flavour | None = None,
@@ -77,7 +79,7 @@ def measure(
     shortfall: Callable[[str], None] | None = None,
     remark: Callable[[str], None] | None = None,
 ) -> Platform:
-    """The network between `n` ranks, started on the machines of the file `hosts` or all on this one.
+    """The network between `n` ranks, started on the machines of `hosts` (file or list) or all on this one.
 
     Each rank becomes a node. `tolerance` is that of Lowekamp's clustering, and how far pairs may differ and
     still count as alike; `budget_s` the time to stay within (default: by the number of ranks), as far as the
@@ -85,6 +87,9 @@ def measure(
     sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
     `shortfall` is told in a few words what the time was too short for, `remark` in a line what the samples
     showed besides numbers, e.g. delayed acknowledgements.
+
+    The platform's `provenance` says when, where and how it was measured, and what in it cannot be and stayed
+    so when it was measured again.
 
     Interrupted, or when a rank or the launcher dies, it keeps what it has: both files, if that is a platform
     already, and says what is missing, in the MeasureInterrupted or MeasureError that it raises.
@@ -97,26 +102,32 @@ def measure(
         if value is not None and not math.isfinite(value):
             raise MeasureError(f"the {what} {value} is not a finite number; write one")
     refuse_unwritable(out, samples)
-    machines = read_hosts(Path(hosts)) if hosts is not None else []
+    hosts_file = hosts if isinstance(hosts, str | os.PathLike) else None
+    machines = (
+        read_hosts(Path(hosts_file)) if hosts_file is not None else list(cast(Sequence[Host], hosts or ()))
+    )
     mpi = mpi if isinstance(mpi, Mpi) else find_mpi(mpi)
+    largest = None if largest_bytes is None else bytes_of(largest_bytes)
     settings = {
         "name": name or (Path(out).stem if out is not None else "measured"),
         "tolerance": tolerance,
         "budget_s": budget_s,
-        "largest_bytes": None if largest_bytes is None else bytes_of(largest_bytes),
+        "largest_bytes": largest,
         "raw": samples is not None,
     }
-    heard = Heard([json.dumps(environment(mpi, n, machines, settings))])
+    asked = Asked(n, machines, mpi.flavour, tolerance, budget_s, largest)
+    made = Made(asked, asked.command(hosts_file, out), f"{mpi.flavour} {mpi.version}")
+    heard = Heard([json.dumps(environment(mpi, n, machines, settings))], made)
     try:
         for event in events(mpi, n, machines, settings):
             if event["event"] == "progress" and progress is not None:
                 progress(event["stage"], event["done"], event["total"])
-            elif event["event"] == "shortfall" and shortfall is not None:
+            else:
+                heard.take(event)
+            if event["event"] == "shortfall" and shortfall is not None:
                 shortfall(event["message"])
             elif event["event"] == "remark" and remark is not None:
                 remark(event["message"])
-            else:
-                heard.take(event)
     except KeyboardInterrupt:
         found, line = heard.keep(out, samples)
         interrupted = MeasureInterrupted(f"interrupted; {line}")
@@ -133,15 +144,31 @@ def measure(
 
 
 @dataclass
+class Made:
+    """How the measurement is made."""
+
+    asked: Asked
+    command: str
+    mpi: str
+    date: str = field(default_factory=date_now)
+    started_s: float = field(default_factory=time.monotonic)
+
+
+@dataclass
 class Heard:
     """What the probe has said that lasts."""
 
     # Lines of the file of raw samples.
     raw: list[str]
+    made: Made
     # The platform, or what there was of it at last, and what was missing in it.
     document: dict[str, Any] | None = None
     missing: Sequence[str] = ("all of it",)
     is_complete: bool = False
+    # As the probe says them: the machines, how far the numbers can be believed, and what to know besides.
+    hosts: Sequence[dict[str, Any]] = ()
+    quality: dict[str, Any] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def take(self, event: dict[str, Any]) -> None:
         if event["event"] == "round":
@@ -150,11 +177,25 @@ class Heard:
             raise MeasureError(event["message"])
         elif event["event"] == "so_far":
             self.document, self.missing = event.get("document"), event["missing"]
+            self.quality = event.get("quality", {})
         elif event["event"] == "platform":
             self.document, self.missing, self.is_complete = event["document"], (), True
+            self.quality = event["quality"]
+        elif event["event"] == "hosts":
+            # A probe that is run again says it again.
+            self.hosts, self.warnings = event["hosts"], []
+        elif event["event"] == "shortfall":
+            self.warnings.append(f"too little time for {event['message']}")
+        elif event["event"] == "remark":
+            self.warnings.append(event["message"])
 
     def save(self, out: Target, samples: Target) -> Platform:
-        found = Platform.from_dict(self.document or {})
+        took_s = time.monotonic() - self.made.started_s
+        said = facts(
+            *(self.made.asked, self.made.command, self.made.date, took_s, self.made.mpi),
+            *(self.hosts, self.quality, self.warnings, self.missing),
+        )
+        found = Platform.from_dict({**(self.document or {}), "provenance": said})
         if samples is not None:
             write_whole(samples, "\n".join(self.raw) + "\n")
         if out is not None:

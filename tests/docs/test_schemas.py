@@ -14,6 +14,8 @@ from jsonschema import Draft202012Validator, ValidationError
 
 import broadleaf as bl
 from broadleaf.formats.perfetto import trace_text
+from broadleaf.mpi import Host
+from broadleaf.provenance import Asked, date_now, facts
 from documents import CHAIN, TWO_SITES, one_mesh
 from pages import DOCS, ROOT
 
@@ -30,6 +32,19 @@ def schema(name: str) -> Draft202012Validator:
 def test_named_platforms(name: str) -> None:
     schema("platform").validate(json.loads(EXAMPLES[name].read_text()))
     schema("platform").validate(bl.Platform.load(EXAMPLES[name]).to_dict())
+
+
+def test_the_provenance_of_a_measurement() -> None:
+    host = {"name": "n01", "ranks": 2, "cores": 8, "load": None}
+    doubtful = [{"from": "a0", "to": "a1", "why": "a latency of 1 ms, where a round trip took 0.5 ms"}]
+    quality = {"quality": "doubtful", "samples": 9, "disturbed_share": 0.5, "doubtful": doubtful}
+    asked = Asked(2, [Host("n01", 2)], "mpich", 0.3, None, None)
+    said = facts(asked, asked.command(None, None), date_now(), 1.0, "mpich 5", [host], quality, [], ())
+    document = bl.Platform.from_dict({**TWO_SITES, "provenance": said}).to_dict()
+    schema("platform").validate(document)
+    document["provenance"]["measured"]["quality"] = "splendid"
+    with pytest.raises(ValidationError):
+        schema("platform").validate(document)
 
 
 def test_platforms_that_generators_and_tests_make() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from conftest import Bench
 
 TIMEOUT_S = 240
+
+BY_HAND = {
+    "format": "broadleaf-platform/1",
+    "name": "by hand",
+    "port_model": "one-port",
+    "nodes": [{"id": "a"}, {"id": "b"}],
+    "links": [{"from": "a", "to": "b", "both_ways": True, "latency_s": 1e-5}],
+}
 
 
 def command(bench: Bench, *arguments: str) -> list[str]:
@@ -147,6 +156,38 @@ def test_refusals(bench: Bench, tmp_path: Path, arguments: list[str], facts: lis
     argv = [sys.executable, "-m", "broadleaf", "measure", "-o", "net.json"]
     launcher = [] if "--mpiexec" in arguments else ["--mpiexec", str(bench.mpi.mpiexec)]
     assert_refused(run([*argv, *launcher, *arguments], tmp_path), tmp_path, *facts)
+
+
+def test_the_file_says_how_it_was_made_and_is_measured_again(bench: Bench, tmp_path: Path) -> None:
+    first = ["-n", "2", "--time", "1", "--largest", "64KiB"]
+    done = run(command(bench, *first, "-o", "net.json"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    measured = bl.Platform.load(tmp_path / "net.json").to_dict()["provenance"]["measured"]
+    assert measured["command"].startswith("broadleaf measure -n 2 ")
+    assert measured["mpi"] == f"{bench.mpi.flavour} {bench.mpi.version}"
+    (host,) = measured["hosts"]
+    assert (host["name"], host["ranks"], host["cores"]) == (socket.gethostname(), 2, os.cpu_count())
+    assert host["load"] >= 0
+    assert measured["quality"] in ("good", "disturbed", "doubtful")
+    assert measured["samples"] > 100
+    assert f"quality {measured['quality']}" in done.stdout.splitlines()[-1]
+    # A network that is a thousand times as far is another one; and nothing is written without -o.
+    document = json.loads((tmp_path / "net.json").read_text())
+    for link in links_of(document):
+        link["latency_s"] = 1.0
+    (tmp_path / "net.json").write_text(json.dumps(document))
+    done = run(command(bench, "--again", "net.json"), tmp_path)
+    assert done.returncode == 0, done.stderr
+    since = done.stdout.splitlines().index(f"Since {measured['date'][:16].replace('T', ' ')}: ")
+    assert "latency 1 s before" in done.stdout.splitlines()[since + 1]
+    assert json.loads((tmp_path / "net.json").read_text()) == document
+
+
+def test_again_needs_a_platform_that_says_how(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "by-hand.json").write_text(json.dumps(BY_HAND))
+    done = run(command(bench, "--again", "by-hand.json"), tmp_path)
+    assert_refused(done, tmp_path, "by-hand.json: $.provenance.measured", "measure with -n, and --hosts")
+    assert_refused(run(command(bench, "-n", "2"), tmp_path), tmp_path, "-o FILE, or --again FILE")
 
 
 def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:

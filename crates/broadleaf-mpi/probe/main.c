@@ -3,9 +3,11 @@
  * All ranks end in order then: launchers may lose lines of a job that is aborted.
  *
  * MPI's errors stay fatal here: a probe that has lost a rank has nothing to say, and the launcher ends the rest. */
+#define _DEFAULT_SOURCE /* getloadavg */
 #include "probe.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ int main(int argc, char **argv)
     snprintf(mine.host, BL_HOST_BYTES, "%.*s", BL_HOST_BYTES - 1, name);
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     mine.cores = cores > 0 ? (uint32_t)cores : 1;
+    if (getloadavg(&mine.load, 1) != 1) mine.load = -1;
     bl_seat *seats = rank == 0 ? bl_memory((size_t)ranks * sizeof mine) : NULL;
     bl_mpi.Gather(&mine, sizeof mine, MPI_BYTE, seats, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
 

@@ -12,6 +12,7 @@
 typedef struct {
     char host[BL_HOST_BYTES]; /* zero-terminated */
     uint32_t cores;
+    double load; /* of the last minute, before the probe adds to it; negative where unknown */
 } bl_seat;
 
 typedef enum { BL_PING_PONG = 0, BL_BURST = 1, BL_LATE_RECEIVE = 2 } bl_trial_kind;

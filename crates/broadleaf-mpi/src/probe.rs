@@ -1,13 +1,17 @@
 //! The measurement as rank 0 of the probe program makes it, and the lines that it writes.
 //!
-//! Standard output carries one JSON object a line, its kind in `event`: `progress` (stage, done, total), at
-//! most ten a second; `round` (the raw samples, only when asked for); `so_far` (missing, and a document once there
-//! is a platform: what is left of the measurement if this process is ended now); at the end `shortfall`
+//! Standard output carries one JSON object a line, its kind in `event`: at first `hosts` (the machines, with ranks,
+//! cores and load); `progress` (stage, done, total), at
+//! most ten a second; `round` (the raw samples, only when asked for); `so_far` (missing, and document and quality once
+//! there is a platform: what is left of the measurement if this process is ended now); at the end `shortfall`
 //! (message: what the time was too short for), `remark` (message: what the samples showed), `platform`
-//! (document), or `error` (message).
+//! (document, quality), or `error` (message).
 
 use broadleaf::json::{parse, Fault, Place};
-use broadleaf::measure::{Probe, ProbeSettings, Progress, RankHost, Round, Samples, Task, Trial};
+use broadleaf::measure::{
+    DoubtfulPair, Probe, ProbeSettings, Progress, Quality, RankHost, Round, Samples, Task, Trial,
+};
+use broadleaf::platform::Platform;
 use serde_json::{json, Value};
 use std::io::Write;
 use std::time::Instant;
@@ -29,9 +33,11 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn open(settings: &str, ranks: &[RankHost]) -> Result<Survey, String> {
+    /// `loads` are those of the ranks' hosts in the last minute, before the probe adds to them; negative where unknown.
+    pub fn open(settings: &str, ranks: &[RankHost], loads: &[f64]) -> Result<Survey, String> {
         let (settings, raw) = read_settings(settings).map_err(|fault| format!("settings {fault}"))?;
         let probe = Probe::new(ranks, settings).map_err(|error| error.to_string())?;
+        say(&json!({"event": "hosts", "hosts": hosts_of(ranks, loads)}));
         Ok(Survey { probe, round: Round::new(), raw, shown: None, so_far_due_s: SO_FAR_S })
     }
 
@@ -60,6 +66,7 @@ impl Survey {
         let (platform, missing) = self.probe.so_far();
         let mut event = json!({"event": "so_far", "missing": missing});
         if let Some(platform) = platform {
+            event["quality"] = quality_of(&self.probe.quality(), &platform);
             event["document"] = platform.to_json();
         }
         say(&event);
@@ -117,7 +124,8 @@ impl Survey {
                 for message in self.probe.remarks() {
                     say(&json!({"event": "remark", "message": message}));
                 }
-                say(&json!({"event": "platform", "document": platform.to_json()}));
+                let quality = quality_of(&self.probe.quality(), &platform);
+                say(&json!({"event": "platform", "quality": quality, "document": platform.to_json()}));
                 false
             }
             Err(error) => {
@@ -126,6 +134,34 @@ impl Survey {
             }
         }
     }
+}
+
+/// The machines in order of their first rank.
+fn hosts_of(ranks: &[RankHost], loads: &[f64]) -> Vec<Value> {
+    let mut hosts: Vec<(&RankHost, f64, usize)> = Vec::new();
+    for (rank, &load) in ranks.iter().zip(loads) {
+        match hosts.iter_mut().find(|host| host.0.host == rank.host) {
+            Some(host) => host.2 += 1,
+            None => hosts.push((rank, load, 1)),
+        }
+    }
+    let host = |(rank, load, count): (&RankHost, f64, usize)| {
+        let load = (load >= 0.0).then_some(load);
+        json!({"name": rank.host, "ranks": count, "cores": rank.cores, "load": load})
+    };
+    hosts.into_iter().map(host).collect()
+}
+
+/// How far the measurement can be believed, by the names of the nodes.
+fn quality_of(quality: &Quality, platform: &Platform) -> Value {
+    let name = |node| &platform.node(node).id;
+    let doubtful = |each: &DoubtfulPair| json!({"from": name(each.pair.0), "to": name(each.pair.1), "why": each.doubt.to_string()});
+    json!({
+        "quality": quality.word(),
+        "samples": quality.samples,
+        "disturbed_share": (quality.disturbed_share * 1e4).round() / 1e4,
+        "doubtful": quality.doubtful.iter().map(doubtful).collect::<Vec<Value>>(),
+    })
 }
 
 /// The settings that `broadleaf measure` passes on, and whether raw samples are asked for.
@@ -193,16 +229,16 @@ mod tests {
         let (settings, raw) = read_settings(r#"{"name": "x", "tolerance": 0.2, "raw": true}"#).unwrap();
         assert_eq!((settings.name.as_str(), settings.tolerance, raw), ("x", 0.2, true));
         assert_eq!(settings.largest_bytes, ProbeSettings::LARGEST_BYTES);
-        let refusal = Survey::open(r#"{"name": "x", "budget_s": "long"}"#, &[]).err().unwrap();
+        let refusal = Survey::open(r#"{"name": "x", "budget_s": "long"}"#, &[], &[]).err().unwrap();
         assert_eq!(refusal, "settings $.budget_s: a string where a number is wanted; write a number");
-        assert!(Survey::open(r#"{"name": "x"}"#, &[]).err().unwrap().contains("no ranks"));
+        assert!(Survey::open(r#"{"name": "x"}"#, &[], &[]).err().unwrap().contains("no ranks"));
     }
 
     /// Samples come as one list a task, the trials one after the other.
     #[test]
     fn samples_are_cut_by_trial() {
         let ranks = vec![RankHost { host: "a".to_string(), cores: 1 }; 2];
-        let mut survey = Survey::open(r#"{"name": "x", "budget_s": 1e-9}"#, &ranks).unwrap();
+        let mut survey = Survey::open(r#"{"name": "x", "budget_s": 1e-9}"#, &ranks, &[0.5; 2]).unwrap();
         let mut rounds = 0;
         let mut now_s = 0.0;
         while !survey.next(now_s).is_empty() {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import permutations, product
 
 import click
@@ -12,11 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 import broadleaf as bl
+from broadleaf.changes import changes
 from broadleaf.cli.display import print_document, print_table, say, table_of
 from broadleaf.cli.options import Size, example, json_option, output_option, ranks_option
+from broadleaf.measured import measured_line, measured_of
 from broadleaf.measuring import TOLERANCE, Progress
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
+from broadleaf.provenance import Asked, asked_of
 from broadleaf.units import rate, seconds
 
 # What a user hears of each of the probe's stages.
@@ -24,6 +28,7 @@ STAGES = {
     "latencies": "latency of every pair",
     "screening": "one large message per pair",
     "tables": "gap and overheads by size",
+    "recheck": "what cannot be, again",
     "pipes": "several pairs at once",
     "again": "pairs that differ, again",
 }
@@ -37,16 +42,20 @@ MOST_LINKS = 12
     short_help="Measures the network between MPI ranks.",
     epilog=example("broadleaf measure -n 2 --time 3 -o net.json"),
 )
-@ranks_option(1, "How many to start; each is a node.", required=True)
+@ranks_option(1, "How many to start; each is a node.")
 @click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
-@output_option("The platform.", required=True)
+@click.option(
+    "--again",
+    metavar="FILE",
+    help="Measure as that platform was measured, and say what has changed since.",
+)
+@output_option("The platform; with --again it can be left out.")
 @click.option(
     "--tolerance",
     type=float,
-    default=TOLERANCE,
-    show_default=True,
     metavar="SHARE",
-    help="How far latencies in a cluster, and pairs that count as alike, may differ.",
+    help="How far latencies in a cluster, and pairs that count as alike, may differ.  "
+    f"[default: {TOLERANCE}]",
 )
 @click.option(
     "--time",
@@ -62,10 +71,11 @@ MOST_LINKS = 12
 @click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
 @json_option
 def command(
-    ranks: int,
+    ranks: int | None,
     hosts: str | None,
-    output: str,
-    tolerance: float,
+    again: str | None,
+    output: str | None,
+    tolerance: float | None,
     budget_s: float | None,
     largest: int | None,
     samples: str | None,
@@ -78,30 +88,42 @@ def command(
     Links that are alike stand once, as a mesh or a bridge. With --json the platform is the document on
     standard output too.
     """
-    shortfalls: list[str] = []
-    remarks: list[str] = []
+    before = None if again is None else bl.Platform.load(again)
+    if before is None and (ranks is None or output is None):
+        raise click.UsageError("measure needs -n RANKS and -o FILE, or --again FILE")
+    asked = Asked(ranks or 1, [], None, TOLERANCE, None, None)
+    if before is not None and ranks is None:
+        asked = asked_of(before, str(again))
     with shown() as progress:
         platform = bl.measure(
-            ranks,
-            hosts,
+            asked.ranks,
+            hosts or asked.hosts,
             output,
-            mpi=find_mpi(flavour, mpiexec),
-            tolerance=tolerance,
-            budget_s=budget_s,
-            largest_bytes=largest,
+            mpi=find_mpi(flavour or (asked.flavour if mpiexec is None else None), mpiexec),
+            tolerance=asked.tolerance if tolerance is None else tolerance,
+            budget_s=asked.budget_s if budget_s is None else budget_s,
+            largest_bytes=asked.largest_bytes if largest is None else largest,
             samples=samples,
             progress=progress,
-            shortfall=shortfalls.append,
-            remark=remarks.append,
         )
+    found = None if before is None else changes(before, platform)
     if as_json:
-        print_document(platform.to_dict())
-    else:
-        print_summary(platform, output)
-        for line in shortfalls:
-            say(f"Too little time for {line}; give more with --time")
-        for line in remarks:
-            say(f"Seen: {line}")
+        more = {} if found is None else {"changes": [asdict(change) for change in found]}
+        print_document({**platform.to_dict(), **more})
+        return
+    print_summary(platform, output or platform.name)
+    for line in warnings_of(platform):
+        say(f"Seen: {line}")
+    say(measured_line(platform) or "")
+    if found is not None:
+        since = ((measured_of(before) if before else None) or {}).get("date", "then")
+        say(f"Since {since[:16].replace('T', ' ')}: " + ("nothing has changed" if not found else ""))
+        for change in found:
+            say(f"  {change}")
+
+
+def warnings_of(platform: bl.Platform) -> list[str]:
+    return list((measured_of(platform) or {}).get("warnings", []))
 
 
 @contextmanager

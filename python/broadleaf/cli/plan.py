@@ -19,6 +19,7 @@ from broadleaf.cli.options import (
     root_option,
 )
 from broadleaf.files import refuse_unwritable
+from broadleaf.measured import measured_line
 from broadleaf.units import interval, rate, seconds, size
 
 
@@ -90,10 +91,14 @@ def command(
     )
     doing = f"planning {size(message_bytes)} on {network.name}"
     comparison = wait_for(doing, lambda: bl.compare(network, *asked))
+    measured = measured_line(network)
     if as_json:
-        print_document({**comparison.plan.to_dict(), **tried_fields(comparison)})
+        said = {} if measured is None else {"measured": measured}
+        print_document({**comparison.plan.to_dict(), **tried_fields(comparison), **said})
     else:
         print_comparison(comparison)
+        if measured is not None:
+            say(measured)
     if figure is not None:
         draw(comparison, figure)
     if output is not None:

@@ -7,6 +7,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document
 from broadleaf.cli.options import PlannerName, Size, example, json_option, ranks_option
+from broadleaf.measured import measured_line
 from broadleaf.mpi.find import Flavour
 
 
@@ -65,7 +66,8 @@ def command(
     """Starts an MPI program under mpiexec, unmodified, with its broadcasts planned.
 
     The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
-    0 was in it, and what was passed through and why. With --json the statistics are the document on standard
+    0 was in it, and what was passed through and why; a third, when and how well
+    the platform was measured. With --json the statistics are the document on standard
     output, and what the program prints goes to standard error.
     """
     ended = bl.run(
@@ -88,6 +90,7 @@ def command(
     if as_json:
         print_document(ended.statistics or {"exit_code": ended.code})
     else:
-        for line in ended.summary():
+        measured = None if platform is None else measured_line(bl.Platform.load(platform))
+        for line in [*ended.summary(), *([measured] if measured else [])]:
             click.echo(f"broadleaf: {line}", err=True)
     return ended.code

@@ -50,7 +50,7 @@ function drawFacts() {
   }));
   $("timeline-of").textContent = page.plans.length > 1 ? ` of ${plan.label}` : "";
   drawVerdict();
-  const told = [plan.told, platform.grouping].filter(Boolean).join(" ");
+  const told = [plan.told, platform.grouping, page.platform_measured].filter(Boolean).join(" ");
   $("told").textContent = told;
   $("told").hidden = !told;
 }

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from broadleaf._core import Platform, __version__
+from broadleaf.measured import measured_line
 from broadleaf.network import drawing_of
 from broadleaf.reporting.broadcasts import Broadcast, described
 
@@ -44,6 +45,7 @@ def page_of(
     data: dict[str, Any] = {
         "version": __version__,
         "platform": drawing_of(platform, broadcasts[0].plan.segment_bytes),
+        "platform_measured": measured_line(platform),
         "curves": curves,
         "measured": list(measured),
     }

@@ -12,6 +12,7 @@ const MOST_TRIALS: usize = 5;
 pub struct Seat {
     host: [c_char; HOST_BYTES],
     cores: u32,
+    load: f64,
 }
 
 /// `bl_trial`.
@@ -79,9 +80,10 @@ pub unsafe extern "C" fn bl_survey_open(
             let host = CStr::from_ptr(seat.host.as_ptr()).to_string_lossy().into_owned();
             RankHost { host, cores: seat.cores }
         };
-        let ranks: Vec<RankHost> =
-            std::slice::from_raw_parts(seats, count as usize).iter().map(rank).collect();
-        match Survey::open(&text, &ranks) {
+        let seats = std::slice::from_raw_parts(seats, count as usize);
+        let ranks: Vec<RankHost> = seats.iter().map(rank).collect();
+        let loads: Vec<f64> = seats.iter().map(|seat| seat.load).collect();
+        match Survey::open(&text, &ranks, &loads) {
             Ok(survey) => Box::into_raw(Box::new(survey)),
             Err(message) => {
                 say_error(&message);

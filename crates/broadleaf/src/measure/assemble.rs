@@ -49,8 +49,7 @@ fn add_cluster_pair(
     let sorted = known.split_pairs(cluster_pair);
     let one_way = OneWayLatencies::of(known, cluster_pair);
     let usual = if from == to {
-        let measured: Vec<(NodePair, &PairTable)> =
-            sorted.typical.iter().filter_map(|&pair| Some((pair, known.tables.get(&pair)?))).collect();
+        let measured = known.believed(&sorted.typical);
         if measured.is_empty() {
             return Ok(());
         }

@@ -31,6 +31,8 @@ pub struct FakeNetwork {
     pub lumps: [f64; 3],
     /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
+    /// A pair whose every sample takes so much longer, seconds, as where something that no account shows holds it up.
+    pub held_pair: Option<((NodeId, NodeId), f64)>,
     /// So many samples of each trial are kept at most.
     pub most_samples: usize,
     pub now_s: f64,
@@ -56,6 +58,7 @@ impl FakeNetwork {
             credit_bytes: 0,
             lumps: [0.1, 2.8, 0.1],
             slow_pair: None,
+            held_pair: None,
             most_samples: usize::MAX,
             now_s: 0.0,
             rounds: 0,
@@ -138,6 +141,7 @@ impl FakeNetwork {
                 (overhead_s(&class.receive_overhead, bytes), 0.0)
             }
         };
+        let seconds = seconds + self.held_s(task);
         let one_s = gap_s(trial.message_bytes());
         let count = (trial.repeats() as usize).min(self.most_samples);
         let mut repeated = |seconds: f64| (0..count).map(|_| seconds * self.delay()).collect::<Vec<f64>>();
@@ -166,6 +170,11 @@ impl FakeNetwork {
         let way_s =
             if is_timed { seconds.iter().map(|trip_s| trip_s - back_s).collect() } else { Vec::new() };
         Samples { seconds, send_s, way_s, waited_s }
+    }
+
+    fn held_s(&self, task: &Task) -> f64 {
+        let is_pair = |(a, b)| [(a, b), (b, a)].contains(&(task.from, task.to));
+        self.held_pair.filter(|&(pair, _)| is_pair(pair)).map_or(0.0, |(_, held_s)| held_s)
     }
 
     fn wait_s(&mut self) -> f64 {

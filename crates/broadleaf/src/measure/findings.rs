@@ -38,6 +38,8 @@ pub struct Findings {
     pub hosts: Hosts,
     /// Samples of the empty round trip, by (smaller, larger) node, seconds.
     pub round_trips: HashMap<NodePair, Vec<f64>>,
+    /// The fastest empty round trip that any repeat of any stage saw, by (smaller, larger) node, seconds.
+    pub least_round_trip_s: HashMap<NodePair, f64>,
     /// The share of it that the way from the smaller to the larger node takes, where both ends read one clock.
     pub one_way_shares: HashMap<NodePair, Vec<f64>>,
     /// The usual empty round trip inside each machine, seconds.
@@ -66,6 +68,7 @@ impl Findings {
             settings,
             hosts,
             round_trips: HashMap::new(),
+            least_round_trip_s: HashMap::new(),
             one_way_shares: HashMap::new(),
             clusters: Vec::new(),
             cluster_of: Vec::new(),
@@ -90,6 +93,13 @@ impl Findings {
         usual_s
             .or_else(|| self.round_trips.get(&(a.min(b), a.max(b))).map(|samples| lower_quartile(samples)))
             .unwrap_or(0.0)
+    }
+
+    /// Remembers the fastest empty round trip among some more samples.
+    pub fn note_round_trips(&mut self, (a, b): NodePair, seconds: &[f64]) {
+        let fastest_s = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+        let least_s = self.least_round_trip_s.entry((a.min(b), a.max(b))).or_insert(f64::INFINITY);
+        *least_s = least_s.min(fastest_s);
     }
 
     /// Inside the clusters first, then between them, in order of the clusters.

@@ -12,7 +12,8 @@
 //!    pairs that differ from the others (`outliers`), and whether pairs of the cluster disturb each other.
 //! 3. `gap_tables`: pLogP's L, g(m), os(m), or(m), at sizes that `gap_table` picks where g bends. Of the typical pairs
 //!    between two clusters only one is measured.
-//! 4. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
+//! 4. `recheck`: what cannot be (`doubts`) is measured again, and marked where it stays.
+//! 5. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
 //!    falls, they share a resource.
 //!
 //! `assemble` makes nodes, meshes, bridges, links and shared resources of it.
@@ -37,6 +38,7 @@
 
 mod assemble;
 mod delay_modes;
+mod doubts;
 mod experiment;
 mod findings;
 mod gap_table;
@@ -57,6 +59,7 @@ mod fake_network;
 #[cfg(test)]
 mod tests;
 
+pub use doubts::{Doubt, DoubtfulPair, Quality};
 pub use experiment::{Round, Samples, Task, Trial};
 pub use hosts::RankHost;
 pub use lowekamp::clusters;

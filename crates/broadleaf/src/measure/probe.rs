@@ -1,13 +1,15 @@
 //! The order of the stages, and the way in and out: rounds to perform, samples, a platform.
 
 use super::assemble;
-use super::experiment::{Round, Samples};
+use super::doubts::Quality;
+use super::experiment::{Round, Samples, Trial};
 use super::findings::Findings;
 use super::hosts::{Hosts, RankHost};
 use super::settings::{gap_tables, ProbeSettings};
 use super::stages::bottlenecks::Bottlenecks;
 use super::stages::gap_tables::GapTables;
 use super::stages::latencies::Latencies;
+use super::stages::recheck::Recheck;
 use super::stages::screening::Screening;
 use super::stages::{Clock, Stage};
 use crate::json::Fault;
@@ -34,7 +36,7 @@ pub enum MeasureError {
 /// How far the measurement is, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Name of the stage: latencies, screening, tables, pipes or again.
+    /// Name of the stage: latencies, screening, tables, recheck, pipes or again.
     pub stage: &'static str,
     /// Pairs done and to do in this stage, as far as known.
     pub done: usize,
@@ -55,16 +57,18 @@ fn usual_budget_s(ranks: &[RankHost]) -> f64 {
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
 /// In order; each is made from what the earlier ones have found.
-const STAGES: [MakeStage; 5] = [
+const STAGES: [MakeStage; 6] = [
     |known| Box::new(Latencies::new(known)),
     |known| Box::new(Screening::new(known)),
     |known| Box::new(GapTables::new(known)),
+    |_| Box::new(Recheck::default()),
     |known| Box::new(Bottlenecks::new(known)),
     |known| Box::new(Screening::again(known)),
 ];
 
-/// The place of the bottlenecks among them.
-const BOTTLENECKS: usize = 3;
+/// Places among them.
+const RECHECK: usize = 3;
+const BOTTLENECKS: usize = 4;
 
 /// A measurement under way.
 ///
@@ -131,9 +135,14 @@ impl Probe {
     /// Takes what the round under way measured: for each task, for each trial, its samples.
     pub fn take(&mut self, samples: Vec<Vec<Samples>>, now_s: f64) {
         let Some((round, started_s)) = self.current.take() else { return };
-        for trial in samples.iter().flatten() {
-            self.known.samples += trial.seconds.len();
-            self.known.disturbed += trial.disturbed();
+        for (task, of_task) in round.iter().zip(&samples) {
+            for (trial, samples) in task.trials.iter().zip(of_task) {
+                self.known.samples += samples.seconds.len();
+                self.known.disturbed += samples.disturbed();
+                if matches!(trial, Trial::PingPong { bytes: 0, .. }) {
+                    self.known.note_round_trips((task.from, task.to), &samples.seconds);
+                }
+            }
         }
         self.stage.take(&round, samples, &mut self.known, now_s - started_s);
     }
@@ -158,7 +167,7 @@ impl Probe {
         }
         let mut missing = known.shortfalls();
         let (done, total) = self.stage.progress();
-        if self.begun <= BOTTLENECKS && done < total {
+        if self.begun <= RECHECK && done < total {
             missing.insert(
                 0,
                 format!("the tables of {} of {total} pairs, which have those of others", total - done),
@@ -170,6 +179,11 @@ impl Probe {
     /// What the samples showed besides numbers, one line each.
     pub fn remarks(&self) -> Vec<String> {
         self.known.remarks()
+    }
+
+    /// How far the measurement can be believed, as far as it has come.
+    pub fn quality(&self) -> Quality {
+        self.known.quality()
     }
 
     /// What the time was too short for: a noun phrase each.

@@ -228,7 +228,25 @@ pub(super) mod gap_tables {
     pub const LATENCY_BLURS: f64 = 0.2;
 }
 
-/// Stage 4: links that share a bottleneck.
+/// What a network cannot do, and measuring it again.
+pub(super) mod doubts {
+    /// A gap is doubted where a longer message took this share of it or less. Protocols that change with the size
+    /// make a longer message at most twice as fast (Open MPI and MPICH, local and TCP). Chosen.
+    pub const FALL: f64 = 1.0 / 3.0;
+    /// Orders of magnitude: by this factor pairs of one cluster do not differ, nor a way from a detour, nor the
+    /// seconds per byte of a message from those of all longer ones. Chosen.
+    pub const APART: f64 = 10.0;
+    /// Tables of a cluster that it takes to say which of them is apart. Chosen.
+    pub const MIN_TABLES: usize = 3;
+    /// How often a table in doubt is measured again. Chosen.
+    pub const TRIES: u32 = 2;
+    /// Share of the time budget after which that is not begun. Chosen.
+    pub const BUDGET_SHARE: f64 = 1.0;
+    /// Time for such a table, seconds. Chosen.
+    pub const SLICE_S: f64 = 0.5;
+}
+
+/// Stage 5: links that share a bottleneck.
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;

@@ -47,8 +47,10 @@ impl Latencies {
             .iter()
             .filter(|(_, samples)| Summary::of(samples).spread() > LARGE_SPREAD)
             .map(|(&pair, _)| pair)
+            .chain(known.doubtful_round_trips())
             .collect();
         pairs.sort_unstable();
+        pairs.dedup();
         self.push(known, &pairs);
     }
 

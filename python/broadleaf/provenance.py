@@ -1,0 +1,120 @@
+"""What `measure` was asked for, and the `provenance` that it writes into its platform."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from broadleaf._core import Platform, __version__
+from broadleaf.measured import measured_of
+from broadleaf.mpi import Host
+from broadleaf.mpi.find import Flavour
+
+# Pairs in doubt that a warning names one by one.
+MOST_NAMED = 3
+
+File = str | os.PathLike[str]
+
+
+class NotMeasuredError(ValueError):
+    """A platform that does not say how it was measured; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a measurement was asked for: enough to ask for it again."""
+
+    ranks: int
+    hosts: Sequence[Host]
+    flavour: Flavour | None
+    tolerance: float
+    budget_s: float | None
+    largest_bytes: int | None
+
+    def command(self, hosts_file: File | None, out: File | None) -> str:
+        """The line that asks for it."""
+        words = ["broadleaf", "measure", "-n", str(self.ranks)]
+        options = {
+            "--hosts": hosts_file,
+            "--tolerance": self.tolerance,
+            "--time": self.budget_s,
+            "--largest": self.largest_bytes,
+            "--mpi": self.flavour,
+            "-o": out,
+        }
+        for option, value in options.items():
+            if value is not None:
+                words += [option, os.fspath(value) if isinstance(value, os.PathLike) else str(value)]
+        return shlex.join(words)
+
+
+def date_now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def facts(
+    asked: Asked,
+    command: str,
+    date: str,
+    took_s: float,
+    mpi: str,
+    hosts: Sequence[dict[str, Any]],
+    quality: dict[str, Any],
+    warnings: Sequence[str],
+    missing: Sequence[str],
+) -> dict[str, Any]:
+    """The `provenance` of what was measured. `hosts` and `quality` are as the probe says them."""
+    lacking = [f"ended early, missing: {what}" for what in missing]
+    return {
+        "source": f"broadleaf measure {__version__}",
+        "measured": {
+            "date": date,
+            "seconds": round(took_s, 1),
+            "command": command,
+            "mpi": mpi,
+            "ranks": asked.ranks,
+            "hosts": list(hosts),
+            "given_hosts": [{"name": host.name, "slots": host.slots} for host in asked.hosts],
+            "settings": {
+                "tolerance": asked.tolerance,
+                "budget_s": asked.budget_s,
+                "largest_bytes": asked.largest_bytes,
+            },
+            **quality,
+            "quality": "incomplete" if missing else quality.get("quality", "good"),
+            "warnings": [*lacking, *warnings, *doubts_in(quality)],
+        },
+    }
+
+
+def doubts_in(quality: dict[str, Any]) -> list[str]:
+    """What was measured and cannot be, a line each, the first few by name."""
+    doubtful = quality.get("doubtful", [])
+    lines = [f"{each['from']} to {each['to']}: {each['why']}" for each in doubtful[:MOST_NAMED]]
+    rest = len(doubtful) - len(lines)
+    return lines + ([f"{rest} more pairs are in doubt"] if rest else [])
+
+
+def asked_of(platform: Platform, name: str) -> Asked:
+    """What the measurement of the file `name` was asked for. Raises NotMeasuredError."""
+    measured = measured_of(platform) or {}
+    try:
+        settings, budget_s = measured["settings"], measured["settings"]["budget_s"]
+        largest = settings["largest_bytes"]
+        flavour = str(measured["mpi"]).split()[0]
+        return Asked(
+            ranks=int(measured["ranks"]),
+            hosts=[Host(str(host["name"]), int(host["slots"])) for host in measured["given_hosts"]],
+            flavour="mpich" if flavour == "mpich" else "openmpi",
+            tolerance=float(settings["tolerance"]),
+            budget_s=None if budget_s is None else float(budget_s),
+            largest_bytes=None if largest is None else int(largest),
+        )
+    except (KeyError, TypeError, ValueError, IndexError):
+        raise NotMeasuredError(
+            f"{name}: $.provenance.measured does not say how it was measured; measure with -n, and --hosts"
+        ) from None
