@@ -20,10 +20,10 @@ $(if $(shell command -v cc),,$(error no C compiler (cc) on PATH; install one (De
 $(if $(shell command -v cargo),,$(error no cargo on PATH; install Rust (https://rustup.rs)))
 endif
 
-core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml $(shell find packaging crates -type f \
-	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.py' \) 2>/dev/null)
+core_sources := Cargo.toml $(wildcard Cargo.lock) pyproject.toml packaging/backend.py $(shell find crates -type f \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.c' -o -name '*.h' -o -name '*.map' -o -name '*.pc' -o -name '*.py' \) 2>/dev/null)
 
-.PHONY: help setup demo test test-rust test-python check check-format check-rust check-rust-version check-docs check-python check-notebooks docs \
+.PHONY: help setup demo wheel test test-rust test-python check check-format check-rust check-rust-version check-docs check-python check-notebooks docs \
 	format bench soak clean
 
 help: ## this list
@@ -33,6 +33,9 @@ setup: .venv/.installed .venv/.dev ## .venv with the package and the tools of ch
 
 demo: .venv/.installed ## measure, plan and run real broadcasts on this machine, every byte compared
 	@$(PY) examples/demo.py
+
+wheel: .venv/.installed .venv/.wheel ## one wheel in dist/ for every Linux with glibc 2.28, with the runtimes of all MPIs
+	$(PY) packaging/wheel/build.py
 
 test: test-rust test-python ## every test, Rust and Python, real MPI included
 
@@ -101,14 +104,14 @@ bench: setup ## the speed claims, raw samples kept in .bench
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
 # that move more bytes than a change can wait for.
 SOAK_CASES ?= 20000
-soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm
+soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel
 	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 	SOAK_CASES=$(SOAK_CASES) $(PY) -m pytest tests/python/test_mutated_files.py
-	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py
+	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
 	$(PY) testbeds/slurm/run.py --or-skip -- $(PY) -m pytest tests/testbeds/test_slurm.py
 
 clean: ## everything that make made
-	rm -rf .venv .mpi demo .bench site python/broadleaf/*.so python/broadleaf/mpi/lib
+	rm -rf .venv .mpi demo .bench site dist python/broadleaf/*.so python/broadleaf/mpi/lib
 	cargo clean
 
 .venv/bin/python:
@@ -124,6 +127,10 @@ clean: ## everything that make made
 	$(PY) -m pip install --quiet --group dev
 	@# The tests' crates too, so that they need no network later.
 	@cargo fetch --quiet --target "$$(rustc --version --verbose | sed -n 's/^host: //p')"
+	@touch $@
+
+.venv/.wheel: .venv/.tools
+	$(PY) -m pip install --quiet --group wheel
 	@touch $@
 
 # --ignore-installed: without it pip would move a wheel from one prefix to the next instead of installing it twice.

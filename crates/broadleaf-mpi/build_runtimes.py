@@ -32,8 +32,8 @@ ROOT = CRATE.parent.parent
 # What stands for these files in simulated time.
 SIMULATED = "smpi.c"
 REAL = {"bound.c", "counted.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
-# For programs that call our collectives by name.
-HEADER = "broadleaf.h"
+# For programs that call Broadleaf's collectives by name.
+INCLUDED = ("broadleaf.h", "broadleaf.pc")
 # The Rust part for SMPI's programs.
 ENGINE = "libbroadleaf_engine.so"
 DEFAULT_OUT = ROOT / "python" / "broadleaf" / "mpi" / "lib"
@@ -144,7 +144,8 @@ def main() -> int:
             raise BuildError(f"{staticlib}: no such file; build it with cargo, or leave --staticlib out")
         tools = Toolchain(options.cc and options.cc.resolve(), staticlib, options.out)
         options.out.mkdir(parents=True, exist_ok=True)
-        shutil.copy(CRATE / "include" / HEADER, options.out / HEADER)
+        for name in INCLUDED:
+            shutil.copy(CRATE / "include" / name, options.out / name)
         for compiler in compilers:
             if compiler.abi == "smpi":
                 product = build_object(compiler, tools)
@@ -222,7 +223,7 @@ def trouble_linking(mpicc: Path, function: str) -> str | None:
     reached = f"void (*volatile reached)(void) = (void (*)(void)){function};"
     program = f"#include <mpi.h>\n{reached}\nint main(void) {{ return reached == 0; }}\n"
     with tempfile.TemporaryDirectory() as scratch:
-        command = [mpicc, "-x", "c", "-", "-o", str(Path(scratch) / "links")]
+        command = [str(mpicc), "-x", "c", "-", "-o", str(Path(scratch) / "links")]
         done = subprocess.run(command, input=program, capture_output=True, text=True)
     return first_error(done.stderr) if done.returncode else None
 
