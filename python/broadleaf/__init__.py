@@ -34,7 +34,7 @@ from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 from broadleaf.measuring import measure
 from broadleaf.plot import draw, race
 from broadleaf.predicted import Predicted
-from broadleaf.reporting import report
+from broadleaf.reporting import report, report_runs
 from broadleaf.running import run
 from broadleaf.trees import Tree
 
@@ -67,6 +67,7 @@ __all__ = [
     "planners",
     "race",
     "report",
+    "report_runs",
     "run",
     "simulate",
     "throughput",

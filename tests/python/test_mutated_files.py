@@ -34,7 +34,7 @@ from broadleaf.formats.perfetto import trace_text
 from broadleaf.formats.simgrid.assemble import platform_of
 from broadleaf.formats.simgrid.plain import NotPlain, read_plain
 from broadleaf.mpi import read_hosts
-from broadleaf.reporting.measured import beside_predicted, rows_of
+from broadleaf.reporting.measured import beside_predicted, planned_rows
 from broadleaf.smpi.profiles import read_rates
 from documents import TWO_SITES
 from mutation import mutated_document, mutated_json, mutated_text
@@ -205,7 +205,7 @@ def stats(folder: Path) -> Case:
 
     def case(draw: random.Random) -> None:
         file.write_bytes(mutated_json(draw, [STATS], texts))
-        beside_predicted(platform, rows_of(file), str(file))
+        beside_predicted(platform, planned_rows(file), str(file))
 
     return case
 

@@ -9,8 +9,9 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, say, wait_for
 from broadleaf.cli.options import Sizes, example, json_option, output_option
-from broadleaf.files import refuse_unwritable
+from broadleaf.files import read_json, refuse_unwritable
 from broadleaf.reporting import TIME_LIMIT_S
+from broadleaf.reporting.measured import is_stats
 
 
 class SizesOrNone(Sizes):
@@ -20,13 +21,31 @@ class SizesOrNone(Sizes):
         return [] if value == "none" else super().convert(value, param, ctx)
 
 
+def is_run(file: str) -> bool:
+    """Whether a file holds statistics of a run; a file that cannot be read holds none."""
+    try:
+        document = read_json(file)
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and is_stats(document)
+
+
+def show_runs(files: tuple[str, ...], output: str | None, as_json: bool) -> None:
+    output = output or str(Path(files[0]).with_suffix(".html"))
+    made = bl.report_runs(files, output)
+    if as_json:
+        print_document({"runs": list(files), "written": made.path, "bytes": made.bytes, "kinds": made.kinds})
+    else:
+        say(f"{made.kinds} kind(s) of broadcasts shown in {made.path}, {made.bytes} bytes")
+
+
 @click.command(
     "report",
     short_help="Shows platform and plans in one page that opens from disk.",
     epilog=example("broadleaf report net.json plan.json -o report.html"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
-@click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path())
+@click.argument("plans", metavar="PLAN...", nargs=-1, type=click.Path())
 @output_option("The page to write, .html.  [default: beside the first plan, by its name]")
 @click.option("--stats", "stats", metavar="FILE", multiple=True, help="What broadleaf run --stats wrote.")
 @click.option(
@@ -57,8 +76,18 @@ def command(
     """Shows a platform and plans on it in one page that opens from disk and needs no network.
 
     The page has the map with the segments under way at any time, the timeline of every node and link, the
-    busiest resources beside the bound, and every planner's predicted time against message size.
+    busiest resources beside the bound, and every planner's predicted time against message size. With two
+    plans both run on one clock.
+
+    Files of broadleaf run --stats alone make a page of the measured times: planned calls beside native ones
+    after run --compare.
     """
+    if is_run(platform):
+        show_runs((platform, *plans), output, as_json)
+        return
+    if not plans:
+        context = click.get_current_context()
+        raise click.MissingParameter(ctx=context, param=context.command.params[1])
     output = output or str(Path(plans[0]).with_suffix(".html"))
     refuse_unwritable(output)
     network = bl.Platform.load(platform)

@@ -1,7 +1,8 @@
-"""The page that `broadleaf report` writes: a platform, plans on it, and what a run measured."""
+"""The pages that `broadleaf report` writes: a platform with plans on it, or what runs measured."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -32,6 +33,18 @@ class Report:
         return f'<a href="{escape(self.path)}">{escape(self.path)}</a>, {self.bytes:,} bytes'
 
 
+@dataclass(frozen=True)
+class RunsReport:
+    """A page of runs that was written: its `path` and `bytes`, how many `kinds` of broadcasts it draws."""
+
+    path: str
+    bytes: int
+    kinds: int
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{escape(self.path)}">{escape(self.path)}</a>, {self.bytes:,} bytes'
+
+
 def report(
     platform: Platform | File,
     plans: Plan | File | Iterable[Plan | File],
@@ -49,14 +62,14 @@ def report(
     OSError for what cannot be read or written.
     """
     from broadleaf.reporting.broadcasts import bound_of, broadcast_of
-    from broadleaf.reporting.measured import beside_predicted, rows_of
+    from broadleaf.reporting.measured import beside_predicted, planned_rows
     from broadleaf.reporting.page import page_of
     from broadleaf.reporting.sizes import curves_of, sizes_below
     from broadleaf.reporting.verdict import verdict_of
 
     refuse_unwritable(path)
     network = platform_of(platform)
-    rows = [(file, rows_of(file)) for file in listed(stats)]
+    rows = [(file, planned_rows(file)) for file in listed(stats)]
     broadcasts = [broadcast_of(network, plan) for plan in listed(plans)]
     if not broadcasts:
         raise ValueError("no plan to report; give at least one")
@@ -74,6 +87,21 @@ def report(
     write_whole(Path(path), page)
     transfers = [len(broadcast.trace.transfers) for broadcast in broadcasts]
     return Report(str(path), len(page.encode()), transfers, asked, verdicts)
+
+
+def report_runs(stats: File | Iterable[File], path: File) -> RunsReport:
+    """Writes one page that shows the measured times of single broadcasts, from files of
+    `broadleaf run --stats`: after `--compare`, planned calls beside native ones.
+
+    Raises ValueError or OSError for what cannot be read or written.
+    """
+    from broadleaf.reporting.runs import drawn_runs, runs_page
+
+    refuse_unwritable(path)
+    runs = drawn_runs([stats] if isinstance(stats, str | os.PathLike) else list(stats))
+    page = runs_page(runs)
+    write_whole(Path(path), page)
+    return RunsReport(str(path), len(page.encode()), sum(len(run["kinds"]) for run in runs))
 
 
 def listed(given: Any) -> list[Any]:

@@ -68,12 +68,6 @@ async function showPlan(at) {
   setTime(0);
 }
 
-function theme(name) {
-  document.documentElement.dataset.theme = name;
-  $("theme").textContent = name === "dark" ? "Light" : "Dark";
-  $("theme").setAttribute("aria-label", `Change to ${name === "dark" ? "light" : "dark"} colours`);
-}
-$("theme").addEventListener("click", () => { theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"); changed("theme"); });
 $("play").addEventListener("click", () => play(!state.playing));
 $("time").addEventListener("input", (event) => { play(false); setTime(clockEnd() * event.target.value / STEPS); });
 $("plan").addEventListener("change", (event) => showPlan(Number(event.target.value)));
@@ -96,7 +90,7 @@ addEventListener("resize", () => {
 });
 
 async function begin() {
-  theme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  asTheSystem();
   fillChoices();
   $("footer").textContent = `Made by broadleaf ${page.version}. Times are simulated unless they are called measured. Drawn with D3 (ISC licence).`;
   if (page.plans.length > 1) await showRival(1);

@@ -13,6 +13,10 @@ from broadleaf.files import read_json
 COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
 TIMES = ("seconds", "fastest_s")
 FIELDS = (*COUNTS, *TIMES, "planner")
+# What only some runs have: times of single calls, and what they were compared or predicted to be.
+SAMPLES = ("latest_s", "native_s", "planned_s")
+OPTIONAL = (*SAMPLES, "predicted_s", "speedup")
+ESTIMATE = ("median", "low", "high")
 
 # More seconds than a program runs, and still exact as a float.
 LONGEST_S = 1 << 53
@@ -23,14 +27,18 @@ INTRANODE = "intranode"
 Document = dict[str, Any]
 
 
-def rows_of(path: str | Path) -> list[Document]:
-    """The rows of planned calls of a stats file; raises ValueError, naming the file, for anything else."""
+def planned_rows(path: str | Path) -> list[Document]:
+    """The rows of a stats file that have planned calls."""
+    return [row for row in document_of(path)["broadcasts"] if row["planned"]]
+
+
+def document_of(path: str | Path) -> Document:
+    """A stats file whose rows are sound; raises ValueError, naming the file, for anything else."""
     try:
         document = read_json(path)
     except ValueError:
         raise ValueError(f"{path}: not JSON; name the file that broadleaf run --stats wrote") from None
-    kind = document.get("format") if isinstance(document, dict) else None
-    if not isinstance(kind, str) or not kind.startswith("broadleaf-stats/1"):
+    if not isinstance(document, dict) or not is_stats(document):
         raise ValueError(f"{path}: no broadleaf-stats/1; name the file that broadleaf run --stats wrote")
     rows = document.get("broadcasts")
     if not isinstance(rows, list):
@@ -41,14 +49,18 @@ def rows_of(path: str | Path) -> list[Document]:
             raise ValueError(
                 f'{path}: $.broadcasts[{at}]: the required field "{missing[0]}" is missing; add it'
             )
-        for name in FIELDS:
+        for name in (*FIELDS, *(name for name in OPTIONAL if name in row)):
             if fault := fault_of(name, row):
                 raise ValueError(
                     f"{path}: $.broadcasts[{at}].{name}: {fault}, not {json.dumps(row[name])[:80]}; "
                     "run the program again"
                 )
-    planned: list[Document] = [row for row in rows if row["planned"]]
-    return planned
+    return document
+
+
+def is_stats(document: Document) -> bool:
+    kind = document.get("format")
+    return isinstance(kind, str) and kind.startswith("broadleaf-stats/1")
 
 
 def fault_of(name: str, row: Document) -> str | None:
@@ -56,11 +68,25 @@ def fault_of(name: str, row: Document) -> str | None:
     value = row[name]
     if name in COUNTS and not (type(value) is int and 0 <= value < 1 << 63):
         return "a whole number that is not negative"
-    if name in TIMES and not (type(value) in (int, float) and 0 <= value < LONGEST_S):
+    if name in (*TIMES, "predicted_s") and not is_time(value):
         return "seconds, finite and not negative"
+    if name in SAMPLES and not (isinstance(value, list) and all(map(is_time, value))):
+        return "a list of seconds, finite and not negative"
+    if name == "speedup" and not (value is None or is_estimate(value)):
+        return "null or median, low and high, each above 0"
     if name == "planner" and not isinstance(value, str | None):
         return "a planner's name or null"
-    return f"a rank below {row['ranks']}" if name == "root" and not value < row["ranks"] else None
+    # The row that adds up all beyond the first 10,000 has no ranks.
+    beyond = name == "root" and row["ranks"] and value >= row["ranks"]
+    return f"a rank below {row['ranks']}" if beyond else None
+
+
+def is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < LONGEST_S
+
+
+def is_estimate(value: Any) -> bool:
+    return isinstance(value, dict) and all(is_time(value.get(name)) and value[name] > 0 for name in ESTIMATE)
 
 
 def beside_predicted(platform: Platform, rows: list[Document], file: str) -> list[Document]:

@@ -20,6 +20,8 @@ MOST_BARS = 60_000
 FEWEST_BARS = 500
 
 SCRIPTS = (
+    "format.js",
+    "theme.js",
     "data.js",
     "layout.js",
     "map.js",
@@ -55,7 +57,7 @@ def page_of(
             {**described(broadcast, platform, most_bars), "verdict": verdict}
             for broadcast, verdict in zip(broadcasts, verdicts, strict=True)
         ]
-        page = filled(platform.name, data)
+        page = filled("page.html", platform.name, SCRIPTS, data)
         if len(page.encode()) < MOST_BYTES:
             return page
         if most_bars <= FEWEST_BARS:
@@ -66,7 +68,8 @@ def page_of(
         most_bars = max(FEWEST_BARS, most_bars // 2)
 
 
-def filled(name: str, data: dict[str, Any]) -> str:
+def filled(template: str, name: str, scripts: Sequence[str], data: dict[str, Any]) -> str:
+    """A page from its template; library, style, scripts and data are written into it."""
     folder = files("broadleaf.reporting")
     # Inside a script element "</script" would end it, and after "<!--<script" nothing would.
     document = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
@@ -75,9 +78,9 @@ def filled(name: str, data: dict[str, Any]) -> str:
         "style": (folder / "page.css").read_text(),
         "library": (folder / "vendor" / "d3.min.js").read_text(),
         "data": document,
-        "script": "\n".join((folder / name).read_text() for name in SCRIPTS),
+        "script": "\n".join((folder / name).read_text() for name in scripts),
     }
-    page = (folder / "page.html").read_text()
+    page = (folder / template).read_text()
     before, *rest = page.split("{{")
     for piece in rest:
         name, after = piece.split("}}", 1)
