@@ -77,6 +77,20 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     # Table 3 stands beside what was measured.
     printed = {(row[0], row[1]): row[6] for row in sheets["table-3"]["rows"]}
     assert (printed[30, "prune-refined"], printed[65, "lp-prune"]) == (82.0, 74.0)
+    # Multi-port on Tiers platforms too; and the share of send time does matter, unlike the paper says.
+    assert [row[0] for row in sheets["figure-5-tiers"]["rows"]] == [30, 65]
+    shares = {
+        row[0]: dict(zip(sheets["send-share"]["columns"], row, strict=True))
+        for row in sheets["send-share"]["rows"]
+    }
+    grown = [shares[share]["grow-multiport"] for share in (50.0, 80.0, 100.0)]
+    assert grown[0] > grown[1] + 10
+    assert grown[1] > grown[2] + 5
+    # The denser the platform, the further simple pruning falls behind, however its rates are drawn.
+    for rates, sparse, dense, *_ in sheets["prune-simple"]["rows"]:
+        assert dense < 0.6 * sparse, rates
+    at = [(row[0], row[1]) for row in sheets["table-3-density"]["rows"]]
+    assert at == [(30, 0.05), (30, 0.15), (65, 0.05), (65, 0.15), (30, "printed"), (65, "printed")]
 
 
 def test_an_unknown_paper_and_a_missing_folder_are_refused(command: Command) -> None:

@@ -18,6 +18,7 @@ from statistics import fmean, pstdev
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
+from broadleaf.papers.trees import variations
 from broadleaf.papers.trees.figures import draw_lines
 
 # Ratios do not depend on it: the drawn links have no start-up.
@@ -135,27 +136,41 @@ def sample(draw: Draw, search_s: float | None) -> list[Sample]:
 
     plans = {line: planned(one_port, line) for line in (*PAPERS_LINES, *OUR_LINES)}
     samples = [sampled(one_port, line, plan) for line, plan in plans.items()]
-    if draw.kind == "random":
-        multi_port = draw.platform("multi-port")
-        for line in (*MULTI_PORT_LINES, "single-tree"):
-            plan = moved(plans[line], multi_port) if line in FROM_ONE_PORT else planned(multi_port, line)
-            samples.append(sampled(multi_port, line, plan))
+    multi_port = draw.platform("multi-port")
+    for line in (*MULTI_PORT_LINES, "single-tree"):
+        plan = moved(plans[line], multi_port) if line in FROM_ONE_PORT else planned(multi_port, line)
+        samples.append(sampled(multi_port, line, plan))
     return samples
 
 
 def run(quick: bool, start: Start) -> Results:
     """Draws the platforms, plans with every line, and compares with what is printed."""
-    drawn = draws(quick)
-    advance = start(len(drawn))
+    drawn, varied = draws(quick), variations.cases(quick)
+    advance = start(len(drawn) + len(varied))
 
     def one(draw: Draw) -> list[Sample]:
         samples = sample(draw, None if quick else SEARCH_S)
         advance()
         return samples
 
+    def vary(case: variations.Case) -> tuple[variations.Case, dict[str, float]]:
+        lines = MULTI_PORT_LINES if case.variation == "send share" else PAPERS_LINES
+        ratios = variations.load_ratios(case, lines, FROM_ONE_PORT)
+        advance()
+        return case, ratios
+
     # The core releases the interpreter lock, so threads keep all processors busy.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         samples = [sample for samples in pool.map(one, drawn) for sample in samples]
+        found = list(pool.map(vary, varied))
+    shares, densities, rates = (
+        sheet([(case, ratios) for case, ratios in found if case.variation == variation])
+        for variation, sheet in (
+            ("send share", variations.share_sheet),
+            ("density", lambda of: variations.density_sheet(of, TABLE_3)),
+            ("drawn", variations.drawn_sheet),
+        )
+    )
     repaired = sum("provenance" in draw.platform("one-port").to_dict() for draw in drawn)
     lines = (*PAPERS_LINES, *OUR_LINES)
     multi_lines = tuple(dict.fromkeys(s.line for s in samples if s.port_model == "multi-port"))
@@ -165,6 +180,8 @@ def run(quick: bool, start: Start) -> Results:
                        of(samples, "random", "one-port"), lambda draw: draw.density)  # fmt: skip
     multi_port = pivot("figure-5", "Figure 5: per cent of the one-port optimum, multi-port", "nodes",
                        multi_lines, of(samples, "random", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
+    tiers = pivot("figure-5-tiers", "Figure 5 on Tiers platforms: per cent of the one-port optimum", "nodes",
+                  multi_lines, of(samples, "tiers", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
     largest = [s for s in of(samples, "random", "one-port") if s.draw.nodes == 50]
     return Results(
         sheets=[
@@ -172,7 +189,11 @@ def run(quick: bool, start: Start) -> Results:
             said_beside(lines, largest),
             by_density,
             multi_port,
+            tiers,
+            shares,
             table_3(lines, of(samples, "tiers", "one-port")),
+            densities,
+            rates,
             raw(samples),
         ],
         figures={
@@ -190,6 +211,7 @@ def run(quick: bool, start: Start) -> Results:
             "single-tree searches for " + ("a few ms." if quick else f"{SEARCH_S:g} s."),
             f"{repaired} of {len(drawn)} draws came in parts and were joined by random links.",
             "The Tiers platforms are drawn anew: the paper does not say with which parameters its own were.",
+            *variations.remarks(shares, densities, rates),
         ],
     )
 
