@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal, get_args
 
 from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable
@@ -25,6 +25,9 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.units import amount, seconds
 
 INTERRUPTED = 130
+
+# What becomes of broadcasts: planned; planned and native by turns; native, and timed.
+Mode = Literal["plan", "compare", "observe"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +43,10 @@ class Ended:
         return f"<Ended with exit code {self.code}: {self.statistics['planned']} broadcasts planned>"
 
     def summary(self) -> list[str]:
-        """Two lines: what was planned and how long it took; what went to the MPI's own broadcast and why."""
+        """Two lines: what was planned and how long it took; what went to the MPI's own broadcast and why.
+
+        After a comparison or an observation there are more, which say what planning gains.
+        """
         if self.statistics is None:
             return ["nothing is known of its broadcasts", "it did not get from MPI_Init to MPI_Finalize"]
         found = self.statistics
@@ -54,7 +60,8 @@ class Ended:
         if failed:
             planned += f"; {failed} failed"
         whys = ", ".join(f"{count} {name}" for name, count in reasons)
-        return [planned, f"{passed} passed through" + (f": {whys}" if whys else "")]
+        gained = found.get("gain", {}).get("summary", [])
+        return [planned, f"{passed} passed through" + (f": {whys}" if whys else ""), *gained]
 
 
 def run(
@@ -69,6 +76,7 @@ def run(
     check_hosts: bool | None = None,
     stats: File | None = None,
     trace: File | None = None,
+    mode: Mode = "plan",
     adapt: bool = False,
     state: File | None = None,
     mpi: Flavour | None = None,
@@ -82,13 +90,19 @@ def run(
     below `min_bytes` go to the MPI's own. `hosts` is a file of machines, a line each; `check_hosts` looks
     first whether each has the runtime, by default where they are other machines. `stats` and `trace` are
     files to write. What comes back has the statistics too, unless they are not wanted, the program is none of
-    MPI's, or rank 0 runs on another machine. With `adapt` an advisor follows the network, which meets the
-    program in the folder `state`. Raises ValueError or OSError for what cannot be started.
+    MPI's, or rank 0 runs on another machine. In the `mode` `"compare"` planned and native broadcasts of each
+    kind alternate, in `"observe"` none is planned and the saving predicted: the statistics' `gain`. With
+    `adapt` an advisor follows the network, which meets the program in the folder `state`. Raises ValueError
+    or OSError for what cannot be started.
     """
     if isinstance(program, str):
         raise ValueError(f"the program is one text, {program!r}; give a list of words: {program.split()!r}")
     if not program:
         raise ValueError("no program to run; give a list of words, such as ['python3', 'train.py']")
+    if mode not in get_args(Mode):
+        raise ValueError(f"there is no mode {mode!r}; give one of {', '.join(get_args(Mode))}")
+    if mode == "observe" and adapt:
+        raise ValueError("nothing is planned while a program is observed; leave --observe or --adapt out")
     if n < 1:
         raise ValueError(f"{n} ranks cannot be started; run at least 1")
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
@@ -107,6 +121,7 @@ def run(
             min_size=None if min_bytes is None else bytes_of(min_bytes),
             stats=text_of(stats),
             trace=text_of(trace),
+            mode=mode,
             adapt=adapt,
             state=text_of(state),
             flavour=mpi,
@@ -135,6 +150,7 @@ class Job:
     min_size: int | None
     stats: str | None
     trace: str | None
+    mode: Mode
     # With an advisor, which meets the program in the folder `state`.
     adapt: bool
     state: str | None
@@ -184,6 +200,7 @@ class Job:
             "BROADLEAF_PLANNER": self.planner,
             "BROADLEAF_MIN_BYTES": self.min_size and str(self.min_size),
             "BROADLEAF_ADVICE": advice,
+            "BROADLEAF_MODE": None if self.mode == "plan" else self.mode,
             "BROADLEAF_TRACE": self.trace and str(Path(self.trace).resolve()),
             "BROADLEAF_STATS": statistics and str(statistics.resolve()),
         }

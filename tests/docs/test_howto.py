@@ -85,6 +85,15 @@ def test_report(folder: Path) -> None:
     assert "chain" in page
 
 
+def test_gain(folder: Path) -> None:
+    said = follow(
+        "howto/gain.md", folder, {"-n 8": f"-n {RANKS}", r"\./program": "./program 1000003 12"}, **own_mpi()
+    )
+    assert said.count("bytes verified") == 2
+    stats = json.loads((folder / "stats.json").read_text())
+    assert (stats["mode"], stats["planned"], stats["passed_through"]["compared"]) == ("compare", 6, 6)
+
+
 def test_tuning(folder: Path) -> None:
     follow("howto/tune.md", folder, {"-n 8": f"-n {RANKS} --time 1"})
     assert (folder / "rules.conf").read_text().strip()

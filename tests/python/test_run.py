@@ -73,6 +73,32 @@ def test_every_run_ends_with_what_was_planned(command: Command, local_net: str) 
     assert passed == f"broadleaf: {small} passed through" + (f": {small} under-threshold" if small else "")
 
 
+@pytest.mark.parametrize("mpi", MPIS.values(), ids=MPIS)
+def test_a_comparison_ends_with_which_is_faster(mpi: Mpi, command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000003", "12"]
+    asked = ("-n", "2", "--platform", local_net, "--mpiexec", str(mpi.mpiexec), "--compare")
+    outcome = command("run", *asked, "--", *program)
+    assert f"12 broadcasts, {12 * 1000003} bytes verified" in outcome.out
+    *_, planned, passed, gain = outcome.err.splitlines()
+    assert re.match(r"broadleaf: 6 of \d+ broadcasts planned: ", planned)
+    assert "6 compared" in passed
+    assert re.match(r"broadleaf: 6 of \d+ broadcasts planned, 6 native for comparison: planned ones ", gain)
+    assert re.search("faster|slower", gain)
+
+
+def test_an_observed_program_is_not_planned(command: Command, local_net: str) -> None:
+    program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "3"]
+    outcome = command("run", "-n", "2", "--platform", local_net, "--observe", "--json", "--", *program)
+    assert (outcome.document["mode"], outcome.document["planned"]) == ("observe", 0)
+    assert outcome.document["passed_through"]["observed"] == 3
+    assert len(outcome.document["gain"]["summary"]) == 1
+
+
+def test_a_mode_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="'guess'; give one of plan, compare, observe"):
+        bl.run(["true"], 1, mode="guess")  # type: ignore[arg-type]
+
+
 def test_a_run_in_which_nothing_is_planned_ends_with_why(command: Command, local_net: str) -> None:
     program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "100000", "2"]
     asked = ("-n", "2", "--platform", local_net, "--min-size", "1MiB")
@@ -139,6 +165,8 @@ def test_exit_code_is_the_programs(command: Command) -> None:
         (["-n", "2", "--stats", "absent/s.json", "--", "true"], ["absent/s.json"]),
         (["-n", "2", "--mpiexec", "/no/such/mpiexec", "--", "true"], ["/no/such/mpiexec"]),
         (["-n", "2", "--mpiexec", "true", "--", "true"], ["true", "mpiexec"]),
+        (["-n", "2", "--compare", "--observe", "--", "true"], ["--compare", "--observe"]),
+        (["-n", "2", "--adapt", "--observe", "--", "true"], ["--observe", "--adapt"]),
         (["-n", "2", "--min-size", "x", "--", "true"], ["'x'"]),
         (["-n", "1", "--stats", "s.json", "--", "true"], ["true", "MPI_Init"]),
     ],

@@ -11,6 +11,7 @@
 #include "datatypes.h"
 #include "failures.h"
 #include "passed.h"
+#include "simulated.h"
 
 /* Runs the planned broadcast of packed bytes; *handled tells whether it was ours. */
 static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root, int *handled)
@@ -73,10 +74,20 @@ static int is_refused(const bl_call *call)
     return bl_mpi.Send(call->data, (int)call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
 }
 
-int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled)
+/* Whether the call is left to the MPI's own broadcast, to be timed. */
+static int is_left(const bl_comm *private, const bl_call *call, uint64_t bytes)
+{
+    if (private->times == NULL || !bl_times_next_is_native(private->times, bytes, call->root)) return 0;
+    bl_count_passed(bl_agreed_config()->mode == BL_MODE_COMPARE ? BL_PASSED_COMPARED : BL_PASSED_OBSERVED);
+    return 1;
+}
+
+int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled, bl_times **timed)
 {
     bl_comm *private;
+    const double start_s = bl_agreed_config()->mode != BL_MODE_PLAN ? bl_clock_s() : 0;
     *handled = 0;
+    *timed = NULL;
     int error = bl_comm_fault(comm);
     if (error == MPI_SUCCESS) error = bl_comm_of(comm, &private);
     if (error != MPI_SUCCESS) {
@@ -95,6 +106,20 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
         bl_count_passed(BL_PASSED_INVALID);
         return MPI_SUCCESS;
     }
+    if (is_left(private, call, bytes)) {
+        *timed = private->times;
+        return MPI_SUCCESS;
+    }
     *handled = 1;
-    return run_typed(private, call, bytes, handled);
+    error = run_typed(private, call, bytes, handled);
+    if (private->times != NULL && *handled && error == MPI_SUCCESS)
+        bl_times_planned(private->times, bytes, call->root, bl_clock_s() - start_s, private->session);
+    return error;
+}
+
+bl_times *bl_timed_while_disabled(const bl_call *call, MPI_Comm comm)
+{
+    bl_comm *private;
+    if (bl_comm_of(comm, &private) != MPI_SUCCESS) return NULL;
+    return call->root >= 0 && call->root < private->size ? private->times : NULL;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "bound.h"
+#include "engine.h"
 
 /* The arguments of a broadcast, but for its communicator. */
 typedef struct {
@@ -14,7 +15,11 @@ typedef struct {
     int root;
 } bl_call;
 
-/* A call of `bytes` > 0 packed bytes. *handled = 0: the MPI's own call is to be made, and has been counted. */
-int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled);
+/* A call of `bytes` > 0 packed bytes. *handled = 0: the MPI's own call is to be made, and has been counted; *timed, if
+ * it is set then, is to be told how long that takes. */
+int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled, bl_times **timed);
+
+/* Where Broadleaf is disabled, who is to be told how long the MPI's own call of `bytes` > 0 takes; null: nobody. */
+bl_times *bl_timed_while_disabled(const bl_call *call, MPI_Comm comm);
 
 #endif

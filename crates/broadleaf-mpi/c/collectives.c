@@ -43,7 +43,7 @@ static int open_on(MPI_Comm user, bl_comm **comm)
 
 static int is_planning(void)
 {
-    return bl_threshold_bytes() != UINT64_MAX;
+    return bl_threshold_bytes() != UINT64_MAX && bl_agreed_config()->mode != BL_MODE_OBSERVE;
 }
 
 /* The size of one block where the call can be ours, else 0. */

@@ -23,6 +23,7 @@ static void release(bl_comm *comm)
 {
     bl_collectives_close(comm->collectives);
     bl_session_close(comm->session);
+    bl_times_close(comm->times);
     if (comm->tags >= 0 && !comm->transport.is_abandoned) bl_tags_give_back(comm->tags);
     bl_transport_free(&comm->transport);
     bl_release(comm);
@@ -57,12 +58,13 @@ enum { AT_ONCE = 256 };
 typedef struct {
     int spans_worlds; /* some of its processes are in another world */
     int is_same;      /* every rank is the same as in MPI_COMM_WORLD */
+    uint64_t members; /* a hash of the ranks, the same on all of them */
 } membership;
 
 static int translate(MPI_Comm user, int size, int *world_ranks, membership *found)
 {
     MPI_Group mine, world;
-    *found = (membership){.is_same = 1};
+    *found = (membership){.is_same = 1, .members = 14695981039346656037u};
     int error = bl_mpi.Comm_group(user, &mine);
     if (error != MPI_SUCCESS) return error;
     error = bl_mpi.Comm_group(MPI_COMM_WORLD, &world);
@@ -74,6 +76,7 @@ static int translate(MPI_Comm user, int size, int *world_ranks, membership *foun
         for (int at = 0; error == MPI_SUCCESS && at < count; at++) {
             found->spans_worlds |= theirs[at] == MPI_UNDEFINED;
             found->is_same &= theirs[at] == first + at;
+            found->members = (found->members ^ (uint32_t)theirs[at]) * 1099511628211u;
             if (world_ranks != NULL) world_ranks[first + at] = theirs[at];
         }
     }
@@ -93,6 +96,18 @@ static bl_comm *allocate(int size, int is_same)
     if (comm->transport.world_ranks != NULL) return comm;
     bl_release(comm);
     return NULL;
+}
+
+/* In every mode but planning alone, calls are timed. */
+static int open_times(MPI_Comm user, uint64_t members, bl_comm *comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = {0};
+    int length;
+    if (!bl_agreed_config()->disabled && bl_agreed_config()->mode == BL_MODE_PLAN) return MPI_SUCCESS;
+    const int error = bl_mpi.Comm_get_name(user, name, &length);
+    if (error != MPI_SUCCESS) return error;
+    comm->times = bl_times_open(members, name, comm->rank, comm->size, comm->session, bl_agreed_config());
+    return comm->times != NULL ? MPI_SUCCESS : MPI_ERR_INTERN;
 }
 
 static int open_session(MPI_Comm user, bl_comm *comm)
@@ -122,13 +137,13 @@ static void report_no_tags(int rank)
 
 /* Communicators of several processes of one world. A rank without memory takes part in the agreement, so that all
  * of them pass the communicator by. */
-static int make_private(MPI_Comm user, int size, int is_same, bl_comm **made)
+static int make_private(MPI_Comm user, int size, const membership *members, bl_comm **made)
 {
     int rank, tags;
     membership found;
-    bl_comm *comm = allocate(size, is_same);
+    bl_comm *comm = allocate(size, members->is_same);
     int error = bl_mpi.Comm_rank(user, &rank);
-    if (error == MPI_SUCCESS && comm != NULL && !is_same)
+    if (error == MPI_SUCCESS && comm != NULL && !members->is_same)
         error = translate(user, size, comm->transport.world_ranks, &found);
     if (error == MPI_SUCCESS) error = bl_tags_take(user, comm != NULL, &tags);
     if (error == MPI_SUCCESS && tags < 0) {
@@ -147,9 +162,30 @@ static int make_private(MPI_Comm user, int size, int is_same, bl_comm **made)
     comm->transport.user = user;
     comm->transport.messages = bl_messages();
     error = open_session(user, comm);
+    if (error == MPI_SUCCESS) error = open_times(user, members->members, comm);
     if (error == MPI_SUCCESS)
         *made = comm;
     else
+        release(comm);
+    return error;
+}
+
+/* Where nothing is planned, each rank keeps the times of its own calls without a word to the others. */
+static int make_timed(MPI_Comm user, int size, uint64_t members, bl_comm **made)
+{
+    int rank;
+    int error = bl_mpi.Comm_rank(user, &rank);
+    bl_comm *comm = allocate(size, 1);
+    if (error == MPI_SUCCESS && comm != NULL) {
+        comm->reason = BL_PASSED_DISABLED;
+        comm->rank = rank;
+        comm->size = size;
+        comm->tags = -1;
+        error = open_times(user, members, comm);
+    }
+    if (error == MPI_SUCCESS)
+        *made = comm != NULL ? comm : &passed_through[BL_PASSED_DISABLED];
+    else if (comm != NULL)
         release(comm);
     return error;
 }
@@ -168,7 +204,9 @@ static int make(MPI_Comm user, bl_comm **made)
     error = translate(user, size, NULL, &found);
     if (error != MPI_SUCCESS) return error;
     *made = &passed_through[BL_PASSED_SEVERAL_WORLDS];
-    return found.spans_worlds ? MPI_SUCCESS : make_private(user, size, found.is_same, made);
+    if (found.spans_worlds) return MPI_SUCCESS;
+    if (bl_agreed_config()->disabled) return make_timed(user, size, found.members, made);
+    return make_private(user, size, &found, made);
 }
 
 int bl_comm_of(MPI_Comm user, bl_comm **found)

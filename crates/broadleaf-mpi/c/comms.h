@@ -10,6 +10,7 @@
 
 typedef struct bl_comm {
     bl_session *session; /* null: calls are passed through for `reason` */
+    bl_times *times;     /* null: calls are not timed */
     bl_reason reason;
     uint64_t threshold; /* smaller messages go to the MPI's own broadcast */
     int rank, size;

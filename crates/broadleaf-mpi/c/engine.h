@@ -47,10 +47,18 @@ typedef struct {
     int process_failed;
 } bl_ops;
 
+/* What becomes of a broadcast that could be planned. */
+typedef enum {
+    BL_MODE_PLAN = 0,
+    BL_MODE_COMPARE = 1, /* planned and native calls of each kind alternate */
+    BL_MODE_OBSERVE = 2, /* it goes to the MPI's own, and is timed */
+} bl_mode;
+
 /* What all ranks of a world must see alike before their first broadcast; rank 0's environment decides. It is
  * sent as raw bytes, so it holds no pointers. */
 typedef struct {
     uint64_t min_bytes; /* smaller messages go to the MPI's own broadcast */
+    uint32_t mode;      /* a bl_mode */
     bool disabled;      /* by the user, or because a value was bad (then it has been reported) */
     bool bad_value;
     bool stats;            /* statistics are collected from all ranks at MPI_Finalize */
@@ -99,6 +107,18 @@ uint64_t bl_session_threshold(const bl_session *session);
  * takes part for the others. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 
+/* How long one communicator's calls take, where planned and native ones are timed. `communicator` is the same on all
+ * its ranks; `session` is null where Broadleaf is disabled. Null after a fault of our own, which has been reported. */
+typedef struct bl_times bl_times;
+bl_times *bl_times_open(uint64_t communicator, const char *name, int rank, int size, const bl_session *session,
+                        const bl_config *config);
+void bl_times_close(bl_times *times);
+/* Whether the next call goes to the MPI's own broadcast; the same on all ranks. */
+int bl_times_next_is_native(bl_times *times, uint64_t bytes, int root);
+/* After a successful call: its time on this rank, from entry to return. */
+void bl_times_native(bl_times *times, uint64_t bytes, int root, double seconds);
+void bl_times_planned(const bl_times *times, uint64_t bytes, int root, double seconds, const bl_session *session);
+
 /* This process's statistics that no call has given yet, in a form that bl_stats_write reads; null where there are
  * none. The text stays to the end of the process; single-threaded, at MPI_Finalize. */
 const char *bl_stats_text(uint64_t *bytes);
@@ -116,6 +136,7 @@ typedef struct {
     uint32_t reason_count;
     uint32_t other_count;
     uint64_t min_bytes;
+    const bl_config *config;
 } bl_world;
 
 /* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. */

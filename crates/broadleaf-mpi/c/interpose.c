@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agreed.h"
 #include "bound.h"
 #include "broadcast.h"
 #include "lifecycle.h"
 #include "message_size.h"
 #include "passed.h"
+#include "simulated.h"
 
 /* Arguments travel as machine words: under an MPI of another kind, whose handles are of another size, every call must
  * go on as it came. */
@@ -138,8 +140,24 @@ static uint64_t woken(MPI_Comm comm)
     return bl_threshold_bytes();
 }
 
-/* Whether the call is passed through at once; else its packed bytes, of which there are some. */
-static inline int passes(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
+/* Which way a call goes. */
+typedef enum {
+    WAY_MPI,   /* to the MPI at once */
+    WAY_TIMED, /* to the MPI, and its time is kept */
+    WAY_PLAN,
+} way;
+
+/* Where Broadleaf is disabled, messages are timed that would else be planned. */
+static __attribute__((noinline)) way disabled_way(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
+{
+    const bl_config *agreed = bl_agreed_config();
+    if (!agreed->stats || inside || call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return WAY_MPI;
+    const bl_size size = bl_size_of(call->count, element_bytes(call->type), agreed->min_bytes, bytes);
+    return size == BL_SIZE_PLANNED ? WAY_TIMED : WAY_MPI;
+}
+
+/* Which way a call goes, and its packed bytes, of which there are some, unless it goes to the MPI at once. */
+static inline way way_of(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
 {
     static const bl_reason reasons[] = {
         [BL_SIZE_IMPOSSIBLE] = BL_PASSED_INVALID,
@@ -150,17 +168,29 @@ static inline int passes(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
     uint64_t threshold = bl_threshold_bytes();
     bl_reason reason;
     if (threshold == UINT64_MAX) threshold = woken(comm);
-    if (threshold == UINT64_MAX)
+    if (threshold == UINT64_MAX) {
         reason = bl_all_passed_for();
-    else if (call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL)
+        bl_count_passed(reason);
+        return reason == BL_PASSED_DISABLED ? disabled_way(call, comm, bytes) : WAY_MPI;
+    }
+    if (call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL)
         reason = BL_PASSED_INVALID;
     else {
         const bl_size size = bl_size_of(call->count, element_bytes(call->type), threshold, bytes);
-        if (size == BL_SIZE_PLANNED && !inside) return 0;
+        if (size == BL_SIZE_PLANNED && !inside) return WAY_PLAN;
         reason = reasons[size];
     }
     bl_count_passed(reason);
-    return 1;
+    return WAY_MPI;
+}
+
+static __attribute__((noinline)) int timed_bcast(const bcast_words *words, int root, uint64_t bytes, bcast_call *own,
+                                                 bl_times *times)
+{
+    const double start_s = bl_clock_s();
+    const int error = own(words->data, words->count, words->type, words->root, words->comm);
+    if (error == MPI_SUCCESS) bl_times_native(times, bytes, root, bl_clock_s() - start_s);
+    return error;
 }
 
 /* A call that no tool waits for. `count` is that of `words`, by its type; `caller` is where the call returns to. */
@@ -169,14 +199,18 @@ static inline int catch(const bcast_words *words, MPI_Count count, const bcast_l
     const bl_call call = {(void *)words->data, count, (MPI_Datatype)words->type, (int)words->root};
     const MPI_Comm comm = (MPI_Comm)words->comm;
     uint64_t bytes;
-    int handled = 0;
     /* What the MPI does with other calls, as ROMIO does with files, is not the program's. */
-    if (!bl_is_inside_mpi(caller) && !passes(&call, comm, &bytes)) {
+    const way way = bl_is_inside_mpi(caller) ? WAY_MPI : way_of(&call, comm, &bytes);
+    bl_times *timed = NULL;
+    if (way == WAY_PLAN) {
+        int handled = 0;
         inside = 1;
-        const int error = finish(comm, bl_broadcast(&call, bytes, comm, &handled));
+        const int error = finish(comm, bl_broadcast(&call, bytes, comm, &handled, &timed));
         if (handled) return error;
-    }
+    } else if (way == WAY_TIMED)
+        timed = bl_timed_while_disabled(&call, comm);
     if (to->own == NULL) return MPI_ERR_OTHER;
+    if (timed != NULL) return timed_bcast(words, call.root, bytes, to->own, timed);
     return to->own(words->data, words->count, words->type, words->root, words->comm);
 }
 
@@ -186,27 +220,26 @@ int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
     return catch(&words, count, &line, __builtin_return_address(0));
 }
 
+/* A call that a tool may wait for. */
+static inline int hand_on_or_catch(const bcast_words *words, MPI_Count count, const bcast_line *to, const void *caller)
+{
+    bcast_call *const tool = atomic_load_explicit(&to->tool, memory_order_acquire);
+    if (tool == NULL) return catch(words, count, to, caller);
+    bl_count_handed_on();
+    return tool(words->data, words->count, words->type, words->root, words->comm);
+}
+
 int caught_bcast(word data, word count, word type, word root, word comm)
 {
-    bcast_call *const tool = atomic_load_explicit(&line.tool, memory_order_acquire);
     const bcast_words words = {data, count, type, root, comm};
-    if (tool != NULL) {
-        bl_count_handed_on();
-        return tool(data, count, type, root, comm);
-    }
-    return catch(&words, (int)count, &line, __builtin_return_address(0));
+    return hand_on_or_catch(&words, (int)count, &line, __builtin_return_address(0));
 }
 
 #ifdef BROADLEAF_HAVE_BCAST_C
 int caught_bcast_c(word data, word count, word type, word root, word comm)
 {
-    bcast_call *const tool = atomic_load_explicit(&line_c.tool, memory_order_acquire);
     const bcast_words words = {data, count, type, root, comm};
-    if (tool != NULL) {
-        bl_count_handed_on();
-        return tool(data, count, type, root, comm);
-    }
-    return catch(&words, (MPI_Count)count, &line_c, __builtin_return_address(0));
+    return hand_on_or_catch(&words, (MPI_Count)count, &line_c, __builtin_return_address(0));
 }
 #endif
 

@@ -15,6 +15,8 @@
     X(EMPTY, "zero-bytes")                    \
     X(INVALID, "invalid-arguments")           \
     X(NESTED, "nested-call")                  \
+    X(COMPARED, "compared")                   \
+    X(OBSERVED, "observed")                   \
     X(ONE_RANK, "one-rank")                   \
     X(INTERCOMM, "intercommunicator")         \
     X(SEVERAL_WORLDS, "spans-several-worlds") \

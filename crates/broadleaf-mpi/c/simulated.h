@@ -5,11 +5,20 @@
 
 #include <mpi.h>
 
+#include "engine.h"
+
 /* Lets time pass until MPI_Wtime is that, and gives the time. */
 #ifdef SMPI_H
 double bl_wait_until(double seconds);
 #else
 #define bl_wait_until NULL
+#endif
+
+/* Seconds of a steady clock. */
+#ifdef SMPI_H
+#define bl_clock_s PMPI_Wtime
+#else
+#define bl_clock_s bl_trace_clock_s
 #endif
 
 /* As MPI_Testsome; in simulated time it waits for one. */

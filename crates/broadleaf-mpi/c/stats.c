@@ -36,6 +36,7 @@ static void write_world(const char *texts, uint64_t bytes, int size, int is_spaw
         .reason_count = BL_REASON_COUNT,
         .other_count = bl_counted(others, not_planned),
         .min_bytes = bl_agreed_config()->min_bytes,
+        .config = bl_agreed_config(),
     };
     bl_stats_write(texts, bytes, &world);
 }

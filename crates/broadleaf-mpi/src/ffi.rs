@@ -2,6 +2,7 @@
 
 mod collectives;
 mod survey;
+mod times;
 
 use crate::mpi::{Mpi, Ops};
 use crate::observe::advice::Mailbox;
@@ -220,6 +221,7 @@ pub struct WorldView {
     reason_count: u32,
     other_count: u32,
     min_bytes: u64,
+    config: *const WorldSettings,
 }
 
 /// # Safety
@@ -234,8 +236,11 @@ pub unsafe extern "C" fn bl_stats_write(texts: *const c_char, bytes: u64, world:
             let counts: &[u64] = std::slice::from_raw_parts(counts, count as usize);
             names.iter().zip(counts).map(|(&name, &count)| (text(name), count)).collect()
         };
+        let config = &*world.config;
         let world = stats::World {
             mpi: text(world.mpi),
+            mode: (!config.disabled).then_some(config.mode),
+            has_platform: config.has_platform,
             ranks: world.ranks as u32,
             min_bytes: world.min_bytes,
             is_spawned: world.is_spawned != 0,

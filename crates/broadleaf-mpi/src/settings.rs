@@ -37,11 +37,38 @@ pub fn environment(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
+/// What becomes of a broadcast that could be planned (`bl_mode`).
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It is planned.
+    #[default]
+    Plan = 0,
+    /// Planned and native calls of each kind alternate.
+    Compare = 1,
+    /// It goes to the MPI's own broadcast, and is timed.
+    Observe = 2,
+}
+
+impl Mode {
+    fn read(lookup: Lookup) -> Result<Mode, BadValue> {
+        const VARIABLE: &str = "BROADLEAF_MODE";
+        let Some(value) = lookup(VARIABLE) else { return Ok(Mode::Plan) };
+        match value.as_str() {
+            "plan" => Ok(Mode::Plan),
+            "compare" => Ok(Mode::Compare),
+            "observe" => Ok(Mode::Observe),
+            _ => Err(BadValue::new(VARIABLE, &value, "none of plan, compare and observe", ONE_OF_THEM)),
+        }
+    }
+}
+
 /// What a whole world shares (`bl_config`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldSettings {
     pub min_bytes: u64,
+    pub mode: Mode,
     pub disabled: bool,
     /// Disabled by a value that has been reported.
     pub bad_value: bool,
@@ -64,14 +91,17 @@ impl WorldSettings {
             })?,
         };
         let disabled = switch(lookup, "BROADLEAF_DISABLE", false)?;
+        let mode = Mode::read(lookup)?;
         // The name is looked up when it can still be told to everybody before the first broadcast.
         PlanSettings::planner(lookup)?;
         SharedMemory::read(lookup)?;
         Ok(WorldSettings {
             min_bytes,
+            mode,
             disabled,
             bad_value: false,
-            stats: lookup("BROADLEAF_STATS").is_some(),
+            // What a comparison or an observation finds is collected with or without a file for it.
+            stats: lookup("BROADLEAF_STATS").is_some() || (mode != Mode::Plan && !disabled),
             trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
             follows_platform: lookup("BROADLEAF_PLATFORM").is_some()
@@ -288,6 +318,7 @@ mod tests {
             ("BROADLEAF_MIN_BYTES", "-1"),
             ("BROADLEAF_MIN_BYTES", "99999999999999999999"),
             ("BROADLEAF_DISABLE", "yes"),
+            ("BROADLEAF_MODE", "dream"),
             ("BROADLEAF_PLANNER", "guess"),
             ("BROADLEAF_SHARED_MEMORY", "post"),
         ] {

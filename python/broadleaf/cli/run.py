@@ -37,6 +37,10 @@ from broadleaf.mpi.find import Flavour
 )
 @click.option("--min-size", type=Size(), help="Smaller messages go to the MPI's own broadcast.")
 @click.option("--stats", metavar="FILE", help="Write what was intercepted, and why some of it was not.")
+@click.option("--compare", is_flag=True, help="Plan every other broadcast of a kind, and say what that gains")
+@click.option(
+    "--observe", is_flag=True, help="Plan nothing, time everything, and predict what plans would save."
+)
 @click.option(
     "--adapt", is_flag=True, help="Follow the network while the program runs, see broadleaf advise."
 )
@@ -55,6 +59,8 @@ def command(
     planner: str | None,
     min_size: int | None,
     stats: str | None,
+    compare: bool,
+    observe: bool,
     adapt: bool,
     state: str | None,
     trace: str | None,
@@ -66,10 +72,12 @@ def command(
     """Starts an MPI program under mpiexec, unmodified, with its broadcasts planned.
 
     The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
-    0 was in it, and what was passed through and why; a third, when and how well
-    the platform was measured. With --json the statistics are the document on standard
-    output, and what the program prints goes to standard error.
+    0 was in it, and what was passed through and why; a third, when and how well the platform was measured;
+    after --compare and --observe another one, what planning gains. With --json the statistics are the document
+    on standard output, and what the program prints goes to standard error.
     """
+    if compare and observe:
+        raise click.UsageError("--compare plans every other broadcast, --observe none; give one of them")
     ended = bl.run(
         program,
         ranks,
@@ -81,6 +89,7 @@ def command(
         check_hosts=is_checked,
         stats=stats,
         trace=trace,
+        mode="compare" if compare else "observe" if observe else "plan",
         adapt=adapt,
         state=state,
         mpi=flavour,
@@ -91,6 +100,7 @@ def command(
         print_document(ended.statistics or {"exit_code": ended.code})
     else:
         measured = None if platform is None else measured_line(bl.Platform.load(platform))
-        for line in [*ended.summary(), *([measured] if measured else [])]:
+        planned, passed, *gained = ended.summary()
+        for line in [planned, passed, *([measured] if measured else []), *gained]:
             click.echo(f"broadleaf: {line}", err=True)
     return ended.code

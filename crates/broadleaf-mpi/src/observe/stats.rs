@@ -5,24 +5,20 @@
 //! Communicators of equal name and size share their rows, so that a program that makes thousands of them does not
 //! fill the memory.
 
+use super::gain::{self, Calls};
+use super::predictions::Predictions;
 use super::recent_calls::{merged, RecentCalls};
+use super::row_key::RowKey;
+use super::samples::{Longest, RowSamples, NATIVE, PLANNED};
 use crate::intranode::{Announcement, CopyMethod};
 use crate::rank_plan::RankPlan;
-use crate::settings;
+use crate::report;
+use crate::settings::{self, Mode};
 use crate::whole_file::replace;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
-
-/// What stands in one row.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RowKey {
-    pub communicator: String,
-    pub ranks: u32,
-    pub root: u32,
-    pub bytes: u64,
-}
 
 /// Counts of one row.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,6 +37,8 @@ pub struct Row {
     pub intranode: BTreeMap<&'static str, u64>,
     /// Of planned calls, on every rank.
     pub latest: RecentCalls,
+    /// Of planned and native calls, on every rank, where both are timed.
+    pub samples: RowSamples,
 }
 
 /// What a planned call ran.
@@ -130,7 +128,17 @@ pub fn count(key: RowKey, add: impl FnOnce(&mut Row)) {
 /// end of the process.
 pub fn collected_text() -> (*const u8, usize) {
     let rows = std::mem::take(&mut *rows());
-    let lines: String = rows.iter().map(|(key, row)| row_json(key, row).to_string() + "\n").collect();
+    let predicted = Predictions::make(rows.keys());
+    let line = |(key, row)| {
+        let mut line = row_json(key, row);
+        match predicted.get(key) {
+            Some(Ok(makespan_s)) => line["predicted_s"] = json!(makespan_s),
+            Some(Err(reason)) => line["not_predicted"] = json!(reason),
+            None => {}
+        }
+        line.to_string() + "\n"
+    };
+    let lines: String = rows.iter().map(line).collect();
     let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let text = (lines.as_ptr(), lines.len());
     texts.push(lines);
@@ -144,6 +152,7 @@ fn row_json(key: &RowKey, row: &Row) -> Value {
         "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
     });
     row.latest.tell(&mut line);
+    row.samples.tell(&mut line);
     // Ranks but the first count nothing.
     if intercepted == 0 {
         return line;
@@ -167,6 +176,9 @@ pub struct World {
     pub mpi: String,
     pub ranks: u32,
     pub min_bytes: u64,
+    /// None: Broadleaf is disabled.
+    pub mode: Option<Mode>,
+    pub has_platform: bool,
     /// Started by another world, whose own file must stay.
     pub is_spawned: bool,
     /// Calls of this process that were passed through, by reason.
@@ -175,10 +187,16 @@ pub struct World {
     pub not_planned: Vec<(String, u64)>,
 }
 
-/// Writes the file from all processes' lines; the error is one line for the user.
+/// Writes the file from all processes' lines; the error is one line for the user. Without a file, what a comparison or
+/// an observation found is said on standard error.
 pub fn write(world: &World, lines: &str) -> Result<(), String> {
-    let Some(path) = destination("BROADLEAF_STATS", world.is_spawned) else { return Ok(()) };
-    let text = serde_json::to_string_pretty(&document(world, lines)).map_err(|error| error.to_string())?;
+    let document = document(world, lines);
+    let Some(path) = destination("BROADLEAF_STATS", world.is_spawned) else {
+        let summary = document["gain"]["summary"].as_array().into_iter().flatten();
+        summary.filter_map(Value::as_str).for_each(report::once);
+        return Ok(());
+    };
+    let text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
     replace(&path, text.as_bytes()).map_err(|error| {
         let shown = path.display();
         format!("BROADLEAF_STATS={shown}: cannot be written ({error}); name a file in a writable directory")
@@ -195,7 +213,17 @@ pub fn destination(variable: &str, is_spawned: bool) -> Option<PathBuf> {
 }
 
 fn document(world: &World, lines: &str) -> Value {
-    let mut rows = merged(lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect());
+    let rows: Vec<Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let longest = Longest::of(&rows);
+    let mut rows = merged(rows);
+    for row in &mut rows {
+        longest.put_into(row);
+        if world.mode == Some(Mode::Compare) && row.get(NATIVE).is_some() {
+            gain::compare(row);
+        } else if let Some(fields) = row.as_object_mut() {
+            fields.remove(PLANNED);
+        }
+    }
     let sort_key = |row: &Value| {
         let number = |name: &str| row[name].as_u64().unwrap_or(0);
         (
@@ -213,13 +241,34 @@ fn document(world: &World, lines: &str) -> Value {
         let some = counts.iter().filter(|(_, count)| *count > 0);
         some.map(|(name, count)| (name.clone(), json!(count))).collect()
     };
-    json!({
+    let mut document = json!({
         "format": "broadleaf-stats/1",
-        "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes,
+        "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes, "mode": mode_name(world.mode),
         "planned": planned, "planned_bytes": planned_bytes,
         "passed_through": counted(&world.passed), "not_planned": counted(&world.not_planned),
-        "broadcasts": rows,
-    })
+    });
+    let failed: u64 = rows.iter().filter_map(|row| row["failed"].as_u64()).sum();
+    let passed: u64 = world.passed.iter().map(|(_, count)| count).sum();
+    let calls = Calls { planned, all: planned + passed + failed };
+    match world.mode {
+        Some(Mode::Plan) => {}
+        Some(Mode::Compare) => document["gain"] = gain::of_comparison(calls, &rows),
+        Some(Mode::Observe) | None => {
+            let prediction = world.mode.map(|_| world.has_platform);
+            document["gain"] = gain::of_observation(calls, &rows, prediction);
+        }
+    }
+    document["broadcasts"] = Value::Array(rows);
+    document
+}
+
+fn mode_name(mode: Option<Mode>) -> &'static str {
+    match mode {
+        Some(Mode::Plan) => "plan",
+        Some(Mode::Compare) => "compare",
+        Some(Mode::Observe) => "observe",
+        None => "disabled",
+    }
 }
 
 #[cfg(test)]
@@ -236,7 +285,17 @@ mod tests {
         let passed = vec![("under-threshold".to_string(), 7), ("disabled".to_string(), 0)];
         let not_planned = vec![("MPI_Ibcast".to_string(), 2)];
         let mpi = "mpich".to_string();
-        let world = World { mpi, ranks: 4, min_bytes: 1, is_spawned: false, passed, not_planned };
+        let mode = Some(Mode::Plan);
+        let world = World {
+            mpi,
+            ranks: 4,
+            min_bytes: 1,
+            mode,
+            has_platform: false,
+            is_spawned: false,
+            passed,
+            not_planned,
+        };
         let document = document(&world, &lines);
         assert_eq!(document["planned"], 6);
         assert_eq!(document["planned_bytes"], 600);

@@ -7,6 +7,7 @@ mod background;
 mod first_plan;
 mod job;
 pub mod plan_cache;
+mod prediction;
 mod threads;
 
 use crate::observe::advice::{self, Look, Mailbox};
@@ -25,6 +26,7 @@ use std::sync::{Arc, Weak};
 
 pub use advised::{AdviceFile, Given};
 pub use background::BackgroundSearch;
+pub use prediction::Prediction;
 pub use threads::on_threads;
 
 /// A plan to start with, and perhaps a search for a better one.

@@ -9,6 +9,7 @@ use crate::error::CallError;
 use crate::intranode::{Announcement, CopyMethod, Delivery, HostGroup};
 use crate::mpi::Mpi;
 use crate::observe::advice::passive::Teller;
+use crate::observe::row_key::RowKey;
 use crate::observe::stats;
 use crate::observe::trace::{self, Tracer, Watch};
 use crate::outcome::Outcome;
@@ -29,6 +30,7 @@ mod forecast;
 mod headers;
 mod intranode;
 mod lead;
+mod predictor;
 
 /// One broadcast of a communicator, at one rank.
 #[derive(Clone, Copy)]
@@ -120,6 +122,11 @@ impl Session {
         self.threshold
     }
 
+    /// Of the plan that the last call ran by.
+    pub fn plan_version(&self) -> u32 {
+        self.ran.plan_version
+    }
+
     /// Broadcasts the packed bytes at `packed`; collective.
     ///
     /// # Safety
@@ -168,7 +175,7 @@ impl Session {
         if self.rank > 0 && outcome != Outcome::Done {
             return;
         }
-        let key = stats::RowKey { communicator: self.name.clone(), ranks: self.size, root, bytes };
+        let key = RowKey { communicator: self.name.clone(), ranks: self.size, root, bytes };
         let communicator = self.planning.as_ref().map_or(0, Planning::communicator);
         stats::count(key, |row| {
             if outcome == Outcome::Done {

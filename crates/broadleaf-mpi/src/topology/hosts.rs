@@ -22,6 +22,11 @@ impl Hosts {
         Hosts { layout, shares: Vec::new() }
     }
 
+    /// As if the ranks of every host that has several shared its memory, for plans that nobody runs.
+    pub fn assume_shared(&mut self) {
+        self.shares = (0..self.count()).map(|host| self.members(host).len() > 1).collect();
+    }
+
     pub fn count(&self) -> usize {
         self.layout.count()
     }

@@ -1,0 +1,95 @@
+//! How long a communicator's broadcasts take, planned and native ones, timed around the whole call.
+//!
+//! A rank's clock runs from its own entry of the call to its return, so that no clocks of two hosts are compared, and
+//! the longest of all ranks' times is taken for the makespan. It includes what ranks wait for one that comes late.
+
+use super::predictions::{Predict, Predictions};
+use super::row_key::RowKey;
+use super::stats;
+use super::turns::Turns;
+use crate::settings::Mode;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// One communicator's, at one rank.
+pub struct CallTimes {
+    /// The same on all its ranks.
+    communicator: u64,
+    name: String,
+    rank: u32,
+    ranks: u32,
+    /// None: Broadleaf is disabled.
+    mode: Option<Mode>,
+    turns: Turns,
+    /// At rank 0 of an observed communicator.
+    predictor: Option<Arc<dyn Predict>>,
+    /// Root and length of rows that have their predictor, a bounded number.
+    has_predictor: HashSet<(u32, u64)>,
+}
+
+/// Rows of one communicator that get a prediction, at most.
+const MOST_PREDICTED: usize = 1000;
+
+impl CallTimes {
+    pub fn new(
+        communicator: u64,
+        name: &str,
+        rank: u32,
+        ranks: u32,
+        mode: Option<Mode>,
+        predictor: Option<Arc<dyn Predict>>,
+    ) -> CallTimes {
+        CallTimes {
+            communicator,
+            name: name.to_string(),
+            rank,
+            ranks,
+            mode,
+            turns: Turns::default(),
+            predictor,
+            has_predictor: HashSet::new(),
+        }
+    }
+
+    /// Whether the next call goes to the MPI's own broadcast, on all ranks.
+    pub fn next_is_native(&mut self, root: u32, bytes: u64) -> bool {
+        match self.mode {
+            Some(Mode::Plan) => false,
+            Some(Mode::Compare) => self.turns.next_is_native(root, bytes),
+            Some(Mode::Observe) | None => true,
+        }
+    }
+
+    /// After a call that ran by the plan of that version.
+    pub fn planned(&self, root: u32, bytes: u64, seconds: f64, version: u32) {
+        let is_first = self.rank == 0;
+        stats::count(self.key(root, bytes), |row| {
+            row.samples.add_planned(self.communicator, is_first, seconds, version);
+        });
+    }
+
+    /// After a call that went to the MPI's own broadcast on account of the mode.
+    pub fn native(&mut self, root: u32, bytes: u64, seconds: f64) {
+        let reason = match self.mode {
+            Some(Mode::Compare) => "compared",
+            Some(Mode::Observe) => "observed",
+            Some(Mode::Plan) | None => "disabled",
+        };
+        let (key, is_first) = (self.key(root, bytes), self.rank == 0);
+        if let Some(predictor) = &self.predictor {
+            if self.has_predictor.len() < MOST_PREDICTED && self.has_predictor.insert((root, bytes)) {
+                Predictions::want(key.clone(), predictor);
+            }
+        }
+        stats::count(key, |row| {
+            row.samples.add_native(self.communicator, is_first, seconds);
+            if is_first {
+                *row.passed.entry(reason).or_default() += 1;
+            }
+        });
+    }
+
+    fn key(&self, root: u32, bytes: u64) -> RowKey {
+        RowKey { communicator: self.name.clone(), ranks: self.ranks, root, bytes }
+    }
+}

@@ -1,0 +1,48 @@
+//! What plans are predicted to take for broadcasts that an observed program made: planned at `MPI_Finalize`, so that
+//! planning disturbs no call.
+
+use super::row_key::RowKey;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+/// Plans for one communicator.
+pub trait Predict: Send + Sync {
+    /// The makespan of the plan that a broadcast would run by, s. The error is a reason for the user.
+    fn makespan_s(&self, root: u32, bytes: u64) -> Result<f64, String>;
+}
+
+/// After so long no further plan is made; all ranks wait in `MPI_Finalize` meanwhile.
+const BUDGET: Duration = Duration::from_secs(5);
+
+/// The predictor of every row that wants one, of this process.
+pub struct Predictions(BTreeMap<RowKey, Arc<dyn Predict>>);
+
+static WANTED: Mutex<Predictions> = Mutex::new(Predictions(BTreeMap::new()));
+
+impl Predictions {
+    fn wanted() -> MutexGuard<'static, Predictions> {
+        WANTED.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Communicators of equal name and size share the predictor of the first.
+    pub fn want(key: RowKey, predictor: &Arc<dyn Predict>) {
+        Predictions::wanted().0.entry(key).or_insert_with(|| Arc::clone(predictor));
+    }
+
+    /// Of the rows that want one, in the order given.
+    pub fn make<'a>(keys: impl Iterator<Item = &'a RowKey>) -> BTreeMap<RowKey, Result<f64, String>> {
+        let wanted = std::mem::take(&mut Predictions::wanted().0);
+        let deadline = Instant::now() + BUDGET;
+        let predicted = |key: &'a RowKey| {
+            let predictor = wanted.get(key)?;
+            let made = if Instant::now() < deadline {
+                predictor.makespan_s(key.root, key.bytes)
+            } else {
+                Err(format!("planning for all kinds takes over {} s", BUDGET.as_secs()))
+            };
+            Some((key.clone(), made))
+        };
+        keys.filter_map(predicted).collect()
+    }
+}

@@ -1,0 +1,37 @@
+//! What a broadcast's plan is predicted to take.
+
+use super::threads::on_threads;
+use super::Planning;
+use crate::observe::predictions::Predict;
+use crate::settings::{PlanTime, BEST};
+use broadleaf::portfolio::Effort;
+use broadleaf::simulate::estimate;
+use std::sync::{Mutex, PoisonError};
+
+/// One communicator's plans, which nobody runs.
+pub struct Prediction(Mutex<Planning>);
+
+impl Prediction {
+    pub fn of(planning: Planning) -> Prediction {
+        Prediction(Mutex::new(planning))
+    }
+}
+
+impl Predict for Prediction {
+    /// The simulated makespan of the plan that the first call of the kind would run by.
+    fn makespan_s(&self, root: u32, bytes: u64) -> Result<f64, String> {
+        let mut planning = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = planning.rank_map.settings.clone();
+        if settings.plan_dir.is_some() {
+            let job = planning.job(root, bytes, false)?;
+            if let Some(plan) = planning.stored(&job)? {
+                return estimate(&job.placement.platform, &plan).map_err(|error| error.to_string());
+            }
+        }
+        let name = &settings.planner;
+        let job = planning.job(root, bytes, name == BEST)?;
+        let limit = settings.first_budget.unwrap_or(PlanTime::Beside.first_budget());
+        let plan = on_threads(|| job.plan(name, Effort::Quick, limit))?;
+        estimate(job.handled(), &plan).map_err(|error| error.to_string())
+    }
+}
