@@ -12,6 +12,7 @@ import os
 import platform as machine
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -25,7 +26,7 @@ from typing import IO, Any, NoReturn, cast
 from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.given import Size, bytes_of
-from broadleaf.mpi import Host, Mpi, find_mpi, launch_command, read_hosts
+from broadleaf.mpi import Host, Mpi, Start, crowding, launch_command, read_hosts, start_of, start_with
 from broadleaf.mpi.find import Flavour
 from broadleaf.provenance import Asked, date_now, facts
 
@@ -70,6 +71,8 @@ def measure(
     out: str | os.PathLike[str] | None = None,
     *,
     mpi: Mpi | Flavour | None = None,
+    launcher: str | os.PathLike[str] | None = None,
+    launcher_args: str | None = None,
     name: str | None = None,
     tolerance: float = TOLERANCE,
     budget_s: float | None = None,
@@ -87,6 +90,9 @@ def measure(
     sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
     `shortfall` is told in a few words what the time was too short for, `remark` in a line what the samples
     showed besides numbers, e.g. delayed acknowledgements.
+
+    `launcher` is `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits;
+    `launcher_args` are more options for it.
 
     The platform's `provenance` says when, where and how it was measured, and what in it cannot be and stayed
     so when it was measured again.
@@ -106,7 +112,14 @@ def measure(
     machines = (
         read_hosts(Path(hosts_file)) if hosts_file is not None else list(cast(Sequence[Host], hosts or ()))
     )
-    mpi = mpi if isinstance(mpi, Mpi) else find_mpi(mpi)
+    named = None if launcher is None else os.fspath(launcher)
+    if isinstance(mpi, Mpi):
+        start = start_with(mpi, named, launcher_args)
+    else:
+        start = start_of(flavour=mpi, launcher=named, arguments=launcher_args)
+    crowded = crowding(start.mpi, start.launcher, n, machines).line
+    if crowded is not None:
+        print(f"broadleaf: {crowded}", file=sys.stderr)
     largest = None if largest_bytes is None else bytes_of(largest_bytes)
     settings = {
         "name": name or (Path(out).stem if out is not None else "measured"),
@@ -115,11 +128,11 @@ def measure(
         "largest_bytes": largest,
         "raw": samples is not None,
     }
-    asked = Asked(n, machines, mpi.flavour, tolerance, budget_s, largest)
-    made = Made(asked, asked.command(hosts_file, out), f"{mpi.flavour} {mpi.version}")
-    heard = Heard([json.dumps(environment(mpi, n, machines, settings))], made)
+    asked = Asked(n, machines, start.mpi.flavour, tolerance, budget_s, largest)
+    made = Made(asked, asked.command(hosts_file, out), f"{start.mpi.flavour} {start.mpi.version}")
+    heard = Heard([json.dumps(environment(start, n, machines, settings))], made)
     try:
-        for event in events(mpi, n, machines, settings):
+        for event in events(start, n, machines, settings):
             if event["event"] == "progress" and progress is not None:
                 progress(event["stage"], event["done"], event["total"])
             else:
@@ -214,11 +227,12 @@ class Heard:
         return self.save(out, samples), f"{kept}, {missing}"
 
 
-def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> dict[str, Any]:
+def environment(start: Start, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> dict[str, Any]:
     """What the samples depend on besides the network."""
     return {
         "event": "environment",
-        "mpi": f"{mpi.flavour} {mpi.version}",
+        "mpi": f"{start.mpi.flavour} {start.mpi.version}",
+        "launcher": [str(start.launcher.program), *start.launcher.arguments],
         "ranks": n,
         "hosts": [{"name": host.name, "slots": host.slots} for host in hosts],
         "launched_on": machine.node(),
@@ -229,21 +243,22 @@ def environment(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any
     }
 
 
-def events(mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def events(start: Start, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The probe's lines; raises ProbeEndedError if it fails without having said why.
 
     A launcher that ends with its ranks may lose what they said; where nothing came at all, it is run again.
     """
     try:
-        yield from probe_events(mpi, n, hosts, settings)
+        yield from probe_events(start, n, hosts, settings)
     except SilentProbeError:
-        yield from probe_events(mpi, n, hosts, settings)
+        yield from probe_events(start, n, hosts, settings)
 
 
 def probe_events(
-    mpi: Mpi, n: int, hosts: Sequence[Host], settings: dict[str, Any]
+    start: Start, n: int, hosts: Sequence[Host], settings: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    argv, variables = launch_command(mpi, n, [str(mpi.probe), json.dumps(settings)], hosts=hosts)
+    program = [str(start.mpi.probe), json.dumps(settings)]
+    argv, variables = launch_command(start.mpi, n, program, launcher=start.launcher, hosts=hosts)
     with (
         tempfile.TemporaryFile("w+", errors="replace") as complaints,
         started(argv, variables, complaints) as job,
@@ -262,7 +277,7 @@ def probe_events(
             complaints.seek(0)
             complaint = complaints.read()
             failure = ProbeEndedError if heard or complaint.strip() else SilentProbeError
-            ended = f"the probe ended early under {mpi.mpiexec} (exit code {code})"
+            ended = f"the probe ended early under {start.launcher.program} (exit code {code})"
             raise failure(f"{ended}: {first_complaint(complaint)}")
 
 
@@ -297,7 +312,7 @@ def started(
             )
         except OSError as error:
             raise MeasureError(
-                f"{argv[0]} cannot be started: {error.strerror}; name another mpiexec"
+                f"{argv[0]} cannot be started: {error.strerror}; name another with --launcher"
             ) from None
         try:
             yield job

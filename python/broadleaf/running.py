@@ -17,9 +17,10 @@ from types import FrameType
 from typing import Any, Literal, get_args
 
 from broadleaf._core import Platform
+from broadleaf.errors import visible
 from broadleaf.files import refuse_unwritable
 from broadleaf.given import File, Size, bytes_of, refuse_unknown_planner
-from broadleaf.mpi import Host, find_mpi, launch_command, read_hosts
+from broadleaf.mpi import Host, crowding, launch_command, read_hosts, start_of
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.units import amount, seconds
@@ -80,7 +81,8 @@ def run(
     adapt: bool = False,
     state: File | None = None,
     mpi: Flavour | None = None,
-    mpiexec: File | None = None,
+    launcher: File | None = None,
+    launcher_args: str | None = None,
     with_statistics: bool = True,
     output_to_stderr: bool = False,
 ) -> Ended:
@@ -92,8 +94,9 @@ def run(
     files to write. What comes back has the statistics too, unless they are not wanted, the program is none of
     MPI's, or rank 0 runs on another machine. In the `mode` `"compare"` planned and native broadcasts of each
     kind alternate, in `"observe"` none is planned and the saving predicted: the statistics' `gain`. With
-    `adapt` an advisor follows the network, which meets the program in the folder `state`. Raises ValueError
-    or OSError for what cannot be started.
+    `adapt` an advisor follows the network, which meets the program in the folder `state`. `launcher` is
+    `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits; `launcher_args` are more
+    options for it. Raises ValueError or OSError for what cannot be started.
     """
     if isinstance(program, str):
         raise ValueError(f"the program is one text, {program!r}; give a list of words: {program.split()!r}")
@@ -125,7 +128,8 @@ def run(
             adapt=adapt,
             state=text_of(state),
             flavour=mpi,
-            mpiexec=text_of(mpiexec),
+            launcher=text_of(launcher),
+            launcher_args=launcher_args,
             with_statistics=with_statistics,
             output_to_stderr=output_to_stderr,
         ).to_the_end(Path(scratch))
@@ -155,7 +159,9 @@ class Job:
     adapt: bool
     state: str | None
     flavour: Flavour | None
-    mpiexec: str | None
+    # mpiexec, srun, flux or a path, None for the one that fits; and more options for it, as one text.
+    launcher: str | None
+    launcher_args: str | None
     # Whether the statistics are wanted, and whether the caller has standard output for itself.
     with_statistics: bool
     output_to_stderr: bool
@@ -169,19 +175,24 @@ class Job:
             Platform.load(self.platform)
         refuse_what_cannot_run(self.plans, self.planner, self.stats, self.trace)
         program = [located(self.program[0]), *self.program[1:]]
-        mpi = find_mpi(self.flavour, self.mpiexec)
+        start = start_of(program, flavour=self.flavour, launcher=self.launcher, arguments=self.launcher_args)
         machines = read_hosts(Path(self.hosts)) if self.hosts is not None else [Host("localhost", 1)]
+        named = machines if self.hosts is not None else ()
         if is_remote(machines) if self.is_checked is None else self.is_checked:
-            refuse_without_runtime(mpi, machines, mpi.runtime)
-        with advisor(self.state, self.platform, self.hosts, mpi, wanted=self.adapt) as advice:
+            refuse_without_runtime(start, machines)
+        for line in (start.remark, crowding(start.mpi, start.launcher, self.ranks, named).line):
+            if line is not None:
+                print(f"broadleaf: {visible(line)}", file=sys.stderr)
+        with advisor(self.state, self.platform, self.hosts, start.mpi, wanted=self.adapt) as advice:
             written = self.statistics_in(scratch, machines)
             argv, environment = launch_command(
-                mpi,
+                start.mpi,
                 self.ranks,
                 program,
-                hosts=machines if self.hosts is not None else (),
+                launcher=start.launcher,
+                hosts=named,
                 variables=self.variables(advice, written),
-                preload=mpi.runtime,
+                preload=start.runtime,
             )
             return self.watched(argv, environment, written)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broadleaf.mpi import Host
+from broadleaf.mpi import Host, Launcher, Start
 from broadleaf.mpi.presence import PresenceError, is_remote, refuse_without_runtime
 
 if TYPE_CHECKING:
@@ -80,12 +80,13 @@ def test_a_host_that_is_down_is_one_line(bench: Bench, agent: Path) -> None:
 
 
 def test_looking_can_be_asked_for_and_left_out(bench: Bench, agent: Path) -> None:
-    bare = run(bench, agent, ["bare"], "--no-check-hosts")
-    assert bare.stdout.splitlines() == ["started"] * 2, bare.stderr
+    unseen = run(bench, agent, ["bare"], "--no-check-hosts")
+    assert unseen.stdout.splitlines() == ["started"] * 2, unseen.stderr
     here = run(bench, agent, ["localhost"], "--check-hosts")
     assert (here.returncode, here.stdout) == (0, "started\nstarted\n"), here.stderr
+    bare = Start(bench.mpi, Launcher(bench.mpi.mpiexec, bench.mpi.dialect), Path("/no/such/library.so"))
     with pytest.raises(PresenceError, match=r"cannot load /no/such/library\.so"):
-        refuse_without_runtime(bench.mpi, [Host("localhost", 1)], Path("/no/such/library.so"))
+        refuse_without_runtime(bare, [Host("localhost", 1)])
 
 
 def test_this_machine_alone_is_not_looked_at(host: str) -> None:

@@ -22,7 +22,7 @@ SIZES = "64KiB,1MiB,16MiB"
 Bed: TypeAlias = Literal["local", "smpi", "namespaces"]
 # What each bed takes besides the sizes.
 BEDS: dict[str, tuple[str, ...]] = {
-    "local": ("n", "repetitions", "rounds"),
+    "local": ("n", "repetitions", "rounds", "mpi", "launcher", "launcher_args"),
     "smpi": ("platform", "hosts", "algorithms", "timeout_s", "told"),
     "namespaces": ("platform", "mpi", "algorithms", "timeout_s", "told"),
 }
@@ -79,12 +79,15 @@ def bench(
     repetitions: int | None = None,
     rounds: int | None = None,
     mpi: Flavour | None = None,
+    launcher: File | None = None,
+    launcher_args: str | None = None,
     timeout_s: float | None = None,
     told: Callable[[str], None] | None = None,
 ) -> list[Row]:
     """Times Broadleaf beside every other broadcast that the MPI at hand can use, and the limit: a row each.
 
-    On bed "local", `n` ranks (4) of this machine, `repetitions` (20) broadcasts in each of `rounds` (3) runs;
+    On bed "local", `n` ranks (4) of one machine, `repetitions` (20) broadcasts in each of `rounds` (3) runs,
+    under every MPI or the named `mpi`, by its own mpiexec or by `launcher` with `launcher_args`;
     on "smpi", SimGrid's simulated time on `platform`, a JSON file or an XML file with a file of its `hosts`;
     on "namespaces", real TCP between hosts shaped as `platform` has it, under the `mpi`, as root.
     `algorithms` names those to compare with, `timeout_s` bounds each run, `told` hears what runs. Raises
@@ -99,6 +102,8 @@ def bench(
         "repetitions": repetitions,
         "rounds": rounds,
         "mpi": mpi,
+        "launcher": launcher,
+        "launcher_args": launcher_args,
         "timeout_s": timeout_s,
         "told": told,
     }
@@ -106,9 +111,10 @@ def bench(
     names = list(algorithms or ())
     hear = told or (lambda _: None)
     if bed == "local":
-        from broadleaf.benchmarks.local import bench_local
+        from broadleaf.benchmarks.local import bench_local, starts_of
 
-        return bench_local(n or RANKS, asked, repetitions or REPETITIONS, rounds or ROUNDS)
+        starts = starts_of(mpi, None if launcher is None else str(launcher), launcher_args)
+        return bench_local(n or RANKS, asked, repetitions or REPETITIONS, rounds or ROUNDS, starts=starts)
     if bed == "smpi":
         from broadleaf.benchmarks.smpi import TIMEOUT_S, bench_smpi
 

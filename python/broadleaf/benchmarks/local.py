@@ -11,7 +11,9 @@ from pathlib import Path
 
 from broadleaf.benchmarks import OURS, BenchError, Row, listed, need_checkout
 from broadleaf.checkout import CHECKOUT
-from broadleaf.mpi import Mpi, launch_command, required_mpis
+from broadleaf.mpi import Mpi, MpiNotFoundError, Start, launch_command, required_mpis, start_of, start_with
+from broadleaf.mpi.dialects import MANAGERS
+from broadleaf.mpi.find import INSTALL, Flavour
 
 TIMEOUT_S = 300.0
 
@@ -22,8 +24,10 @@ def bench_local(
     repetitions: int,
     rounds: int,
     variables: Mapping[str, str] | None = None,
+    *,
+    starts: Sequence[Start] | None = None,
 ) -> list[Row]:
-    """Every MPI found, ours and its own broadcast in turn in one run, and `rounds` such runs of each.
+    """Every MPI, or `starts`, ours and its own broadcast in turn in one run, and `rounds` such runs of each.
 
     `variables` are the runtime's, beside the environment's.
 
@@ -31,24 +35,45 @@ def bench_local(
     of that MPI whose barriers disturb it least.
     """
     need_checkout()
-    mpis = required_mpis()
+    starts = starts_of() if starts is None else starts
+    flavours = [start.mpi.flavour for start in starts]
     samples: dict[tuple[str, int], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as scratch:
-        programs = {flavour: build(mpi, Path(scratch)) for flavour, mpi in mpis.items()}
+        programs = [build(start.mpi, Path(scratch)) for start in starts]
         for _ in range(rounds):
-            for flavour, mpi in mpis.items():
-                program = [str(programs[flavour]), listed(sizes), str(repetitions)]
+            for flavour, start, built in zip(flavours, starts, programs, strict=True):
                 argv, environment = launch_command(
-                    mpi, ranks, program, variables=variables, preload=mpi.runtime
+                    start.mpi,
+                    ranks,
+                    [str(built), listed(sizes), str(repetitions)],
+                    launcher=start.launcher,
+                    variables=variables,
+                    preload=start.runtime,
                 )
                 names = {"bcast": f"{OURS} on {flavour}", "native": flavour, "copy": f"copy {flavour}"}
                 for kind, size, seconds in run(argv, environment):
                     samples[(names[kind], size)].append(seconds)
     limits = {
-        size: min(statistics.median(samples[(f"copy {flavour}", size)]) for flavour in mpis) for size in sizes
+        size: min(statistics.median(samples[(f"copy {flavour}", size)]) for flavour in flavours)
+        for size in sizes
     }
     shown = sorted({name for name, _ in samples if not name.startswith("copy ")})
     return [Row(name, ranks, size, limits[size], samples[(name, size)]) for size in sizes for name in shown]
+
+
+def starts_of(
+    flavour: Flavour | None = None, launcher: str | None = None, arguments: str | None = None
+) -> list[Start]:
+    """Each MPI that builds programs, under its own mpiexec or the launcher that was named."""
+    need_checkout()
+    if launcher not in (None, "mpiexec", *MANAGERS):
+        start = start_of(flavour=flavour, launcher=launcher, arguments=arguments)
+        start.mpi.compiler  # noqa: B018
+        return [start]
+    wanted = [mpi for mpi in required_mpis().values() if flavour in (None, mpi.flavour)]
+    if not wanted:
+        raise MpiNotFoundError(f"no {flavour} with an mpicc that builds found; {INSTALL}")
+    return [start_with(mpi, launcher, arguments) for mpi in wanted]
 
 
 def build(mpi: Mpi, folder: Path) -> Path:

@@ -12,7 +12,7 @@ from broadleaf.benchmarks import SIZES as DEFAULT_SIZES
 from broadleaf.benchmarks import namespaces as bed
 from broadleaf.benchmarks import smpi as simulated
 from broadleaf.cli.display import print_document, print_table, table_of
-from broadleaf.cli.options import Sizes, example, json_option, ranks_option
+from broadleaf.cli.options import Sizes, example, json_option, launcher_options, ranks_option
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
@@ -40,10 +40,30 @@ def command() -> None:
 @click.option(
     "--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="Runs of each, in turn."
 )
+@launcher_options
 @json_option
-def local(ranks: int, sizes: list[int], repetitions: int, rounds: int, as_json: bool) -> None:
-    """Ranks on this machine; the limit is the time of the copies alone."""
-    show(bl.bench("local", sizes, n=ranks, repetitions=repetitions, rounds=rounds), as_json)
+def local(
+    ranks: int,
+    sizes: list[int],
+    repetitions: int,
+    rounds: int,
+    flavour: Flavour | None,
+    launcher: str | None,
+    launcher_args: str | None,
+    as_json: bool,
+) -> None:
+    """Ranks on one machine; the limit is the time of the copies alone."""
+    rows = bl.bench(
+        "local",
+        sizes,
+        n=ranks,
+        repetitions=repetitions,
+        rounds=rounds,
+        mpi=flavour,
+        launcher=launcher,
+        launcher_args=launcher_args,
+    )
+    show(rows, as_json)
 
 
 @command.command(

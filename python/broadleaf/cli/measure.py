@@ -15,10 +15,9 @@ from rich.progress import Progress as Bars
 import broadleaf as bl
 from broadleaf.changes import changes
 from broadleaf.cli.display import print_document, print_table, say, table_of
-from broadleaf.cli.options import Size, example, json_option, output_option, ranks_option
+from broadleaf.cli.options import Size, example, json_option, launcher_options, output_option, ranks_option
 from broadleaf.measured import measured_line, measured_of
 from broadleaf.measuring import TOLERANCE, Progress
-from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
 from broadleaf.provenance import Asked, asked_of
 from broadleaf.units import rate, seconds
@@ -67,8 +66,7 @@ MOST_LINKS = 12
 )
 @click.option("--largest", type=Size(), metavar="SIZE", help="Where gap tables end.  [default: 4MiB]")
 @click.option("--samples", metavar="FILE", help="Also keep every raw sample, a JSON object a line.")
-@click.option("--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs.")
-@click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
+@launcher_options
 @json_option
 def command(
     ranks: int | None,
@@ -80,7 +78,8 @@ def command(
     largest: int | None,
     samples: str | None,
     flavour: Flavour | None,
-    mpiexec: str | None,
+    launcher: str | None,
+    launcher_args: str | None,
     as_json: bool,
 ) -> None:
     """Measures the network between MPI ranks: latency, gap and overheads by size, clusters, shared pipes.
@@ -99,7 +98,9 @@ def command(
             asked.ranks,
             hosts or asked.hosts,
             output,
-            mpi=find_mpi(flavour or (asked.flavour if mpiexec is None else None), mpiexec),
+            mpi=flavour or (asked.flavour if launcher is None else None),
+            launcher=launcher,
+            launcher_args=launcher_args,
             tolerance=asked.tolerance if tolerance is None else tolerance,
             budget_s=asked.budget_s if budget_s is None else budget_s,
             largest_bytes=asked.largest_bytes if largest is None else largest,

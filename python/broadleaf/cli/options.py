@@ -80,6 +80,26 @@ def ranks_option(least: int, help_text: str, **settings: Any) -> Callable[[F], F
     )
 
 
+def launcher_options(function: F) -> F:
+    """Adds `--mpi`, `--launcher` and `--launcher-args`: what starts the ranks."""
+    options = [
+        click.option(
+            "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs."
+        ),
+        click.option(
+            "--launcher",
+            "--mpiexec",
+            "launcher",
+            metavar="mpiexec|srun|flux|PATH",
+            help="What starts the ranks.  [default: the one that fits the program's MPI and the allocation]",
+        ),
+        click.option("--launcher-args", metavar="TEXT", help='More options for it: "-N2 --mpi=pmix".'),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 def example(line: str) -> str:
     """A command's epilog: one example, which the tests run as it stands."""
     return f"\b\nExample:\n  {line}"

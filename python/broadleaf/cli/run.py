@@ -6,7 +6,7 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document
-from broadleaf.cli.options import PlannerName, Size, example, json_option, ranks_option
+from broadleaf.cli.options import PlannerName, Size, example, json_option, launcher_options, ranks_option
 from broadleaf.measured import measured_line
 from broadleaf.mpi.find import Flavour
 
@@ -46,8 +46,7 @@ from broadleaf.mpi.find import Flavour
 )
 @click.option("--state", metavar="FOLDER", help="Where program and advisor meet, as broadleaf advise has it.")
 @click.option("--trace", metavar="FILE", help="Write what every rank sent and received when, for Perfetto.")
-@click.option("--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs.")
-@click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
+@launcher_options
 @json_option
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
 def command(
@@ -65,11 +64,12 @@ def command(
     state: str | None,
     trace: str | None,
     flavour: Flavour | None,
-    mpiexec: str | None,
+    launcher: str | None,
+    launcher_args: str | None,
     as_json: bool,
     program: tuple[str, ...],
 ) -> int:
-    """Starts an MPI program under mpiexec, unmodified, with its broadcasts planned.
+    """Starts an MPI program, unmodified, with its broadcasts planned.
 
     The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
     0 was in it, and what was passed through and why; a third, when and how well the platform was measured;
@@ -93,7 +93,8 @@ def command(
         adapt=adapt,
         state=state,
         mpi=flavour,
-        mpiexec=mpiexec,
+        launcher=launcher,
+        launcher_args=launcher_args,
         output_to_stderr=as_json,
     )
     if as_json:

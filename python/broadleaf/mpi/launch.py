@@ -1,28 +1,16 @@
-"""The command that starts a program under an MPI.
-
-What each MPI needs to be told is known here and nowhere else: how variables reach the ranks, how hosts are
-named, and what keeps it usable when ranks outnumber cores or the user is root.
-"""
+"""The command that starts a program under an MPI, in its launcher's dialect."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from broadleaf.mpi import allocation
+from broadleaf.mpi.dialects import Dialect
 from broadleaf.mpi.find import Mpi
 from broadleaf.mpi.hosts import Host
-
-# MPICH polls without pause and, inside a node, broadcasts through shared memory that all ranks spin on. With
-# more ranks than cores each then waits for the time slices of the others: 4 ranks on 2 cores take 5.9 s
-# instead of 33 ms for 16 MiB.
-MPICH_OVERSUBSCRIBED = {
-    "MPIR_CVAR_BCAST_DEVICE_COLLECTIVE": "0",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "1",
-}
-
-OPENMPI_OVERSUBSCRIBED = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 # Open MPI refuses to run as root unless asked twice; in containers there is often no one else.
 OPENMPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -31,67 +19,100 @@ OPENMPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIR
 SYSTEM_LIBRARIES = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}
 
 
+@dataclass(frozen=True)
+class Launcher:
+    """What is started to start ranks, and the options that the user has for it."""
+
+    program: Path
+    dialect: Dialect
+    arguments: tuple[str, ...] = ()
+
+
 def launch_command(
     mpi: Mpi,
     ranks: int,
     program: Sequence[str],
     *,
+    launcher: Launcher | None = None,
     hosts: Sequence[Host] = (),
     variables: Mapping[str, str] | None = None,
     preload: Path | None = None,
 ) -> tuple[list[str], dict[str, str]]:
-    """The arguments and the whole environment for `subprocess`.
+    """The arguments and the whole environment for `subprocess`, by default for the MPI's own mpiexec.
 
     `variables` reach every rank, on every host; what the user has set already wins over what is set here for
     the MPI's sake. `preload` goes before what the user preloads, in the ranks only, not in the launcher.
     """
-    environment = dict(os.environ)
-    for name, value in _tuning(mpi, ranks, hosts).items():
-        environment.setdefault(name, value)
+    launcher = launcher or Launcher(mpi.mpiexec, mpi.dialect)
+    environment = with_library(mpi, os.environ)
+    crowd = crowding(mpi, launcher, ranks, hosts)
+    environment.update(crowd.variables)
+    if mpi.flavour == "openmpi" and os.geteuid() == 0:
+        environment = {**OPENMPI_AS_ROOT, **environment}
     given = dict(variables or {})
-    if mpi.library_dir and str(mpi.library_dir) not in SYSTEM_LIBRARIES:
-        # A program that this MPI's mpicc has not linked, e.g. mpi4py of another environment, finds it here.
-        given["LD_LIBRARY_PATH"] = _before(str(mpi.library_dir), given, environment, "LD_LIBRARY_PATH")
-        given.setdefault("MPI4PY_MPIABI", environment.get("MPI4PY_MPIABI", mpi.flavour))
     environment.update(given)
-    argv = [str(mpi.mpiexec), "-n", str(ranks)]
-    argv += _openmpi(given, hosts) if mpi.flavour == "openmpi" else _mpich(hosts)
+    for name in ("LD_LIBRARY_PATH", "MPI4PY_MPIABI"):
+        if name in environment:
+            given[name] = environment[name]
     if preload is not None:
-        libraries = _before(str(preload), given, environment, "LD_PRELOAD")
-        option = (
-            ["-x", f"LD_PRELOAD={libraries}"]
-            if mpi.flavour == "openmpi"
-            else ["-genv", "LD_PRELOAD", libraries]
-        )
-        argv += option
-    return [*argv, *program], environment
+        given["LD_PRELOAD"] = before(str(preload), environment.get("LD_PRELOAD"))
+    argv = [str(launcher.program), *launcher.dialect.start, "-n", str(ranks), *crowd.options]
+    argv += [*launcher.dialect.named_hosts(hosts), *launcher.arguments]
+    return [*argv, *with_variables(program, given)], environment
 
 
-def _openmpi(variables: Mapping[str, str], hosts: Sequence[Host]) -> list[str]:
-    options = ["--oversubscribe", "--bind-to", "none"]
-    for name in variables:
-        # By name only: the value comes from the launcher's environment and needs no quoting.
-        options += ["-x", name]
-    if hosts:
-        options += ["--host", ",".join(f"{host.name}:{host.slots}" for host in hosts)]
-    return options
+def with_variables(program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
+    """The program with its variables as words, which need no quoting and no launcher's leave."""
+    if not variables:
+        return list(program)
+    # `env` would take a name with = for one more variable.
+    named = ["sh", "-c", 'exec "$0" "$@"', *program] if "=" in program[0] else program
+    return ["env", *(f"{name}={value}" for name, value in variables.items()), *named]
 
 
-def _mpich(hosts: Sequence[Host]) -> list[str]:
-    # Hydra passes the whole environment on by itself.
-    return ["-hosts", ",".join(f"{host.name}:{host.slots}" for host in hosts)] if hosts else []
+def with_library(mpi: Mpi, environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which a program finds the MPI's library that its mpicc has not linked, as mpi4py of
+    another environment.
+    """
+    if not mpi.library_dir or str(mpi.library_dir) in SYSTEM_LIBRARIES:
+        return dict(environment)
+    path = before(str(mpi.library_dir), environment.get("LD_LIBRARY_PATH"))
+    return {"MPI4PY_MPIABI": mpi.flavour, **environment, "LD_LIBRARY_PATH": path}
 
 
-def _tuning(mpi: Mpi, ranks: int, hosts: Sequence[Host]) -> dict[str, str]:
-    cores = len(os.sched_getaffinity(0))
-    # Of other hosts only the user knows; there, one slot is taken for one core.
-    oversubscribed = not hosts and ranks > cores
-    if mpi.flavour == "mpich":
-        return MPICH_OVERSUBSCRIBED if oversubscribed else {}
-    tuning = dict(OPENMPI_OVERSUBSCRIBED) if oversubscribed else {}
-    return {**tuning, **OPENMPI_AS_ROOT} if os.geteuid() == 0 else tuning
-
-
-def _before(first: str, given: Mapping[str, str], environment: Mapping[str, str], name: str) -> str:
-    rest = given.get(name) or environment.get(name)
+def before(first: str, rest: str | None) -> str:
     return f"{first}:{rest}" if rest else first
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """More ranks than cores, and what lets them get on; nothing of it where there are no more."""
+
+    ranks: int
+    cores: int | None
+    options: tuple[str, ...]
+    variables: Mapping[str, str]
+
+    @property
+    def line(self) -> str | None:
+        """What a user should know of it."""
+        words = [*self.options, *(f"{name}={value}" for name, value in self.variables.items())]
+        return f"{self.ranks} ranks on {self.cores} cores, started with {' '.join(words)}" if words else None
+
+
+def crowding(mpi: Mpi, launcher: Launcher, ranks: int, hosts: Sequence[Host] = ()) -> Crowd:
+    """What is added where ranks outnumber cores; binding and all else stay the launcher's own otherwise."""
+    cores = room(launcher, hosts)
+    if cores is None or ranks <= cores:
+        return Crowd(ranks, cores, (), {})
+    unset = {n: value for n, value in mpi.dialect.crowded_variables.items() if n not in os.environ}
+    return Crowd(ranks, cores, launcher.dialect.crowded, unset)
+
+
+def room(launcher: Launcher, hosts: Sequence[Host]) -> int | None:
+    """Cores for ranks; None where only the resource manager knows. A slot of a host file counts as one."""
+    if hosts:
+        return sum(host.slots for host in hosts)
+    if allocation.is_inside() or launcher.dialect.flavour is None:
+        return allocation.cores()
+    return allocation.own_cores()

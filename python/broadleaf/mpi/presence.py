@@ -9,11 +9,10 @@ from __future__ import annotations
 import socket
 import subprocess
 from collections.abc import Sequence
-from pathlib import Path
 
-from broadleaf.mpi.find import Mpi
 from broadleaf.mpi.hosts import Host
 from broadleaf.mpi.launch import launch_command
+from broadleaf.mpi.launchers import Start
 
 # A shell that does nothing, with the library preloaded: what ld.so prints is why it cannot be loaded.
 PROBE = 'said=$(LD_PRELOAD=$0 /bin/sh -c : 2>&1); [ -z "$said" ] || echo "lacks $(uname -n)"'
@@ -33,12 +32,13 @@ def is_remote(hosts: Sequence[Host]) -> bool:
     return any(host.name not in own for host in hosts)
 
 
-def refuse_without_runtime(mpi: Mpi, hosts: Sequence[Host], library: Path) -> None:
-    """Starts one short process on each host; raises PresenceError, naming the hosts on which the library
+def refuse_without_runtime(start: Start, hosts: Sequence[Host]) -> None:
+    """Starts one short process on each host; raises PresenceError, naming the hosts on which the runtime
     cannot be preloaded.
     """
-    each = [Host(host.name, 1) for host in hosts]
-    argv, environment = launch_command(mpi, len(each), ["/bin/sh", "-c", PROBE, str(library)], hosts=each)
+    each, library = [Host(host.name, 1) for host in hosts], start.runtime
+    program = ["/bin/sh", "-c", PROBE, str(library)]
+    argv, environment = launch_command(start.mpi, len(each), program, launcher=start.launcher, hosts=each)
     # What stands on standard input is the program's.
     process = subprocess.Popen(
         argv,
@@ -54,7 +54,8 @@ def refuse_without_runtime(mpi: Mpi, hosts: Sequence[Host], library: Path) -> No
     except subprocess.TimeoutExpired:
         stop(process)
         raise PresenceError(
-            f"{mpi.mpiexec} has not started on all hosts within {TIMEOUT_S:g} s; see which of them is down"
+            f"{start.launcher.program} has not started on all hosts within {TIMEOUT_S:g} s; "
+            "see which of them is down"
         ) from None
     except BaseException:
         stop(process)
@@ -66,7 +67,7 @@ def refuse_without_runtime(mpi: Mpi, hosts: Sequence[Host], library: Path) -> No
         )
     if process.returncode:
         lines = [line for line in errors.splitlines() if line.strip(" -*\0")] or ["no message"]
-        raise PresenceError(f"{mpi.mpiexec} cannot start on every host: {lines[0].strip()}")
+        raise PresenceError(f"{start.launcher.program} cannot start on every host: {lines[0].strip()}")
 
 
 def stop(process: subprocess.Popen[str]) -> None:
