@@ -1,0 +1,41 @@
+"""`broadleaf env`: what a job script exports so that its programs run with Broadleaf."""
+
+from __future__ import annotations
+
+import click
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, standard_output
+from broadleaf.cli.options import example, json_option
+from broadleaf.mpi.exports import ABIS, exports
+
+
+@click.command(
+    "env",
+    short_help="Prints what a job script exports to run with Broadleaf.",
+    epilog=example("broadleaf env --platform net.json"),
+)
+@click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
+@click.option(
+    "--mpi",
+    type=click.Choice(list(ABIS)),
+    help="Only this MPI's runtime.  [default: all; the one that fits the process plans]",
+)
+@click.option("--module", "as_module", is_flag=True, help="A modulefile, for Environment Modules and Lmod.")
+@json_option
+def command(platform: str | None, mpi: str | None, as_module: bool, as_json: bool) -> None:
+    """Prints the exports for a job script, whatever launcher it uses: eval "$(broadleaf env)".
+
+    Programs without MPI, the launcher among them, run as before.
+    """
+    if as_module and as_json:
+        raise click.UsageError("--module and --json are two forms; give one")
+    if platform is not None:
+        bl.Platform.load(platform)
+    found = exports(mpi, platform)
+    if as_json:
+        print_document({"variables": found.variables, "preload": found.preload})
+        return
+    with standard_output():
+        for line in found.modulefile() if as_module else found.shell():
+            print(line)

@@ -1,0 +1,104 @@
+"""`broadleaf env`: evaluated by a shell and by Tcl, as job scripts and modules do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broadleaf.mpi.exports import Exports, tcl
+from broadleaf.mpi.find import RUNTIMES
+from documents import write
+from outcome import Command, refused
+
+ODD = 'it\'s $HOME; `date` "[exit]" {\\}'
+ALL = [str(RUNTIMES / f"libbroadleaf_mpi_{abi}.so") for abi in ("ompi", "mpich", "abi")]
+
+
+def in_shell(exports: str, **variables: str) -> dict[str, str]:
+    """What a program that the script starts then has."""
+    script = f"{exports}\nexec env -0"
+    done = subprocess.run(
+        ["sh", "-eu", "-c", script],
+        env={"PATH": os.environ["PATH"], **variables},
+        capture_output=True,
+        check=True,
+    )
+    pairs = (entry.decode().partition("=") for entry in done.stdout.split(b"\0") if entry)
+    return {name: value for name, _, value in pairs}
+
+
+def test_a_shell_evaluates_it(command: Command, chain: dict[str, Any]) -> None:
+    Path(ODD).mkdir()
+    write(f"{ODD}/net.json", chain)
+    text = command("env", "--platform", f"{ODD}/net.json").out
+    seen = in_shell(text)
+    assert seen["BROADLEAF_PLATFORM"] == str(Path(ODD, "net.json").resolve())
+    assert seen["LD_PRELOAD"].split(":") == ALL
+    tool = shutil.copy(ALL[0], "libtool.so")
+    seen = in_shell(text, LD_PRELOAD=str(Path(tool).resolve()))
+    assert seen["LD_PRELOAD"].split(":") == [*ALL, str(Path(tool).resolve())]
+
+
+@pytest.mark.parametrize(("mpi", "abis"), [("openmpi", [0]), ("mpich", [1, 2]), ("abi", [2])])
+def test_one_mpi_s_runtimes_alone(mpi: str, abis: list[int], command: Command) -> None:
+    document = command("env", "--mpi", mpi, "--json").document
+    assert document == {"variables": {}, "preload": [ALL[abi] for abi in abis]}
+
+
+# The part of Environment Modules that the file uses.
+MODULES = """
+proc module-whatis {text} {}
+proc conflict {name} {}
+proc setenv {name value} {puts "$name=$value"}
+proc prepend-path {name value} {
+    global paths
+    if {[info exists paths($name)]} {set paths($name) "$value:$paths($name)"} else {set paths($name) $value}
+}
+source modulefile
+foreach name [array names paths] {puts "$name=$paths($name)"}
+"""
+
+
+def test_tcl_evaluates_the_modulefile(command: Command, chain: dict[str, Any]) -> None:
+    Path(ODD).mkdir()
+    write(f"{ODD}/net.json", chain)
+    text = command("env", "--module", "--platform", f"{ODD}/net.json").out
+    # Modules know the file by its first bytes.
+    assert text.startswith("#%Module")
+    Path("modulefile").write_text(text)
+    if shutil.which("tclsh") is None:
+        assert f"setenv BROADLEAF_PLATFORM {tcl(str(Path(ODD, 'net.json').resolve()))}\n" in text
+        return
+    done = subprocess.run(["tclsh"], input=MODULES, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"BROADLEAF_PLATFORM={Path(ODD, 'net.json').resolve()}",
+        f"LD_PRELOAD={':'.join(ALL)}",
+    ]
+
+
+def test_a_word_of_tcl() -> None:
+    assert tcl("a b") == '"a b"'
+    assert Exports({"A": "[exit]"}, ()).modulefile()[-1] == 'setenv A "\\[exit\\]"'
+
+
+def test_refusals(command: Command, monkeypatch: pytest.MonkeyPatch, chain: dict[str, Any]) -> None:
+    refused(command("env", "--platform", "absent.json"), "absent.json")
+    refused(command("env", "--mpi", "lam"), "lam")
+    refused(command("env", "--json", "--module"), "--module and --json")
+    Path("a\nb").mkdir()
+    write("a\nb/net.json", chain)
+    refused(command("env", "--platform", "a\nb/net.json"), "control character")
+    Path("with space").mkdir()
+    for library in ALL:
+        Path("with space", Path(library).name).touch()
+    monkeypatch.setattr("broadleaf.mpi.exports.RUNTIMES", Path("with space").resolve())
+    refused(command("env"), "with space", "cannot be preloaded")
+    monkeypatch.setattr("broadleaf.mpi.exports.RUNTIMES", Path("nowhere"))
+    monkeypatch.setattr("broadleaf.mpi.find.RUNTIMES", Path("nowhere"))
+    refused(command("env"), "no Broadleaf runtime")
