@@ -267,14 +267,14 @@ def best_over_all() -> dict[str, Found]:
 
 def best_in_simulated_time() -> dict[str, Found]:
     """4 MiB on grid5000-88 under SMPI: how many times as long as `best` the others take."""
-    from broadleaf.papers.grid import simulated
+    from broadleaf.papers.grid import simulated, tables
 
     missing = simulated.missing()
     if missing is not None:
         print(f"no simulated time: {missing}", file=sys.stderr)
         return {}
-    sheets = simulated.Work(True, None).run(lambda: None).sheets
-    sheet = next(sheet for sheet in sheets if sheet.name == "runs")
+    (main, *_), _ = simulated.Work(True, None).run(lambda: None)
+    sheet = next(sheet for sheet in tables.results(*main).sheets if sheet.name == "runs")
     rows = [dict(zip(sheet.columns, row, strict=True)) for row in sheet.rows]
     at = {row["strategy"]: row for row in rows if row["bytes"] == 4096 * KIB and row["root"] == "c0-0"}
 

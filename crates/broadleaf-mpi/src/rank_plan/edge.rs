@@ -70,8 +70,8 @@ pub(super) fn edge(
     let mut path = vec![from];
     path.extend(tree.via.get(&to).into_iter().flatten());
     path.push(to);
-    // A port that is not simulated shares the wire between the messages for all who are to get the whole in one.
-    let goes_alone = plan.period.is_some() || (is_whole && !simulated);
+    // Messages for several children share the wire of a real port. A simulated one has a turn for each.
+    let goes_alone = !simulated && (plan.period.is_some() || is_whole);
     let in_flight = if goes_alone { on_the_wire } else { window };
     let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
     for hop in path.windows(2) {

@@ -6,7 +6,7 @@ use crate::smpi::Turn;
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
-use broadleaf::plan::{Plan, Programs, TreeBuilder};
+use broadleaf::plan::{Period, Plan, Programs, Slot, TreeBuilder};
 use broadleaf::planners::{supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use std::collections::HashSet;
@@ -117,4 +117,24 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     assert_eq!(edge_of(500, true).window, 10 + 1 + 2);
     assert_eq!(edge_of(500, false).window, 5 + 1 + 1);
     assert_eq!(edge_of(500, false).turn, Turn::default());
+}
+
+/// With one message in flight, a link of a timetable would be idle for its latency after each.
+#[test]
+fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
+    let text = r#"{"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
+        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 0.012, "bandwidth_bytes_per_s": 1.5e6}}]}"#;
+    let platform = Platform::from_json(text).unwrap();
+    let mut tree = TreeBuilder::new(3);
+    tree.add(NodeId(0), NodeId(1));
+    tree.add(NodeId(0), NodeId(2));
+    // 36 ms each: a third of one is on its way when the next may leave.
+    let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
+    let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
+    plan.period = Some(Period { segments: 1, slots: vec![slot(1), slot(2)] });
+    let window = |simulated| edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated).window;
+    assert_eq!(window(true), 2);
+    // Two messages would share a real wire with what the next slot sends.
+    assert_eq!(window(false), 1);
 }
