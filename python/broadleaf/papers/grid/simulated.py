@@ -28,6 +28,8 @@ BUILT_IN = ("default", "ompi", "mpich", "mvapich2")
 WHOLE = ("magpie", "mpich-g2", "fef", "ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max", "bottom-up")
 QUICK_WHOLE = ("magpie", "ecef", "ecef-la", "ecef-lat-max")
 SEGMENTED = ("makespan", "best")
+# The short run has these from other clusters and on the second platform.
+ROTATING = ("default", "magpie", "ecef", "best")
 
 KIB = 1 << 10
 PAPERS_BYTES = 4096 * KIB
@@ -220,11 +222,11 @@ class Work:
     def tasks(self, network: Network) -> list[Task]:
         """Every size from the first root, the paper's size from every other."""
         first, *others = self.roots(bl.Platform.load(network.file))
-        sizes = (PAPERS_BYTES,) if self.quick and not network.is_main else self.sizes
-        from_first = [Task(strategy, first, sizes, network.is_main) for strategy in self.strategies]
         if not network.is_main:
-            return from_first
-        rotating = ("default", "magpie", "ecef-lat-max", "best") if self.quick else self.strategies
+            strategies, sizes = (ROTATING, (PAPERS_BYTES,)) if self.quick else (self.strategies, self.sizes)
+            return [Task(strategy, first, sizes) for strategy in strategies]
+        from_first = [Task(strategy, first, self.sizes, by_latency=True) for strategy in self.strategies]
+        rotating = ROTATING if self.quick else self.strategies
         return from_first + [
             Task(strategy, root, (PAPERS_BYTES,)) for root in others for strategy in rotating
         ]

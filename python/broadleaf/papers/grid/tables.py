@@ -87,13 +87,14 @@ def pivot(name: str, title: str, samples: list[Sample], strategies: tuple[str, .
 
 def above_bound(samples: list[Sample]) -> Sheet:
     """How far the predicted times of ours are above what no plan beats."""
+    lines = [line for line in SEGMENTED if any(s.strategy == line for s in samples)]
     rows: list[tuple[Cell, ...]] = []
     for size in sorted({s.message_bytes for s in samples}):
         at = {s.strategy: s for s in samples if s.message_bytes == size and s.strategy in SEGMENTED}
         bound_s = max(s.bound_s or 0.0 for s in at.values())
-        above = [round(100 * ((at[line].predicted_s or math.nan) / bound_s - 1), 1) for line in SEGMENTED]
+        above = [round(100 * ((at[line].predicted_s or math.nan) / bound_s - 1), 1) for line in lines]
         rows.append((size // KIB, round(1000 * bound_s, 2), *above))
-    names = ("KiB", "bound, ms", *(f"{line} above it %" for line in SEGMENTED))
+    names = ("KiB", "bound, ms", *(f"{line} above it %" for line in lines))
     return Sheet("above-bound", "Ours, as predicted, above the bound of every plan", names, rows)
 
 
@@ -129,7 +130,7 @@ def text(samples: list[Sample]) -> Sheet:
         ("flat between clusters over ecef-like", times(found["magpie"], like_s), 6.0),
         ("flat between clusters over binomial", times(found["magpie"], found["default"]), "above 1"),
     ]
-    for line in ("magpie", *BUILT_IN):
+    for line in (line for line in ("magpie", *BUILT_IN) if line in found):
         rows.append((f"{line} over best", times(found[line], found["best"]), None))
     return Sheet("text", "4 MiB: how many times longer, beside what the text says",
                  ("ratio", "measured", "text"), rows)  # fmt: skip
