@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 ROUNDS = 12
+long = pytest.mark.skipif(
+    "BROADLEAF_SOAK" not in os.environ, reason="every program in every mode: run by make soak"
+)
 # Communicator, ranks, root and bytes of what kinds.c broadcasts in each round; both halves have a row.
 KINDS = [
     ("MPI_COMM_WORLD", 4, 0, 200_000),
@@ -60,8 +64,9 @@ def said(run: Run) -> str:
     return line
 
 
-@pytest.mark.parametrize("memory", ["0", "1"])
-def test_planned_and_native_calls_of_each_kind_alternate(each_kind: Bench, memory: str) -> None:
+def test_planned_and_native_calls_of_each_kind_alternate(each_kind: Bench) -> None:
+    # By messages and, with one of the kinds, through shared memory.
+    memory = "1" if each_kind.mpi.flavour == "openmpi" else "0"
     run = each_kind.check(4, "kinds", str(ROUNDS), mode="compare", shared_memory=memory)
     for row in rows(run):
         assert (row["planned"], row["passed_through"]) == (ROUNDS // 2, {"compared": ROUNDS // 2})
@@ -79,6 +84,11 @@ def test_planned_and_native_calls_of_each_kind_alternate(each_kind: Bench, memor
     assert re.search("faster|slower", said(run))
 
 
+# What follows from the samples alone is the same with every MPI.
+one_mpi = pytest.mark.parametrize("bench", ["openmpi"], indirect=True)
+
+
+@one_mpi
 def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = bl.Platform.load(write_platform(tmp_path / "net.json", [host] * 3))
     plans = tmp_path / "plans"
@@ -100,13 +110,12 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     assert re.search(r" slower; planning all 12 compared ones would add about .* to ", total)
 
 
-def test_too_few_calls_are_called_so(bench: Bench) -> None:
-    run = bench.check(2, "lengths", "6", "70000", mode="compare")
-    assert said(run).startswith("3 of 6 broadcasts planned, 3 native for comparison: too few")
-    assert run.stats is not None
-    assert run.stats["broadcasts"][0]["speedup"] is None
-    alone = bench.check(1, "lengths", "6", "70000", mode="compare")
-    assert said(alone).startswith("0 of 6 broadcasts planned, 0 native")
+@one_mpi
+def test_without_a_file_for_statistics_rank_0_says_what_was_found(bench: Bench) -> None:
+    run = bench.check(2, "lengths", "6", "70000", mode="compare", stats="")
+    assert run.stats is None
+    (line,) = run.reports
+    assert line.startswith("broadleaf: 3 of 6 broadcasts planned, 3 native for comparison: too few")
 
 
 def test_an_observed_program_runs_without_plans(hosts_of: Bench, tmp_path: Path) -> None:
@@ -128,32 +137,22 @@ def test_an_observed_program_runs_without_plans(hosts_of: Bench, tmp_path: Path)
     assert run.reports == []
 
 
+@one_mpi
 def test_what_cannot_be_predicted_says_why(bench: Bench, tmp_path: Path, host: str) -> None:
-    run = bench.check(2, "lengths", "3", "70000", mode="observe")
-    assert said(run).endswith("without a platform nothing is predicted: write one with broadleaf measure")
     platform = write_platform(tmp_path / "net.json", [host] * 2)
     run = bench.check(2, "lengths", "3", "70000", mode="observe", platform=platform)
-    assert said(run).endswith(
-        "nothing is predicted: ranks of one host share its memory, which no plan predicts"
-    )
+    assert said(run).endswith("predicted: ranks of one host share its memory, which no plan predicts")
 
 
-def test_without_a_file_for_statistics_the_gain_is_said(bench: Bench) -> None:
-    run = bench.check(2, "lengths", "4", "70000", mode="compare", stats="")
-    assert run.stats is None
-    assert [line.split(":")[1] for line in run.reports] == [
-        " 2 of 4 broadcasts planned, 2 native for comparison"
-    ]
-
-
-def test_disabled_calls_are_timed(each_kind: Bench) -> None:
-    run = each_kind.check(4, "kinds", str(ROUNDS), disable="1")
+def test_disabled_calls_are_timed(bench: Bench) -> None:
+    run = bench.check(4, "kinds", str(ROUNDS), disable="1")
     for row in rows(run):
         assert (row["planned"], row["passed_through"]) == (0, {"disabled": ROUNDS})
         assert len(row["native_s"]) == ROUNDS - 1
     assert re.match(r"0 of \d+ broadcasts planned, 60 timed: .* in them$", said(run))
 
 
+@long
 def test_a_fortran_program_is_compared(bench: Bench) -> None:
     if bench.mpi.flavour == "mpich":
         pytest.skip("MPICH's Fortran layer calls MPI_Bcast, which is caught anyway")
@@ -162,6 +161,7 @@ def test_a_fortran_program_is_compared(bench: Bench) -> None:
     assert run.stats["planned"] + run.stats["passed_through"]["compared"] == 4
 
 
+@long
 @pytest.mark.parametrize("mode", ["compare", "observe"])
 @pytest.mark.parametrize(
     "program", [("communicators", "20"), ("spawn",), ("many", "60", "500000", "5")], ids=lambda p: p[0]
@@ -173,6 +173,7 @@ def test_what_holds_for_planned_calls_holds_in_every_mode(
     assert run.returncode == 0, run.stderr
 
 
+@long
 @pytest.mark.parametrize("mode", ["compare", "observe"])
 def test_a_program_that_dies_ends(bench: Bench, mode: str) -> None:
     assert bench.run(4, [bench.compile("killed")], mode=mode).returncode != 0

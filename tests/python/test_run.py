@@ -73,8 +73,9 @@ def test_every_run_ends_with_what_was_planned(command: Command, local_net: str) 
     assert passed == f"broadleaf: {small} passed through" + (f": {small} under-threshold" if small else "")
 
 
-@pytest.mark.parametrize("mpi", MPIS.values(), ids=MPIS)
-def test_a_comparison_ends_with_which_is_faster(mpi: Mpi, command: Command, local_net: str) -> None:
+def test_a_comparison_ends_with_which_is_faster(command: Command, local_net: str) -> None:
+    # Here mpi4py calls MPI_Bcast_c; MPI_Bcast is the how-to's.
+    mpi = MPIS["mpich"]
     program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000003", "12"]
     asked = ("-n", "2", "--platform", local_net, "--mpiexec", str(mpi.mpiexec), "--compare")
     outcome = command("run", *asked, "--", *program)

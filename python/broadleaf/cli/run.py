@@ -73,8 +73,8 @@ def command(
 
     The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
     0 was in it, and what was passed through and why; a third, when and how well the platform was measured;
-    after --compare and --observe another one, what planning gains. With --json the statistics are the document
-    on standard output, and what the program prints goes to standard error.
+    after --compare and --observe another one, what planning gains. With --json the statistics are the
+    document on standard output, and what the program prints goes to standard error.
     """
     if compare and observe:
         raise click.UsageError("--compare plans every other broadcast, --observe none; give one of them")
