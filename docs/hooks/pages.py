@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from mkdocs.config.defaults import MkDocsConfig
@@ -28,9 +28,22 @@ DOCS = ROOT / "docs"
 INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
 # The broadcast of the planners' pictures.
 MESSAGE_BYTES = 8 << 20
+# Where planners are compared on their pages: unequal clusters, thin links between two, one switch.
+NETWORKS = ("docs/small.json", "testbeds/namespaces/two-clusters.json", "platforms/smp-16.json")
+SIZES = (64 << 10, 8 << 20)
+# A planner that takes up to this many times what the fastest takes is as good a choice.
+NEAR = 1.1
 REGISTERED = {"Planners", "Papers"}
 # What the compiled core's documentation ends in, since its signatures can have no types.
 TYPES = re.compile(r"\n\nTypes?: `([^`]*)`\s*$")
+
+
+class Standing(NamedTuple):
+    """What `best` finds for one broadcast."""
+
+    network: str
+    message_bytes: int
+    comparison: bl.Comparison
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -51,8 +64,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made: dict[str, str | bytes] = {}
     platform = bl.Platform.load(DOCS / "small.json")
     comparison = bl.compare(platform, "a0", MESSAGE_BYTES)
+    standings = standings_of(NETWORKS)
     for card in bl.planners():
-        picture, text = planner_page(card, platform, comparison)
+        picture, text = planner_page(card, platform, comparison, standings)
         made[f"planners/{card.name}.md"] = text
         if picture is not None:
             made[f"planners/{card.name}.svg"] = picture
@@ -66,17 +80,69 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_post_build(config: MkDocsConfig, **_: Any) -> None:
+    """Writes the search index as a script too: a page that was opened as a file cannot fetch the index."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text()};\n")
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Puts the generated parts in their places; an unknown part ends the build."""
     return INSERT.sub(lambda found: PARTS[found[1]](*([found[2]] if found[2] else [])), markdown)
 
 
-def planner_page(card: bl.Card, platform: bl.Platform, comparison: bl.Comparison) -> tuple[bytes | None, str]:
+def standings_of(networks: Sequence[str]) -> list[Standing]:
+    """What `best` finds on each network, a short message and a long one."""
+    found = []
+    for file in networks:
+        platform = bl.Platform.load(ROOT / file)
+        for message_bytes in SIZES:
+            comparison = bl.compare(platform, platform.hosts[0], message_bytes)
+            found.append(Standing(file, message_bytes, comparison))
+    return found
+
+
+def when_to_use(name: str, standings: Sequence[Standing]) -> list[str]:
+    """Where a planner is the fastest, or near it, among those that `best` compares."""
+    places, rows = [], []
+    for standing in standings:
+        times = {each.planner: each.makespan_s for each in standing.comparison.tried}
+        where = f"{size(standing.message_bytes)} on `{standing.network}`"
+        if name not in times:
+            reason = standing.comparison.passed_over.get(name, "does not support this broadcast")
+            rows.append([where, "", "", f"not compared: {reason}"])
+            continue
+        first = min(times, key=lambda each: (times[each], each))
+        slower = times[name] / times[first]
+        if slower <= NEAR:
+            places.append(where)
+        bound_s = standing.comparison.plan.bound_s
+        by_bound = f"{times[name] / bound_s:.3g}" if bound_s else ""
+        beside = "" if name == first else f"{slower:.3g} times the time of [{first}]({first}.md)"
+        rows.append([where, seconds(times[name]), by_bound, beside or "the fastest"])
+    told = (
+        f"Within {100 * (NEAR - 1):.0f} % of the fastest for {'; '.join(places)}."
+        if places
+        else "On none of these networks is it near the fastest."
+    )
+    return [
+        "## When to use it",
+        "",
+        told,
+        "",
+        *table(("broadcast", "predicted", "times the bound", "beside the fastest"), rows),
+        "",
+    ]
+
+
+def planner_page(
+    card: bl.Card, platform: bl.Platform, comparison: bl.Comparison, standings: Sequence[Standing]
+) -> tuple[bytes | None, str]:
     """The picture, where the planner has a plan for the small platform's broadcast, and the page."""
     lines = [f"# {card.name}", "", card.summary, ""]
     fields = ("reference", "objective", "guarantee", "complexity")
     head, *rows = (f"| **{name}** | {getattr(card, name)} |" for name in fields)
-    lines += [head, "| --- | --- |", *rows, ""]
+    lines += [head, "| --- | --- |", *rows, "", *when_to_use(card.name, standings)]
     asked = f"broadleaf plan docs/small.json --root a0 --size 8MiB --planner {card.name} -o plan.json"
     try:
         plan = bl.plan(platform, "a0", MESSAGE_BYTES, planner=card.name)
@@ -86,6 +152,8 @@ def planner_page(card: bl.Card, platform: bl.Platform, comparison: bl.Comparison
     if plan.bound_s:
         found.append(f"no plan is faster than {seconds(plan.bound_s)}")
     lines += [
+        "## An example",
+        "",
         f"![The trees of {card.name} on the small platform]({card.name}.svg)",
         "",
         f"{size(MESSAGE_BYTES)} from a0 on `docs/small.json`: {'; '.join(found)}.",
@@ -151,11 +219,12 @@ def paper_page(name: str, title: str) -> str:
         "",
     ]
     papers = DOCS / "papers"
+    # What a reader looks for first: the curves; the numbers of each stand below.
+    for path in sorted(papers.glob(f"{name}-*.*g")):
+        lines += [f"![{path.stem.removeprefix(name + '-').replace('-', ' ')}]({path.name})", ""]
     document = papers / f"{name}.json"
     if document.is_file():
         lines += results(json.loads(document.read_text()))
-    for path in sorted(papers.glob(f"{name}-*.*g")):
-        lines += [f"![{path.stem}]({path.name})", ""]
     return "\n".join(lines)
 
 

@@ -20,7 +20,7 @@ import broadleaf as bl
 ROOT = Path(__file__).resolve().parents[2]
 PLATFORM = ROOT / "testbeds" / "namespaces" / "two-clusters.json"
 RACE = ROOT / "docs" / "race.svg"
-REPORT = ROOT / "docs" / "report.png"
+REPORTS = {"light": ROOT / "docs" / "report.png", "dark": ROOT / "docs" / "report-dark.png"}
 ROOT_NODE, MESSAGE = "a0", "16MiB"
 # As MPI libraries have it: a chain in the order of ranks. Of Open MPI's algorithms none is quicker on this
 # network (docs/namespaces.md).
@@ -42,7 +42,7 @@ def race() -> str:
     return bl.race(PLATFORM, plans()).svg
 
 
-def photograph(browser: str) -> bytes:
+def photograph(browser: str, scheme: str) -> bytes:
     """The head and both maps of the report, when the faster plan is done."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = Path(folder) / "report.html"
@@ -53,7 +53,8 @@ def photograph(browser: str) -> bytes:
         bl.report(PLATFORM, files, page_file, sizes=[])
         makespans = [bl.simulate(bl.Platform.load(PLATFORM), plan).makespan_s for plan in raced.values()]
         chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox", "--disable-gpu"])
-        page = chromium.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
+        page = chromium.new_page(viewport={"width": WIDTH, "height": 900})
+        page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
         page.goto(page_file.as_uri())
         page.wait_for_selector("[data-ready=true]")
         # A moment later than the last arrival: the slider has a thousand steps.
@@ -79,9 +80,10 @@ def main() -> None:
     RACE.write_text(race())
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
-        print(f"docs: Chromium is missing, so {REPORT.name} stays as it is", file=sys.stderr)
+        print("docs: Chromium is missing, so the pictures of the report stay as they are", file=sys.stderr)
         return
-    REPORT.write_bytes(photograph(browser))
+    for scheme, file in REPORTS.items():
+        file.write_bytes(photograph(browser, scheme))
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def comparison() -> bl.Comparison:
 
 def page_of(hook: ModuleType, name: str, comparison: bl.Comparison) -> str:
     (card,) = (card for card in bl.planners() if card.name == name)
-    _, text = hook.planner_page(card, bl.Platform.load(DOCS / "small.json"), comparison)
+    _, text = hook.planner_page(card, bl.Platform.load(DOCS / "small.json"), comparison, [])
     assert isinstance(text, str)
     return text
 
@@ -49,6 +49,20 @@ def test_every_place_is_told_once(hook: ModuleType, comparison: bl.Comparison) -
 def test_who_is_not_compared_says_why(hook: ModuleType, comparison: bl.Comparison) -> None:
     name, reason = next(iter(comparison.passed_over.items()))
     assert reason in hook.place_of(name, comparison)
+
+
+def test_when_to_use_it_is_what_best_finds(hook: ModuleType, comparison: bl.Comparison) -> None:
+    """On the small platform the chain is as fast as any, and flat takes 3.3 times the bound."""
+    standings = [hook.Standing("docs/small.json", 8 << 20, comparison)]
+    chain, flat = ("\n".join(hook.when_to_use(name, standings)) for name in ("chain", "flat"))
+    assert "Within 10 % of the fastest for 8 MiB on `docs/small.json`." in chain
+    assert "On none of these networks" in flat
+    (row,) = (line for line in flat.splitlines() if line.startswith("| 8 MiB"))
+    _, _, predicted, by_bound, beside, _ = (cell.strip() for cell in row.split("|"))
+    assert (predicted, by_bound) == ("1.132 s", "3.3")
+    assert beside.startswith("3.29 times the time of [") or beside.startswith("3.3 times the time of [")
+    name, reason = next(iter(comparison.passed_over.items()))
+    assert f"not compared: {reason}" in "\n".join(hook.when_to_use(name, standings))
 
 
 def test_the_example_runs(hook: ModuleType, comparison: bl.Comparison, tmp_path: Path) -> None:

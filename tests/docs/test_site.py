@@ -1,0 +1,145 @@
+"""The documentation site as it opens from disk: search, figures in the dark, and what axe finds.
+
+A few pages are built for it with the site's own settings; `make soak` looks at every page.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from playwright.sync_api import Browser, Page, expect
+
+from pages import DOCS, ROOT
+
+SAMPLE = ("index.md", "tutorial.md", "alternatives.md", "race.svg", "report.png", "report-dark.png")
+SAMPLED = ("tutorial.html", "planners/chain.html", "papers/trees.html")
+# The pages of one planner and one paper, by the hook that makes all of them.
+HOOK = """
+from importlib.util import module_from_spec, spec_from_file_location
+from mkdocs.structure.files import File
+
+import broadleaf as bl
+
+specification = spec_from_file_location("site_hook", {hook!r})
+site = module_from_spec(specification)
+specification.loader.exec_module(site)
+on_post_build, on_page_markdown = site.on_post_build, site.on_page_markdown
+
+
+def on_files(files, config):
+    platform = bl.Platform.load(site.DOCS / "small.json")
+    comparison = bl.compare(platform, "a0", "8MiB")
+    card = next(card for card in bl.planners() if card.name == "chain")
+    standings = [site.Standing("docs/small.json", 8 << 20, comparison)]
+    picture, text = site.planner_page(card, platform, comparison, standings)
+    made = {{"planners/chain.md": text, "planners/chain.svg": picture}}
+    made["papers/trees.md"] = site.paper_page("trees", "Trees")
+    for figure in (site.DOCS / "papers").glob("trees-*.png"):
+        made[f"papers/{{figure.name}}"] = figure.read_bytes()
+    for path, content in made.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    source = folder / "docs"
+    shutil.copytree(DOCS / "site", source / "site")
+    for name in SAMPLE:
+        shutil.copy(DOCS / name, source)
+    hook = folder / "sample.py"
+    hook.write_text(HOOK.format(hook=str(DOCS / "hooks" / "pages.py")))
+    built = folder / "built"
+    config = load_config(
+        str(ROOT / "mkdocs.yml"), docs_dir=str(source), site_dir=str(built), nav=None, hooks=[str(hook)]
+    )
+    build(config)
+    return built
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """A page in which nothing goes wrong, and which asks for nothing but files."""
+    context = browser.new_context(color_scheme=request.param, reduced_motion="reduce")
+    page, said = context.new_page(), []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda asked: said.append(asked.url) if asked.url.startswith("http") else None)
+    yield page
+    context.close()
+    assert said == []
+
+
+def serious(page: Page) -> list[str]:
+    """What axe finds that keeps people out."""
+    return [
+        f"{page.url}: {each['id']}: {node['html'][:120]}"
+        for each in Axe().run(page, options={"preload": False}).response["violations"]
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:3]
+    ]
+
+
+def test_search_from_disk(site: Path, page: Page) -> None:
+    page.goto((site / "index.html").as_uri())
+    page.locator(".md-search__input").click()
+    page.locator(".md-search__input").press_sequentially("ForestColl")
+    result = page.locator(".md-search-result__item a").first
+    expect(result).to_have_attribute("href", re.compile("alternatives.html"), timeout=15_000)
+    expect(page.locator(".md-search-result__meta")).to_have_text(re.compile("^1 matching document"))
+    result.click()
+    expect(page.locator("h1")).to_have_text(re.compile("Beside other software"))
+
+
+def test_figures_follow_the_dark(site: Path, page: Page) -> None:
+    is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    turned = "invert(0.88) hue-rotate(180deg)" if is_dark else "none"
+    for name in ("planners/chain.html", "papers/trees.html"):
+        page.goto((site / name).as_uri())
+        assert page.locator(".md-typeset img").first.evaluate("img => getComputedStyle(img).filter") == turned
+    # Figures stand before tables.
+    assert page.evaluate(
+        "document.querySelector('.md-typeset img').getBoundingClientRect().top"
+        " < document.querySelector('.md-typeset table').getBoundingClientRect().top"
+    )
+    page.goto((site / "index.html").as_uri())
+    shown = page.locator(".md-typeset img:visible").evaluate_all(
+        "images => images.map(img => [img.getAttribute('src').split('#')[0], getComputedStyle(img).filter])"
+    )
+    # The race and the reports are drawn for both.
+    assert shown == [["race.svg", "none"], ["report-dark.png" if is_dark else "report.png", "none"]]
+
+
+def test_axe_on_some_pages(site: Path, page: Page) -> None:
+    found = []
+    for name in SAMPLED:
+        page.goto((site / name).as_uri())
+        found += serious(page)
+    assert found == []
+
+
+@pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="looks at every page; run by make soak")
+def test_axe_on_every_page(tmp_path: Path, page: Page) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path], cwd=ROOT, check=True
+    )
+    # What a server shows for a missing page has addresses of the server's root: it does not open from disk.
+    names = [path for path in sorted(tmp_path.rglob("*.html")) if path.name != "404.html"]
+    assert len(names) > 60
+    found = []
+    for path in names:
+        page.goto(path.as_uri())
+        found += serious(page)
+    assert found == []
