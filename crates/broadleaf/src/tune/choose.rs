@@ -32,7 +32,8 @@ pub struct Forecast {
     pub printed_s: f64,
     /// The corrected model, seconds. Both are for the segment size that the models ask for.
     pub corrected_s: f64,
-    /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out.
+    /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out, and of scatters where
+    /// the bulk effect was measured, which no plan knows of.
     pub simulated_s: Option<f64>,
 }
 
@@ -143,8 +144,10 @@ fn choose_on(
     }
     let promised_s = forecasts.iter().map(|forecast| forecast.corrected_s).fold(f64::INFINITY, f64::min);
     let worth = if cluster.models_are_exact() { WORTH_SIMULATING } else { WORTH_SIMULATING_UNLIKE };
+    // The event simulation knows no bulk effect; where all links are alike the models do without it.
+    let models_decide = collective == Collective::Scatter && network.bulk.is_some() && cluster.is_uniform();
     for forecast in &mut forecasts {
-        if forecast.corrected_s > promised_s * worth {
+        if models_decide || forecast.corrected_s > promised_s * worth {
             continue;
         }
         let is_searched = forecast.algorithm.is_segmented() && !cluster.models_are_exact();

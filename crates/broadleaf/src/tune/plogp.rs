@@ -13,6 +13,8 @@ pub struct PLogP {
     pub latency_s: f64,
     /// g(m).
     pub gap: TransferTime,
+    /// The gap of a message sent behind another (paper 4, §4.2: bulk transmission), where measured.
+    pub bulk: Option<GapTable>,
     /// os(m) and or(m), where measured. The models do not use them: g(m) ≥ os(m), or(m) by definition.
     pub send_overhead: Option<GapTable>,
     /// See [`PLogP::send_overhead`].
@@ -56,6 +58,7 @@ impl PLogP {
         Ok(PLogP {
             latency_s: class.latency_s,
             gap: class.time.clone(),
+            bulk: class.bulk.clone(),
             send_overhead: class.send_overhead.clone(),
             receive_overhead: class.receive_overhead.clone(),
             handled_bytes: handled_bytes(&class.time),
@@ -65,6 +68,12 @@ impl PLogP {
     /// g(bytes), seconds.
     pub fn g(&self, bytes: u64) -> f64 {
         self.gap.seconds(bytes)
+    }
+
+    /// The gap of a message that its sender sends behind another one, seconds: g(bytes) or less.
+    pub fn following(&self, bytes: u64) -> f64 {
+        let gap_s = self.g(bytes);
+        self.bulk.as_ref().map_or(gap_s, |bulk| bulk.seconds(bytes).min(gap_s))
     }
 
     /// Whether a larger message never has a smaller gap.
