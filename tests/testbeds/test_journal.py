@@ -63,6 +63,9 @@ def test_what_was_measured_before_a_failure_stays(
     monkeypatch.setattr(SimulatedBed, "at_once", 1)
     effort = tuning.Effort((2, 3), (64,))
     monkeypatch.setattr(tuning, "smpi_effort", lambda quick: effort)
+    monkeypatch.setattr(
+        tuning, "DefaultModelBed", lambda *unused: (_ for _ in ()).throw(BedError("left out"))
+    )
     monkeypatch.setattr(tuning, "LocalBed", lambda *unused: (_ for _ in ()).throw(BedError("left out")))
     steps: list[int] = []
     kept = tmp_path / "kept.jsonl"

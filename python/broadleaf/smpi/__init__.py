@@ -9,9 +9,11 @@ from __future__ import annotations
 from broadleaf.smpi.profiles import RatesError, profiles_of, read_rates
 from broadleaf.smpi.programs import plain_program, planned_program
 from broadleaf.smpi.start import (
+    DEFAULT_MODEL,
     TIMEOUT_S,
     SmpiError,
     SmpiTimeoutError,
+    algorithms,
     broadcast_algorithms,
     missing,
     need,
@@ -19,10 +21,12 @@ from broadleaf.smpi.start import (
 )
 
 __all__ = [
+    "DEFAULT_MODEL",
     "TIMEOUT_S",
     "RatesError",
     "SmpiError",
     "SmpiTimeoutError",
+    "algorithms",
     "broadcast_algorithms",
     "missing",
     "need",

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -21,6 +22,11 @@ CLEAN = {
     "smpi/wtime": "0",
     "smpi/simulate-computation": "no",
 }
+
+# Takes the clean model's settings of the network back: SimGrid's own hold.
+DEFAULT_MODEL: dict[str, str | None] = dict.fromkeys(
+    ("smpi/bw-factor", "smpi/lat-factor", "network/weight-S", "network/crosstraffic", "network/TCP-gamma")
+)
 
 # The collectives with which programs start: trees, since SMPI's defaults for them are linear.
 START_UP = {
@@ -66,15 +72,15 @@ def simulate(
     program: list[str],
     *,
     ranks: int | None = None,
-    settings: dict[str, str] | None = None,
+    settings: Mapping[str, str | None] | None = None,
     variables: dict[str, str] | None = None,
     timeout_s: float = TIMEOUT_S,
     errors: TextIO | None = None,
 ) -> str:
     """What the program prints when run on the simulated platform, one rank a line of `hosts`.
 
-    `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}. `variables` are
-    for the program's environment. What it says on stderr goes to `errors`.
+    `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}; None stands for
+    SimGrid's default. `variables` are for the program's environment. What it says on stderr goes to `errors`.
 
     Raises SmpiError, and SmpiTimeoutError after `timeout_s` of real time.
     """
@@ -84,7 +90,7 @@ def simulate(
         command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
         command += ["-np", str(ranks)] if ranks else []
         command += ["--log=root.thres:warning"]
-        command += [f"--cfg={key}:{value}" for key, value in configuration.items()]
+        command += [f"--cfg={key}:{value}" for key, value in configuration.items() if value is not None]
         # A session of its own, so that the time limit ends smpirun's children with it.
         with subprocess.Popen(
             [*command, *program],
@@ -112,14 +118,19 @@ def simulate(
 
 
 def broadcast_algorithms(xml: Path, hosts: Path, program: list[str]) -> list[str]:
-    """The names that `smpi/bcast` takes. SMPI lists them only when it refuses one."""
+    """The names that `smpi/bcast` takes."""
+    return algorithms("bcast", xml, hosts, program)
+
+
+def algorithms(collective: str, xml: Path, hosts: Path, program: list[str]) -> list[str]:
+    """The names that `smpi/COLLECTIVE` takes. SMPI lists them only when it refuses one."""
     try:
-        simulate(xml, hosts, program, ranks=1, settings={"smpi/bcast": "?"}, timeout_s=60)
+        simulate(xml, hosts, program, ranks=1, settings={f"smpi/{collective}": "?"}, timeout_s=60)
     except SmpiError as refusal:
         listed = re.search(r"Valid algorithms: ([^.]*)\.", str(refusal))
         if listed:
             return listed[1].split(", ")
-    raise SmpiError("this SMPI does not list its broadcast algorithms; Broadleaf was tried with 3.32")
+    raise SmpiError(f"this SMPI does not list its {collective} algorithms; Broadleaf was tried with 3.32")
 
 
 def first_error(text: str) -> str:

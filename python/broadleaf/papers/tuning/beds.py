@@ -8,19 +8,23 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import broadleaf as bl
 from broadleaf import smpi
-from broadleaf.checkout import CHECKOUT
+from broadleaf.checkout import CHECKOUT, TESTBEDS
 from broadleaf.formats.simgrid import write_simgrid
 from broadleaf.mpi import Mpi, MpiNotFoundError, find_mpi, launch_command
 
 PROGRAM = CHECKOUT / "testbeds" / "plans.c"
+NAMESPACES = TESTBEDS / "namespaces" / "run.py"
 CLUSTER = CHECKOUT / "platforms" / "cluster-50.json"
 
 # One message at a time in and out of a host, in the order in which they were sent: the one-port cluster that
@@ -30,6 +34,8 @@ ONE_PORT = {"maxmin/concurrency-limit": "1", "smpi/send-is-detached-thresh": "0"
 TIMEOUT_S = 3600.0
 # How long local ranks agree on a start ahead of it.
 START_AHEAD_S = 0.005
+# The same over TCP between namespaces that share this machine's cores.
+SLOW_START_AHEAD_S = 0.05
 
 
 class BedError(ValueError):
@@ -59,6 +65,8 @@ class Bed(ABC):
     most_nodes: int
     # How many programs may run at once without disturbing each other's times.
     at_once: int = 1
+    # Bytes of messages sent back to back to measure a gap; the largest gap measured is that of half of them.
+    train_bytes: int = 64 << 20
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -100,6 +108,8 @@ class SimulatedBed(Bed):
 
     name = "SMPI"
     most_nodes = 50
+    # SimGrid's settings beside the clean model's.
+    settings: ClassVar[Mapping[str, str | None]] = ONE_PORT
     # Simulated times do not know what else the machine does.
     at_once = min(2, os.cpu_count() or 1)
 
@@ -117,14 +127,65 @@ class SimulatedBed(Bed):
     @property
     def fingerprint(self) -> str:
         platform = hashlib.sha256(CLUSTER.read_bytes()).hexdigest()
-        return f"{super().fingerprint} {platform} {sorted(ONE_PORT.items())}"
+        return f"{super().fingerprint} {platform} {sorted(self.settings.items())}"
 
     def output(self, nodes: int, plans: Path, care: int) -> str:
         program = [str(self.program), str(plans)]
         try:
-            return smpi.simulate(*self.where, program, ranks=nodes, settings=ONE_PORT, timeout_s=TIMEOUT_S)
+            return smpi.simulate(
+                *self.where, program, ranks=nodes, settings=self.settings, timeout_s=TIMEOUT_S
+            )
         except smpi.SmpiError as error:
             raise BedError(str(error)) from None
+
+
+class DefaultModelBed(SimulatedBed):
+    """The same cluster by SMPI's default model, which knows nothing of one port."""
+
+    name = "SMPI, its default model"
+    settings = smpi.DEFAULT_MODEL
+
+
+class NamespacesBed(Bed):
+    """Real TCP between eight network namespaces of this machine, shaped to 200 Mb/s; needs root."""
+
+    name = "namespaces, 200 Mb/s"
+    most_nodes = 8
+    train_bytes = 4 << 20
+
+    def __init__(self, folder: Path, repetitions: int) -> None:
+        super().__init__(folder)
+        try:
+            self.mpi: Mpi = find_mpi("openmpi", compiling=True)
+        except MpiNotFoundError as error:
+            raise BedError(f"namespaces: {error}") from None
+        if os.geteuid() != 0 or shutil.which("ip") is None or not NAMESPACES.is_file():
+            raise BedError("namespaces need root, iproute2 and a checkout")
+        self.repetitions = repetitions
+        hosts = [f"h{at}" for at in range(self.most_nodes)]
+        link = {"latency_s": 1e-4, "bandwidth_bytes_per_s": 2.5e7}
+        self.platform = folder / "namespaces.json"
+        bl.Platform.from_dict(
+            {
+                "format": "broadleaf-platform/1",
+                "name": self.name,
+                "port_model": "multi-port",
+                "nodes": [{"id": host} for host in hosts],
+                "meshes": [{"nodes": hosts, "link": link}],
+            }
+        ).save(self.platform)
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{super().fingerprint} {self.repetitions} repetitions {self.platform.read_text()}"
+
+    def output(self, nodes: int, plans: Path, care: int) -> str:
+        # Four packets may pass a shaper as one, as in `bench namespaces`.
+        command = [sys.executable, str(NAMESPACES), "run", str(self.platform)]
+        command += ["--mpi", str(self.mpi.mpiexec.parent.parent), "--ranks", str(nodes), "--lump", "4"]
+        command += ["--timeout", f"{TIMEOUT_S:g}", "--", str(PROGRAM), str(plans)]
+        command += [str(care * self.repetitions), str(SLOW_START_AHEAD_S)]
+        return output_of(command, dict(os.environ))
 
 
 class LocalBed(Bed):

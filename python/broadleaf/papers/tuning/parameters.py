@@ -1,0 +1,94 @@
+"""A bed's pLogP parameters, measured between two ranks: all else is predicted from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import broadleaf as bl
+from broadleaf.papers.results import Cell
+from broadleaf.papers.tuning.beds import Bed, Timed
+from broadleaf.papers.tuning.journal import Journal
+
+# Messages sent back to back to measure a gap; a bed says how many bytes they may be in all.
+TRAIN = 33
+# Everything is predicted from the parameters, so they are measured with more care than the rest.
+CARE = 5
+# No end system handles a message in less, s: where a busy machine's noise hides the gap of a short one, this
+# keeps a plan from being cut into millions of segments.
+LEAST_GAP_S = 1e-6
+# Sizes at which gaps are measured: half powers of four and their neighbours would add nothing to a line.
+SIZES = [1, *(1 << power for power in range(4, 25, 2))]
+COLUMNS = ("bed", "bytes", "g_s behind another", "g_s alone", "L_s", "start_s")
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What a bed's predictions stand on."""
+
+    # What each collective is predicted from. A broadcast's g(m) is by saturation, as the paper's benchmark
+    # has it; a scatter's is that of a message alone, and the bulk gap is the one by saturation.
+    networks: dict[str, bl.Platform]
+    # The scatter's without the bulk effect.
+    without_bulk: bl.Platform
+    rows: list[tuple[Cell, ...]]
+
+
+def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
+    """L, g(m) of a message alone, and of one behind another.
+
+    A request, its answer and a message take 3 L and 3 g(1), the message by itself L and g(1); what the
+    common start costs (cold caches) is in both, so that half of the difference is L + g(1). A gap that falls
+    with the size, as noise makes it on local ranks, is lowered to the one behind.
+    """
+    sizes = [bytes_ for bytes_ in SIZES if 2 * bytes_ <= bed.train_bytes]
+    trains = [max(2, min(TRAIN, bed.train_bytes // bytes_)) for bytes_ in sizes]
+    single = [Timed("bcast", "eager", bytes_, bytes_, "0>1") for bytes_ in sizes]
+    several = [
+        Timed("bcast", "eager", bytes_ * count, bytes_, "0>1")
+        for bytes_, count in zip(sizes, trains, strict=True)
+    ]
+    asked = Timed("bcast", "rendezvous", 1, 1, "0>1")
+    times = journal.seconds(bed, 2, [*single, *several, asked], CARE)
+    whole, trained = lowered(times[: len(sizes)]), times[len(sizes) : -1]
+    in_train = [(trained[at] - whole[at]) / (count - 1) for at, count in enumerate(trains)]
+    hop_s = (times[-1] - whole[0]) / 2
+    behind = rising(in_train)
+    latency_s = max(hop_s - behind[0], 0.0)
+    alone = rising([max(whole[at] - whole[0] + behind[0], behind[at]) for at in range(len(sizes))])
+    rows: list[tuple[Cell, ...]] = [
+        (bed.name, bytes_, behind[at], alone[at], latency_s, max(whole[0] - hop_s, 0.0))
+        for at, bytes_ in enumerate(sizes)
+    ]
+    tables = {name: list(zip(sizes, gaps, strict=True)) for name, gaps in (("b", behind), ("g", alone))}
+    return Parameters(
+        networks={
+            "bcast": cluster(bed, latency_s, gap=tables["b"]),
+            "scatter": cluster(bed, latency_s, gap=tables["g"], bulk=tables["b"]),
+        },
+        without_bulk=cluster(bed, latency_s, gap=tables["g"]),
+        rows=rows,
+    )
+
+
+def lowered(times: list[float]) -> list[float]:
+    """No message takes longer than a longer one: what a busy moment added to a short one's time goes."""
+    return list(accumulate(reversed(times), min))[::-1]
+
+
+def rising(gaps: list[float]) -> list[float]:
+    return [max(LEAST_GAP_S, gap_s) for gap_s in lowered(gaps)]
+
+
+def cluster(bed: Bed, latency_s: float, **tables: Any) -> bl.Platform:
+    nodes = [f"n{at}" for at in range(bed.most_nodes)]
+    return bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": bed.name,
+            "port_model": "one-port",
+            "nodes": [{"id": node} for node in nodes],
+            "meshes": [{"nodes": nodes, "link": {"latency_s": latency_s, **tables}}],
+        }
+    )
