@@ -13,8 +13,11 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.benchmarks import OURS, BenchError
+from broadleaf.benchmarks.allgather import Way, local_allgathers, timed, ways
+from broadleaf.benchmarks.local import starts_of
 from broadleaf.benchmarks.smpi import second_seconds
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
+from broadleaf.mpi import required_mpis
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -151,3 +154,57 @@ def test_wrong_use_is_one_line(arguments: tuple[str, ...], told: str) -> None:
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_local_all_gathers_are_timed_under_every_mpi() -> None:
+    found = local_allgathers(starts_of(), 3, [16 << 10], 1, 1, ["default"])
+    # Recursive doubling is for powers of two; and no platform says what memory can do.
+    names = ("broadleaf round-robin", "broadleaf ring", "default")
+    assert [row.algorithm for row in found] == [
+        f"{name} on {mpi}" for mpi in required_mpis() for name in names
+    ]
+    assert all((row.seconds or 0) > 0 and row.limit_s is None and row.bytes == 16 << 10 for row in found)
+
+
+def test_what_no_all_gather_is_called_is_refused() -> None:
+    done = bench("smpi", "--collective", "allgather", "--platform", str(ROOT / "platforms/smp-16.json"),
+                 "--hosts", "x")  # fmt: skip
+    assert done.returncode == 2
+    assert "bench smpi of all-gathers needs a platform; name its JSON file" in done.stderr
+    with pytest.raises(BenchError, match="openmpi has no all-gather 'turbo'; there are default, bruck"):
+        ways("openmpi", 4, ["turbo"])
+    with pytest.raises(BenchError, match="no bench times 'gossip'; use bcast or allgather"):
+        bl.bench("local", collective="gossip")
+
+
+def test_an_all_gather_of_wrong_bytes_has_no_time() -> None:
+    line = "allgather ranks=2 bytes=8 repetition={} seconds=0.00{} wrong_bytes={}\n"
+    printed = line.format(0, 5, 0) + line.format(1, 2, 0)
+    theirs, ours = Way("ring", False, {}), Way(f"{OURS} ring", True, {})
+    assert timed(printed, theirs) == timed(printed, ours) == [0.002]
+    spoilt = line.format(0, 5, 3) + line.format(1, 2, 0)
+    assert timed(spoilt, theirs) == []
+    with pytest.raises(BenchError, match="wrong bytes"):
+        timed(spoilt, ours)
+
+
+@needs_smpi
+def test_simulated_all_gathers_stand_beside_smpis_own(tmp_path: Path) -> None:
+    """Round-robin on an even number of full-duplex hosts: the others' contributions at full rate."""
+    nodes = [f"h{at}" for at in range(4)]
+    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "four",
+        "port_model": "one-port",
+        "nodes": [{"id": node} for node in nodes],
+        "meshes": [{"nodes": nodes, "link": link}],
+    }
+    (tmp_path / "four.json").write_text(json.dumps(document))
+    argv = ["smpi", "--collective", "allgather", "--platform", str(tmp_path / "four.json")]
+    found = {row["algorithm"]: row for row in rows(*argv, "--sizes", "1MiB", "--algorithms", "ring")}
+    assert set(found) == {f"{OURS} round-robin", f"{OURS} ring", f"{OURS} recursive-doubling", "ring"}
+    limit_s = found["ring"]["limit_s"]
+    assert limit_s == pytest.approx(3 * (1 << 20) / 1.25e8, rel=0.01)
+    assert limit_s < found[f"{OURS} round-robin"]["seconds"] < 1.02 * limit_s
+    assert found[f"{OURS} round-robin"]["seconds"] <= found["ring"]["seconds"]

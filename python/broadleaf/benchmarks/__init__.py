@@ -6,10 +6,10 @@ The programs and test beds are those of a checkout (`benches/`, `testbeds/`); an
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from broadleaf.checkout import TESTBEDS
 from broadleaf.given import File, Size, sizes_of
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OURS = "broadleaf"
 SIZES = "64KiB,1MiB,16MiB"
 Bed: TypeAlias = Literal["local", "smpi", "namespaces"]
+COLLECTIVES = ("bcast", "allgather")
 # What each bed takes besides the sizes.
 BEDS: dict[str, tuple[str, ...]] = {
     "local": ("n", "repetitions", "rounds", "mpi", "launcher", "launcher_args"),
@@ -41,7 +42,8 @@ class Row:
     algorithm: str
     ranks: int
     bytes: int
-    limit_s: float
+    # None where nothing bounds it.
+    limit_s: float | None
     samples_s: list[float] = field(default_factory=list)
 
     @property
@@ -72,6 +74,7 @@ def bench(
     bed: Bed,
     sizes: Size | Iterable[Size] = SIZES,
     *,
+    collective: str = "bcast",
     n: int | None = None,
     platform: File | None = None,
     hosts: File | None = None,
@@ -85,6 +88,8 @@ def bench(
     told: Callable[[str], None] | None = None,
 ) -> list[Row]:
     """Times Broadleaf beside every other broadcast that the MPI at hand can use, and the limit: a row each.
+
+    With `collective` "allgather" all-gathers instead, of `sizes` bytes from each rank.
 
     On bed "local", `n` ranks (4) of one machine, `repetitions` (20) broadcasts in each of `rounds` (3) runs,
     under every MPI or the named `mpi`, by its own mpiexec or by `launcher` with `launcher_args`;
@@ -110,6 +115,10 @@ def bench(
     refuse_others(bed, [name for name, value in given.items() if value is not None])
     names = list(algorithms or ())
     hear = told or (lambda _: None)
+    if collective not in COLLECTIVES:
+        raise BenchError(f"no bench times {collective!r}; use {' or '.join(COLLECTIVES)}")
+    if collective == "allgather":
+        return all_gathers(bed, asked, given)
     if bed == "local":
         from broadleaf.benchmarks.local import bench_local, starts_of
 
@@ -127,6 +136,26 @@ def bench(
     network = Path(platform or namespaces.DEFAULT_PLATFORM)
     limit_s = timeout_s or namespaces.TIMEOUT_S
     return namespaces.bench_namespaces(network, mpi or "openmpi", asked, names, limit_s, hear)
+
+
+def all_gathers(bed: str, sizes: Sequence[int], given: Mapping[str, Any]) -> list[Row]:
+    from broadleaf.benchmarks import allgather, namespaces
+
+    if bed == "local":
+        from broadleaf.benchmarks.local import starts_of
+
+        launcher = given["launcher"]
+        starts = starts_of(given["mpi"], launcher and str(launcher), given["launcher_args"])
+        counts = (given["repetitions"] or REPETITIONS, given["rounds"] or ROUNDS)
+        return allgather.local_allgathers(starts, given["n"] or RANKS, sizes, *counts)
+    asked = (sizes, list(given["algorithms"] or ()), given["timeout_s"] or allgather.TIMEOUT_S)
+    hear = given["told"] or (lambda _: None)
+    if bed == "smpi":
+        if given["platform"] is None or given["hosts"] is not None:
+            raise BenchError("bench smpi of all-gathers needs a platform; name its JSON file")
+        return allgather.smpi_allgathers(Path(given["platform"]), *asked, hear)
+    network = Path(given["platform"] or namespaces.DEFAULT_PLATFORM)
+    return allgather.namespaces_allgathers(network, given["mpi"] or "openmpi", *asked, hear)
 
 
 def refuse_others(bed: str, given: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from broadleaf._core import Platform
@@ -123,14 +123,29 @@ def measured(
     variables: dict[str, str],
     timeout_s: float,
 ) -> list[float]:
+    program = [str(TESTBEDS / "bcast.c"), str(size), str(repetitions)]
+    printed = namespaces_output(platform, prefix, program, options, variables, timeout_s)
+    found = re.findall(r"repetition=[1-9][0-9]* seconds=([0-9.]+) wrong_bytes=0", printed)
+    return [float(seconds) for seconds in found]
+
+
+def namespaces_output(
+    platform: Path,
+    prefix: Path,
+    program: Sequence[str],
+    options: Sequence[str],
+    variables: Mapping[str, str],
+    timeout_s: float,
+) -> str:
+    """What a program prints, one rank a host; nothing if it was not done in time."""
     command = [sys.executable, str(RUN), "run", str(platform), "--mpi", str(prefix)]
     command += ["--lump", str(LUMP), "--timeout", f"{timeout_s:g}", *(f"--option={word}" for word in options)]
-    command += ["--", str(TESTBEDS / "bcast.c"), str(size), str(repetitions)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **variables})
+    done = subprocess.run(
+        [*command, "--", *program], capture_output=True, text=True, env={**os.environ, **variables}
+    )
     if done.returncode:
         if "still runs after" in done.stderr:
-            return []
+            return ""
         lines = [line for line in done.stderr.splitlines() if line.strip(" -\0")] or ["no message"]
         raise BenchError(f"the namespaces bed failed: {lines[-1].strip()}")
-    found = re.findall(r"repetition=[1-9][0-9]* seconds=([0-9.]+) wrong_bytes=0", done.stdout)
-    return [float(seconds) for seconds in found]
+    return done.stdout

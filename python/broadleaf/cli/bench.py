@@ -7,7 +7,7 @@ import sys
 import click
 
 import broadleaf as bl
-from broadleaf.benchmarks import OURS, RANKS, REPETITIONS, ROUNDS, Row
+from broadleaf.benchmarks import COLLECTIVES, OURS, RANKS, REPETITIONS, ROUNDS, Row
 from broadleaf.benchmarks import SIZES as DEFAULT_SIZES
 from broadleaf.benchmarks import namespaces as bed
 from broadleaf.benchmarks import smpi as simulated
@@ -17,6 +17,13 @@ from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
 SIZES = click.option("--sizes", type=Sizes(), default=DEFAULT_SIZES, show_default=True, help="Messages.")
+COLLECTIVE = click.option(
+    "--collective",
+    type=click.Choice(COLLECTIVES),
+    default="bcast",
+    show_default=True,
+    help="Of allgather, --sizes are what each rank contributes.",
+)
 ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Only these, with commas.")
 
 
@@ -33,6 +40,7 @@ def command() -> None:
     "local", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1")
 )
 @ranks_option(2, "How many to start.", default=RANKS, show_default=True)
+@COLLECTIVE
 @SIZES
 @click.option(
     "--repetitions", type=click.IntRange(1), default=REPETITIONS, show_default=True, help="In each run."
@@ -44,6 +52,7 @@ def command() -> None:
 @json_option
 def local(
     ranks: int,
+    collective: str,
     sizes: list[int],
     repetitions: int,
     rounds: int,
@@ -56,6 +65,7 @@ def local(
     rows = bl.bench(
         "local",
         sizes,
+        collective=collective,
         n=ranks,
         repetitions=repetitions,
         rounds=rounds,
@@ -72,6 +82,7 @@ def local(
 )
 @click.option("--platform", required=True, metavar="FILE", help="Broadleaf's JSON, or SimGrid's XML.")
 @click.option("--hosts", metavar="FILE", help="For XML: its hosts, one a line, in the order of ranks.")
+@COLLECTIVE
 @SIZES
 @ALGORITHMS
 @click.option(
@@ -83,12 +94,25 @@ def local(
 )
 @json_option
 def smpi(
-    platform: str, hosts: str | None, sizes: list[int], algorithms: str, timeout: float, as_json: bool
+    platform: str,
+    hosts: str | None,
+    collective: str,
+    sizes: list[int],
+    algorithms: str,
+    timeout: float,
+    as_json: bool,
 ) -> None:
     """Simulated time under SimGrid's SMPI, the second broadcast of a run."""
     compared = names(algorithms)
     rows = bl.bench(
-        "smpi", sizes, platform=platform, hosts=hosts, algorithms=compared, timeout_s=timeout, told=tell
+        "smpi",
+        sizes,
+        collective=collective,
+        platform=platform,
+        hosts=hosts,
+        algorithms=compared,
+        timeout_s=timeout,
+        told=tell,
     )
     show(rows, as_json)
 
@@ -98,17 +122,31 @@ def smpi(
 @click.option(
     "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), default="openmpi", show_default=True
 )
+@COLLECTIVE
 @SIZES
 @ALGORITHMS
 @click.option("--timeout", type=float, default=bed.TIMEOUT_S, show_default=True, help="Seconds a run.")
 @json_option
 def namespaces(
-    platform: str, flavour: Flavour, sizes: list[int], algorithms: str, timeout: float, as_json: bool
+    platform: str,
+    flavour: Flavour,
+    collective: str,
+    sizes: list[int],
+    algorithms: str,
+    timeout: float,
+    as_json: bool,
 ) -> None:
     """Real TCP between shaped network namespaces of this machine; needs root."""
     compared = names(algorithms)
     rows = bl.bench(
-        "namespaces", sizes, platform=platform, mpi=flavour, algorithms=compared, timeout_s=timeout, told=tell
+        "namespaces",
+        sizes,
+        collective=collective,
+        platform=platform,
+        mpi=flavour,
+        algorithms=compared,
+        timeout_s=timeout,
+        told=tell,
     )
     show(rows, as_json)
 
@@ -137,7 +175,10 @@ def show(rows: list[Row], as_json: bool) -> None:
     )
     for row in sorted(rows, key=lambda row: (row.bytes, row.seconds is None, row.seconds or 0)):
         seconds = row.seconds
-        shown = ("not done", "-") if seconds is None else (f"{seconds:.6f}", f"{seconds / row.limit_s:.2f}")
+        times = f"{seconds / row.limit_s:.2f}" if seconds is not None and row.limit_s else "-"
+        shown = ("not done" if seconds is None else f"{seconds:.6f}", times)
         mark = "* " if row.algorithm.startswith(OURS) else ""
-        table.add_row(str(row.bytes), mark + row.algorithm, *shown, f"{row.limit_s:.6f}")
+        table.add_row(
+            str(row.bytes), mark + row.algorithm, *shown, f"{row.limit_s:.6f}" if row.limit_s else "-"
+        )
     print_table(table)
