@@ -156,6 +156,7 @@ def test_inside_an_allocation_the_manager_starts_ranks_where_the_mpi_meets_there
     start = start_of()
     assert (start.launcher.program, start.launcher.arguments) == (srun, ("--mpi=pmix",))
     assert start_of(flavour="mpich", launcher="srun").launcher.arguments == ("--mpi=pmi2",)
+    assert start_of(flavour="mpich").launcher.arguments == ("--mpi=pmi2",)
     # The user's own choices stand.
     assert start_of(arguments="--mpi=pmix_v4 -N2").launcher.arguments == ("--mpi=pmix_v4", "-N2")
     assert start_of(launcher="mpiexec").launcher.program == find_mpi().mpiexec
@@ -176,6 +177,15 @@ def test_inside_flux_flux_starts_ranks(play: Play, monkeypatch: pytest.MonkeyPat
     assert start.launcher.program == flux
     argv, _ = launch_command(start.mpi, 4, ["prog"], launcher=start.launcher, hosts=HOSTS)
     assert argv[:6] == [str(flux), "run", "-n", "4", "--requires=hosts:n0,n1", "-opmi=pmix"]
+
+
+def test_a_launcher_in_the_working_folder(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(play("own", "echo mpiexec '(Open MPI)' 5.0.11").parent)
+    assert start_of(launcher="./own").launcher.program == tmp_path / "own"
+    play("own", "echo slurm 22.05")
+    assert start_of(launcher="./own", arguments="--mpi=x").launcher.dialect is SRUN
 
 
 @pytest.mark.parametrize(
@@ -210,7 +220,7 @@ def test_command_lines_of_launchers_that_are_not_here(monkeypatch: pytest.Monkey
     assert shape(mpi, srun, 8, []) == [*start, "-n", "8", "--mpi=pmix", "-N2", "prog"]
     # Eight cores in all.
     assert "--overcommit" in shape(mpi, srun, 9, [])
-    placed = ["--distribution=arbitrary", "--nodelist=n0*2,n1*1"]
+    placed = ["--distribution=arbitrary", "--nodelist=n0,n0,n1"]
     assert shape(mpi, srun, 3, HOSTS) == [*start, "-n", "3", *placed, "--mpi=pmix", "-N2", "prog"]
     monkeypatch.delenv("SLURM_JOB_ID")
     flux = Launcher(Path("flux"), FLUX)

@@ -10,13 +10,17 @@ from typing import Any
 
 import pytest
 
-from broadleaf.mpi.exports import Exports, tcl
+from broadleaf.mpi import find_mpi
+from broadleaf.mpi.exports import Exports, exports, tcl
 from broadleaf.mpi.find import RUNTIMES
 from documents import write
 from outcome import Command, refused
 
 ODD = 'it\'s $HOME; `date` "[exit]" {\\}'
-ALL = [str(RUNTIMES / f"libbroadleaf_mpi_{abi}.so") for abi in ("ompi", "mpich", "abi")]
+RUNTIME = {
+    mpi: str(RUNTIMES / f"libbroadleaf_mpi_{abi}.so")
+    for mpi, abi in (("openmpi", "ompi"), ("mpich", "mpich"), ("abi", "abi"))
+}
 
 
 def in_shell(exports: str, **variables: str) -> dict[str, str]:
@@ -35,19 +39,21 @@ def in_shell(exports: str, **variables: str) -> dict[str, str]:
 def test_a_shell_evaluates_it(command: Command, chain: dict[str, Any]) -> None:
     Path(ODD).mkdir()
     write(f"{ODD}/net.json", chain)
-    text = command("env", "--platform", f"{ODD}/net.json").out
+    text = command("env", "--mpi", "mpich", "--platform", f"{ODD}/net.json").out
     seen = in_shell(text)
     assert seen["BROADLEAF_PLATFORM"] == str(Path(ODD, "net.json").resolve())
-    assert seen["LD_PRELOAD"].split(":") == ALL
-    tool = shutil.copy(ALL[0], "libtool.so")
-    seen = in_shell(text, LD_PRELOAD=str(Path(tool).resolve()))
-    assert seen["LD_PRELOAD"].split(":") == [*ALL, str(Path(tool).resolve())]
+    assert seen["LD_PRELOAD"] == RUNTIME["mpich"]
+    tool = str(Path(shutil.copy(RUNTIME["abi"], "libtool.so")).resolve())
+    assert in_shell(text, LD_PRELOAD=tool)["LD_PRELOAD"] == f"{RUNTIME['mpich']}:{tool}"
 
 
-@pytest.mark.parametrize(("mpi", "abis"), [("openmpi", [0]), ("mpich", [1, 2]), ("abi", [2])])
-def test_one_mpi_s_runtimes_alone(mpi: str, abis: list[int], command: Command) -> None:
-    document = command("env", "--mpi", mpi, "--json").document
-    assert document == {"variables": {}, "preload": [ALL[abi] for abi in abis]}
+@pytest.mark.parametrize("mpi", RUNTIME)
+def test_each_mpi_has_its_runtime(mpi: str, command: Command) -> None:
+    assert command("env", "--mpi", mpi, "--json").document == {"variables": {}, "preload": RUNTIME[mpi]}
+
+
+def test_the_runtime_is_that_of_the_mpi_that_run_would_start(command: Command) -> None:
+    assert command("env", "--json").document["preload"] == str(find_mpi().runtime)
 
 
 # The part of Environment Modules that the file uses.
@@ -67,7 +73,7 @@ foreach name [array names paths] {puts "$name=$paths($name)"}
 def test_tcl_evaluates_the_modulefile(command: Command, chain: dict[str, Any]) -> None:
     Path(ODD).mkdir()
     write(f"{ODD}/net.json", chain)
-    text = command("env", "--module", "--platform", f"{ODD}/net.json").out
+    text = command("env", "--mpi", "abi", "--module", "--platform", f"{ODD}/net.json").out
     # Modules know the file by its first bytes.
     assert text.startswith("#%Module")
     Path("modulefile").write_text(text)
@@ -78,13 +84,13 @@ def test_tcl_evaluates_the_modulefile(command: Command, chain: dict[str, Any]) -
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         f"BROADLEAF_PLATFORM={Path(ODD, 'net.json').resolve()}",
-        f"LD_PRELOAD={':'.join(ALL)}",
+        f"LD_PRELOAD={RUNTIME['abi']}",
     ]
 
 
 def test_a_word_of_tcl() -> None:
     assert tcl("a b") == '"a b"'
-    assert Exports({"A": "[exit]"}, ()).modulefile()[-1] == 'setenv A "\\[exit\\]"'
+    assert Exports({"A": "[exit]"}, "").modulefile()[-2] == 'setenv A "\\[exit\\]"'
 
 
 def test_refusals(command: Command, monkeypatch: pytest.MonkeyPatch, chain: dict[str, Any]) -> None:
@@ -94,11 +100,7 @@ def test_refusals(command: Command, monkeypatch: pytest.MonkeyPatch, chain: dict
     Path("a\nb").mkdir()
     write("a\nb/net.json", chain)
     refused(command("env", "--platform", "a\nb/net.json"), "control character")
-    Path("with space").mkdir()
-    for library in ALL:
-        Path("with space", Path(library).name).touch()
-    monkeypatch.setattr("broadleaf.mpi.exports.RUNTIMES", Path("with space").resolve())
-    refused(command("env"), "with space", "cannot be preloaded")
-    monkeypatch.setattr("broadleaf.mpi.exports.RUNTIMES", Path("nowhere"))
+    with pytest.raises(ValueError, match="cannot be preloaded"):
+        exports(Path("/with space/libbroadleaf_mpi_ompi.so"), None)
     monkeypatch.setattr("broadleaf.mpi.find.RUNTIMES", Path("nowhere"))
     refused(command("env"), "no Broadleaf runtime")

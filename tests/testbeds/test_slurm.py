@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -117,6 +118,43 @@ def test_some_ranks_without_the_library(flavour: str, program: Path, ranks: int,
     assert job.stats is not None
     assert job.stats["planned"] == 0
     assert set(job.stats["passed_through"]) == {"not-on-all-ranks"}
+
+
+@needs_slurm
+def test_the_how_to_s_script(flavour: str, program: Path, tmp_path: Path) -> None:
+    """The page's own job script, with this bed's nodes and MPI: measure, run, compare, doctor, env."""
+    mpi = find_mpi("mpich" if flavour == "mpich" else "openmpi")
+    model = tmp_path / "program"
+    subprocess.run([mpi.compiler, "-O2", ROOT / "examples/bcast_model.c", "-o", model], check=True)
+    (page,) = re.findall(r"^```shell\n(.*?)^```", (ROOT / "docs/howto/slurm.md").read_text(), re.M | re.S)
+    changes = {
+        "--nodes=8 --ntasks-per-node=1": "--nodes=2 --ntasks=2",
+        "source /path/to/broadleaf/.venv/bin/activate": f"set -e; PATH={Path(sys.executable).parent}:$PATH",
+        "--mpi openmpi -o net.json": f"--mpi {flavour} --time 3 -o net.json",
+        "--mpi openmpi --platform": f"--mpi {flavour} --platform",
+        "--mpi=pmix": f"--mpi={SERVER[flavour]}",
+        "./program": "./program 1000003 12",
+    }
+    for old, new in changes.items():
+        assert old in page
+        page = page.replace(old, new)
+    (tmp_path / "job").write_text(page)
+    environment = {**os.environ, **SETTINGS[flavour], "BROADLEAF_MIN_BYTES": "64KiB"}
+    command = ["sbatch", "--wait", "--output=out", "--error=err", "job"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=2 * TIMEOUT_S
+    )
+    out, err = ((tmp_path / name).read_text() for name in ("out", "err"))
+    assert done.returncode == 0, done.stderr + out + err
+    hosts = {node["host"] for node in json.loads((tmp_path / "net.json").read_text())["nodes"]}
+    assert hosts == {"n0", "n1"}
+    stats = json.loads((tmp_path / "stats.json").read_text())
+    assert (stats["ranks"], stats["planned"]) == (2, 12)
+    # Twice by run, once by srun; doctor sends the program's output to standard error.
+    assert out.count("12 broadcasts") == 3
+    assert err.count("12 broadcasts") == 1
+    assert "nothing stands in the way" in out
+    assert re.search(r"faster|slower", err), err
 
 
 @pytest.mark.parametrize(("option", "code", "word"), [((), 2, "unavailable"), (("--or-skip",), 0, "skipped")])

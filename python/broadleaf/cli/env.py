@@ -7,7 +7,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, standard_output
 from broadleaf.cli.options import example, json_option
-from broadleaf.mpi.exports import ABIS, exports
+from broadleaf.mpi.exports import ABIS, exports, runtime_of
 
 
 @click.command(
@@ -19,7 +19,7 @@ from broadleaf.mpi.exports import ABIS, exports
 @click.option(
     "--mpi",
     type=click.Choice(list(ABIS)),
-    help="Only this MPI's runtime.  [default: all; the one that fits the process plans]",
+    help="Whose runtime to preload.  [default: of the MPI that run would start]",
 )
 @click.option("--module", "as_module", is_flag=True, help="A modulefile, for Environment Modules and Lmod.")
 @json_option
@@ -32,7 +32,7 @@ def command(platform: str | None, mpi: str | None, as_module: bool, as_json: boo
         raise click.UsageError("--module and --json are two forms; give one")
     if platform is not None:
         bl.Platform.load(platform)
-    found = exports(mpi, platform)
+    found = exports(runtime_of(mpi), platform)
     if as_json:
         print_document({"variables": found.variables, "preload": found.preload})
         return

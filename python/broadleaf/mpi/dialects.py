@@ -26,6 +26,8 @@ class Dialect:
     # The options that name hosts, with {} for the list, and one host of that list.
     hosts: tuple[str, ...]
     host: str
+    # A host stands once for each of its ranks.
+    is_host_a_rank: bool = False
     # Words between the launcher and all options.
     start: tuple[str, ...] = ()
     # Where ranks outnumber cores: options and variables.
@@ -43,7 +45,11 @@ class Dialect:
     is_tried: bool = True
 
     def named_hosts(self, hosts: Sequence[Host]) -> list[str]:
-        listed = ",".join(self.host.format(name=host.name, slots=host.slots) for host in hosts)
+        listed = ",".join(
+            self.host.format(name=host.name, slots=host.slots)
+            for host in hosts
+            for _ in range(host.slots if self.is_host_a_rank else 1)
+        )
         return [word.replace("{}", listed) for word in self.hosts] if hosts else []
 
 
@@ -92,7 +98,8 @@ SRUN = Dialect(
     "srun",
     marks=("slurm",),
     hosts=("--distribution=arbitrary", "--nodelist={}"),
-    host="{name}*{slots}",
+    host="{name}",
+    is_host_a_rank=True,
     # As every mpiexec does: one interrupt ends the job, and so does a rank that fails.
     start=("--quit-on-interrupt", "--kill-on-bad-exit"),
     crowded=("--overcommit",),

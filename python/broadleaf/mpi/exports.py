@@ -3,65 +3,54 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from broadleaf.mpi.find import RUNTIMES, runtime_for
+from broadleaf.mpi.find import runtime_for
+from broadleaf.mpi.launchers import start_of
 
-# Which runtimes go with which MPI; in a process only the one that fits its MPI does anything.
-ABIS = {"openmpi": ("ompi",), "mpich": ("mpich", "abi"), "abi": ("abi",)}
+# The runtime for each kind of MPI.
+ABIS = {"openmpi": "ompi", "mpich": "mpich", "abi": "abi"}
 
 
 @dataclass(frozen=True)
 class Exports:
-    """The variables, and the libraries that go before what else is preloaded."""
+    """The variables, and the runtime, which goes before what else is preloaded."""
 
     variables: dict[str, str]
-    preload: tuple[str, ...]
+    preload: str
 
     def shell(self) -> list[str]:
         """Lines for any POSIX shell."""
         lines = [f"export {name}={shlex.quote(value)}" for name, value in self.variables.items()]
-        libraries = shlex.quote(":".join(self.preload))
-        return [*lines, f"export LD_PRELOAD={libraries}${{LD_PRELOAD:+:$LD_PRELOAD}}"]
+        return [*lines, f"export LD_PRELOAD={shlex.quote(self.preload)}${{LD_PRELOAD:+:$LD_PRELOAD}}"]
 
     def modulefile(self) -> list[str]:
         """A Tcl modulefile, which Environment Modules and Lmod both load."""
-        lines = [
+        return [
             "#%Module1.0",
             "module-whatis {Broadleaf: planned MPI broadcasts on heterogeneous networks}",
             "conflict broadleaf",
+            *(f"setenv {name} {tcl(value)}" for name, value in self.variables.items()),
+            f"prepend-path LD_PRELOAD {tcl(self.preload)}",
         ]
-        lines += [f"setenv {name} {tcl(value)}" for name, value in self.variables.items()]
-        # Each goes to the front, so the first comes last.
-        lines += [f"prepend-path LD_PRELOAD {tcl(library)}" for library in reversed(self.preload)]
-        return lines
 
 
-def exports(mpi: str | None, platform: str | None) -> Exports:
-    """For one MPI, or for all that runtimes were built for. Raises ValueError for what cannot be exported."""
-    if mpi is not None:
-        libraries = [runtime_for(abi) for abi in ABIS[mpi]]
-    else:
-        libraries = [found for found in built() if found.is_file()]
-        if not libraries:
-            runtime_for("ompi")
+def exports(runtime: Path, platform: str | None) -> Exports:
+    """With that runtime preloaded. Raises ValueError for what cannot be exported."""
+    # The loader splits its list there, and knows no quoting.
+    if any(mark in str(runtime) for mark in ": \t"):
+        raise ValueError(f"{runtime} cannot be preloaded: its path has a colon or a space; install elsewhere")
     variables = {} if platform is None else {"BROADLEAF_PLATFORM": str(Path(platform).resolve())}
-    for library in libraries:
-        # The loader splits its list there, and knows no quoting.
-        if any(mark in str(library) for mark in ": \t"):
-            raise ValueError(
-                f"{library} cannot be preloaded: its path has a colon or a space; install elsewhere"
-            )
     for value in variables.values():
         if not value.isprintable():
             raise ValueError(f"{value!r} cannot be exported: it has a control character; rename it")
-    return Exports(variables, tuple(map(str, libraries)))
+    return Exports(variables, str(runtime))
 
 
-def built() -> Sequence[Path]:
-    return [RUNTIMES / f"libbroadleaf_mpi_{abi}.so" for abi in ("ompi", "mpich", "abi")]
+def runtime_of(mpi: str | None) -> Path:
+    """The runtime for a kind of MPI, by default the one that `run` would take."""
+    return start_of().runtime if mpi is None else runtime_for(ABIS[mpi])
 
 
 def tcl(text: str) -> str:

@@ -112,7 +112,9 @@ def find_mpi(
     """
     named = mpiexec or os.environ.get("BROADLEAF_MPIEXEC")
     if named:
-        found = examined(Path(shutil.which(str(named)) or named))
+        # A path, which keeps no leading ./, would be looked for on PATH.
+        there = shutil.which(str(named))
+        found = examined(Path(there).absolute()) if there else None
         if found is None:
             raise MpiNotFoundError(f"{named} is no mpiexec of Open MPI or MPICH; {INSTALL}")
         if flavour not in (None, found.flavour):

@@ -111,8 +111,9 @@ def crowding(mpi: Mpi, launcher: Launcher, ranks: int, hosts: Sequence[Host] = (
 
 def room(launcher: Launcher, hosts: Sequence[Host]) -> int | None:
     """Cores for ranks; None where only the resource manager knows. A slot of a host file counts as one."""
-    if hosts:
+    is_managed = launcher.dialect.flavour is None
+    if hosts and not is_managed:
         return sum(host.slots for host in hosts)
-    if allocation.is_inside() or launcher.dialect.flavour is None:
+    if is_managed or allocation.is_inside():
         return allocation.cores()
     return allocation.own_cores()

@@ -58,12 +58,13 @@ def start_of(
     words = words_of(arguments)
     manager = manager_named(launcher)
     mpiexec = None if manager or launcher == "mpiexec" else launcher
+    is_started_by_name = launcher is not None or bool(os.environ.get("BROADLEAF_MPIEXEC"))
     is_named = bool(flavour or mpiexec or os.environ.get("BROADLEAF_MPIEXEC"))
     mpi, remark = find_mpi(flavour, mpiexec), None
     library = library_of(program, with_library(mpi, os.environ)) if program else None
     if library is not None and not belongs(library, mpi):
         mpi, remark = settled(library, mpi, program[0], is_named=is_named, is_managed=manager is not None)
-    if manager is None and launcher is None and not is_named:
+    if not is_started_by_name:
         around = allocation.manager()
         manager = around if around and meeting(*around, mpi.flavour) is not None else None
     runtime = runtime_for(library.abi) if library else mpi.runtime
@@ -91,13 +92,14 @@ def manager_named(launcher: str | None) -> tuple[Path, Dialect] | None:
     """The resource manager's launcher, where that is what was asked for."""
     if launcher in (None, "mpiexec"):
         return None
-    path = shutil.which(launcher)
-    if launcher in MANAGERS:
-        if path is None:
+    found = shutil.which(launcher)
+    if found is None:
+        if launcher in MANAGERS:
             raise ValueError(f"no {launcher} on PATH; name another with --launcher")
-        return Path(path), MANAGERS[launcher]
-    dialect = dialect_of(version_text(Path(path))) if path else None
-    return (Path(path), dialect) if path and dialect and dialect.flavour is None else None
+        return None
+    path = Path(found).absolute()
+    dialect = MANAGERS.get(launcher) or dialect_of(version_text(path))
+    return (path, dialect) if dialect and dialect.flavour is None else None
 
 
 def with_meeting(words: tuple[str, ...], manager: tuple[Path, Dialect], flavour: Flavour) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ def version_of(library: Path) -> str:
 def library_of(program: Sequence[str], environment: Mapping[str, str]) -> Library | None:
     """What the program would load with these variables; None: no MPI, a static one, or a shell script."""
     name = interpreter_of(program[0])
-    interpreter = Path(shutil.which(name) or name)
+    interpreter = Path(shutil.which(name) or name).absolute()
     linked = listed(printed(["ldd", str(interpreter)], environment))
     if linked is None and PYTHON.match(interpreter.name):
         quiet = {**environment, "LD_PRELOAD": ""}
