@@ -140,6 +140,18 @@ def test_a_launcher_that_drops_variables(
     assert words in found(findings, subject).found
 
 
+def test_processes_on_hosts_that_do_not_share_the_folder(
+    each_kind: Bench, job: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # There the loader cannot open its file. What a shell starts is not known beforehand.
+    monkeypatch.setenv("LD_PRELOAD", str(each_kind.runtime))
+    program = str(each_kind.build("beside", [HERE / "programs/beside.c"]))
+    away = 'LD_DEBUG_OUTPUT=/no/such/folder/x; export LD_DEBUG_OUTPUT; exec "$@"'
+    findings = look_at_program([*job, "sh", "-c", away, "sh", program], None)
+    assert obstacles(findings) == []
+    assert "3 of 3 processes" in found(findings, "runtime").found
+
+
 def test_programs_that_nothing_can_be_preloaded_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     compiling = ["cc", "-static", "-x", "c", "-", "-o", "static"]

@@ -1,7 +1,8 @@
 """What the dynamic loader writes of each process of a job: which objects it loaded, where calls of MPI go.
 
-With LD_DEBUG the loader writes a file for each process, whatever started it. Nothing else needs to be known
-of the command line, and what is found is what happened, not what should have.
+With LD_DEBUG the loader writes a file for each process, whatever started it; on a host that lacks the folder,
+it writes on standard output. Nothing else needs to be known of the command line, and what is found is what
+happened, not what should have.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from broadleaf.mpi.library import Library, of_path
 
 LOADER = "files,bindings"
-LINE = re.compile(r"\s*\d+:\t(.*)$")
+LINE = re.compile(r"\s*(\d+):\t(.*)$")
 NEW_IMAGE = "file=libc.so.6 [0];  generating link map"
 BINDING = re.compile(
     r"binding file (.+) \[\d+\] to (.+) \[\d+\]: \w+ symbol `(P?MPI_Bcast|P?MPI_Init(?:_thread)?)'"
@@ -77,7 +78,7 @@ def images(lines: Iterable[str]) -> Iterator[Process]:
     current = Process()
     for line in lines:
         matched = LINE.match(line)
-        text = matched[1].strip() if matched else ""
+        text = matched[2].strip() if matched else ""
         if text == NEW_IMAGE:
             if current.program:
                 yield current

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from broadleaf.doctor.finding import Finding
-from broadleaf.doctor.processes import LOADER, RUNTIME, Process, processes_of
+from broadleaf.doctor.processes import LINE, LOADER, RUNTIME, Process, images, processes_of
 from broadleaf.errors import visible
 from broadleaf.mpi.dialects import Dialect, dialect_of
 from broadleaf.mpi.exports import exports, runtime_of
@@ -139,22 +139,27 @@ def observed(command: Sequence[str], environment: Mapping[str, str]) -> Seen:
             "BROADLEAF_STATS": str(statistics),
         }
         lines = []
+        # Of hosts that lack the folder, by process.
+        elsewhere: dict[str, list[str]] = {}
         with subprocess.Popen(
             command,
             env=watched,
-            stdout=sys.stderr.fileno(),
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
         ) as job:
-            assert job.stderr is not None
-            for line in job.stderr:
-                if line.startswith(OURS):
+            assert job.stdout is not None
+            for line in job.stdout:
+                if written := LINE.match(line):
+                    elsewhere.setdefault(written[1], []).append(line)
+                elif line.startswith(OURS):
                     lines.append(line.removeprefix(OURS).strip())
                 else:
                     print(visible(line.rstrip("\n")), file=sys.stderr)
         text = statistics.read_text() if statistics.is_file() else None
-        return Seen(job.returncode, processes_of(loaded), lines, json.loads(text) if text else None)
+        processes = [*processes_of(loaded), *(each for found in elsewhere.values() for each in images(found))]
+        return Seen(job.returncode, processes, lines, json.loads(text) if text else None)
 
 
 def shared_folder() -> str | None:
