@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,16 @@ from pathlib import Path
 
 from broadleaf.benchmarks import OURS, BenchError, Row, listed, need_checkout
 from broadleaf.checkout import CHECKOUT
-from broadleaf.mpi import Mpi, MpiNotFoundError, Start, launch_command, required_mpis, start_of, start_with
+from broadleaf.mpi import (
+    Mpi,
+    MpiNotFoundError,
+    Start,
+    crowding,
+    launch_command,
+    required_mpis,
+    start_of,
+    start_with,
+)
 from broadleaf.mpi.dialects import MANAGERS
 from broadleaf.mpi.find import INSTALL, Flavour
 
@@ -37,6 +47,9 @@ def bench_local(
     need_checkout()
     starts = starts_of() if starts is None else starts
     flavours = [start.mpi.flavour for start in starts]
+    for start in starts:
+        if (line := crowding(start.mpi, start.launcher, ranks).line) is not None:
+            print(f"broadleaf: {start.mpi.flavour}: {line}", file=sys.stderr)
     samples: dict[tuple[str, int], list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as scratch:
         programs = [build(start.mpi, Path(scratch)) for start in starts]
