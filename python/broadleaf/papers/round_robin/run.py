@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.round_robin.figures import draw
+from broadleaf.papers.round_robin.gathering import gathering_sheets
 from broadleaf.papers.round_robin.ranks import ranks_sheets
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def run(quick: bool, start: Start) -> Results:
     wanted += [(model, line, 16, size) for model in MODELS for line in LINES for size in sizes[:-1]]
     odd = tuple(TABLE_2) if quick else tuple(range(3, 17, 2))
     ranks_steps, run_ranks = ranks_sheets(quick, message_bytes)
-    advance = start(len(wanted) + len(odd) + 1 + ranks_steps)
+    gathering_steps, run_gathering = gathering_sheets(quick)
+    advance = start(len(wanted) + len(odd) + 1 + ranks_steps + gathering_steps)
     samples = []
     for model, line, count, size in wanted:
         seconds = simulated(cluster(count, model), line, size)
@@ -133,8 +135,9 @@ def run(quick: bool, start: Start) -> Results:
         figures[f"figure-7{suffix}"] = draw(by_nodes, said)
         figures[f"figure-8{suffix}"] = draw(by_size, said)
     rank_sheets, rank_figures, remarks = run_ranks(advance)
+    gathered, gathering_remarks = run_gathering(advance)
     return Results(
-        sheets=[*sheets, table_1, table_2, *rank_sheets, raw(samples)],
+        sheets=[*sheets, table_1, table_2, *rank_sheets, *gathered, raw(samples)],
         figures=figures | rank_figures,
         remarks=[
             "The paper's figures carry no numbers. Its text: round-robin is fastest in both, linear slowest.",
@@ -142,6 +145,7 @@ def run(quick: bool, start: Start) -> Results:
             "two-tree and circulant are later than the paper; linear and binomial send the message whole.",
             *why(message_bytes),
             *remarks,
+            *gathering_remarks,
         ],
     )
 

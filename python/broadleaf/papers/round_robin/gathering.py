@@ -1,0 +1,103 @@
+"""Paper 5's global data exchange: every node has what all had, by round-robin, ring and recursive doubling.
+
+Round-robin is first an all-gather (sections 3 and 5): the broadcast is one behind a scatter. Beside each
+MPI's own, in simulated time, over TCP between namespaces, and on local ranks.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import broadleaf as bl
+from broadleaf.papers.results import Cell, Sheet
+
+Advance = Callable[[], None]
+# Of SMPI's, those that the paper speaks of and those that MPIs choose by themselves.
+SMPI_ALGORITHMS = ("ring", "rdb", "bruck", "ompi", "mpich")
+BANDWIDTH_BYTES_PER_S, LATENCY_S = 125e6, 50e-6
+# Between namespaces, whose rates the machine can carry.
+SLOW_BYTES_PER_S = 2.5e7
+COLUMNS = ("bed", "ranks", "bytes of each", "algorithm", "seconds", "x limit")
+
+REMARKS = [
+    "All-gather: on full-duplex nodes, odd or even in number, round-robin meets the limit but for a latency. "
+    "A ring pays a latency for each of its n - 1 steps, recursive doubling one for each of log2 n.",
+]
+
+
+def case(bed: str, sizes: Sequence[int], **asked: Any) -> Callable[[], list[tuple[Cell, ...]]]:
+    """The rows of one bench."""
+    name = {"smpi": "SMPI", "local": "local ranks", "namespaces": "namespaces"}[bed]
+
+    def rows() -> list[tuple[Cell, ...]]:
+        found: list[tuple[Cell, ...]] = []
+        for row in bl.bench(bed, sizes, collective="allgather", **asked):  # type: ignore[arg-type]
+            taken = None if row.seconds is None else round(row.seconds, 6)
+            ratio = None if row.seconds is None or not row.limit_s else round(row.seconds / row.limit_s, 4)
+            found.append((name, row.ranks, row.bytes, row.algorithm, taken, ratio))
+        return found
+
+    return rows
+
+
+def cluster(folder: Path, nodes: int, bytes_per_s: float) -> Path:
+    """A full-duplex cluster of that many nodes, as the paper's."""
+    names = [f"c0-{at}" for at in range(nodes)]
+    link = {"latency_s": LATENCY_S, "bandwidth_bytes_per_s": bytes_per_s}
+    path = folder / f"cluster-{nodes}-{bytes_per_s:g}.json"
+    bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": f"cluster-{nodes}",
+            "port_model": "one-port",
+            "nodes": [{"id": name} for name in names],
+            "meshes": [{"nodes": names, "link": link}],
+        }
+    ).save(path)
+    return path
+
+
+def cases_in(folder: Path, quick: bool) -> list[Callable[[], list[tuple[Cell, ...]]]]:
+    counts, sizes = ((5,), [64 << 10]) if quick else ((4, 5, 7, 8, 16), [1 << 10, 64 << 10, 1 << 20])
+    found = [
+        case(
+            "smpi", sizes, platform=cluster(folder, nodes, BANDWIDTH_BYTES_PER_S), algorithms=SMPI_ALGORITHMS
+        )
+        for nodes in counts
+    ]
+    if quick:
+        return found
+    for nodes in (4, 5, 8):
+        for mpi in ("openmpi", "mpich"):
+            slow = cluster(folder, nodes, SLOW_BYTES_PER_S)
+            found.append(case("namespaces", [16 << 10, 256 << 10], platform=slow, mpi=mpi))
+    found += [case("local", [16 << 10, 256 << 10], n=ranks, repetitions=10) for ranks in (2, 3, 4, 8)]
+    return found
+
+
+def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance], tuple[list[Sheet], list[str]]]]:
+    """How many steps there are, and what makes them."""
+    with tempfile.TemporaryDirectory() as folder:
+        steps = len(cases_in(Path(folder), quick))
+
+    def run(advance: Advance) -> tuple[list[Sheet], list[str]]:
+        rows: list[tuple[Cell, ...]] = []
+        left_out: dict[str, None] = {}
+        with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
+            for each in cases_in(Path(folder), quick):
+                try:
+                    rows += each()
+                except (ValueError, OSError) as error:
+                    left_out[f"All-gather, not all: {error}."] = None
+                advance()
+        remarks = [*REMARKS, *left_out]
+        if not quick:
+            remarks.append(f"Local ranks and namespaces share {os.cpu_count()} cores.")
+        title = "Global data exchange (all-gather) beside each MPI's own"
+        return ([Sheet("allgather", title, COLUMNS, rows)] if rows else []), remarks
+
+    return steps, run
