@@ -3,6 +3,7 @@
 use crate::smpi::Turn;
 use broadleaf::plan::{Plan, Tree};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
+use std::collections::HashMap;
 
 /// How a sender treats one of its links.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,13 +50,40 @@ pub(super) fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
     behind(class, message_s).ceil().clamp(1.0, MAX_WINDOW) as u16
 }
 
+/// The same for a link of a timetable that keeps its sender's port busy for that part of the time, in simulated time: two
+/// to one receiver share its port, so more than one only where the link would be idle, or where the way is long.
+fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
+    let behind = behind(class, message_s);
+    if behind > LONG_WAY {
+        return window(class, message_s);
+    }
+    ((1.0 + behind) * busy).ceil().max(1.0) as u16
+}
+
+/// For which part of its sender's time each link of a timetable has a transfer under way, 0 to 1.
+pub(super) fn busy_parts(plan: &Plan, platform: &Platform) -> HashMap<(NodeId, NodeId), f64> {
+    let slots = plan.period.iter().flat_map(|period| &period.slots);
+    let (mut of_link, mut of_sender) = (HashMap::new(), HashMap::new());
+    for slot in slots {
+        let Some(link) = platform.link(slot.from, slot.to) else { continue };
+        let taken_s = platform.class(link).wire_s(plan.segment_bytes);
+        *of_link.entry((slot.from, slot.to)).or_insert(0.0) += taken_s;
+        *of_sender.entry(slot.from).or_insert(0.0) += taken_s;
+    }
+    of_link
+        .into_iter()
+        .map(|((from, to), taken_s): (_, f64)| ((from, to), taken_s / of_sender[&from]))
+        .collect()
+}
+
 /// How many messages could leave while one that has left is on its way and the next is made ready.
 fn behind(class: &LinkClass, message_s: f64) -> f64 {
     (class.latency_s + TURNAROUND_S) / message_s
 }
 
 /// From a node of `platform` to one of its children in a tree of `plan`, by way of those that pass the transfer on: each
-/// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`].
+/// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`];
+/// `busy`: what [`busy_parts`] gives for the plan.
 ///
 /// [`smpi::is_on`]: crate::smpi::is_on
 pub(super) fn edge(
@@ -64,15 +92,20 @@ pub(super) fn edge(
     tree: &Tree,
     (from, to): (NodeId, NodeId),
     simulated: bool,
+    busy: &HashMap<(NodeId, NodeId), f64>,
 ) -> Edge {
     let bytes = plan.segment_bytes;
     let is_whole = bytes >= plan.message_bytes;
     let mut path = vec![from];
     path.extend(tree.via.get(&to).into_iter().flatten());
     path.push(to);
-    // Messages for several children share the wire of a real port. A simulated one has a turn for each.
-    let goes_alone = !simulated && (plan.period.is_some() || is_whole);
-    let in_flight = if goes_alone { on_the_wire } else { window };
+    // A port that is not simulated shares the wire between the messages for all who are to get the whole in one.
+    let goes_alone = plan.period.is_some() || (is_whole && !simulated);
+    let in_flight = |class: &LinkClass, message_s: f64| match busy.get(&(from, to)) {
+        Some(&busy) if simulated => in_simulated_timetable(class, message_s, busy),
+        _ if goes_alone => on_the_wire(class, message_s),
+        _ => window(class, message_s),
+    };
     let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
     for hop in path.windows(2) {
         let Some(link) = platform.link(hop[0], hop[1]) else { continue };

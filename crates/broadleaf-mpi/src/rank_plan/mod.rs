@@ -18,7 +18,8 @@ use broadleaf::plan::{Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilde
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
-use edge::edge;
+use edge::{busy_parts, edge};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use edge::Edge;
@@ -57,12 +58,13 @@ pub fn expand(
     let count = ranks.iter().map(Vec::len).sum();
     let leader = |node: NodeId| sites[node.index()][0];
     let local = Edge::local(&memory_link(), plan.segment_bytes);
+    let busy = if smpi::is_on() { busy_parts(&plan, platform) } else { HashMap::new() };
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
     for tree in &plan.trees {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
         let mut into = vec![local; count];
         for (from, to) in tree.edges() {
-            into[leader(to).index()] = edge(&plan, platform, tree, (from, to), smpi::is_on());
+            into[leader(to).index()] = edge(&plan, platform, tree, (from, to), smpi::is_on(), &busy);
         }
         edges.push(into);
     }

@@ -1,6 +1,6 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
-use super::edge::{edge, on_the_wire, window, ANY_LINKS, MAX_WINDOW};
+use super::edge::{busy_parts, edge, on_the_wire, window, ANY_LINKS, MAX_WINDOW};
 use super::expand;
 use crate::smpi::Turn;
 use crate::topology::placement::Placement;
@@ -9,7 +9,7 @@ use broadleaf::execute::threads;
 use broadleaf::plan::{Period, Plan, Programs, Slot, TreeBuilder};
 use broadleaf::planners::{supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
 const NODE_OF_RANK: [u32; 10] = [3, 0, 2, 3, 1, 0, 3, 2, 0, 3];
@@ -106,7 +106,7 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
         tree.add(NodeId(0), NodeId(1));
         tree.add(NodeId(0), NodeId(2));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
-        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated)
+        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated, &HashMap::new())
     };
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
     let whole = edge_of(1000, true);
@@ -119,7 +119,7 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     assert_eq!(edge_of(500, false).turn, Turn::default());
 }
 
-/// With one message in flight, a link of a timetable would be idle for its latency after each.
+/// With one message in flight, a link that is all that its sender sends on would be idle for its latency after each.
 #[test]
 fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let text = r#"{"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
@@ -132,9 +132,15 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     // 36 ms each: a third of one is on its way when the next may leave.
     let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
-    plan.period = Some(Period { segments: 1, slots: vec![slot(1), slot(2)] });
-    let window = |simulated| edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated).window;
-    assert_eq!(window(true), 2);
-    // Two messages would share a real wire with what the next slot sends.
-    assert_eq!(window(false), 1);
+    let mut window = |slots: &[u32], simulated| {
+        plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
+        let busy = busy_parts(&plan, &platform);
+        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated, &busy).window
+    };
+    // All of the sender's time, five sevenths, half: 1.33, 0.95 and 0.67 messages.
+    assert_eq!(window(&[1], true), 2);
+    assert_eq!(window(&[1, 1, 1, 1, 1, 2, 2], true), 1);
+    assert_eq!(window(&[1, 2], true), 1);
+    // A real wire is shared with what the next slot sends.
+    assert_eq!(window(&[1], false), 1);
 }
