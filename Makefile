@@ -76,6 +76,7 @@ check-notebooks: setup
 
 docs: setup ## the documentation site, into site/, and the pictures of its first screen
 	$(PY) docs/pictures/first_screen.py
+	$(PY) docs/pictures/howtos.py
 	$(mkdocs)
 
 check-python: setup

@@ -19,6 +19,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect
 
+from howtos import PICTURES
 from pages import DOCS, ROOT
 
 SAMPLE = ("index.md", "tutorial.md", "alternatives.md", "race.svg", "report.png", "report-dark.png")
@@ -95,7 +96,7 @@ def serious(page: Page) -> list[str]:
 def test_search_from_disk(site: Path, page: Page) -> None:
     page.goto((site / "index.html").as_uri())
     page.locator(".md-search__input").click()
-    page.locator(".md-search__input").press_sequentially("ForestColl")
+    page.locator(".md-search__input").press_sequentially("PyTorch")
     result = page.locator(".md-search-result__item a").first
     expect(result).to_have_attribute("href", re.compile("alternatives.html"), timeout=15_000)
     expect(page.locator(".md-search-result__meta")).to_have_text(re.compile("^1 matching document"))
@@ -128,6 +129,13 @@ def test_axe_on_some_pages(site: Path, page: Page) -> None:
         page.goto((site / name).as_uri())
         found += serious(page)
     assert found == []
+
+
+def test_every_picture_of_a_how_to_has_its_maker() -> None:
+    made = {f"{name}{end}.png" for name in PICTURES for end in ("", "-dark")}
+    assert {path.name for path in (DOCS / "howto").glob("*.png")} == made
+    text = "".join(path.read_text() for path in (DOCS / "howto").glob("*.md"))
+    assert all(f"({name}#only-" in text for name in made)
 
 
 @pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="looks at every page; run by make soak")
