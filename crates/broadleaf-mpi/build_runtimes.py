@@ -129,6 +129,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.sanitize:
         COMPILE.extend(SANITIZE)
+        LINK_PROBE.extend(SANITIZE)
     try:
         named = options.mpicc or named_compilers()
         compilers = first_of_each_abi(named, [] if options.mpicc else find_compilers())
