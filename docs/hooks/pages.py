@@ -33,6 +33,8 @@ NETWORKS = ("docs/small.json", "testbeds/namespaces/two-clusters.json", "platfor
 SIZES = (64 << 10, 8 << 20)
 # A planner that takes up to this many times what the fastest takes is as good a choice.
 NEAR = 1.1
+# What a paper's page opens with.
+VERDICT = ("Reproduces", "Does not", "Better here")
 REGISTERED = {"Planners", "Papers"}
 # What the compiled core's documentation ends in, since its signatures can have no types.
 TYPES = re.compile(r"\n\nTypes?: `([^`]*)`\s*$")
@@ -209,6 +211,8 @@ def paper_page(name: str, title: str) -> str:
     """What re-runs a paper's experiments, and the results that are committed beside the page."""
     lines = [
         f"# {title}",
+        "",
+        *(f"- **{head}:** {text}" for head, text in zip(VERDICT, PAPERS[name].verdict, strict=True)),
         "",
         "The experiments again, each of our figures beside the printed one:",
         "",

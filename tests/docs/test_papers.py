@@ -43,13 +43,31 @@ def test_sheets_become_tables_beside_their_command(hook: ModuleType, tmp_path: P
     assert "`broadleaf paper trees --quick -o docs/papers`" in page
     assert "## Table 3" in page
     assert "- As printed." in page
-    assert "![trees-figure](trees-figure.svg)" in page
+    assert "![figure](trees-figure.svg)" in page
 
 
 def test_without_results_the_page_says_how_to_have_them(hook: ModuleType) -> None:
     page = hook.paper_page("grid", "Grid")
     assert "broadleaf paper grid --quick" in page
     assert "|" not in page
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_page_opens_with_its_verdict_and_figures_precede_tables(
+    name: str, hook: ModuleType, tmp_path: Path
+) -> None:
+    sheets = [{"name": "t", "title": "Table", "columns": ["a"], "rows": [[1]]}]
+    document = {"paper": name, "quick": False, "sheets": sheets, "remarks": []}
+    (tmp_path / "papers" / f"{name}.json").write_text(json.dumps(document))
+    (tmp_path / "papers" / f"{name}-figure.svg").write_text("<svg/>")
+    lines = hook.paper_page(name, "A title").splitlines()
+    assert [line.split(":**")[0] for line in lines[2:5]] == [
+        "- **Reproduces",
+        "- **Does not",
+        "- **Better here",
+    ]
+    assert all(len(text) > 40 for text in PAPERS[name].verdict)
+    assert lines.index("![figure](" + name + "-figure.svg)") < lines.index("## Table")
 
 
 def test_committed_results_are_of_papers_that_there_are() -> None:

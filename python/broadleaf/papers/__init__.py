@@ -14,6 +14,7 @@ from broadleaf.papers.results import Results, Start
 from broadleaf.papers.round_robin import run as round_robin
 from broadleaf.papers.trees import run as trees
 from broadleaf.papers.tuning import run as tuning
+from broadleaf.papers.verdicts import VERDICTS, Verdict
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Paper:
 
     name: str
     title: str
+    verdict: Verdict
     # Whether to run the short version, and whom to tell how far it is.
     run: Callable[[bool, Start], Results]
     # Where the paper leaves open how gaps are drawn: the run with one way of those that there are.
@@ -34,22 +36,37 @@ PAPERS: dict[str, Paper] = {
     paper.name: paper
     for paper in (
         Paper(
-            "trees", "Beaumont, Marchal and Robert: Broadcast trees for heterogeneous platforms", trees.run
+            "trees",
+            "Beaumont, Marchal and Robert: Broadcast trees for heterogeneous platforms",
+            VERDICTS["trees"],
+            trees.run,
         ),
         Paper(
             "tuning",
             "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
+            VERDICTS["tuning"],
             tuning.run,
             kept_in=lambda path: partial(tuning.run, keep=path),
         ),
         Paper(
             "grid",
             "Barchet-Steffenel and Mounié: Scheduling heuristics for efficient broadcast operations on grids",
+            VERDICTS["grid"],
             grid.run,
             lambda gaps: partial(grid.run, gaps=gaps),
         ),
-        Paper("adaptive", "Adaptive broadcast trees by simulated annealing", adaptive.run),
-        Paper("round-robin", "Axida, Viet and Yoshinaga: Pipelined round-robin broadcast", round_robin.run),
+        Paper(
+            "adaptive",
+            "Adaptive broadcast trees by simulated annealing",
+            VERDICTS["adaptive"],
+            adaptive.run,
+        ),
+        Paper(
+            "round-robin",
+            "Axida, Viet and Yoshinaga: Pipelined round-robin broadcast",
+            VERDICTS["round-robin"],
+            round_robin.run,
+        ),
     )
 }
 
