@@ -53,10 +53,11 @@ impl Draw {
     pub fn new(table: &OccupationTable, fraction: Vec<f64>, bound: &PriceBound) -> Draw {
         let vertices = table.graph.vertices;
         let mut into = vec![Vec::new(); vertices];
-        for edge in 0..table.direct {
+        for edge in 0..table.edge_count() {
             into[table.graph.to[edge] as usize].push(edge as u32);
         }
-        let mut delay: Vec<f64> = (0..table.direct).map(|edge| table.weight(edge, &bound.prices)).collect();
+        let mut delay: Vec<f64> =
+            (0..table.edge_count()).map(|edge| table.weight(edge, &bound.prices)).collect();
         for edges in &into {
             let least = edges.iter().map(|&edge| delay[edge as usize]).fold(f64::INFINITY, f64::min);
             for &edge in edges {
@@ -69,7 +70,7 @@ impl Draw {
 
     /// `count` trees that use every edge about `fraction` · `count` times.
     pub fn slots(&self, table: &OccupationTable, count: usize, seed: u64) -> DrawnTrees {
-        let edges = table.direct;
+        let edges = table.edge_count();
         let mut slots = DrawnTrees::empty(table, count);
         let mut dice = Dice(seed);
         let mut solver = Arborescence::default();
@@ -94,7 +95,7 @@ impl DrawnTrees {
     /// Trees that are still to be entered, vertex by vertex.
     pub fn empty(table: &OccupationTable, count: usize) -> DrawnTrees {
         let (vertices, words) = (table.graph.vertices, count.div_ceil(64));
-        let (entering, used) = (vec![NONE; count * vertices], vec![0; table.direct * words]);
+        let (entering, used) = (vec![NONE; count * vertices], vec![0; table.edge_count() * words]);
         DrawnTrees { count, words, vertices, entering, used }
     }
 

@@ -9,7 +9,9 @@ use super::column_generation::PriceBound;
 use super::drawn_trees::{Draw, DrawnTrees};
 use super::error::OptimumError;
 use super::occupation_table::OccupationTable;
+use super::replaced_trees::replace;
 use super::solution::{Optimum, WeightedTree};
+use super::switch_paths::Relays;
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
@@ -30,7 +32,7 @@ const ENOUGH: f64 = 1.001;
 /// `count` trees of share 1 / `count` each, and the throughput they reach together, bytes/s.
 ///
 /// Draws after the first are made within the budget. Equal trees are not merged: the list is the order in which a
-/// period uses them. Through switches the optimum's own trees are used, as often as their shares say.
+/// period uses them.
 ///
 /// # Errors
 /// Those of [`super::solve()`] for the optimum's root and segment size on this platform.
@@ -40,47 +42,47 @@ pub fn equal_trees(
     count: usize,
     budget: &Budget,
 ) -> Result<(Vec<WeightedTree>, f64), OptimumError> {
-    let table = OccupationTable::new(platform, optimum.root, optimum.segment_bytes)?;
+    let mut table = OccupationTable::new(platform, optimum.root, optimum.segment_bytes)?;
     let share = 1.0 / count as f64;
-    let bytes_per_s = |rate: f64| rate / table.unit_s * optimum.segment_bytes as f64;
-    if !table.hops.is_empty() || optimum.trees.len() == 1 {
+    if optimum.trees.len() == 1 {
         return Ok(dealt(platform, optimum, count));
-    }
-    let edge_of: HashMap<(u32, u32), usize> =
-        (0..table.direct).map(|edge| ((table.graph.from[edge], table.graph.to[edge]), edge)).collect();
-    let vertex: HashMap<_, u32> = table.hosts.iter().zip(0u32..).map(|(&host, at)| (host, at)).collect();
-    let mut fraction = vec![0.0; table.direct];
-    for tree in &optimum.trees {
-        for (to, from) in tree.parent.iter().enumerate() {
-            let Some(from) = from else { continue };
-            let to = NodeId(to as u32);
-            fraction[edge_of[&(vertex[from], vertex[&to])]] += tree.share;
-        }
     }
     let rate = optimum.upper_bound_bytes_per_s / optimum.segment_bytes as f64 * table.unit_s;
     let prices: HashMap<_, f64> = optimum.prices.iter().copied().collect();
-    let prices =
+    let prices: Vec<f64> =
         table.resources.iter().map(|resource| prices.get(resource).copied().unwrap_or(0.0)).collect();
+    if !table.hops.is_empty() {
+        Relays::new(&table).add_ways(&mut table, &optimum.trees, &prices);
+    }
+    let edge_of = edges_of(&table, optimum);
+    let mut fraction = vec![0.0; table.edge_count()];
+    for (tree, edges) in optimum.trees.iter().zip(&edge_of) {
+        edges.iter().for_each(|&(_, edge)| fraction[edge as usize] += tree.share);
+    }
     let draw = Draw::new(&table, fraction, &PriceBound { rate, prices });
     let allowed = count as f64 / rate;
-    let ways = table.direct.div_ceil(table.graph.vertices);
+    let ways = table.edge_count().div_ceil(table.graph.vertices);
     let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES).min(MOST_WAYS / ways.max(1));
     let mut best: Option<(f64, _)> = None;
     // Many trees may be the optimum's own in whole parts: what rounding upsets is soon evened out.
     let own = (count > FEW).then(|| {
         let mut slots = DrawnTrees::empty(&table, count);
-        let trees = optimum.trees.iter().zip(whole_parts(optimum, count));
-        for (slot, tree) in trees.flat_map(|(tree, part)| std::iter::repeat_n(tree, part)).enumerate() {
-            for (to, from) in tree.parent.iter().enumerate() {
-                let Some(from) = from else { continue };
-                let to = vertex[&NodeId(to as u32)];
-                slots.enter(slot, to as usize, edge_of[&(vertex[from], to)] as u32);
-            }
+        let trees = edge_of.iter().zip(whole_parts(optimum, count));
+        for (slot, edges) in trees.flat_map(|(edges, part)| std::iter::repeat_n(edges, part)).enumerate() {
+            edges.iter().for_each(|&(to, edge)| slots.enter(slot, to as usize, edge));
         }
         slots
     });
+    // What a switch relays is chosen tree by tree.
+    let replaced = (!table.hops.is_empty()).then(|| {
+        let mut slots = DrawnTrees::empty(&table, count);
+        replace(&table, &mut slots, allowed, budget);
+        slots
+    });
     let draws = if count <= FEW { DRAWS } else { DRAWS_OF_MANY };
-    for mut slots in own.into_iter().chain((0..draws).map(|seed| draw.slots(&table, count, seed))) {
+    for mut slots in
+        replaced.into_iter().chain(own).chain((0..draws).map(|seed| draw.slots(&table, count, seed)))
+    {
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH || budget.is_spent()) {
             break;
         }
@@ -92,9 +94,25 @@ pub fn equal_trees(
     }
     let (busiest, mut slots) = best.expect("there is a draw");
     ease(&table, &mut slots, &draw.into, busiest.max(allowed), &budget.at_least(LEAST_BALANCING));
-    let bytes = bytes_per_s(count as f64 / busiest);
+    let bytes = count as f64 / busiest / table.unit_s * optimum.segment_bytes as f64;
     let trees = (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
     Ok((trees, bytes))
+}
+
+/// The vertex and the table's edge of each transfer of the optimum's trees, by tree.
+fn edges_of(table: &OccupationTable, optimum: &Optimum) -> Vec<Vec<(u32, u32)>> {
+    let vertex: HashMap<_, u32> = table.hosts.iter().zip(0u32..).map(|(&host, at)| (host, at)).collect();
+    let way = |edge: usize| (table.graph.from[edge], table.graph.to[edge], table.relays_of(edge));
+    let edge_of: HashMap<_, u32> = (0..table.edge_count()).map(|edge| (way(edge), edge as u32)).collect();
+    let of_tree = |tree: &WeightedTree| {
+        let ways = tree.parent.iter().enumerate().filter_map(|(to, from)| {
+            let (from, to) = (vertex[&(*from)?], NodeId(to as u32));
+            let switches = tree.via.get(&to).map_or(&[][..], Vec::as_slice);
+            Some((vertex[&to], edge_of[&(from, vertex[&to], switches)]))
+        });
+        ways.collect()
+    };
+    optimum.trees.iter().map(of_tree).collect()
 }
 
 /// Numbers of trees that a report compares with all of them.

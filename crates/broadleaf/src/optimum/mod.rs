@@ -37,6 +37,7 @@ mod equal_trees;
 mod error;
 mod makespan_bound;
 mod occupation_table;
+mod replaced_trees;
 mod simplex;
 mod solution;
 mod solve;

@@ -170,6 +170,11 @@ impl OccupationTable {
         }
     }
 
+    /// Edges between hosts, direct ones and those through switches that are known.
+    pub fn edge_count(&self) -> usize {
+        self.graph.from.len()
+    }
+
     /// The resources that one segment over the edge occupies, and for how long.
     pub fn uses(&self, edge: usize) -> &[(u32, f64)] {
         self.uses.of(edge)

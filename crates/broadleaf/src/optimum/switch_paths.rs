@@ -4,6 +4,7 @@
 //! paths is part of the optimum. Paths are found as they are asked for and kept in the table.
 
 use super::occupation_table::OccupationTable;
+use super::solution::WeightedTree;
 use crate::platform::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -90,6 +91,33 @@ impl Relays {
             }
             hops.reverse();
             paths.push(Path { from: source as u32, to: to as u32, weight, hops });
+        }
+    }
+
+    /// The path of these nodes, switches between two hosts; `None` where it is not one of links.
+    fn through(&self, table: &OccupationTable, nodes: &[NodeId]) -> Option<Path> {
+        let hop = |pair: &[NodeId]| {
+            self.out[pair[0].index()].iter().copied().find(|&hop| table.hops[hop as usize].1 == pair[1])
+        };
+        let hops: Vec<u32> = nodes.windows(2).map(hop).collect::<Option<_>>()?;
+        let vertex = |node: &NodeId| self.vertex[node.index()];
+        Some(Path { from: vertex(nodes.first()?)?, to: vertex(nodes.last()?)?, weight: 0.0, hops })
+    }
+
+    /// Adds an edge for every way through switches that `trees` take, and for the cheapest ones of all pairs under
+    /// `prices` and under even ones.
+    pub fn add_ways(&mut self, table: &mut OccupationTable, trees: &[WeightedTree], prices: &[f64]) {
+        let mut paths = self.cheapest(table, prices);
+        paths.extend(self.cheapest(table, &vec![1.0; prices.len()]));
+        for tree in trees {
+            for (to, switches) in &tree.via {
+                let Some(from) = tree.parent[to.index()] else { continue };
+                let way: Vec<NodeId> = [from].iter().chain(switches).chain([to]).copied().collect();
+                paths.extend(self.through(table, &way));
+            }
+        }
+        for path in paths {
+            self.edge(table, &path);
         }
     }
 

@@ -296,7 +296,8 @@ fn number_tags_at(order: &[usize], outputs: &[OutChannel], tags: &mut [u32]) {
 }
 
 /// The tree whose edges are exactly those of the slots of each position; the first tree where none is
-/// (the checker refuses such a plan).
+/// (the checker refuses such a plan). Trees of the same edges, which only switches tell apart, take their positions in
+/// turn, by their shares.
 pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
     // A sum of well-mixed edge marks (splitmix64) does not depend on the edges' order.
     let mark = |from: NodeId, to: NodeId| {
@@ -305,10 +306,11 @@ pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     };
-    let mut of_tree: HashMap<u64, u32> = HashMap::new();
-    for (index, tree) in trees.iter().enumerate().rev() {
+    // With what each tree still has to get, in positions.
+    let mut alike: HashMap<u64, Vec<(f64, u32)>> = HashMap::new();
+    for (index, tree) in trees.iter().enumerate() {
         let sum = tree.edges().fold(0u64, |sum, (from, to)| sum.wrapping_add(mark(from, to)));
-        of_tree.insert(sum, index as u32);
+        alike.entry(sum).or_default().push((0.0, index as u32));
     }
     let mut sums = vec![0u64; period.segments as usize];
     for slot in &period.slots {
@@ -316,7 +318,22 @@ pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
             *sum = sum.wrapping_add(mark(slot.from, slot.to));
         }
     }
-    sums.iter().map(|sum| of_tree.get(sum).copied().unwrap_or(0)).collect()
+    let next_of = |sum: &u64| {
+        let Some(owed) = alike.get_mut(sum) else { return 0 };
+        let share = |tree: u32| trees[tree as usize].share;
+        let total: f64 = owed.iter().map(|&(_, tree)| share(tree)).sum();
+        owed.iter_mut().for_each(|(owed, tree)| *owed += share(*tree) / total);
+        // The first of those that are owed most.
+        let mut most = 0;
+        for at in 1..owed.len() {
+            if owed[at].0 > owed[most].0 {
+                most = at;
+            }
+        }
+        owed[most].0 -= 1.0;
+        owed[most].1
+    };
+    sums.iter().map(next_of).collect()
 }
 
 impl Plan {

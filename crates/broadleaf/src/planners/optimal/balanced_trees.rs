@@ -19,13 +19,17 @@ use crate::planners::Instance;
 use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
-/// Trees whose rate is near the optimum's and whose loads are even; the optimum's own where there are none, or
-/// among many nodes. All links are direct.
-pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Vec<WeightedTree> {
+/// Equal trees whose rate is near the optimum's and whose loads are even; `None` where there are none, among many nodes,
+/// and through switches.
+pub(super) fn balanced_trees(
+    instance: &Instance,
+    optimum: &Optimum,
+    budget: &Budget,
+) -> Option<Vec<WeightedTree>> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-    let own = || optimum.trees.clone();
-    if instance.platform.node_count() > MOST_NODES {
-        return own();
+    let is_relayed = optimum.trees.iter().any(|tree| !tree.via.is_empty());
+    if is_relayed || instance.platform.node_count() > MOST_NODES {
+        return None;
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
@@ -40,12 +44,12 @@ pub(super) fn balanced_trees(instance: &Instance, optimum: &Optimum, budget: &Bu
             best = Some((crowding, trees));
         }
     }
-    let Some((_, trees)) = best else { return own() };
+    let (_, trees) = best?;
     let busiest = trees.load.iter().copied().fold(0.0, f64::max);
     if optimum.upper_bound_bytes_per_s < LEAST_RATE * optimum.throughput_bytes_per_s * busiest {
-        return own();
+        return None;
     }
-    trees.weighted(instance)
+    Some(trees.weighted(instance))
 }
 
 /// What a transfer between two of the hosts uses, and for how much of the time if all segments go there at the

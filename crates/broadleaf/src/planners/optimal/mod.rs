@@ -4,9 +4,8 @@
 //! (program (2)) and call too complicated to build. [`solve`](crate::optimum::solve()) gives the trees and the bound;
 //! W trees of equal share are drawn from them for several W, each set is laid out as a period of W segments
 //! ([`timetable`]), each link's windows are assigned to segments ([`assign_windows()`]), it is played, and the set
-//! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer
-//! passes switches, or occupies its receiver's port only long after its sender's, there is no period, and the
-//! optimum's own trees are used in their shares.
+//! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer occupies its
+//! receiver's port only long after its sender's, there is no period, and the trees share the ports.
 //!
 //! Complexity: the optimum's, then O(n · W · degree) for each W. Guarantee: the throughput of the plan's
 //! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
@@ -84,12 +83,11 @@ impl Planner for Optimal {
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
         let optimum = solve_within(platform, root, segment_bytes, gap, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let is_direct = optimum.trees.iter().all(|tree| tree.via.is_empty());
         let rated = optimum.throughput_bytes_per_s.is_finite();
-        let mut plan = if !is_direct || !rated {
+        let mut plan = if !rated {
             tree_plan(instance, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
-            tree_plan(instance, merged(&balanced_trees(instance, &optimum, budget)))
+            sharing(instance, &optimum, budget)
         } else {
             periodic(instance, &optimum, budget)?
         };
@@ -124,6 +122,12 @@ fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
     Plan { seed, ..Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees) }
 }
 
+/// The plan without a timetable: trees of even load, or the optimum's own.
+fn sharing(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Plan {
+    let balanced = balanced_trees(instance, optimum, budget).map(|trees| merged(&trees));
+    tree_plan(instance, balanced.unwrap_or_else(|| optimum.plan_trees()))
+}
+
 /// The plan with the number of trees that is done first.
 fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<Plan, PlanError> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
@@ -140,7 +144,7 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         }
         let layout = Layout::of(instance, &trees);
         if layout.is_spread() {
-            return Ok(tree_plan(instance, merged(&balanced_trees(instance, optimum, budget))));
+            return Ok(sharing(instance, optimum, budget));
         }
         let candidate = Candidate::new(trees, layout, segments, budget);
         best_s = best_s.min(candidate.done_s);
@@ -205,7 +209,7 @@ fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
     let mut distinct: Vec<WeightedTree> = Vec::new();
     let mut count: Vec<usize> = Vec::new();
     for tree in trees {
-        match distinct.iter().position(|known| known.parent == tree.parent) {
+        match distinct.iter().position(|known| known.parent == tree.parent && known.via == tree.via) {
             Some(at) => count[at] += 1,
             None => {
                 distinct.push(tree.clone());

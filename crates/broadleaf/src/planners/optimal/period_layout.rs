@@ -13,6 +13,9 @@ pub(super) struct Layout {
     pub transfers: Vec<PeriodTransfer>,
     /// Position, sender and receiver of each transfer.
     pub ends: Vec<(u32, NodeId, NodeId)>,
+    /// A number for each transfer's way, from 0 on.
+    pub way: Vec<u32>,
+    ways: HashMap<Vec<NodeId>, u32>,
     pub resources: HashMap<Resource, u32>,
 }
 
@@ -32,6 +35,11 @@ impl Layout {
         self.transfers.iter().any(PeriodTransfer::is_spread)
     }
 
+    /// Whether some transfer passes a switch.
+    pub fn is_relayed(&self) -> bool {
+        self.ways.keys().any(|way| way.len() > 2)
+    }
+
     /// How long the busiest resource takes for a period, seconds.
     pub fn busiest_s(&self) -> f64 {
         let mut busy_s = vec![0.0f64; self.resources.len()];
@@ -41,45 +49,48 @@ impl Layout {
         busy_s.into_iter().fold(0.0, f64::max)
     }
 
-    /// A number for each transfer's link, from 0 on.
-    pub fn links(&self) -> Vec<u32> {
-        let mut number: HashMap<(NodeId, NodeId), u32> = HashMap::new();
-        let mut of = |from, to| {
-            let next = number.len() as u32;
-            *number.entry((from, to)).or_insert(next)
-        };
-        self.ends.iter().map(|&(_, from, to)| of(from, to)).collect()
-    }
-
     /// Adds a tree's transfers, parents first.
     fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
         let plan_tree = tree.plan_tree();
         let mut brought: HashMap<NodeId, usize> = HashMap::new();
         for from in plan_tree.breadth_first(instance.root) {
             for &to in plan_tree.children(from) {
-                let class = instance.platform.link(from, to).expect("a tree of the optimum has direct links");
-                let latency_s = instance.platform.class(class).latency_s;
-                let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
+                let mut way = vec![from];
+                way.extend(tree.via.get(&to).into_iter().flatten());
+                way.push(to);
                 let mut transfer = PeriodTransfer {
                     after: brought.get(&from).copied(),
                     windows: Vec::new(),
                     real_windows: Vec::new(),
-                    arrival_s: occupied.arrival_s,
+                    arrival_s: 0.0,
                     phase: position as f64 / positions as f64,
                 };
-                for window in occupied.windows {
-                    let next = self.resources.len() as u32;
-                    let resource = *self.resources.entry(window.resource).or_insert(next);
-                    let at_receiver =
-                        matches!(window.resource, Resource::In(_)) || window.resource == Resource::Out(to);
-                    let offset_s = window.offset_s - if at_receiver { latency_s } else { 0.0 };
-                    transfer.windows.push((resource, offset_s, window.duration_s));
-                    transfer.real_windows.push((resource, window.offset_s, window.duration_s));
+                for hop in way.windows(2) {
+                    self.add_hop(instance, hop[0], hop[1], &mut transfer);
                 }
+                let next = self.ways.len() as u32;
+                self.way.push(*self.ways.entry(way).or_insert(next));
                 brought.insert(to, self.transfers.len());
                 self.transfers.push(transfer);
                 self.ends.push((position as u32, from, to));
             }
         }
+    }
+
+    /// Adds the next hop of a transfer: a switch passes a segment on once it has all of it.
+    fn add_hop(&mut self, instance: &Instance, from: NodeId, to: NodeId, transfer: &mut PeriodTransfer) {
+        let class = instance.platform.link(from, to).expect("a tree of the optimum uses links");
+        let latency_s = instance.platform.class(class).latency_s;
+        let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
+        for window in occupied.windows {
+            let next = self.resources.len() as u32;
+            let resource = *self.resources.entry(window.resource).or_insert(next);
+            let at_receiver =
+                matches!(window.resource, Resource::In(_)) || window.resource == Resource::Out(to);
+            let offset_s = window.offset_s - if at_receiver { latency_s } else { 0.0 };
+            transfer.windows.push((resource, offset_s, window.duration_s));
+            transfer.real_windows.push((resource, window.offset_s, window.duration_s));
+        }
+        transfer.arrival_s += occupied.arrival_s;
     }
 }
