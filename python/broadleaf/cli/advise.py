@@ -78,7 +78,7 @@ def command(
     take, probes links that they do not use, plans ahead for the sizes it expects, and puts a new plan into
     use where that is faster. Programs never wait for it: without it they go on with the plans they have.
 
-    Ends on an interrupt; with --json it then says what it heard and did.
+    Ends on an interrupt; with --json it then prints what it heard and did.
     """
     found = State(Path(state) if state is not None else default_state())
 

@@ -21,7 +21,7 @@ from broadleaf.formats.simgrid import PORT_MODELS
     epilog=example("broadleaf convert net.json -o net.nx.json"),
 )
 @click.argument("file", metavar="FILE", type=click.Path())
-@output_option("The file to write; its name says the form.", required=True)
+@output_option("The file to write; its ending chooses the format.", required=True)
 @click.option("--to", "form", type=click.Choice(sorted(FORMS)), help="The form to write.")
 @click.option("--at", "at_bytes", type=Size(), help="CSV only: take each link's rate at this message size.")
 @click.option("--hosts", metavar="FILE", help="SimGrid only: between these hosts, one a line, in that order.")
@@ -56,7 +56,7 @@ def command(
     NAME.xml      read: a SimGrid platform, plain hosts, links and routes by itself, any other by asking
                   SimGrid where it is installed; written: MSCCL XML of a plan for a link-capacity platform
 
-    JSON input is recognised by what it says. Matrices cannot hold gap tables and start-up times: --at 1MiB
+    JSON input is recognised by its content. Matrices cannot hold gap tables and start-up times: --at 1MiB
     writes the rate that a transfer of that size gets.
     """
     form = form or form_of(Path(output))

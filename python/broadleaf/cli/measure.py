@@ -46,7 +46,7 @@ MOST_LINKS = 12
 @click.option(
     "--again",
     metavar="FILE",
-    help="Measure as that platform was measured, and say what has changed since.",
+    help="Measure as that platform was measured, and list what has changed since.",
 )
 @output_option("The platform; with --again it can be left out.")
 @click.option(

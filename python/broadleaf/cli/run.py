@@ -37,7 +37,9 @@ from broadleaf.mpi.find import Flavour
 )
 @click.option("--min-size", type=Size(), help="Smaller messages go to the MPI's own broadcast.")
 @click.option("--stats", metavar="FILE", help="Write what was intercepted, and why some of it was not.")
-@click.option("--compare", is_flag=True, help="Plan every other broadcast of a kind, and say what that gains")
+@click.option(
+    "--compare", is_flag=True, help="Plan every other broadcast of a kind, and report what that gains"
+)
 @click.option(
     "--observe", is_flag=True, help="Plan nothing, time everything, and predict what plans would save."
 )
