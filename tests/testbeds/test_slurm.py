@@ -151,8 +151,8 @@ def test_the_how_to_s_script(flavour: str, program: Path, tmp_path: Path) -> Non
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert (stats["ranks"], stats["planned"]) == (2, 12)
     # Twice by run, once by srun; doctor sends the program's output to standard error.
-    assert out.count("12 broadcasts") == 3
-    assert err.count("12 broadcasts") == 1
+    assert out.count("12 broadcasts, ") == 3
+    assert err.count("12 broadcasts, ") == 1
     assert "nothing stands in the way" in out
     assert re.search(r"faster|slower", err), err
 
