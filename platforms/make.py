@@ -24,8 +24,8 @@ WAN_2006_BYTES_PER_S = 1.5e6
 def grid5000_88(wan_bytes_per_s: float | None = None) -> Document:
     """Paper 2, table 3: latencies in µs between and inside the clusters that Lowekamp's method found.
 
-    With `wan_bytes_per_s` every pair of hosts of two sites has a connection of that rate of its own, and there
-    are no pipes between sites.
+    With `wan_bytes_per_s` every pair of hosts of two sites has a connection of that rate of its own, and
+    there are no pipes between sites.
     """
     sizes = [31, 29, 6, 1, 1, 20]
     sites = ["orsay", "orsay", "idpot", "idpot", "idpot", "toulouse"]
@@ -53,8 +53,8 @@ def grid5000_88(wan_bytes_per_s: float | None = None) -> Document:
     between_sites = (
         "1 Gb/s between two sites, one pipe per pair of sites and direction"
         if wan_bytes_per_s is None
-        else f"{wan_bytes_per_s / 1e6:g} MB/s from a host to another of another site, as one TCP connection of "
-        "18 KB in flight has over 12 ms, and nothing shared; with that rate the order of figure 6 comes out"
+        else f"{wan_bytes_per_s / 1e6:g} MB/s from a host to another of another site, as one TCP connection "
+        "of 18 KB in flight has over 12 ms, and nothing shared; with that rate the order of figure 6 comes out"
     )
     return {
         **heading("grid5000-88" if wan_bytes_per_s is None else "grid5000-88-2006"),
