@@ -54,7 +54,8 @@ def grid5000_88(wan_bytes_per_s: float | None = None) -> Document:
         "1 Gb/s between two sites, one pipe per pair of sites and direction"
         if wan_bytes_per_s is None
         else f"{wan_bytes_per_s / 1e6:g} MB/s from a host to another of another site, as one TCP connection "
-        "of 18 KB in flight has over 12 ms, and nothing shared; with that rate the order of figure 6 comes out"
+        "of 18 KB in flight has over 12 ms, and nothing shared; with that rate the order of figure 6 comes "
+        "out"
     )
     return {
         **heading("grid5000-88" if wan_bytes_per_s is None else "grid5000-88-2006"),
