@@ -26,7 +26,8 @@ def command(platform: str | None, command: tuple[str, ...], as_json: bool) -> in
 
     Without a program it looks at the MPIs, runtimes, launchers and hosts that are here. With a whole command
     line it runs that once, with the runtime preloaded, and reports the MPI the processes loaded, whether
-    their calls were reached, and who else wraps them. Exit code 0: nothing stands in the way; 1: something does.
+    their calls were reached, and who else wraps them. Exit code 0: nothing stands in the way; 1: something
+    does.
     """
     network = platform or os.environ.get("BROADLEAF_PLATFORM")
     found = look_at_machine(network)
