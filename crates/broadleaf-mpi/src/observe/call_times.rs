@@ -62,9 +62,8 @@ impl CallTimes {
 
     /// After a call that ran by the plan of that version.
     pub fn planned(&self, root: u32, bytes: u64, seconds: f64, version: u32) {
-        let is_first = self.rank == 0;
         stats::count(self.key(root, bytes), |row| {
-            row.samples.add_planned(self.communicator, is_first, seconds, version);
+            row.samples.add_planned(self.communicator, self.rank, seconds, version);
         });
     }
 
@@ -75,15 +74,15 @@ impl CallTimes {
             Some(Mode::Observe) => "observed",
             Some(Mode::Plan) | None => "disabled",
         };
-        let (key, is_first) = (self.key(root, bytes), self.rank == 0);
+        let key = self.key(root, bytes);
         if let Some(predictor) = &self.predictor {
             if self.has_predictor.len() < MOST_PREDICTED && self.has_predictor.insert((root, bytes)) {
                 Predictions::want(key.clone(), predictor);
             }
         }
         stats::count(key, |row| {
-            row.samples.add_native(self.communicator, is_first, seconds);
-            if is_first {
+            row.samples.add_native(self.communicator, self.rank, seconds);
+            if self.rank == 0 {
                 *row.passed.entry(reason).or_default() += 1;
             }
         });

@@ -47,8 +47,8 @@ impl Samples {
 #[derive(Clone, Debug, PartialEq)]
 struct OfCommunicator {
     communicator: u64,
-    /// This rank is its first: the row is written by it.
-    is_first: bool,
+    /// Of it. Under SMPI all ranks are in one process. The row is written by its first.
+    rank: u32,
     native: Option<Samples>,
     planned: Option<(u32, Samples)>,
 }
@@ -59,20 +59,20 @@ struct OfCommunicator {
 pub struct RowSamples(Vec<OfCommunicator>);
 
 impl RowSamples {
-    fn of(&mut self, communicator: u64, is_first: bool) -> Option<&mut OfCommunicator> {
-        let at = self.0.iter().position(|known| known.communicator == communicator);
-        let at = at.unwrap_or(self.0.len());
-        if at == MOST_COMMUNICATORS {
-            return None;
+    fn of(&mut self, communicator: u64, rank: u32) -> Option<&mut OfCommunicator> {
+        let at = self.0.iter().position(|known| (known.communicator, known.rank) == (communicator, rank));
+        if at.is_none() {
+            if self.0.iter().filter(|known| known.rank == rank).count() == MOST_COMMUNICATORS {
+                return None;
+            }
+            self.0.push(OfCommunicator { communicator, rank, native: None, planned: None });
         }
-        if at == self.0.len() {
-            self.0.push(OfCommunicator { communicator, is_first, native: None, planned: None });
-        }
+        let at = at.unwrap_or(self.0.len() - 1);
         Some(&mut self.0[at])
     }
 
-    pub fn add_native(&mut self, communicator: u64, is_first: bool, seconds: f64) {
-        let Some(known) = self.of(communicator, is_first) else { return };
+    pub fn add_native(&mut self, communicator: u64, rank: u32, seconds: f64) {
+        let Some(known) = self.of(communicator, rank) else { return };
         match &mut known.native {
             Some(samples) => samples.add(seconds),
             None => known.native = Some(Samples::default()),
@@ -80,8 +80,8 @@ impl RowSamples {
     }
 
     /// Samples of a plan that another has replaced are dropped: they say nothing of later calls.
-    pub fn add_planned(&mut self, communicator: u64, is_first: bool, seconds: f64, version: u32) {
-        let Some(known) = self.of(communicator, is_first) else { return };
+    pub fn add_planned(&mut self, communicator: u64, rank: u32, seconds: f64, version: u32) {
+        let Some(known) = self.of(communicator, rank) else { return };
         match &mut known.planned {
             Some((last, samples)) if *last == version => samples.add(seconds),
             other => *other = Some((version, Samples::default())),
@@ -96,7 +96,7 @@ impl RowSamples {
         let told = self.0.iter().map(|known| {
             let native = known.native.as_ref().map_or(&[][..], |samples| &samples.kept);
             let planned = known.planned.as_ref().map_or(&[][..], |(_, samples)| &samples.kept);
-            json!({OF: known.communicator, FIRST: known.is_first, NATIVE: native, PLANNED: planned})
+            json!({OF: known.communicator, FIRST: known.rank == 0, NATIVE: native, PLANNED: planned})
         });
         row[SAMPLES] = told.collect();
     }
@@ -182,9 +182,9 @@ mod tests {
     #[test]
     fn the_first_call_and_earlier_plans_are_left_out() {
         let mut samples = RowSamples::default();
-        [9.0, 1.0, 2.0].into_iter().for_each(|seconds| samples.add_native(7, true, seconds));
+        [9.0, 1.0, 2.0].into_iter().for_each(|seconds| samples.add_native(7, 0, seconds));
         for (seconds, version) in [(9.0, 0), (3.0, 0), (8.0, 1), (4.0, 1)] {
-            samples.add_planned(7, true, seconds, version);
+            samples.add_planned(7, 0, seconds, version);
         }
         let mut row = row(&samples);
         Longest::of(std::slice::from_ref(&row)).put_into(&mut row);
@@ -194,18 +194,14 @@ mod tests {
     /// Two communicators of one name: each call counts by its own slowest rank.
     #[test]
     fn the_slowest_rank_of_each_call_counts() {
-        let of = |communicator, is_first, seconds: [f64; 2]| {
+        let of = |communicator, rank, seconds: [f64; 2]| {
             let mut samples = RowSamples::default();
-            samples.add_native(communicator, is_first, 9.0);
-            seconds.into_iter().for_each(|seconds| samples.add_native(communicator, is_first, seconds));
+            samples.add_native(communicator, rank, 9.0);
+            seconds.into_iter().for_each(|seconds| samples.add_native(communicator, rank, seconds));
             row(&samples)
         };
-        let mut rows = [
-            of(1, true, [0.1, 0.2]),
-            of(1, false, [0.3, 0.1]),
-            of(2, false, [0.9, 0.9]),
-            of(2, true, [0.5, 1.0]),
-        ];
+        let mut rows =
+            [of(1, 0, [0.1, 0.2]), of(1, 1, [0.3, 0.1]), of(2, 1, [0.9, 0.9]), of(2, 0, [0.5, 1.0])];
         let longest = Longest::of(&rows);
         rows.iter_mut().for_each(|row| longest.put_into(row));
         assert_eq!([&rows[0][NATIVE], &rows[3][NATIVE]], [&json!([0.3, 0.2]), &json!([0.9, 1.0])]);
@@ -215,7 +211,18 @@ mod tests {
     #[test]
     fn a_program_that_makes_communicators_without_end_fills_no_memory() {
         let mut samples = RowSamples::default();
-        (0..1000).for_each(|communicator| samples.add_native(communicator, true, 1.0));
+        (0..1000).for_each(|communicator| samples.add_native(communicator, 0, 1.0));
         assert_eq!(samples.0.len(), MOST_COMMUNICATORS);
+    }
+
+    #[test]
+    fn ranks_of_one_process_keep_their_times_apart() {
+        let mut samples = RowSamples::default();
+        for (rank, seconds) in [(0, 9.0), (1, 9.0), (0, 0.1), (1, 0.3), (0, 0.2), (1, 0.1)] {
+            samples.add_native(7, rank, seconds);
+        }
+        let mut row = row(&samples);
+        Longest::of(std::slice::from_ref(&row)).put_into(&mut row);
+        assert_eq!(row[NATIVE], json!([0.3, 0.2]));
     }
 }
