@@ -15,13 +15,15 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def pytest_configure() -> None:
-    """Lets the programs under test be interrupted, also where the tests run in the background.
+    """Lets the programs under test be interrupted, also where the tests run in the background, and start soon.
 
     A shell without job control starts what it does not wait for with SIGINT ignored, and all that this starts
     inherits it.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Of Open MPI's wheel each MPI_Init looks for fabrics for a second, which no test here has.
+    os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 
 
 @pytest.fixture(scope="session")

@@ -82,8 +82,8 @@ def test_it_can_be_switched_off(bench: Bench) -> None:
 
 @pytest.mark.parametrize("method", ["1", "ring"])
 def test_communicators_give_their_memory_back(bench: Bench, method: str) -> None:
-    # Without giving back, 100 rings have 50 MiB. Each communicator keeps a page, the last eight their rings.
-    run = bench.check(3, "ring_memory", "100", "2000000", shared_memory=method)
+    # Without giving back, 50 rings have 25 MiB. Each communicator keeps a page, the last eight their rings.
+    run = bench.check(3, "ring_memory", "50", "2000000", shared_memory=method)
     most_kib = int(run.stdout.split()[1])
     assert most_kib < 6 << 10
 

@@ -92,6 +92,7 @@ def test_local_ranks_become_a_platform(bench: Bench, tmp_path: Path, ranks: int)
     assert plausible(document)
 
 
+@pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="takes a minute; run by make soak")
 def test_sixteen_ranks_within_their_minute(bench: Bench, tmp_path: Path) -> None:
     argv = command(bench, "-n", "16", "-o", "net.json")
     done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60)
