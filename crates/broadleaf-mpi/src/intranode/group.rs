@@ -6,7 +6,7 @@
 use super::choose::{Ability, CopyMethod};
 use super::copy::{copy_from_process, Writes};
 use super::direct;
-use super::join;
+use super::join::{self, Joined};
 use super::layout::{Announcement, Area, Member};
 use super::peers::Process;
 use super::reclaim;
@@ -62,9 +62,11 @@ impl HostGroup {
         always: Option<CopyMethod>,
     ) -> Result<Option<HostGroup>, CallError> {
         let me = ranks.iter().position(|&other| other == rank).unwrap_or(0);
-        let area = if me == 0 { join::create(mpi, &ranks)? } else { join::join(mpi, ranks[0], ranks.len())? };
-        let Some(area) = area.map(Arc::new) else { return Ok(None) };
-        let patience = Patience::of(ranks.len());
+        let joined =
+            if me == 0 { join::create(mpi, &ranks)? } else { join::join(mpi, ranks[0], ranks.len())? };
+        let Some(Joined { area, cores }) = joined else { return Ok(None) };
+        let area = Arc::new(area);
+        let patience = Patience::of(ranks.len(), cores);
         let mark = Box::new(area.common().mark.load(Ordering::Relaxed));
         let (writer, peers) = (Writer::new(), Vec::new());
         let mut group = HostGroup { area, me, ranks, mark, writer, peers, patience, turn: 0, always };

@@ -7,6 +7,7 @@
 
 mod choose;
 mod copy;
+mod cores;
 mod direct;
 mod group;
 mod join;

@@ -34,8 +34,7 @@ impl Patience {
     /// Where every rank has a core, nobody needs the one that waits for some 0.1 ms, offering it takes as long as
     /// copying 5 KiB, and waking up is slow. Where not, each turn of a rank that waits is one that another works
     /// less.
-    pub fn of(ranks: usize) -> Patience {
-        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    pub fn of(ranks: usize, cores: usize) -> Patience {
         if ranks <= cores {
             Patience { looks: 4000, turns: 4000 }
         } else {
@@ -151,7 +150,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 1..=200 {
-                    signal.wait(round, Patience::of(2), |_| Ok::<(), ()>(())).unwrap();
+                    signal.wait(round, Patience::of(2, 2), |_| Ok::<(), ()>(())).unwrap();
                     answer.set_for_one(round);
                 }
             });
@@ -161,13 +160,13 @@ mod tests {
                     std::thread::sleep(std::time::Duration::from_millis(2));
                 }
                 signal.set(round);
-                answer.wait(round, Patience::of(2), |_| Ok::<(), ()>(())).unwrap();
+                answer.wait(round, Patience::of(2, 2), |_| Ok::<(), ()>(())).unwrap();
             }
         });
     }
 
     #[test]
     fn an_mpi_that_fails_ends_the_wait() {
-        assert_eq!(Signal::default().wait(1, Patience::of(2), |_| Err("broken")), Err("broken"));
+        assert_eq!(Signal::default().wait(1, Patience::of(2, 2), |_| Err("broken")), Err("broken"));
     }
 }

@@ -41,8 +41,7 @@ pub(crate) fn balance(
     state.busiest().1
 }
 
-/// Relieves every resource that is busy for more than [`EASY`] of `busiest`, [`EASY_RELAYED`] where switches relay, none
-/// beyond `busiest`.
+/// Relieves every resource that is busy for more than [`EASY`] of `busiest`, none beyond `busiest`.
 pub(crate) fn ease(
     table: &OccupationTable,
     slots: &mut DrawnTrees,
@@ -50,8 +49,7 @@ pub(crate) fn ease(
     busiest: f64,
     budget: &Budget,
 ) {
-    let easy = if table.hops.is_empty() { EASY } else { EASY_RELAYED };
-    let mut state = Balance::new(table, slots, into, busiest * easy, budget);
+    let mut state = Balance::new(table, slots, into, busiest * EASY, budget);
     state.most = busiest * (1.0 + ROUNDING);
     state.descend(slots);
 }
@@ -64,9 +62,6 @@ const PASSES: usize = 200;
 /// Where trees can choose, resources are kept below this part of the busiest one's time: what is idle now and
 /// then lets a timetable fit.
 const EASY: f64 = 0.92;
-/// The same where switches relay: a timetable lets a transfer hold all the links of its way at once, and fits less tightly.
-/// Chosen.
-const EASY_RELAYED: f64 = 0.7;
 /// Sums of times may differ by this part.
 const ROUNDING: f64 = 1e-9;
 /// A gain below this is rounding.

@@ -109,13 +109,7 @@ impl Candidate {
 /// Who takes which of a period's windows, and when the message is everywhere then, seconds.
 fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
     let start_s = assign_windows(&layout.transfers, &layout.way, &shop.start_s, period_s);
-    let mut timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
-    // What a switch relays comes in the order of arrivals. It is in order with the slots as long as something waits at
-    // every full link, so segments have a period more at each hop where the message is long enough for that.
-    let slack = Timetable::with_slack(&layout.transfers, &start_s, period_s, 1);
-    if layout.is_relayed() && f64::from(slack.deepest()) <= timetables::SLACK * periods as f64 {
-        timetable = slack;
-    }
+    let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
     if timetable.deepest() > timetables::DEEPEST {
         return (f64::INFINITY, timetable);
     }

@@ -35,11 +35,6 @@ impl Layout {
         self.transfers.iter().any(PeriodTransfer::is_spread)
     }
 
-    /// Whether some transfer passes a switch.
-    pub fn is_relayed(&self) -> bool {
-        self.ways.keys().any(|way| way.len() > 2)
-    }
-
     /// How long the busiest resource takes for a period, seconds.
     pub fn busiest_s(&self) -> f64 {
         let mut busy_s = vec![0.0f64; self.resources.len()];

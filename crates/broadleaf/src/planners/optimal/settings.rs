@@ -46,9 +46,6 @@ pub(super) mod timetables {
     /// A link on which more periods than this pass before a segment arrives gets no timetable, whose slots would mean
     /// nothing: 65,536 periods of 10 µs are two thirds of a second. Chosen.
     pub const DEEPEST: u32 = 1 << 16;
-    /// Segments that pass switches have a period more at each hop where that takes this part of the message at most.
-    /// Chosen: on two boxes of 16 hosts behind switches of two, 0.93 of the bound's rate without and 0.99 with it.
-    pub const SLACK: f64 = 0.01;
     /// Windows may overlap by this part of the period: rounding of sums of some thousand times.
     pub const TOUCH: f64 = 1e-9;
     /// Cutting an idle stretch in two counts as much as waiting this part of a period. Chosen.

@@ -147,11 +147,6 @@ impl Timetable {
 
     /// The timetable of these starts, each segment taken as soon as it is there.
     pub fn with_lags(transfers: &[PeriodTransfer], start_s: &[f64], period_s: f64) -> Timetable {
-        Timetable::with_slack(transfers, start_s, period_s, 0)
-    }
-
-    /// The same, each segment taken so many periods after it is there.
-    pub fn with_slack(transfers: &[PeriodTransfer], start_s: &[f64], period_s: f64, slack: u32) -> Timetable {
         let within: Vec<f64> = start_s.iter().map(|start| start.rem_euclid(period_s)).collect();
         let mut order: Vec<usize> = (0..transfers.len()).collect();
         order.sort_by(|&a, &b| within[a].total_cmp(&within[b]).then(a.cmp(&b)));
@@ -163,7 +158,7 @@ impl Timetable {
             let ready_s = within[before] + f64::from(lag[before]) * period_s + transfers[before].arrival_s;
             let late = ((ready_s - within[at]) / period_s - TOUCH).ceil().max(0.0) as u32;
             // In the same period, the order must say that the segment comes first, also where times tie.
-            lag[at] = slack + late.max(lag[before] + u32::from(place[before] > place[at]));
+            lag[at] = late.max(lag[before] + u32::from(place[before] > place[at]));
         }
         Timetable { order, lag }
     }
