@@ -15,7 +15,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 def pytest_configure() -> None:
-    """Lets the programs under test be interrupted, also where the tests run in the background, and start soon.
+    """Lets the programs under test be interrupted, also where the tests run in the background.
 
     A shell without job control starts what it does not wait for with SIGINT ignored, and all that this starts
     inherits it.
