@@ -203,12 +203,12 @@ fn exact_declines_what_it_cannot_prove() {
     let instance = Instance::new(&platform, root, 1 << 20).unwrap();
     let exact = find("exact").unwrap();
     let reason = exact.plan(&instance, &Budget::UNLIMITED).unwrap_err().to_string();
-    assert!(reason.contains("60 clusters are more than the 16"), "{reason}");
+    assert!(reason.contains("60 hosts are more than the 16"), "{reason}");
     // With a time limit it tries, and says so where the time is too short.
     let hurried = Budget::within(std::time::Duration::ZERO);
     assert!(exact.supports(&instance).is_ok());
     let error = exact.plan(&instance, &hurried).unwrap_err().to_string();
-    assert!(error.contains("no proof for 60 clusters") && error.contains("more time"), "{error}");
+    assert!(error.contains("no proof for 60 hosts") && error.contains("more time"), "{error}");
     assert!(solve(
         &Draws { clusters: 65, gaps: GapDraw::Pair, local_start: LocalStart::OnArrival, seed: 1 }.grid(0),
         0,

@@ -51,7 +51,7 @@ fn drawn(random: &mut Random, local_start: &str) -> Platform {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    clustered::HEURISTICS.into_iter().map(|heuristic| heuristic.name()).chain(["makespan", "exact"])
+    clustered::HEURISTICS.into_iter().map(|heuristic| heuristic.name()).chain(["makespan"])
 }
 
 /// One ordinary plan: it says of itself nothing else than any other, spans all hosts once, and enters every

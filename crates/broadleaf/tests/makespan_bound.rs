@@ -1,7 +1,9 @@
-//! The makespan bound against values worked out by hand and against every plan of tiny instances.
+//! The makespan bound, and `exact`, against values worked out by hand and against every plan of tiny instances.
 
+use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::{Plan, Tree, TreeBuilder};
+use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{NodeId, Platform, PortModel};
 use broadleaf::simulate::simulate;
 use serde_json::{json, Value};
@@ -222,4 +224,65 @@ fn no_plan_of_a_tiny_instance_beats_it() {
     }
     // It is worth something: for a good part of these it is the optimum.
     assert!(met >= 60, "the bound is met on {met} of 180");
+}
+
+/// Under every port model, with pipes, clusters, local broadcasts and missing links, in turn.
+#[test]
+fn exact_is_exact_wherever_it_is_offered() {
+    let mut state = 29u64;
+    let mut draw = |limit: u64| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (state >> 33) % limit
+    };
+    let exact = find("exact").unwrap();
+    let (mut offered, mut refused) = (0, 0);
+    for round in 0..240u64 {
+        let model = PortModel::ALL[round as usize % PortModel::ALL.len()];
+        let count = 2 + draw(4) as usize;
+        let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
+        let nodes: Vec<Value> = ids
+            .iter()
+            .map(|id| {
+                let mut node = json!({"id": id, "local_broadcast_s": draw(3) as f64});
+                if round % 3 == 0 {
+                    node["cluster"] = json!(format!("C{}", draw(2)));
+                }
+                node
+            })
+            .collect();
+        let mut links = Vec::new();
+        for from in 0..count {
+            for to in (0..count).filter(|&to| to != from) {
+                if to == from + 1 || draw(5) > 0 {
+                    let uses = if round % 5 == 0 && draw(3) == 0 { vec!["pipe"] } else { vec![] };
+                    links.push(json!({"from": ids[from], "to": ids[to], "latency_s": draw(4) as f64,
+                        "startup_s": draw(2) as f64, "bandwidth_bytes_per_s": 1.0 / (1 + draw(3)) as f64,
+                        "uses": uses}));
+                }
+            }
+        }
+        let shared = json!([{"id": "pipe", "bandwidth_bytes_per_s": 0.5}]);
+        let local_start = ["after-last-send", "on-arrival"][round as usize % 2];
+        let more = json!({"nodes": nodes, "links": links, "shared": shared, "local_start": local_start});
+        let platform = platform(model.name(), more);
+        let instance = Instance::new(&platform, NodeId(0), 3).unwrap();
+        if supports(exact, &instance).is_err() {
+            refused += 1;
+            continue;
+        }
+        let plan = exact.plan(&instance, &Budget::UNLIMITED).unwrap();
+        let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+        let least_s = ordered_trees(&platform)
+            .into_iter()
+            .filter(|tree| tree.edges().all(|(from, to)| platform.route(from, to, 1).is_some()))
+            .map(|tree| Plan::bcast(&platform, "brute", NodeId(0), 3, 3, vec![tree]))
+            .map(|plan| simulate(&platform, &plan, false).unwrap().makespan_s)
+            .fold(f64::INFINITY, f64::min);
+        assert!(
+            (found_s - least_s).abs() <= 1e-9 * least_s,
+            "round {round}, {model:?}: {found_s}, not {least_s}"
+        );
+        offered += 1;
+    }
+    assert!(offered > 100 && refused > 50, "offered {offered}, refused {refused}");
 }

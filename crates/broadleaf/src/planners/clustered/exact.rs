@@ -1,7 +1,9 @@
-//! The shortest makespan between clusters, proved by branch and bound.
+//! The shortest makespan of a message sent whole, proved by branch and bound.
 //!
 //! Complexity: exponential in theory; on the paper's draws well under a millisecond at 12 clusters and some
-//! milliseconds at 20. Guarantee: optimal in the pLogP model of paper 2 (unsegmented, given the T_i).
+//! milliseconds at 20. Guarantee: no order of whole sends is shorter. Paper 2's clusters are nodes with a local
+//! broadcast (T_i); the hosts of a cluster are nodes like any other. Where a sender serves several at once, or
+//! transfers meet in a shared pipe, the search does not see it, and the planner is not offered.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -25,18 +27,20 @@ use super::units::Units;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
+use crate::platform::{Platform, PortModel};
 
 pub(crate) struct Exact;
 
 static CARD: Card = Card {
     name: "exact",
-    summary: "the shortest makespan between clusters, proved by branch and bound",
+    summary: "the shortest makespan of a message sent whole, proved by branch and bound",
     reference:
         "own; the problem is that of Barchet-Steffenel and Mounié, Scheduling heuristics for efficient \
                 broadcast operations on grid environments, section 3",
-    objective: "makespan of one message between clusters, then inside them",
-    guarantee: "optimal in the pLogP model: unsegmented, clusters one after the other as the paper has them",
-    complexity: "exponential; milliseconds at 20 clusters of the paper's draws",
+    objective: "makespan of a message sent whole",
+    guarantee:
+        "no plan without segments is shorter; offered where each port serves one transfer after the other",
+    complexity: "exponential; milliseconds at 20 nodes of the paper's draws",
     profile: Profile { pace: |_| Pace::Slow, segments: Segmentation::Fixed, ..Profile::QUICK },
 };
 
@@ -46,16 +50,30 @@ const START_MOVES: u64 = 200;
 /// Steps without a time limit: well under a second.
 const MOST_STEPS: u64 = 50_000;
 
-/// Platforms of more units are refused at once rather than after a long search.
-const SUPPORTED_CLUSTERS: usize = 16;
+/// Platforms of more hosts are refused at once rather than after a long search.
+const SUPPORTED_HOSTS: usize = 16;
 
 fn at_most(most: usize, instance: &Instance) -> Result<(), Unsupported> {
-    match Units::count(instance) {
-        clusters if clusters > most => Err(Unsupported(format!(
-            "{clusters} clusters are more than the {most} it can prove; use makespan"
-        ))),
+    match instance.platform.hosts().count() {
+        hosts if hosts > most => {
+            Err(Unsupported(format!("{hosts} hosts are more than the {most} it can prove; use makespan")))
+        }
         _ => Ok(()),
     }
+}
+
+/// What the search does not see would void the proof.
+fn is_in_its_model(platform: &Platform) -> Result<(), Unsupported> {
+    let beyond = if platform.port_model() == PortModel::LinkCapacity {
+        "ports that serve several transfers at once"
+    } else if platform.classes().iter().any(|class| !class.uses.is_empty()) {
+        "transfers that meet in shared pipes"
+    } else if platform.nodes().any(|node| !platform.node(node).is_host()) {
+        "switches"
+    } else {
+        return Ok(());
+    };
+    Err(Unsupported(format!("it proves nothing of {beyond}; use makespan")))
 }
 
 /// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).
@@ -80,6 +98,7 @@ impl Planner for Exact {
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
         supports(instance)?;
+        is_in_its_model(instance.platform)?;
         at_most(MOST_CLUSTERS, instance)
     }
 
@@ -87,16 +106,16 @@ impl Planner for Exact {
         let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
         // With a time limit somebody is ready to wait.
         if !budget.is_limited() {
-            at_most(SUPPORTED_CLUSTERS, instance).map_err(|Unsupported(reason)| unsupported(reason))?;
+            at_most(SUPPORTED_HOSTS, instance).map_err(|Unsupported(reason)| unsupported(reason))?;
         }
         // Segments would overlap what the model has one after the other, and the proof would be void.
         let instance = &instance.segmented(instance.message_bytes);
-        let units = Units::new(instance);
+        let units = Units::of_single_hosts(instance);
         let proof = solve(&units.grid, instance.seed, budget)
-            .ok_or_else(|| unsupported(format!("more than {MOST_CLUSTERS} clusters; use makespan")))?;
+            .ok_or_else(|| unsupported(format!("more than {MOST_CLUSTERS} hosts; use makespan")))?;
         if !proof.proved {
             return Err(unsupported(format!(
-                "no proof for {} clusters after {} steps; give it more time or use makespan",
+                "no proof for {} hosts after {} steps; give it more time or use makespan",
                 units.grid.len(),
                 proof.steps
             )));

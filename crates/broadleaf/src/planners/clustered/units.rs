@@ -36,6 +36,15 @@ impl Units {
         Units { units, grid, inner_edges }
     }
 
+    /// Every host a unit of its own, whatever cluster it is in, with all links.
+    pub fn of_single_hosts(instance: &Instance) -> Self {
+        let alone = |host| Unit { coordinator: host, members: vec![host] };
+        let units: Vec<Unit> = instance.platform.hosts().map(alone).collect();
+        let grid =
+            grid_of(instance, &units, &mut HostTimes::new(instance), None, &Marks::new(instance.platform));
+        Units { units, grid, inner_edges: Vec::new() }
+    }
+
     /// Every host a unit of its own, with links inside clusters and to coordinators only: the message enters
     /// every cluster once. Shared resources are followed.
     pub fn of_hosts(instance: &Instance) -> Self {
@@ -65,11 +74,6 @@ impl Units {
     /// How many kinds of units differ, without looking at any pair.
     pub fn count_kinds(instance: &Instance) -> usize {
         kinds(instance.platform, &units_of(instance), None, &Marks::new(instance.platform)).1.len()
-    }
-
-    /// How many units there are.
-    pub fn count(instance: &Instance) -> usize {
-        units_of(instance).len()
     }
 
     /// The sends between units as one tree over all hosts.
