@@ -16,7 +16,7 @@ import pytest
 from broadleaf.mpi.find import RUNTIMES
 
 if TYPE_CHECKING:
-    from conftest import Bench
+    from conftest import Bench, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).resolve().parent / "programs" / "beside.c"
@@ -177,16 +177,28 @@ def test_mpi4py_with_runtimes_of_another_kind(bench: Bench) -> None:
 
 def test_a_second_broadleaf_leaves_all_to_the_first(each_kind: Bench, tmp_path: Path) -> None:
     copy = Path(shutil.copy(each_kind.runtime, tmp_path))
-    program = str(each_kind.build("beside", [PROGRAM]))
     others = [runtime_of(kind) for kind in KINDS]
-    # As an administrator may preload it for everybody, whatever a user runs.
     for preloaded in ([each_kind.runtime, copy], [*others, copy]):
-        run = each_kind.preloading(*preloaded).run(3, [program])
-        assert (run.returncode, run.stdout) == (0, "ok\n"), run.stderr
-        assert run.stats is not None, run.stderr
-        assert run.stats["planned"] == LARGE
-        assert run.stats["passed_through"] == {"under-threshold": 3}
-        assert [line for line in run.reports if "nothing was planned" in line] == []
+        assert_all_planned(each_kind, *preloaded)
+
+
+@pytest.mark.parametrize("first", range(len(KINDS)))
+def test_the_runtimes_of_all_kinds_may_be_preloaded_together(each_kind: Bench, first: int) -> None:
+    # As an administrator may do for everybody, whatever MPI a user's program has.
+    kinds = [runtime_of(kind) for kind in (*KINDS[first:], *KINDS[:first])]
+    run = assert_all_planned(each_kind, *kinds)
+    assert run.reports == []
+
+
+def assert_all_planned(bench: Bench, *preloaded: Path) -> Run:
+    program = str(bench.build("beside", [PROGRAM]))
+    run = bench.preloading(*preloaded).run(3, [program])
+    assert (run.returncode, run.stdout) == (0, "ok\n"), run.stderr
+    assert run.stats is not None, run.stderr
+    assert run.stats["planned"] == LARGE
+    assert run.stats["passed_through"] == {"under-threshold": 3}
+    assert [line for line in run.reports if "nothing was planned" in line] == []
+    return run
 
 
 COLLECTIVE = re.compile(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broadleaf.mpi.find import RUNTIMES
+
 if TYPE_CHECKING:
     from conftest import Bench, Run
 
@@ -77,6 +79,15 @@ def test_tools_on_both_sides(each_kind: Bench) -> None:
     run = run_beside(each_kind.preloading(counter, each_kind.runtime, tracer))
     assert_seen_by("counter", run)
     assert_planned(run)
+
+
+def test_a_tool_behind_runtimes_of_other_kinds(each_kind: Bench) -> None:
+    counter = tool(each_kind, "counter")
+    others = [library for library in RUNTIMES.glob("libbroadleaf_mpi_*.so") if library != each_kind.runtime]
+    for preloaded in ([each_kind.runtime, *others, counter], [*others, each_kind.runtime, counter]):
+        run = run_beside(each_kind.preloading(*preloaded))
+        assert_seen_by("counter", run)
+        assert_planned(run)
 
 
 @pytest.mark.parametrize("order", ["before", "after"])

@@ -202,10 +202,23 @@ void *bl_inner(const char *name)
     return next == NULL && library != NULL ? dlsym(library, name) : next;
 }
 
+/* The next definition of a name after this library's that is no other Broadleaf's: each is asked for the one after it. */
+typedef void *next_definition(const char *name);
+__attribute__((visibility("default"))) next_definition broadleaf_next;
+void *broadleaf_next(const char *name)
+{
+    Dl_info where;
+    void *next = dlsym(RTLD_NEXT, name);
+    void *object = next != NULL && dladdr(next, &where) ? dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    next_definition *other = object != NULL ? (next_definition *)dlsym(object, "broadleaf_next") : NULL;
+    if (object != NULL) dlclose(object);
+    return other != NULL && other != broadleaf_next ? other(name) : next;
+}
+
 void *bl_tool_behind(const char *name)
 {
-    bl_bind();
-    void *next = dlsym(RTLD_NEXT, name);
+    /* The Broadleaf for the process's MPI does not wait for the others, which wait for it. */
+    void *next = bl_bind() ? broadleaf_next(name) : dlsym(RTLD_NEXT, name);
     return library == NULL || next == dlsym(library, name) ? NULL : next;
 }
 
