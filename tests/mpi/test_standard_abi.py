@@ -25,9 +25,3 @@ def test_programs_of_the_standard_abi(abi_bench: Bench, program: str) -> None:
     assert run.stats is not None
     assert run.stats["planned"] >= least
     assert run.reports == []
-
-
-def test_collectives_with_arrays_of_large_counts_are_counted(abi_bench: Bench) -> None:
-    run = abi_bench.check(3, "large_arrays")
-    assert run.stats is not None
-    assert run.stats["not_planned"] == {"MPI_Gatherv_c": 3, "MPI_Alltoallw_c": 2, "MPI_Iallgatherv_c": 1}

@@ -21,16 +21,16 @@
     X(9, B_AND_E, Allgather_init) X(9, B_AND_E, Alltoall_init) X(9, C, Reduce_init)                          \
     X(9, B_AND_E, Neighbor_allgather_init) X(9, B_AND_E, Neighbor_alltoall_init) X(10, B_AND_E, Gather_init) \
     X(10, B_AND_E, Scatter_init)
-/* Those with arrays of counts. Siblings in _c are caught under the standard ABI, to which they belong. An MPICH may lack
- * them, and mpi4py then does without, but not if it finds them here. */
-#define WITH_ARRAYS(X)                                                                                       \
+/* Those with arrays of counts, or with none. Siblings in _c are not caught: an MPI may lack them, and mpi4py then does
+ * without, but not if it finds them here. */
+#define WITHOUT_COUNTS(X)                                                                                    \
     X(6, Reduce_scatter) X(7, Ireduce_scatter) X(8, Allgatherv) X(8, Reduce_scatter_init)                    \
     X(8, Neighbor_allgatherv) X(9, Alltoallv) X(9, Alltoallw) X(9, Gatherv) X(9, Scatterv) X(9, Iallgatherv) \
     X(9, Neighbor_alltoallv) X(9, Neighbor_alltoallw) X(9, Ineighbor_allgatherv) X(10, Ialltoallv)           \
     X(10, Ialltoallw) X(10, Igatherv) X(10, Iscatterv) X(10, Allgatherv_init) X(10, Ineighbor_alltoallv)     \
     X(10, Ineighbor_alltoallw) X(10, Neighbor_allgatherv_init) X(11, Alltoallv_init) X(11, Alltoallw_init)   \
-    X(11, Gatherv_init) X(11, Scatterv_init) X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)
-#define WITHOUT_COUNTS(X) X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
+    X(11, Gatherv_init) X(11, Scatterv_init) X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)   \
+    X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
 
 #define SMALL(count, counts, name) ONE(count, name)
 #ifdef BROADLEAF_HAVE_BCAST_C
@@ -39,14 +39,7 @@
 #else
 #define LARGE_COLLECTIVES
 #endif
-#ifdef MPI_ABI_VERSION
-#define LARGE_ARRAY(count, name) ONE(count, name##_c)
-#define LARGE_ARRAY_COLLECTIVES WITH_ARRAYS(LARGE_ARRAY)
-#else
-#define LARGE_ARRAY_COLLECTIVES
-#endif
-#define COLLECTIVES \
-    WITH_COUNTS(SMALL) WITH_ARRAYS(ONE) WITHOUT_COUNTS(ONE) LARGE_COLLECTIVES LARGE_ARRAY_COLLECTIVES
+#define COLLECTIVES WITH_COUNTS(SMALL) WITHOUT_COUNTS(ONE) LARGE_COLLECTIVES
 
 typedef enum {
 #define ONE(count, name) CALL_##name,
