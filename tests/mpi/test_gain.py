@@ -93,11 +93,11 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     platform = bl.Platform.load(write_platform(tmp_path / "net.json", [host] * 3))
     plans = tmp_path / "plans"
     plans.mkdir()
-    # Nobody would plan this: 17,500 messages over each link.
-    plan = bl.plan(platform, root="n0", message_bytes=70_000, planner="chain", segment_bytes=4)
+    # Nobody would plan this: 70,000 messages over each link.
+    plan = bl.plan(platform, root="n0", message_bytes=280_000, planner="chain", segment_bytes=4)
     plan.save(plans / "tiny.json")
     settings = {"platform": tmp_path / "net.json", "plan_dir": plans, "shared_memory": "0"}
-    run = bench.check(3, "lengths", "12", "70000", mode="compare", **settings)
+    run = bench.check(3, "lengths", "16", "280000", mode="compare", **settings)
     assert run.stats is not None
     (row,) = run.stats["broadcasts"]
     assert row["segment_bytes"] == 4
@@ -105,7 +105,7 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     assert run.stats["gain"]["saved_s"] < 0
     kind, total = run.stats["gain"]["summary"]
     assert re.fullmatch(
-        r"MPI_COMM_WORLD of 3 ranks, root 0, 70000 bytes: planned ones [0-9.]+ ± [0-9.]+ . slower", kind
+        r"MPI_COMM_WORLD of 3 ranks, root 0, 280000 bytes: planned ones [0-9.]+ ± [0-9.]+ . slower", kind
     )
     assert re.search(r" slower; planning all 12 compared ones would add about .* to ", total)
 
