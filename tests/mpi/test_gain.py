@@ -107,7 +107,7 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     assert re.fullmatch(
         r"MPI_COMM_WORLD of 3 ranks, root 0, 280000 bytes: planned ones [0-9.]+ ± [0-9.]+ . slower", kind
     )
-    assert re.search(r" slower; planning all 12 compared ones would add about .* to ", total)
+    assert re.search(r" slower; planning all 16 compared ones would add about .* to ", total)
 
 
 @one_mpi

@@ -33,6 +33,8 @@ class Dialect:
     # Where ranks outnumber cores: options and variables.
     crowded: tuple[str, ...] = ()
     crowded_variables: Mapping[str, str] = field(default_factory=dict)
+    # The option for a variable of the processes that ranks spawn, too; they start without the ranks' `env`.
+    spawned: tuple[str, ...] = ()
     # How the ranks of an MPI find each other: the option, its values by preference, the words that list them.
     meeting: str = ""
     servers: Mapping[Flavour, tuple[str, ...]] = field(default_factory=dict)
@@ -80,6 +82,7 @@ HYDRA = Dialect(
     hosts=("-hosts", "{}"),
     host="{name}:{slots}",
     crowded_variables=MPICH_CROWDED,
+    spawned=("-genv",),
     flavour="mpich",
 )
 
@@ -90,6 +93,7 @@ INTEL = Dialect(
     host="{name}:{slots}",
     # Intel MPI pins ranks by itself, and waits without yielding.
     crowded_variables={"I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "3"},
+    spawned=("-genv",),
     flavour="mpich",
     is_tried=False,
 )

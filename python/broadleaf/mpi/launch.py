@@ -58,6 +58,8 @@ def launch_command(
         given["LD_PRELOAD"] = before(str(preload), environment.get("LD_PRELOAD"))
     argv = [str(launcher.program), *launcher.dialect.start, "-n", str(ranks), *crowd.options]
     argv += [*launcher.dialect.named_hosts(hosts), *launcher.arguments]
+    if preload is not None and launcher.dialect.spawned:
+        argv += [*launcher.dialect.spawned, "LD_PRELOAD", given["LD_PRELOAD"]]
     return [*argv, *with_variables(program, given)], environment
 
 
