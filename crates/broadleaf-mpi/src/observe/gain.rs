@@ -130,12 +130,15 @@ fn compared_in_words(calls: Calls, native: u64, compared: u64, total: Option<(Sp
     format!("{start}: planned ones {said}; planning all {compared} compared ones {so}")
 }
 
-/// `3.1 ± 0.2 × faster`: the end of the interval that is farther away.
+/// `3.1 ± 0.2 × faster`: the end of the interval that is farther away; both ends, where that is far.
 fn in_words(speedup: Speedup) -> String {
     let Speedup { median, low, high } = speedup;
     let spread = |median: f64, low: f64, high: f64| {
         let spread = (high - median).max(median - low);
         let digits = if spread < 0.095 { 2 } else { usize::from(median < 99.5) };
+        if spread > median / 2.0 {
+            return format!("{median:.digits$} ({low:.digits$} to {high:.digits$}) ×");
+        }
         format!("{median:.digits$} ± {spread:.digits$} ×")
     };
     if low > 1.0 {
@@ -264,6 +267,7 @@ mod tests {
     fn the_interval_is_told_by_its_farther_end() {
         assert_eq!(in_words(Speedup { median: 3.1, low: 2.95, high: 3.3 }), "3.1 ± 0.2 × faster");
         assert_eq!(in_words(Speedup { median: 0.5, low: 0.4, high: 0.625 }), "2.0 ± 0.5 × slower");
+        assert_eq!(in_words(Speedup { median: 5.6, low: 1.2, high: 30.8 }), "5.6 (1.2 to 30.8) × faster");
         assert_eq!(
             in_words(Speedup { median: 1.1, low: 0.9, high: 1.2 }),
             "neither faster nor slower for certain (0.90 to 1.20 ×)"
