@@ -52,6 +52,11 @@ def test_each_mpi_has_its_runtime(mpi: str, command: Command) -> None:
     assert command("env", "--mpi", mpi, "--json").document == {"variables": {}, "preload": RUNTIME[mpi]}
 
 
+def test_all_runtimes_at_once(command: Command) -> None:
+    assert command("env", "--mpi", "all", "--json").document["preload"] == ":".join(RUNTIME.values())
+    assert in_shell(command("env", "--mpi", "all").out)["LD_PRELOAD"] == ":".join(RUNTIME.values())
+
+
 def test_the_runtime_is_that_of_the_mpi_that_run_would_start(command: Command) -> None:
     assert command("env", "--json").document["preload"] == str(find_mpi().runtime)
 
@@ -101,6 +106,6 @@ def test_refusals(command: Command, monkeypatch: pytest.MonkeyPatch, chain: dict
     write("a\nb/net.json", chain)
     refused(command("env", "--platform", "a\nb/net.json"), "control character")
     with pytest.raises(ValueError, match="cannot be preloaded"):
-        exports(Path("/with space/libbroadleaf_mpi_ompi.so"), None)
+        exports([Path("/with space/libbroadleaf_mpi_ompi.so")], None)
     monkeypatch.setattr("broadleaf.mpi.find.RUNTIMES", Path("nowhere"))
     refused(command("env"), "no Broadleaf runtime")

@@ -7,7 +7,7 @@ import click
 import broadleaf as bl
 from broadleaf.cli.display import print_document, standard_output
 from broadleaf.cli.options import example, json_option
-from broadleaf.mpi.exports import ABIS, exports, runtime_of
+from broadleaf.mpi.exports import ABIS, EVERY, exports, runtimes_of
 
 
 @click.command(
@@ -18,8 +18,9 @@ from broadleaf.mpi.exports import ABIS, exports, runtime_of
 @click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
 @click.option(
     "--mpi",
-    type=click.Choice(list(ABIS)),
-    help="Whose runtime to preload.  [default: of the MPI that run would start]",
+    type=click.Choice([*ABIS, EVERY]),
+    help="Whose runtime to preload; all: each takes the programs of its MPI.  "
+    "[default: of the MPI that run would start]",
 )
 @click.option("--module", "as_module", is_flag=True, help="A modulefile, for Environment Modules and Lmod.")
 @json_option
@@ -32,7 +33,7 @@ def command(platform: str | None, mpi: str | None, as_module: bool, as_json: boo
         raise click.UsageError("--module and --json are two forms; give one")
     if platform is not None:
         bl.Platform.load(platform)
-    found = exports(runtime_of(mpi), platform)
+    found = exports(runtimes_of(mpi), platform)
     if as_json:
         print_document({"variables": found.variables, "preload": found.preload})
         return

@@ -18,7 +18,7 @@ from broadleaf.doctor.finding import Finding
 from broadleaf.doctor.processes import LINE, LOADER, RUNTIME, Process, images, processes_of
 from broadleaf.errors import visible
 from broadleaf.mpi.dialects import Dialect, dialect_of
-from broadleaf.mpi.exports import exports, runtime_of
+from broadleaf.mpi.exports import exports, runtimes_of
 from broadleaf.mpi.find import runtime_for, version_text
 from broadleaf.mpi.library import interpreter_of, library_of, printed
 
@@ -123,7 +123,8 @@ def preloaded_for(program: Path, launcher: Dialect | None) -> Path:
     library = library_of([str(program)], os.environ)
     if library is not None:
         return runtime_for(library.abi)
-    return runtime_of(launcher.flavour if launcher else None)
+    (runtime,) = runtimes_of(launcher.flavour if launcher else None)
+    return runtime
 
 
 def observed(command: Sequence[str], environment: Mapping[str, str]) -> Seen:
@@ -169,7 +170,7 @@ def shared_folder() -> str | None:
 
 def with_runtime(environment: Mapping[str, str], runtime: Path, platform: str | None) -> dict[str, str]:
     """The runtime preloaded, unless the user preloads one already, which is then looked at as it is."""
-    found = exports(runtime, platform)
+    found = exports([runtime], platform)
     rest = environment.get("LD_PRELOAD", "")
     has_one = any(RUNTIME.search(name) for name in rest.replace(" ", ":").split(":"))
     preload = rest if has_one else ":".join([found.preload, *([rest] if rest else [])])

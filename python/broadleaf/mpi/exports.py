@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from broadleaf.mpi.find import runtime_for
+from broadleaf.mpi.find import runtime_file, runtime_for
 from broadleaf.mpi.launchers import start_of
 
 # The runtime for each kind of MPI.
 ABIS = {"openmpi": "ompi", "mpich": "mpich", "abi": "abi"}
+EVERY = "all"
 
 
 @dataclass(frozen=True)
 class Exports:
-    """The variables, and the runtime, which goes before what else is preloaded."""
+    """The variables, and the runtimes with colons between, which go before what else is preloaded."""
 
     variables: dict[str, str]
     preload: str
@@ -36,21 +38,29 @@ class Exports:
         ]
 
 
-def exports(runtime: Path, platform: str | None) -> Exports:
-    """With that runtime preloaded. Raises ValueError for what cannot be exported."""
-    # The loader splits its list there, and knows no quoting.
-    if any(mark in str(runtime) for mark in ": \t"):
-        raise ValueError(f"{runtime} cannot be preloaded: its path has a colon or a space; install elsewhere")
+def exports(runtimes: Sequence[Path], platform: str | None) -> Exports:
+    """With those runtimes preloaded. Raises ValueError for what cannot be exported."""
+    for runtime in runtimes:
+        # The loader splits its list there, and knows no quoting.
+        if any(mark in str(runtime) for mark in ": \t"):
+            raise ValueError(
+                f"{runtime} cannot be preloaded: its path has a colon or a space; install elsewhere"
+            )
     variables = {} if platform is None else {"BROADLEAF_PLATFORM": str(Path(platform).resolve())}
     for value in variables.values():
         if not value.isprintable():
             raise ValueError(f"{value!r} cannot be exported: it has a control character; rename it")
-    return Exports(variables, str(runtime))
+    return Exports(variables, ":".join(map(str, runtimes)))
 
 
-def runtime_of(mpi: str | None) -> Path:
-    """The runtime for a kind of MPI, by default the one that `run` would take."""
-    return start_of().runtime if mpi is None else runtime_for(ABIS[mpi])
+def runtimes_of(mpi: str | None) -> list[Path]:
+    """The runtime for a kind of MPI, all that are here, or by default the one that `run` would take."""
+    if mpi is None:
+        return [start_of().runtime]
+    if mpi == EVERY and (here := [file for abi in ABIS.values() if (file := runtime_file(abi)).exists()]):
+        return here
+    # Where there is none at all, any tells the remedy.
+    return [runtime_for(ABIS.get(mpi, "ompi"))]
 
 
 def tcl(text: str) -> str:

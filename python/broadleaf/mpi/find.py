@@ -73,9 +73,14 @@ class Mpi:
         return self.mpicc
 
 
+def runtime_file(abi: str) -> Path:
+    """Where the preloadable runtime for an ABI is, or would be."""
+    return RUNTIMES / f"libbroadleaf_mpi_{abi}.so"
+
+
 def runtime_for(abi: str) -> Path:
     """The preloadable runtime for an ABI; raises `MpiNotFoundError` where it was not built."""
-    library = RUNTIMES / f"libbroadleaf_mpi_{abi}.so"
+    library = runtime_file(abi)
     if not library.is_file():
         raise MpiNotFoundError(
             f"no Broadleaf runtime for {abi} at {library}; install broadleaf again with its mpicc on PATH"

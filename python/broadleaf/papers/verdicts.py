@@ -27,8 +27,8 @@ VERDICTS = {
         "fastest.",
         "Real ranks that share cores, and SMPI's own model, are no one-port network, and the errors "
         "are larger there. The printed binomial models err off powers of two.",
-        "Corrected models for any number of nodes, the bulk effect in the scatter's, the choice by an "
-        "event simulation of the plan, and its rules in the form that Open MPI and MPICH read.",
+        "Corrected models for any number of nodes, the choice by an event simulation of the plan, and "
+        "its rules in the form that Open MPI and MPICH read.",
     ),
     "grid": Verdict(
         "The order of the heuristics, their growth with the clusters, and who hits the best how "
