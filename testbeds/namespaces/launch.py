@@ -77,4 +77,7 @@ def command_of(
         environment = MPICH_ENVIRONMENT
     command = [str(prefix / "bin/mpiexec"), "-n", str(ranks), *launch, *options, *program]
     inside = ["ip", "netns", "exec", f"{network.name}-0", "unshare", "--uts", "/bin/sh", "-c"]
-    return [*inside, 'hostname "$0"; exec "$@"', hosts[0], *command], {**os.environ, **environment}
+    # The probe is linked with no MPI, and programs of another environment with none to be found here.
+    libraries = ":".join(filter(None, [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
+    environment = {**os.environ, **environment, "LD_LIBRARY_PATH": libraries}
+    return [*inside, 'hostname "$0"; exec "$@"', hosts[0], *command], environment

@@ -115,16 +115,23 @@ impl<'a> MakespanBound<'a> {
             let alone_s = self.crossings.alone_s(host);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
-        self.cut_off_all_but_root(&mut whole_s);
-        self.cut_off_groups(&mut whole_s);
-        let passed_on_s = self.cut_off_by_shared(&mut whole_s);
+        // Each argument looks at every link; what is left out only lowers the bound.
+        let has_time = || !self.budget.is_spent();
+        if has_time() {
+            self.cut_off_all_but_root(&mut whole_s);
+        }
+        if has_time() {
+            self.cut_off_groups(&mut whole_s);
+        }
+        let passed_on_s = if has_time() { self.cut_off_by_shared(&mut whole_s) } else { 0.0 };
         let local_s = |host: NodeId| self.local_s(host);
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
-        let spread_s = self.spread_s().map_or(0.0, |spread_s| spread_s + least_local_s);
-        let priced_s = match self.budget.is_spent() {
-            true => 0.0,
-            false => priced_s(
+        let spread_s = if has_time() { self.spread_s() } else { None };
+        let spread_s = spread_s.map_or(0.0, |spread_s| spread_s + least_local_s);
+        let priced_s = match has_time() {
+            false => 0.0,
+            true => priced_s(
                 self.platform,
                 self.root,
                 self.message_bytes,
@@ -134,7 +141,8 @@ impl<'a> MakespanBound<'a> {
             ),
         };
         let priced_s = priced_s + least_local_s;
-        by_host.max(spread_s).max(priced_s).max(passed_on_s).max(self.single_ports_s()).max(self.root_s())
+        let single_ports_s = if has_time() { self.single_ports_s() } else { 0.0 };
+        by_host.max(spread_s).max(priced_s).max(passed_on_s).max(single_ports_s).max(self.root_s())
     }
 
     fn local_s(&self, host: NodeId) -> f64 {

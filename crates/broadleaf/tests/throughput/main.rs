@@ -81,7 +81,7 @@ fn lp_heuristics_equal_the_slow_versions_given_the_same_loads() {
             .into_iter()
             .map(|(u, v)| ((NodeId(u as u32), NodeId(v as u32)), random.below(4) as f64))
             .collect();
-        for loads in [optimal_loads("test", instance).unwrap(), EdgeLoads(tied)] {
+        for loads in [optimal_loads("test", instance, &Budget::UNLIMITED).unwrap(), EdgeLoads(tied)] {
             let load = |u: usize, v: usize| {
                 loads.0.get(&(NodeId(u as u32), NodeId(v as u32))).copied().unwrap_or(0.0)
             };
@@ -99,7 +99,7 @@ fn lp_heuristics_equal_the_slow_versions_given_the_same_loads() {
 #[test]
 fn the_loads_taken_are_feasible_and_complete() {
     each_drawn(&[PortModel::OnePort], |drawn, instance, what| {
-        let loads = optimal_loads("test", instance).unwrap();
+        let loads = optimal_loads("test", instance, &Budget::UNLIMITED).unwrap();
         let nodes = drawn.times.len();
         let load =
             |u: usize, v: usize| loads.0.get(&(NodeId(u as u32), NodeId(v as u32))).copied().unwrap_or(0.0);

@@ -68,7 +68,7 @@ impl Planner for LpPrune {
         graph::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance)?))
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        Ok(self.plan_for(instance, &optimal_loads(CARD.name, instance, budget)?))
     }
 }

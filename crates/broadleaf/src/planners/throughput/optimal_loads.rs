@@ -1,7 +1,8 @@
 //! n_uv of paper 1: how many segments a second the multi-tree optimum sends over each edge.
 
 use super::graph::{Edge, Ticks};
-use crate::optimum::{solve, Limits};
+use crate::budget::Budget;
+use crate::optimum::{solve_within, Limits};
 use crate::plan::PlanError;
 use crate::planners::Instance;
 use crate::platform::NodeId;
@@ -24,15 +25,16 @@ impl EdgeLoads {
     }
 }
 
-/// The loads of the optimum's trees for the instance's segments.
+/// The loads of the optimum's trees for the instance's segments, or of the best packing within the budget.
 ///
 /// # Errors
 /// A platform for which the program has no solution.
-pub fn optimal_loads(planner: &str, instance: &Instance) -> Result<EdgeLoads, PlanError> {
+pub fn optimal_loads(planner: &str, instance: &Instance, budget: &Budget) -> Result<EdgeLoads, PlanError> {
+    let Instance { platform, root, segment_bytes, .. } = *instance;
     let optimum =
-        solve(instance.platform, instance.root, instance.segment_bytes, GAP, Limits::default()).map_err(
-            |error| PlanError::Unsupported { planner: planner.to_string(), reason: error.to_string() },
-        )?;
+        solve_within(platform, root, segment_bytes, GAP, Limits::default(), budget).map_err(|error| {
+            PlanError::Unsupported { planner: planner.to_string(), reason: error.to_string() }
+        })?;
     let rate = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
     // Where nothing limits, every load is infinite and only the trees' shares tell edges apart.
     let rate = if rate.is_finite() { rate } else { 1.0 };
