@@ -23,11 +23,20 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
     assert "all bytes right on 4 ranks" in said
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert stats["planned"] == 2
-    page = (tmp_path / "report.html").read_text()
+    page = (tmp_path / "run.html").read_text()
     # The run's own row stands there, and why it has no prediction.
     assert '"ranks":4,' in page
     assert '"reason":"ranks of one host share its memory, which no plan predicts"' in page
     assert "best.json: valid on" in said
+    # Without shared memory the ranks follow a plan.
+    (row,) = json.loads((tmp_path / "trees.json").read_text())["broadcasts"]
+    assert row["trees"] >= 1
+    assert json.loads((tmp_path / "seen.json").read_text())["otherData"]["transfers"] > 0
+    # The table on the page is the one that was printed.
+    shown = (ROOT / "docs" / "tutorial.md").read_text().partition("```text\n")[2].partition("```")[0]
+    assert len(shown.splitlines()) == 7
+    for line in shown.splitlines():
+        assert line.split() in [printed.split() for printed in said.splitlines()], line
     # What the page says of the two plans.
     network = bl.Platform.load(ROOT / "testbeds" / "namespaces" / "two-clusters.json")
     best, pipeline = (bl.Plan.load(tmp_path / f"{name}.json") for name in ("best", "pipeline"))
