@@ -65,7 +65,7 @@ def test_plans_of_every_planner() -> None:
                 continue
             validator.validate(plan.to_dict())
             planned.add(card.name)
-    # The small platform has nine hosts, where one is for powers of two, and pipes, of which one proves nothing.
+    # Nine hosts are no power of two, and exact proves nothing of pipes.
     assert {card.name for card in bl.planners()} - planned == {"exact", "recursive-doubling"}
 
 
