@@ -19,10 +19,20 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect
 
-from howtos import PICTURES
+from howtos import PICTURES, TUNED
 from pages import DOCS, ROOT
 
-SAMPLE = ("index.md", "tutorial.md", "alternatives.md", "race.svg", "report.png", "report-dark.png")
+SAMPLE = (
+    "index.md",
+    "tutorial.md",
+    "alternatives.md",
+    "race.svg",
+    "report.png",
+    "report-dark.png",
+    "howto/simgrid.md",
+    "howto/simgrid-map.png",
+    "howto/simgrid-map-dark.png",
+)
 SAMPLED = ("tutorial.html", "planners/chain.html", "papers/trees.html")
 # The pages of one planner and one paper, by the hook that makes all of them.
 HOOK = """
@@ -121,6 +131,11 @@ def test_figures_follow_the_dark(site: Path, page: Page) -> None:
     )
     # The race and the reports are drawn for both.
     assert shown == [["race.svg", "none"], ["report-dark.png" if is_dark else "report.png", "none"]]
+    page.goto((site / "simgrid.html").as_uri())
+    (name, style) = page.locator(".md-typeset img:visible").evaluate(
+        "img => [img.getAttribute('src').split('#')[0], getComputedStyle(img).filter]"
+    )
+    assert (name, style) == ("simgrid-map-dark.png" if is_dark else "simgrid-map.png", "none")
 
 
 def test_axe_on_some_pages(site: Path, page: Page) -> None:
@@ -133,7 +148,7 @@ def test_axe_on_some_pages(site: Path, page: Page) -> None:
 
 def test_every_picture_of_a_how_to_has_its_maker() -> None:
     made = {f"{name}{end}.png" for name in PICTURES for end in ("", "-dark")}
-    assert {path.name for path in (DOCS / "howto").glob("*.png")} == made
+    assert {path.name for path in (DOCS / "howto").glob("*.png")} == made | {f"{TUNED}.png"}
     text = "".join(path.read_text() for path in (DOCS / "howto").glob("*.md"))
     assert all(f"({name}#only-" in text for name in made)
 
