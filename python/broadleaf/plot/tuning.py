@@ -47,7 +47,7 @@ def draw_panel(axes: Axes, choices: Sequence[Choice]) -> None:
     axes.set_ylabel("nodes")
     seen = sorted(set(chosen.values()))
     handles = [Patch(color=colours(at), label=algorithms[at]) for at in seen]
-    axes.legend(handles=handles, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=3)
+    axes.legend(handles=handles, fontsize="small", loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
 
 
 def ticks(axes: Axes, sizes: list[str], nodes: list[str]) -> None:
