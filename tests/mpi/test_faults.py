@@ -95,8 +95,16 @@ def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: st
         outcome(bench, 3, arguments, planned=True, shared_memory=memory)
     except subprocess.TimeoutExpired:
         assert bench.mpi.flavour == "mpich"
-        with pytest.raises(subprocess.TimeoutExpired):
-            outcome(bench, 3, arguments, planned=False)
+        # In most runs, not in all.
+        assert any(hangs_without_us(bench, arguments) for _ in range(3))
+
+
+def hangs_without_us(bench: Bench, arguments: list[str]) -> bool:
+    try:
+        outcome(bench, 3, arguments, planned=False)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
 
 
 @pytest.mark.parametrize("memory", ["0", "1"])
