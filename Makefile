@@ -77,6 +77,7 @@ check-notebooks: setup
 docs: setup ## the documentation site, into site/, and the pictures of its first screen
 	$(PY) docs/pictures/first_screen.py
 	$(PY) docs/pictures/howtos.py
+	$(PY) docs/pictures/terminals.py
 	$(mkdocs)
 
 check-python: setup
@@ -101,14 +102,15 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/smpi_scale.py
 	$(PY) benches/smpi_sweep.py
 	$(PY) benches/namespaces.py
+	$(PY) benches/push.py
 
 # Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
 # that move more bytes than a change can wait for.
 SOAK_CASES ?= 20000
-soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, programs of others
+soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, programs of others, mpi4py's tests
 	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 	SOAK_CASES=$(SOAK_CASES) $(PY) -m pytest tests/python/test_mutated_files.py
-	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/docs/test_site.py tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
+	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/docs/test_site.py tests/python/test_help.py tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
 	$(PY) testbeds/programs/run.py --or-skip
 	$(PY) testbeds/slurm/run.py --or-skip -- $(PY) -m pytest tests/testbeds/test_slurm.py
 

@@ -38,7 +38,7 @@ AT_16_MIB = 16 << 20
 
 PAGE = """# Ranks of one machine
 
-Milliseconds from one barrier to the next with a broadcast between them, medians of 120 on a quiet machine of
+Barrier-to-barrier broadcast times in milliseconds, medians of 120 on a quiet machine of
 two cores; ratio: the median of Broadleaf / MPI of calls made in turn in the same run. Limit: every
 rank but the root copies the message out of memory that all share. By
 

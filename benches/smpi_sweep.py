@@ -34,9 +34,9 @@ from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
 OUT = ROOT / ".bench/smpi_sweep.json"
 SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
-# Ours has a plan for every hop, and simulates one message a segment and hop.
+# Broadleaf has a plan for every hop, and simulates one message a segment and hop.
 OUR_SECONDS = 900.0
-# How far from the limit ours may be; message / slowest cut, with latency at 4 MiB.
+# How far from the limit Broadleaf may be; message / slowest cut, with latency at 4 MiB.
 WITHIN = {(name, 4 << 20): 1.5 for name in ("grid5000-88", "teragrid-64")}
 WITHIN |= {(name, 64 << 20): 1.1 for name in ("grid5000-88", "teragrid-64")}
 

@@ -59,5 +59,5 @@ def build_mpi_runtimes() -> None:
     script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
     done = subprocess.run([sys.executable, str(script)], cwd=ROOT)
     if done.returncode:
-        # The script has given the reason in one line; a traceback of ours would bury it.
+        # The script has given the reason in one line; a traceback of this file would bury it.
         sys.exit(done.returncode)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Builds the MPI part once for every kind of MPI that is found: libbroadleaf_mpi_<abi>.so, the preloadable
-runtime, and broadleaf-probe-<abi>, the program that `broadleaf measure` starts.
+runtime, and broadleaf-probe-<abi> and broadleaf-push-<abi>, which `broadleaf measure` and `push` start.
 
     build_runtimes.py [--mpicc PATH]... [--out DIR] [--staticlib FILE] [--cc PATH] [--sanitize] [--look]
 
@@ -30,7 +30,7 @@ from pathlib import Path
 CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
 # What stands for these files in simulated time.
-SIMULATED = "smpi.c"
+SIMULATED = {"smpi.c", "smpi_calls.c"}
 REAL = {"bound.c", "counted.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
 # For programs that call Broadleaf's collectives by name.
 INCLUDED = ("broadleaf.h", "broadleaf.pc")
@@ -64,7 +64,9 @@ LINK_RUNTIME = [
     "-Wl,--gc-sections",
     *SYSTEM,
 ]
-LINK_PROBE = ["-Wl,--gc-sections", *SYSTEM]
+LINK_PROGRAM = ["-Wl,--gc-sections", *SYSTEM]
+# Each has its C files in a folder of that name, beside those of `program`.
+PROGRAMS = ("probe", "push")
 # Where cargo unpacks dependencies: their source files' names are in the messages of their panics.
 UNPACKED = re.compile(
     re.escape(os.fsencode(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()))
@@ -129,7 +131,7 @@ def main() -> int:
     options = parser.parse_args()
     if options.sanitize:
         COMPILE.extend(SANITIZE)
-        LINK_PROBE.extend(SANITIZE)
+        LINK_PROGRAM.extend(SANITIZE)
     try:
         named = options.mpicc or named_compilers()
         compilers = first_of_each_abi(named, [] if options.mpicc else find_compilers())
@@ -152,8 +154,8 @@ def main() -> int:
                 product = build_object(compiler, tools)
                 print(f"built {product.name} with {compiler.mpicc}, to be linked into programs")
                 continue
-            for build_part in (build_runtime, build_probe):
-                product = build_part(compiler, tools)
+            programs = [build_program(name, compiler, tools) for name in PROGRAMS]
+            for product in (build_runtime(compiler, tools), *programs):
                 print(f"built {product.name} with {compiler.mpicc} ({compiler.version})")
     except BuildError as error:
         print(f"build_runtimes: {error}", file=sys.stderr)
@@ -253,7 +255,7 @@ def build_runtime(compiler: Compiler, tools: Toolchain) -> Path:
     link = [*LINK_RUNTIME, *(checks or ["-Wl,-z,defs"])]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        real = sources("c", without={SIMULATED})
+        real = sources("c", without=SIMULATED)
         whole = linked(compiler, tools, [*PRELOADED, *defines, *real], link, folder / library.name)
         if checks:
             publish(whole, library)
@@ -264,12 +266,13 @@ def build_runtime(compiler: Compiler, tools: Toolchain) -> Path:
     return library
 
 
-def build_probe(compiler: Compiler, tools: Toolchain) -> Path:
-    probe = tools.out / f"broadleaf-probe-{compiler.abi}"
+def build_program(name: str, compiler: Compiler, tools: Toolchain) -> Path:
+    product = tools.out / f"broadleaf-{name}-{compiler.abi}"
+    compiled = [f"-I{CRATE / name}", f"-I{CRATE / 'program'}", *sources("program"), *sources(name)]
     with tempfile.TemporaryDirectory() as scratch:
-        made = linked(compiler, tools, sources("probe"), LINK_PROBE, Path(scratch) / probe.name)
-        publish(stripped(made), probe)
-    return probe
+        made = linked(compiler, tools, compiled, LINK_PROGRAM, Path(scratch) / product.name)
+        publish(stripped(made), product)
+    return product
 
 
 def linked(compiler: Compiler, tools: Toolchain, compiled: list[str], link: list[str], product: Path) -> Path:

@@ -1,6 +1,6 @@
-"""MkDocs hook: the parts of the site that are generated, so that they cannot differ from what they tell of.
+"""MkDocs hook: the parts of the site that are generated, so that they cannot differ from what they describe.
 
-A page says `<!-- insert: NAME ARGUMENT -->` where a part goes. Planners and papers have a page each, from
+A page has `<!-- insert: NAME ARGUMENT -->` where a part goes. Planners and papers have a page each, from
 their registries; a planner's picture is drawn from its plan on `docs/small.json`.
 """
 
@@ -214,7 +214,7 @@ def paper_page(name: str, title: str) -> str:
         "",
         *(f"- **{head}:** {text}" for head, text in zip(VERDICT, PAPERS[name].verdict, strict=True)),
         "",
-        "The experiments again, each of our figures beside the printed one:",
+        "The experiments again, each of Broadleaf's figures beside the printed one:",
         "",
         "```shell",
         f"broadleaf paper {name} -o results          # the whole",
@@ -285,12 +285,20 @@ def file_text(argument: str) -> str:
 
 
 def commands() -> str:
-    """Each command's help, as a terminal shows it."""
+    """Each command's help, as a terminal shows it; that of its own commands below it."""
     parts = []
     for command in COMMANDS:
-        context = click.Context(command, info_name=f"broadleaf {command.name}", max_content_width=100)
-        parts.append(f"## {command.name}\n\n```text\n{command.get_help(context)}\n```\n")
+        parts.append(help_of(command, f"broadleaf {command.name}", "##"))
+        if isinstance(command, click.Group):
+            for inner in command.commands.values():
+                parts.append(help_of(inner, f"broadleaf {command.name} {inner.name}", "###"))
     return "\n".join(parts)
+
+
+def help_of(command: click.Command, line: str, heading: str) -> str:
+    context = click.Context(command, info_name=line, max_content_width=100)
+    title = line.removeprefix("broadleaf ")
+    return f"{heading} {title}\n\n```text\n{command.get_help(context)}\n```\n"
 
 
 def python_api() -> str:

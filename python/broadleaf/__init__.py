@@ -1,7 +1,8 @@
 """Broadleaf: fast one-to-all broadcasts of large messages on heterogeneous networks.
 
 `measure` or describe a `Platform`, `plan` a broadcast on it, `simulate` and `check` the plan, look at it with
-`report` and `draw`, `run` an MPI program with its broadcasts planned, and `bench` it beside the MPI's own.
+`report` and `draw`, `run` an MPI program with its broadcasts planned, `bench` it beside the MPI's own, and
+`push` files to all hosts.
 Sizes are whole bytes or text such as "64MiB".
 """
 
@@ -18,6 +19,7 @@ from broadleaf._core import (
     Tried,
     __version__,
     check,
+    clusters,
     compare,
     makespan_bound_s,
     optimum,
@@ -34,6 +36,7 @@ from broadleaf.errors import InvalidPlan, PlanError, PlatformError
 from broadleaf.measuring import measure
 from broadleaf.plot import draw, race
 from broadleaf.predicted import Predicted
+from broadleaf.pushing import push
 from broadleaf.reporting import report, report_runs
 from broadleaf.running import run
 from broadleaf.trees import Tree
@@ -56,6 +59,7 @@ __all__ = [
     "__version__",
     "bench",
     "check",
+    "clusters",
     "compare",
     "draw",
     "generate",
@@ -65,6 +69,7 @@ __all__ = [
     "optimum",
     "plan",
     "planners",
+    "push",
     "race",
     "report",
     "report_runs",

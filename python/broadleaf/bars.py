@@ -44,7 +44,7 @@ class Bars:
         return base64.b64encode(gzip.compress(b"".join(parts), 9, mtime=0)).decode()
 
     def told(self) -> str | None:
-        """What the page says of the merging; None where each transfer has a bar of its own."""
+        """The page's sentence on merging; None where each transfer has its own bar."""
         if self.merged_by is None:
             return None
         longest = int(self.columns["count"].max())

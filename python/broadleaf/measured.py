@@ -12,7 +12,7 @@ from broadleaf._core import Platform
 
 
 def measured_of(platform: Platform) -> dict[str, Any] | None:
-    """`provenance.measured`, if it is one of ours."""
+    """`provenance.measured`, if `measure` wrote it."""
     provenance = platform.to_dict().get("provenance")
     measured = provenance.get("measured") if isinstance(provenance, dict) else None
     if not isinstance(measured, dict):

@@ -128,7 +128,11 @@ def measure(
         "largest_bytes": largest,
         "raw": samples is not None,
     }
-    asked = Asked(n, machines, start.mpi.flavour, tolerance, budget_s, largest)
+    asked = Asked(
+        *(n, machines, start.mpi.flavour, tolerance, budget_s, largest),
+        launcher=named,
+        launcher_args=launcher_args,
+    )
     made = Made(asked, asked.command(hosts_file, out), f"{start.mpi.flavour} {start.mpi.version}")
     heard = Heard([json.dumps(environment(start, n, machines, settings))], made)
     try:
@@ -216,7 +220,7 @@ class Heard:
         return found
 
     def keep(self, out: Target, samples: Target) -> tuple[Platform | None, str]:
-        """Saves what there is, if it is a platform, and says so, and what is missing."""
+        """Saves the measurements so far, if they make a platform, and prints what is missing."""
         missing = f"missing: {', '.join(self.missing)}" if self.missing else "nothing is missing in it"
         if self.document is None:
             if samples is None or len(self.raw) == 1:

@@ -15,7 +15,7 @@ MOST_LOOSE = 300
 GROUP = 64
 # So many are all drawn at once (map.js), and their clusters kept whole.
 EVERY_NODE = 700
-# More links of nodes than this are a black blot; the page says how many there are.
+# With more links the picture would be black; the page gives their number instead.
 MOST_LINKS = 3000
 
 Document = dict[str, Any]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
+import math
 from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from broadleaf._core import Comparison, Plan, Platform, Trace
+from broadleaf._core import Comparison, Optimum, Plan, Platform, Trace, Tried
 from broadleaf.errors import visible
 from broadleaf.units import rate, seconds, size
 
@@ -43,7 +44,7 @@ def plan_line(plan: Plan, trees: int) -> str:
 
 
 def expected(plan: Plan) -> str:
-    """The predicted time, and how near the bound it is, as far as the plan says."""
+    """The predicted time and its ratio to the bound, as far as the plan has them."""
     if plan.makespan_s is None:
         return ""
     above = plan.predicted.x_bound
@@ -55,6 +56,18 @@ def trace_line(trace: Trace, transfers: int) -> str:
     bound = f", bound {seconds(plan.bound_s)}" if plan.bound_s is not None else ""
     told = f'"{visible(plan.planner)}" on "{visible(plan.platform)}"'
     return f"<Trace of {told}: {several(transfers, 'transfer')} in {seconds(trace.makespan_s)}{bound}>"
+
+
+def tried_line(tried: Tried) -> str:
+    predicted, segment = seconds(tried.makespan_s), size(tried.segment_bytes)
+    return f'<Tried "{tried.planner}": {predicted} in segments of {segment}>'
+
+
+def optimum_line(optimum: Optimum, trees: int) -> str:
+    found, most = optimum.throughput_bytes_per_s, optimum.upper_bound_bytes_per_s
+    if not math.isfinite(most):
+        return "<Optimum: nothing limits the throughput>"
+    return f"<Optimum: {rate(found)} by {several(trees, 'tree')}, at most {rate(most)}>"
 
 
 def platform_html(platform: Platform) -> str:

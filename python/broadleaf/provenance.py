@@ -21,7 +21,7 @@ File = str | os.PathLike[str]
 
 
 class NotMeasuredError(ValueError):
-    """A platform that does not say how it was measured; the message is one line."""
+    """A platform without a record of its measurement; the message is one line."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class Asked:
     tolerance: float
     budget_s: float | None
     largest_bytes: int | None
+    # As given to --launcher and --launcher-args.
+    launcher: str | None = None
+    launcher_args: str | None = None
 
     def command(self, hosts_file: File | None, out: File | None) -> str:
         """The line that asks for it."""
@@ -44,6 +47,8 @@ class Asked:
             "--time": self.budget_s,
             "--largest": self.largest_bytes,
             "--mpi": self.flavour,
+            "--launcher": self.launcher,
+            "--launcher-args": self.launcher_args,
             "-o": out,
         }
         for option, value in options.items():
@@ -83,6 +88,8 @@ def facts(
                 "tolerance": asked.tolerance,
                 "budget_s": asked.budget_s,
                 "largest_bytes": asked.largest_bytes,
+                "launcher": asked.launcher,
+                "launcher_args": asked.launcher_args,
             },
             **quality,
             "quality": "incomplete" if missing else quality.get("quality", "good"),
@@ -113,8 +120,18 @@ def asked_of(platform: Platform, name: str) -> Asked:
             tolerance=float(settings["tolerance"]),
             budget_s=None if budget_s is None else float(budget_s),
             largest_bytes=None if largest is None else int(largest),
+            # Absent in files of earlier versions.
+            launcher=text_of(settings.get("launcher")),
+            launcher_args=text_of(settings.get("launcher_args")),
         )
-    except (KeyError, TypeError, ValueError, IndexError):
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
         raise NotMeasuredError(
             f"{name}: $.provenance.measured does not say how it was measured; measure with -n, and --hosts"
         ) from None
+
+
+def text_of(value: object) -> str | None:
+    """Raises TypeError for what is neither a text nor absent."""
+    if value is None or isinstance(value, str):
+        return value
+    raise TypeError(value)

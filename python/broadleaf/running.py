@@ -26,6 +26,8 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.units import amount, seconds
 
 INTERRUPTED = 130
+# Of a program without MPI, one that was killed, or one that calls past whatever is preloaded.
+UNSEEN = "the runtime did not see its MPI_Init and MPI_Finalize; broadleaf doctor finds out why"
 
 # What becomes of broadcasts: planned; planned and native by turns; native, and timed.
 Mode = Literal["plan", "compare", "observe"]
@@ -49,20 +51,31 @@ class Ended:
         After a comparison or an observation there are more, which say what planning gains.
         """
         if self.statistics is None:
-            return ["nothing is known of its broadcasts", "it did not get from MPI_Init to MPI_Finalize"]
+            return ["nothing is known of its broadcasts", UNSEEN]
         found = self.statistics
         reasons = sorted(found["passed_through"].items(), key=lambda reason: -reason[1])
         passed = sum(found["passed_through"].values())
-        failed = sum(row["failed"] for row in found["broadcasts"])
-        planned = f"{found['planned']} of {found['planned'] + passed + failed} broadcasts planned"
-        if found["planned"]:
-            took_s = sum(row["seconds"] for row in found["broadcasts"])
-            planned += f": {amount(found['planned_bytes'])} in {seconds(took_s)}"
+        rows = [row for row in found["broadcasts"] if row["collective"] == "bcast"]
+        failed = sum(row["failed"] for row in rows)
+        count = sum(row["planned"] for row in rows)
+        planned = f"{count} of {count + passed + failed} broadcasts planned{cost(rows)}"
+        for name in sorted({row["collective"] for row in found["broadcasts"]} - {"bcast"}):
+            others = [row for row in found["broadcasts"] if row["collective"] == name and row["planned"]]
+            if others:
+                planned += f"; {sum(row['planned'] for row in others)} {name} planned{cost(others)}"
         if failed:
             planned += f"; {failed} failed"
         whys = ", ".join(f"{count} {name}" for name, count in reasons)
         gained = found.get("gain", {}).get("summary", [])
         return [planned, f"{passed} passed through" + (f": {whys}" if whys else ""), *gained]
+
+
+def cost(rows: list[dict[str, Any]]) -> str:
+    """What the planned calls moved, in how long; empty without any."""
+    if not any(row["planned"] for row in rows):
+        return ""
+    moved = sum(row["planned"] * row["bytes"] for row in rows)
+    return f": {amount(moved)} in {seconds(sum(row['seconds'] for row in rows))}"
 
 
 def run(
@@ -183,7 +196,7 @@ class Job:
         for line in (start.remark, crowding(start.mpi, start.launcher, self.ranks, named).line):
             if line is not None:
                 print(f"broadleaf: {visible(line)}", file=sys.stderr)
-        with advisor(self.state, self.platform, self.hosts, start.mpi, wanted=self.adapt) as advice:
+        with advisor(self.state, self.platform, self.hosts, start, wanted=self.adapt) as advice:
             written = self.statistics_in(scratch, machines)
             argv, environment = launch_command(
                 start.mpi,
@@ -226,9 +239,7 @@ class Job:
         code = wait_for(argv, environment, output_to_stderr=self.output_to_stderr)
         for what, path in asked.items():
             if path is not None and code == 0 and not Path(path).is_file():
-                raise ValueError(
-                    f"{self.program[0]} left no {what}: it never called MPI_Init and MPI_Finalize"
-                )
+                raise ValueError(f"{self.program[0]} left no {what}: {UNSEEN}")
         text = statistics.read_text() if statistics is not None and statistics.is_file() else None
         return Ended(code, json.loads(text) if text and self.with_statistics else None)
 

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
         with Network(name, rates, arguments.lump) as network:
             agent = write_agent(network, Path(folder))
             command, environment = command_of(prefix, network, agent, ranks, arguments.option, program)
-            # What a killed MPI leaves in its session folder goes with ours.
+            # A killed MPI leaves files in its session folder, which is inside this one.
             return bounded(command, {**environment, "TMPDIR": folder}, arguments.timeout)
 
 

@@ -17,9 +17,12 @@ import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from overlay import UnavailableError, folder_in_memory, in_namespaces, install, run
 
 PROGRAMS = ["slurmctld", "slurmd", "srun", "sinfo", "munged", "ip"]
 # Slurm loads libpmix.so, which only the last has, for --mpi=pmix.
@@ -61,10 +64,6 @@ class SlurmError(Exception):
     """One line: what is missing or failed."""
 
 
-class UnavailableError(SlurmError):
-    """This machine cannot have the bed."""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--or-skip", action="store_true", help="no error where there can be no Slurm")
@@ -84,30 +83,19 @@ def main() -> int:
 
 def outside(options: argparse.Namespace) -> int:
     """Itself in new namespaces, which end with it."""
-    namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    may = os.geteuid() == 0 and shutil.which("unshare") is not None
-    if not may or subprocess.run([*namespaces, "true"], capture_output=True).returncode:
-        raise UnavailableError("it needs root and namespaces")
     skipping = ["--or-skip"] if options.or_skip else []
-    command = [sys.executable, __file__, "--inside", *skipping, "--", *options.command]
-    return subprocess.run([*namespaces, *command]).returncode
+    return in_namespaces([__file__, "--inside", *skipping, "--", *options.command])
 
 
 def inside(command: list[str]) -> int:
-    with tempfile.TemporaryDirectory(prefix="broadleaf-slurm-") as scratch:
-        folder = Path(scratch)
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
-        try:
-            if not all(map(shutil.which, PROGRAMS)):
-                install(folder)
-            if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET | CLONE_NEWIPC):
-                raise UnavailableError(f"no network namespace: {os.strerror(ctypes.get_errno())}")
-            lay_cable()
-            start(folder)
-            return subprocess.run(command).returncode
-        finally:
-            # The daemons that still write there end with this process, which is the first of its namespace.
-            subprocess.run(["umount", "--lazy", folder])
+    with folder_in_memory("slurm") as folder:
+        if not all(map(shutil.which, PROGRAMS)):
+            install(PACKAGES, folder)
+        if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET | CLONE_NEWIPC):
+            raise UnavailableError(f"no network namespace: {os.strerror(ctypes.get_errno())}")
+        lay_cable()
+        start(folder)
+        return subprocess.run(command).returncode
 
 
 def lay_cable() -> None:
@@ -117,31 +105,6 @@ def lay_cable() -> None:
     run(["ip", "address", "add", "10.78.0.1/24", "dev", "bed0"])
     for interface in ("lo", "bed0", "bed1"):
         run(["ip", "link", "set", interface, "up"])
-
-
-def install(folder: Path) -> None:
-    if shutil.which("apt-get") is None:
-        raise UnavailableError("no Slurm, and no apt-get to install it with")
-    for system in ("usr", "etc", "var"):
-        upper, work = folder / system / "upper", folder / system / "work"
-        upper.mkdir(parents=True)
-        work.mkdir()
-        layers = f"lowerdir=/{system},upperdir={upper},workdir={work}"
-        run(["mount", "-t", "overlay", "overlay", "-o", layers, f"/{system}"])
-    # No service of the packages starts, least of all outside.
-    policy = Path("/usr/sbin/policy-rc.d")
-    policy.write_text("#!/bin/sh\nexit 101\n")
-    policy.chmod(0o755)
-    run(["apt-get", "update", "-qq"])
-    run(["apt-get", "install", "-qq", "--no-install-recommends", *PACKAGES])
-
-
-def run(command: list[str]) -> None:
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
-        raise UnavailableError(f"`{' '.join(command)}` failed: {lines[-1]}")
 
 
 def start(folder: Path) -> None:

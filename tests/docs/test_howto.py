@@ -142,3 +142,17 @@ def test_slurm(folder: Path) -> None:
     assert said.count("bytes verified") == 3
     assert json.loads((folder / "stats.json").read_text())["planned"] == 2
     assert "nothing stands in the way" in said
+
+
+def test_push(folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"weights" * 100_000)
+    (folder / "dataset" / "empty").mkdir(parents=True)
+    changes = {
+        "-n 8 --hosts hosts": f"-n {RANKS}",
+        r"dataset -n 8": f"dataset -n {RANKS}",
+        "/dev/shm/model": f"{folder}/copy",
+        "/local/dataset": f"{folder}/copy",
+    }
+    follow("howto/push.md", folder, changes, **own_mpi())
+    assert (folder / "copy.safetensors").read_bytes() == b"weights" * 100_000
+    assert (folder / "copy" / "empty").is_dir()

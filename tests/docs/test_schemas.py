@@ -66,7 +66,17 @@ def test_plans_of_every_planner() -> None:
             validator.validate(plan.to_dict())
             planned.add(card.name)
     # Nine hosts are no power of two, and exact proves nothing of pipes.
-    assert {card.name for card in bl.planners()} - planned == {"exact", "recursive-doubling"}
+    assert {card.name for card in bl.planners()} - planned == {"exact", "recursive-doubling", "bine"}
+
+
+@pytest.mark.parametrize("collective", ["gather", "reduce", "reduce-scatter", "allreduce"])
+def test_plans_of_inward_collectives(collective: str) -> None:
+    platform = bl.Platform.load(DOCS / "small.json")
+    plan = bl.plan(platform, "a0", 1 << 16, planner="best", collective=collective, time_limit_s=0.2)
+    schema("plan").validate(plan.to_dict())
+    bl.check(platform, plan)
+    assert plan.bound_s is not None
+    assert plan.bound_s <= bl.simulate(platform, plan).makespan_s
 
 
 def test_a_plan_that_is_stored_by_its_pattern(tmp_path: Path) -> None:

@@ -10,8 +10,12 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -20,7 +24,8 @@ from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect
 
 from howtos import PICTURES, TUNED
-from pages import DOCS, ROOT
+from pages import DOCS, ROOT, blocks
+from terminals import SESSIONS, drawn
 
 SAMPLE = (
     "index.md",
@@ -146,6 +151,37 @@ def test_axe_on_some_pages(site: Path, page: Page) -> None:
     assert found == []
 
 
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder, and keeps no log on standard error."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def served(site: Path) -> Iterator[str]:
+    """The site's address on a server of its own."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+# The page refers to its scripts from the server's root, so it does not open from disk.
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_on_the_page_for_a_missing_address(scheme: str, served: str, browser: Browser) -> None:
+    context = browser.new_context(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+    page, missing = context.new_page(), []
+    page.on("response", lambda answer: missing.append(answer.url) if answer.status >= 400 else None)
+    page.goto(f"{served}/404.html")
+    expect(page.locator("h1")).to_contain_text("404")
+    found = serious(page)
+    context.close()
+    assert (found, missing) == ([], [])
+
+
 def test_every_picture_of_a_how_to_has_its_maker() -> None:
     made = {f"{name}{end}.png" for name in PICTURES for end in ("", "-dark")}
     assert {path.name for path in (DOCS / "howto").glob("*.png")} == made | {f"{TUNED}.png"}
@@ -153,12 +189,32 @@ def test_every_picture_of_a_how_to_has_its_maker() -> None:
     assert all(f"({name}#only-" in text for name in made)
 
 
+def test_terminals_show_the_commands_of_their_pages() -> None:
+    assert {path.stem for path in (DOCS / "howto").glob("*.svg")} == set(SESSIONS)
+    for name, session in SESSIONS.items():
+        page = f"howto/{name.removesuffix('-terminal')}.md"
+        assert f"({name}.svg)" in (DOCS / page).read_text()
+        commands = re.sub(r"\s+", " ", "\n".join(blocks(page, "shell")))
+        shown = " ".join(ElementTree.parse(DOCS / "howto" / f"{name}.svg").getroot().itertext())
+        for typed in session.typed:
+            assert typed in commands
+            assert typed in re.sub(r"\s+", " ", shown)
+
+
+def test_a_terminal_wraps_long_lines_and_shows_markup_as_text() -> None:
+    root = ElementTree.fromstring(drawn([("echo <b>", ["<b>", "", "word " * 60])]))
+    lines = ["".join(each.itertext()) for each in root if each.tag.endswith("text")]
+    assert lines[:3] == ["$ echo <b>", "<b>", ""]
+    assert len(lines) == 3 + 4
+    assert all(len(line) <= 100 for line in lines)
+
+
 @pytest.mark.skipif(not os.environ.get("BROADLEAF_SOAK"), reason="looks at every page; run by make soak")
 def test_axe_on_every_page(tmp_path: Path, page: Page) -> None:
     subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path], cwd=ROOT, check=True
     )
-    # What a server shows for a missing page has addresses of the server's root: it does not open from disk.
+    # The page for a missing address has a test of its own: it does not open from disk.
     names = [path for path in sorted(tmp_path.rglob("*.html")) if path.name != "404.html"]
     assert len(names) > 60
     found = []

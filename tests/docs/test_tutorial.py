@@ -39,11 +39,11 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
         assert line.split() in [printed.split() for printed in said.splitlines()], line
     # What the page says of the two plans.
     network = bl.Platform.load(ROOT / "testbeds" / "namespaces" / "two-clusters.json")
-    best, pipeline = (bl.Plan.load(tmp_path / f"{name}.json") for name in ("best", "pipeline"))
+    best, linear = (bl.Plan.load(tmp_path / f"{name}.json") for name in ("best", "linear"))
     assert best.planner == "optimal"
     assert bl.simulate(network, best).makespan_s == pytest.approx(1.0, rel=0.05)
-    assert bl.simulate(network, pipeline).makespan_s == pytest.approx(6.8, rel=0.05)
-    assert pipeline.predicted.x_bound == pytest.approx(10, rel=0.02)
+    assert bl.simulate(network, linear).makespan_s == pytest.approx(6.8, rel=0.05)
+    assert linear.predicted.x_bound == pytest.approx(10, rel=0.02)
     assert (tmp_path / "race.svg").read_text().startswith("<svg")
     assert "two-clusters" in (tmp_path / "two-clusters.html").read_text()
     assert (tmp_path / "tree.svg").read_text().startswith("<?xml")

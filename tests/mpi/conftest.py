@@ -20,6 +20,21 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 # Open MPI's launcher, of itself, before there is any rank: seen once in a whole run of all tests.
 NOT_STARTED = "The PMIx server's listener thread failed to start"
+# Stands for ssh, with a namespace a host; by its name a host is down or lacks the runtime.
+NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--uts"]
+AGENT = """#!/bin/sh
+# agent [OPTIONS] HOST COMMAND...; options with a value of their own, as ssh has them.
+# Whoever runs the tests is root in the namespace of a host.
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+while [ "${{1#-}}" != "$1" ]; do case $1 in -l|-p|-o) shift ;; esac; shift; done
+host=$1; shift
+echo "$host" >>{folder}/started
+case $host in
+    bare*) hide="mount -t tmpfs none {library.parent};" ;;
+    down*) exit 255 ;;
+esac
+exec {namespace} /bin/sh -c "hostname $host; $hide $*"
+"""
 # Far above what any of these takes on two busy cores; a run that hangs ends here.
 TIMEOUT_S = 3600 if os.environ.get("BROADLEAF_SOAK") else 240
 
@@ -179,3 +194,18 @@ def hosts_of(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
 def host() -> str:
     """This machine, as MPI_Get_processor_name calls it."""
     return socket.gethostname()
+
+
+@pytest.fixture
+def agent(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the stand-in for ssh writes down where it started something."""
+    if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode:
+        pytest.skip("mount namespaces cannot be had here; run as root")
+    script = tmp_path / "agent"
+    script.write_text(AGENT.format(folder=tmp_path, library=bench.mpi.runtime, namespace=" ".join(NAMESPACE)))
+    script.chmod(0o755)
+    for prefix in ("PRTE_MCA_plm_ssh", "OMPI_MCA_plm_rsh"):
+        monkeypatch.setenv(f"{prefix}_agent", str(script))
+    monkeypatch.setenv("HYDRA_LAUNCHER", "ssh")
+    monkeypatch.setenv("HYDRA_LAUNCHER_EXEC", str(script))
+    return tmp_path

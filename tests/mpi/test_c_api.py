@@ -59,7 +59,8 @@ def test_the_planner_asked_for(bench: Bench, planner: str) -> None:
     "planner", ["best", "flat", "chain", "binomial", "ring", "recursive-doubling", "round-robin"]
 )
 def test_a_rank_without_memory_takes_part(bench: Bench, planner: str) -> None:
-    done = run(bench, 5, program="starved_collectives", min_bytes="1KiB", planner=planner)
+    settings = {"min_bytes": "1KiB", "planner": planner, "collectives": "all"}
+    done = run(bench, 5, program="starved_collectives", **settings)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 

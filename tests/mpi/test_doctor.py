@@ -77,6 +77,17 @@ def test_an_mpi_that_came_with_a_plugin(each_kind: Bench, job: list[str]) -> Non
     assert ("runtime" in obstacles(findings)) == each_kind.runtime.stem.endswith("_abi")
 
 
+@pytest.mark.parametrize("each_kind", ["openmpi", "mpich"], indirect=True)
+def test_a_program_that_calls_by_address(each_kind: Bench, job: list[str]) -> None:
+    assert each_kind.mpi.library_dir is not None
+    (library, *_) = sorted(each_kind.mpi.library_dir.glob("libmpi.so.*"))
+    call = (
+        f"import ctypes, os; mpi = ctypes.CDLL({str(library)!r}, os.RTLD_LOCAL); mpi.MPI_Init(None, None); "
+    )
+    findings = look_at_program([*job, sys.executable, "-c", call + "mpi.MPI_Finalize()"], None)
+    assert "by addresses from dlsym must be linked with it" in (found(findings, "calls").remedy or "")
+
+
 @pytest.mark.parametrize("order", ["before", "after", "linked"])
 def test_a_tool_is_named(order: str, bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)

@@ -105,7 +105,8 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     assert run.stats["gain"]["saved_s"] < 0
     kind, total = run.stats["gain"]["summary"]
     assert re.fullmatch(
-        r"MPI_COMM_WORLD of 3 ranks, root 0, 280000 bytes: planned ones [0-9.]+ (±|\() ?[0-9.]+.* slower",
+        r"bcast on MPI_COMM_WORLD of 3 ranks, root 0, 280000 bytes: "
+        r"planned ones [0-9.]+ (±|\() ?[0-9.]+.* slower",
         kind,
     )
     assert re.search(r" slower; planning all 16 compared ones would add about .* to ", total)

@@ -292,3 +292,34 @@ def test_launcher_arguments_reach_the_launcher(bench: Bench) -> None:
     done = broadleaf("run", "-n", "1", "--mpi", bench.mpi.flavour, "--launcher-args", words, "--", "true")
     assert done.returncode != 0
     assert "no-such-option" in done.stderr
+
+
+def test_the_advisor_s_probes_are_started_by_the_launcher_that_was_asked_for(
+    play: Play, tmp_path: Path
+) -> None:
+    heard = tmp_path / "heard"
+    # It starts nothing: the sweep fails, and each host is looked for.
+    words = f'case "$1" in --version) echo slurm 22.05;; *) echo "$@" >> {heard}; exit 1;; esac'
+    play("srun", f'[ "$1" = --mpi=list ] && echo pmi2 && exit\n{words}')
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "two",
+        "port_model": "one-port",
+        "nodes": [{"id": "n0"}, {"id": "n1"}],
+        "links": [{"from": "n0", "to": "n1", "both_ways": True, "bandwidth_bytes_per_s": 1e8}],
+    }
+    (tmp_path / "net.json").write_text(json.dumps(document))
+    (tmp_path / "hosts").write_text("n0\nn1\n")
+    options = ["--platform", "net.json", "--hosts", "hosts", "--state", "advice", "--every", "1"]
+    options += ["--share", "1"]
+    options += ["--for", "60", "--mpi", "mpich", "--launcher", "srun", "--launcher-args", "--mem=0"]
+    command = [sys.executable, "-m", "broadleaf", "advise", *options]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as advisor:
+        assert advisor.stderr is not None
+        said = advisor.stderr.readline()
+        advisor.terminate()
+    assert "cannot reach n0, n1" in said
+    lines = heard.read_text().splitlines()
+    for hosts in ("n1,n0", "n0", "n1"):
+        (line, *_) = [line for line in lines if f"--nodelist={hosts} " in line]
+        assert " --overlap --mpi=pmi2 --mem=0 " in line

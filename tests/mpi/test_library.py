@@ -42,7 +42,7 @@ def elf(library: Path, option: str) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["libbroadleaf_mpi_{}.so", "broadleaf-probe-{}"])
+@pytest.mark.parametrize("name", ["libbroadleaf_mpi_{}.so", "broadleaf-probe-{}", "broadleaf-push-{}"])
 def test_the_file_depends_on_no_mpi_and_names_no_folder(name: str, kind: str) -> None:
     library = runtime_of(kind, name)
     dynamic = elf(library, "-d").splitlines()

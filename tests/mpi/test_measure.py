@@ -172,13 +172,18 @@ def test_the_file_says_how_it_was_made_and_is_measured_again(bench: Bench, tmp_p
     assert measured["quality"] in ("good", "disturbed", "doubtful")
     assert measured["samples"] > 100
     assert f"quality {measured['quality']}" in done.stdout.splitlines()[-1]
-    # A network that is a thousand times as far is another one; and nothing is written without -o.
+    assert measured["settings"]["launcher"] == str(bench.mpi.mpiexec)
+    # A network that is a thousand times as far is another one.
     document = json.loads((tmp_path / "net.json").read_text())
     for link in links_of(document):
         link["latency_s"] = 1.0
     (tmp_path / "net.json").write_text(json.dumps(document))
-    done = run(command(bench, "--again", "net.json"), tmp_path)
+    # The launcher was named then, and is not now.
+    again = [sys.executable, "-m", "broadleaf", "measure", "--again", "net.json", "-o", "again.json"]
+    done = run(again, tmp_path)
     assert done.returncode == 0, done.stderr
+    settings = bl.Platform.load(tmp_path / "again.json").to_dict()["provenance"]["measured"]["settings"]
+    assert settings == measured["settings"]
     since = done.stdout.splitlines().index(f"Since {measured['date'][:16].replace('T', ' ')}: ")
     assert "latency 1 s before" in done.stdout.splitlines()[since + 1]
     assert json.loads((tmp_path / "net.json").read_text()) == document

@@ -19,36 +19,6 @@ from broadleaf.mpi.presence import PresenceError, is_remote, refuse_without_runt
 if TYPE_CHECKING:
     from conftest import Bench
 
-NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--uts"]
-AGENT = """#!/bin/sh
-# agent [OPTIONS] HOST COMMAND...; options with a value of their own, as ssh has them.
-# Whoever runs the tests is root in the namespace of a host.
-export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-while [ "${{1#-}}" != "$1" ]; do case $1 in -l|-p|-o) shift ;; esac; shift; done
-host=$1; shift
-echo "$host" >>{folder}/started
-case $host in
-    bare*) hide="mount -t tmpfs none {library.parent};" ;;
-    down*) exit 255 ;;
-esac
-exec {namespace} /bin/sh -c "hostname $host; $hide $*"
-"""
-
-
-@pytest.fixture
-def agent(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which the stand-in for ssh writes down where it started something."""
-    if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode:
-        pytest.skip("mount namespaces cannot be had here; run as root")
-    script = tmp_path / "agent"
-    script.write_text(AGENT.format(folder=tmp_path, library=bench.mpi.runtime, namespace=" ".join(NAMESPACE)))
-    script.chmod(0o755)
-    for prefix in ("PRTE_MCA_plm_ssh", "OMPI_MCA_plm_rsh"):
-        monkeypatch.setenv(f"{prefix}_agent", str(script))
-    monkeypatch.setenv("HYDRA_LAUNCHER", "ssh")
-    monkeypatch.setenv("HYDRA_LAUNCHER_EXEC", str(script))
-    return tmp_path
-
 
 def run(bench: Bench, folder: Path, hosts: list[str], *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "hosts").write_text("".join(f"{name} slots=2\n" for name in hosts))

@@ -317,6 +317,16 @@ def test_statistics_are_private_and_links_are_not_followed(bench: Bench, tmp_pat
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["precious", "stats.json"]
 
 
+def test_results_are_where_they_were_asked_for_whatever_the_program_does_meanwhile(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = bench.check(2, "wanders", stats="stats.json", trace="trace.json")
+    assert run.stats is not None
+    assert run.stats["planned"] == 2
+    assert (tmp_path / "trace.json").is_file()
+
+
 def test_statistics_that_cannot_be_written_harm_nothing(bench: Bench, tmp_path: Path) -> None:
     run = bench.check(2, "many", "20", "300000", "4", stats=str(tmp_path / "none" / "stats.json"))
     assert len(run.reports) == 1, run.stderr

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 import broadleaf as bl
+from broadleaf._core import Advisor
 from broadleaf.advise import State, StateError
 from broadleaf.advise.monitor import Monitor, Probed, representatives
 from broadleaf.advise.samples import Expected, findings
 from broadleaf.advise.service import Service
-from broadleaf.mpi import find_mpi
+from broadleaf.mpi import start_of
 from broadleaf.mpi.hosts import Host
 from outcome import Command, refused
 
@@ -91,6 +92,16 @@ def test_a_prepared_platform_is_as_the_runtime_sees_it(tmp_path: Path) -> None:
     assert network.platform.transfer_s("a", "b", 1_000_000) == pytest.approx(1.0 + 5e-6)
 
 
+def test_a_named_planner_makes_all_plans(platform: bl.Platform, command: Command) -> None:
+    orders = [item for item in Advisor(platform, 0.0, 600.0, [0], "annealing").tick(0.0) if item[0] == "plan"]
+    assert orders
+    assert {order.plan().planner for _, _, order in orders} == {"annealing"}
+    with pytest.raises(bl.PlanError, match="nobody"):
+        Advisor(platform, 0.0, 600.0, [0], "nobody")
+    outcome = command("advise", "--planner", "anealing", "--for", "0")
+    refused(outcome, "no planner is called 'anealing'", "did you mean 'annealing'?")
+
+
 def notes(platform: bl.Platform, folder: Path, *, age_s: float, process: str = "p") -> None:
     key = platform.digest.removeprefix("sha256:")[:16]
     (folder / "platforms" / f"{key}.json").write_text(json.dumps(platform.to_dict()))
@@ -149,7 +160,7 @@ def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_pa
     platform.save(path)
 
     # Not started: it finds what we say.
-    monitor = Monitor(find_mpi("mpich"), [Host("n0", 1), Host("n1", 1)], print)
+    monitor = Monitor(start_of(flavour="mpich"), [Host("n0", 1), Host("n1", 1)], print)
     service = Service(state, monitor, print)
     service.prepare(path)
     for now_s, believed in ((0.0, []), (1.0, [{"from": "n0", "to": "n1", "rate": 1.0}])):
@@ -165,7 +176,7 @@ def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_pa
 def test_probes_take_no_more_than_their_share(most_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
     now_s = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now_s)
-    monitor = Monitor(find_mpi("mpich"), [Host("a", 1)], print, period_s=100.0, share=0.03)
+    monitor = Monitor(start_of(flavour="mpich"), [Host("a", 1)], print, period_s=100.0, share=0.03)
     spent_s = 0.0
     for turn in range(10_000):
         now_s += 0.1

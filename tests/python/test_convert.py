@@ -37,6 +37,34 @@ def test_platform_file_round_trip(command: Command, two_sites: dict[str, Any]) -
     assert bl.Platform.load("again.json") == bl.Platform.load("net.json")
 
 
+def test_hosts_are_grouped_anew_by_latency(command: Command) -> None:
+    """a and b, c and d are 50 us apart, and all else 5 ms; the file has them in other clusters."""
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "regrouped",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": cluster} for name, cluster in zip("abcd", "xyxy", strict=True)],
+        "links": [
+            {"from": one, "to": other, "both_ways": True, "latency_s": 5e-5, "bandwidth_bytes_per_s": 1e9}
+            for one, other in ("ab", "cd")
+        ],
+        "meshes": [{"nodes": nodes, "link": {"latency_s": 5e-3}} for nodes in (["a", "c"], ["b", "d"])],
+        "bridges": [{"from_cluster": "x", "to_cluster": "y", "both_ways": True, "link": {"latency_s": 5e-3}}],
+    }
+    write("net.json", document)
+    before = bl.Platform.from_dict(document)
+    assert bl.clusters(before) == [["a", "b"], ["c", "d"]]
+    # Within a hundred times all are alike.
+    assert bl.clusters(before, 100.0) == [["a", "b", "c", "d"]]
+    assert command("convert", "net.json", "-o", "again.json", "--clusters", "0.3").code == 0
+    after = bl.Platform.load("again.json")
+    assert [node["cluster"] for node in after.to_dict()["nodes"]] == ["c0", "c0", "c1", "c1"]
+    assert links_of(after) == links_of(before)
+    refused(
+        command("convert", "net.json", "-o", "bad.json", "--clusters", "-1"), "tolerance -1", "0.3 is usual"
+    )
+
+
 @pytest.mark.parametrize("between", ["again.json", "net.nx.json"])
 def test_provenance_is_kept_and_is_no_part_of_the_digest(
     between: str, command: Command, two_sites: dict[str, Any]

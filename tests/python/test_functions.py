@@ -162,7 +162,7 @@ def test_a_program_is_run_from_python(two_sites: dict[str, Any], tmp_path: Path)
         ([], {"n": 2}, "no program"),
         (["python3"], {"n": 0}, "0 ranks"),
         (["no-such-program"], {"n": 2}, "no-such-program: no such program"),
-        (["python3"], {"n": 2, "planner": "luck"}, "no planner is called 'luck'; see"),
+        (["python3"], {"n": 2, "planner": "zzzz"}, "no planner is called 'zzzz'; see"),
         (["python3"], {"n": 2, "planner": "bionmial"}, r"did you mean 'binomial'\?"),
         (["python3"], {"n": 2, "min_bytes": "much"}, "'much' is not a size"),
     ],

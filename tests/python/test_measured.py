@@ -15,7 +15,11 @@ from broadleaf.mpi import Host
 from broadleaf.provenance import Asked, NotMeasuredError, asked_of, facts
 from outcome import Command
 
-ASKED = Asked(4, [Host("n01", 2), Host("n02", 2)], "openmpi", 0.3, 20.0, 1 << 20)
+ASKED = Asked(
+    *(4, [Host("n01", 2), Host("n02", 2)], "openmpi", 0.3, 20.0, 1 << 20),
+    launcher="srun",
+    launcher_args="-N2 --mpi=pmix",
+)
 HOSTS = [
     {"name": "n01", "ranks": 2, "cores": 8, "load": 0.25},
     {"name": "n02", "ranks": 2, "cores": 8, "load": None},
@@ -53,9 +57,16 @@ def test_the_facts_can_be_asked_for_again() -> None:
     provenance = said()
     assert provenance["measured"]["command"] == (
         "broadleaf measure -n 4 --hosts 'hosts file' --tolerance 0.3 --time 20.0 --largest 1048576 "
-        "--mpi openmpi -o net.json"
+        "--mpi openmpi --launcher srun --launcher-args '-N2 --mpi=pmix' -o net.json"
     )
     assert asked_of(network(provenance), "net.json") == ASKED
+    # Files of earlier versions have no launcher.
+    for name in ("launcher", "launcher_args"):
+        del provenance["measured"]["settings"][name]
+    assert asked_of(network(provenance), "net.json").launcher is None
+    provenance["measured"]["settings"]["launcher"] = 3
+    with pytest.raises(NotMeasuredError):
+        asked_of(network(provenance), "net.json")
     for platform in (network(), network({"source": "by hand"}), network({"measured": {"date": 3}})):
         with pytest.raises(NotMeasuredError, match=r"^net.json: \$.provenance.measured does not say how"):
             asked_of(platform, "net.json")

@@ -219,6 +219,10 @@ def test_one_informative_line(platform: bl.Platform) -> None:
     assert re.fullmatch(
         r'<Trace of "chain" on "two-sites": 32 transfers in [0-9.]+ ms, bound [0-9.]+ ms>', repr(trace)
     )
+    comparison = bl.compare(platform, "a0", "1MiB", planner="chain", segment_bytes="64KiB")
+    assert re.fullmatch(r'<Tried "chain": [0-9.]+ ms in segments of 64 KiB>', repr(comparison.tried[0]))
+    optimum = bl.optimum(platform, "a0", "64KiB")
+    assert re.fullmatch(r"<Optimum: [0-9.]+ MB/s by \d+ trees?, at most [0-9.]+ MB/s>", repr(optimum))
     hostile = bl.Platform.from_dict(one_mesh("a\nb\x1b[2J", "one-port", ["n\n0", "n1"], 1e8))
     for thing in (hostile, bl.plan(hostile, "n\n0", 10), bl.simulate(hostile, bl.plan(hostile, "n\n0", 10))):
         assert repr(thing).isprintable()

@@ -20,7 +20,28 @@ from broadleaf.papers import PAPERS
 from broadleaf.papers.results import Sheet
 from broadleaf.papers.round_robin import ranks
 from broadleaf.papers.round_robin import run as round_robin
+from broadleaf.papers.trees.figures import draw_lines
 from outcome import Command, PaperRun, refused
+
+
+def test_printed_values_are_stars_of_which_none_hides_another() -> None:
+    lines = ("grow", "lp-grow", "optimal")
+    sheet = Sheet("figure", "Figure", ("nodes", *lines), [(10, 90.0, 80.0, 99.0), (50, 60.0, 50.0, 98.0)])
+    spread = {(float(nodes), line): 5.0 for nodes in (10, 50) for line in lines}
+    said = {(50.0, "grow"): 70.0, (50.0, "lp-grow"): 70.0}
+    (axes,) = draw_lines(sheet, "nodes", "one-port", lines, ("optimal",), spread, said).axes
+    colours = {line.get_label(): line.get_color() for line in axes.lines}
+    # The last is the legend's, and at no place.
+    stars: list[Any] = [line for line in axes.lines if line.get_marker() == "*"]
+    first, second, _ = stars
+    assert (first.get_color(), second.get_color()) == (colours["grow"], colours["lp-grow"])
+    ((first_x, first_y),) = first.get_xydata().tolist()
+    ((second_x, second_y),) = second.get_xydata().tolist()
+    assert (first_x, first_y, second_y) == (50, 0.7, 0.7)
+    assert 1 < first_x - second_x < 2
+    bars: list[Any] = list(axes.collections)
+    assert [len(bar.get_segments()) for bar in bars] == [2, 2, 2]
+    assert bars[0].get_segments()[0][:, 1].tolist() == pytest.approx([0.85, 0.95])
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -93,9 +114,14 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     assert at == [(30, 0.05), (30, 0.15), (65, 0.05), (65, 0.15), (30, "printed"), (65, "printed")]
 
 
-def test_an_unknown_paper_and_a_missing_folder_are_refused(command: Command) -> None:
+def test_an_unknown_paper_and_what_cannot_be_a_folder_are_refused(command: Command, tmp_path: Path) -> None:
     refused(command("paper", "tress"), "tress", "trees")
-    refused(command("paper", "trees", "-o", "no-such-folder"), "no-such-folder")
+    refused(
+        command("paper", "trees", "-o", "no-such-folder/results"), "no-such-folder/results", "make it first"
+    )
+    (tmp_path / "file").write_text("")
+    refused(command("paper", "trees", "-o", "file"), "file")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 @pytest.mark.skipif(

@@ -125,7 +125,7 @@ def test_named_planner_and_segment(command: Command, two_sites: dict[str, Any]) 
         (["--root", "a0", "--size", "much"], ["much", "64KiB"]),
         (["--root", "a0"], ["--size"]),
         ([], ["--size"]),
-        ([*ASK, "--planner", "luck"], ["'luck'", "planners"]),
+        ([*ASK, "--planner", "zzzz"], ["'zzzz'", "planners"]),
         ([*ASK, "--collective", "gossip"], ['"gossip"', "bcast"]),
         ([*ASK, "--segment", "0"], ["'0'"]),
         ([*ASK, "--segment", "-1"], ["-1"]),

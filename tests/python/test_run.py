@@ -115,7 +115,7 @@ def test_a_program_without_mpi_runs_and_nothing_is_known_of_it(command: Command)
     assert outcome.code == 0
     assert outcome.err.splitlines()[-2:] == [
         "broadleaf: nothing is known of its broadcasts",
-        "broadleaf: it did not get from MPI_Init to MPI_Finalize",
+        "broadleaf: the runtime did not see its MPI_Init and MPI_Finalize; broadleaf doctor finds out why",
     ]
 
 

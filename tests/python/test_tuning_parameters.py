@@ -38,9 +38,10 @@ class KnownBed(Bed):
     def taken(self, plan: Timed) -> float:
         count = plan.message_bytes // plan.segment_bytes
         taken_s = START_S + LATENCY_S + alone_s(plan.segment_bytes)
-        taken_s += (count - 1) * behind_s(plan.segment_bytes)
         if plan.protocol == "rendezvous":
-            taken_s += 2 * (LATENCY_S + behind_s(1))
+            taken_s += (3 * count - 1) * (LATENCY_S + behind_s(1))
+        else:
+            taken_s += (count - 1) * behind_s(plan.segment_bytes)
         return taken_s + (3e-3 if count == 1 and plan.message_bytes == self.spoilt_bytes else 0.0)
 
 
@@ -54,8 +55,9 @@ def test_latency_gap_bulk_gap_and_start_are_told_apart(tmp_path: Path) -> None:
     for bytes_, gap_s in link["gap"]:
         # RTT-like: from the first size's own g by saturation on.
         assert gap_s == pytest.approx(alone_s(bytes_) - alone_s(1) + behind_s(1), abs=1e-12)
-    start_s = found.rows[0][-1]
+    start_s, in_row_s = found.rows[0][-2:]
     assert start_s == pytest.approx(START_S + alone_s(1) - behind_s(1))
+    assert in_row_s == pytest.approx(LATENCY_S + behind_s(1))
     assert "bulk" not in (found.without_bulk.link("n0", "n1") or {})
 
 

@@ -30,7 +30,9 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The probe, built by smpicc."""
     library = script(ROOT / "crates/broadleaf-mpi/build_runtimes.py").build_staticlib()
     program = tmp_path_factory.mktemp("smpi") / "probe"
-    sources = sorted(map(str, PROBE.glob("*.c")))
+    folders = (PROBE, PROBE.with_name("program"))
+    sources = sorted(str(source) for folder in folders for source in folder.glob("*.c"))
+    sources += [f"-I{folder}" for folder in folders]
     system = ["-lpthread", "-ldl", "-lm", "-lgcc_s", "-Wl,--strip-debug"]
     subprocess.run(["smpicc", "-O2", *sources, str(library), *system, "-o", str(program)], check=True)
     return program

@@ -165,4 +165,4 @@ def test_where_slurm_cannot_be_had_one_line_says_so(
     command = [sys.executable, str(RUN), *option, "--", "true"]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (code, "")
-    assert done.stderr == f"slurm: {word}: it needs root and namespaces\n"
+    assert done.stderr == f"slurm: {word}: it needs root and mount namespaces\n"

@@ -53,7 +53,7 @@ RUNTIME = [
         "intranode",
         "settings",
     ),
-    *("topology", "rank_plan", "observe", "transport", "planning", "collectives", "session", "probe", "ffi"),
+    *("topology", "rank_plan", "observe", "transport", "planning", "session", "probe", "ffi"),
 ]
 BINDINGS = [
     *(
@@ -69,12 +69,15 @@ BINDINGS = [
         "optimum",
         "evaluate",
     ),
-    *("advisor", "tune", "grid_paper", "adaptive_paper"),
+    *("advisor", "tune", "clusters", "grid_paper", "adaptive_paper"),
+]
+PUSH = [
+    *("wire", "fault", "ranks", "index", "digest", "folder", "source", "place", "asked", "pace"),
+    *("stock", "schedule", "stream", "push"),
 ]
 C_FILES = [
     *(
         "bound.c",
-        "counted.c",
         "passed.c",
         "pmix.c",
         "pmi.c",
@@ -91,14 +94,19 @@ C_FILES = [
     *(
         "contiguous.c",
         "datatypes.c",
+        "reductions.c",
+        "refused.c",
         "broadcast.c",
+        "collectives.c",
+        "counted.c",
+        "smpi_calls.c",
         "texts.c",
         "stats.c",
         "trace.c",
         "unseen.c",
         "lifecycle.c",
     ),
-    *("interpose.c", "fortran.c", "collectives.c"),
+    *("interpose.c", "fortran.c", "by_name.c"),
 ]
 
 # What every room of the package may use, and what an argument may be given as besides.
@@ -114,6 +122,7 @@ PYTHON = {
         "measuring",
         "plot",
         "predicted",
+        "pushing",
         "reporting",
         "running",
         "trees",
@@ -133,11 +142,13 @@ PYTHON = {
     "plot": {"bars", "network", "trees"} | GIVEN,
     "measured": {"_core"},
     "changes": BASE,
+    "clustered": BASE,
     "provenance": {"measured", "mpi"} | BASE,
     "reporting": {"bars", "measured", "network"} | GIVEN,
     "smpi": BASE,
     "measuring": {"mpi", "provenance"} | GIVEN,
     "advise": {"mpi"} | BASE,
+    "pushing": {"measuring", "mpi"} | GIVEN,
     "running": {"advise", "mpi"} | GIVEN,
     "doctor": {"mpi"} | BASE,
     "tuning": {"api", "mpi"} | BASE,
@@ -149,6 +160,7 @@ PYTHON = {
         "given",
         "benchmarks",
         "changes",
+        "clustered",
         "doctor",
         "formats",
         "measured",
@@ -157,6 +169,7 @@ PYTHON = {
         "papers",
         "plot",
         "provenance",
+        "pushing",
         "reporting",
         "tuning",
     }
@@ -181,6 +194,10 @@ def bindings() -> Arrows:
     return rust_arrows(ROOT / "crates/broadleaf-py/src")
 
 
+def pushing() -> Arrows:
+    return rust_arrows(ROOT / "crates/broadleaf-push/src")
+
+
 def c_files() -> Arrows:
     return c_arrows(ROOT / "crates/broadleaf-mpi/c")
 
@@ -195,10 +212,11 @@ def package() -> Arrows:
         (core(), CORE, "::"),
         (runtime(), downwards(RUNTIME), "::"),
         (bindings(), downwards(BINDINGS), "::"),
+        (pushing(), downwards(PUSH), "::"),
         (c_files(), downwards(C_FILES), "|"),
         (package(), PYTHON, "."),
     ],
-    ids=["core", "runtime", "bindings", "c", "python"],
+    ids=["core", "runtime", "bindings", "push", "c", "python"],
 )
 def test_arrows_run_one_way(arrows: Arrows, allowed: dict[str, set[str]], separator: str) -> None:
     assert len(arrows) > 5
@@ -213,6 +231,7 @@ def test_no_circle() -> None:
         *circles_in_folders(runtime(), "::"),
         *circles_in_folders(bindings(), "::"),
         *circles_in_folders(rust_arrows(ROOT / "crates/broadleaf-experiments/src"), "::"),
+        *circles_in_folders(pushing(), "::"),
         *circles(c_files()),
         *circles_in_folders(package(), "."),
     ]

@@ -20,7 +20,7 @@
     X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
     X(Error_class) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
     X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Lookup_name)       \
-    X(Pack) X(Publish_name) X(Recv) X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit) \
+    X(Pack) X(Publish_name) X(Recv) X(Reduce_local) X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit) \
     X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval) X(Type_create_struct) X(Type_free)              \
     X(Type_free_keyval) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                \
     X(Type_get_true_extent) X(Type_set_attr) X(Type_size) X(Type_size_x) X(Unpack) X(Wait) X(Waitany) X(Wtime)
@@ -43,6 +43,10 @@
     X(ompi_mpi_comm_null) X(ompi_mpi_comm_self) X(ompi_mpi_comm_world) X(ompi_mpi_datatype_null) X(ompi_mpi_byte) \
     X(ompi_mpi_char) X(ompi_mpi_double) X(ompi_mpi_float) X(ompi_mpi_int) X(ompi_mpi_int64_t) X(ompi_mpi_long)    \
     X(ompi_mpi_packed) X(ompi_mpi_uint32_t) X(ompi_mpi_uint64_t) X(ompi_mpi_unsigned) X(ompi_mpi_unsigned_char)   \
+    X(ompi_mpi_short) X(ompi_mpi_unsigned_short) X(ompi_mpi_unsigned_long) X(ompi_mpi_long_long_int)              \
+    X(ompi_mpi_unsigned_long_long) X(ompi_mpi_int32_t) X(ompi_mpi_integer) X(ompi_mpi_real) X(ompi_mpi_dblprec)   \
+    X(ompi_mpi_op_max) X(ompi_mpi_op_min) X(ompi_mpi_op_sum) X(ompi_mpi_op_prod)              \
+    X(ompi_mpi_op_lor) X(ompi_mpi_op_bor) X(ompi_mpi_op_lxor) X(ompi_mpi_op_bxor)                                 \
     X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_return) X(ompi_mpi_info_null) X(ompi_mpi_op_band)               \
     X(ompi_mpi_op_land) X(ompi_request_null) X(OMPI_C_MPI_COMM_NULL_COPY_FN) X(OMPI_C_MPI_TYPE_NULL_COPY_FN)      \
     X(OMPI_C_MPI_TYPE_NULL_DELETE_FN)

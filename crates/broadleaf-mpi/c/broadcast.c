@@ -11,6 +11,7 @@
 #include "datatypes.h"
 #include "failures.h"
 #include "passed.h"
+#include "refused.h"
 #include "simulated.h"
 
 /* Runs the planned broadcast of packed bytes; *handled tells whether it was ours. */
@@ -62,22 +63,10 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
     return error;
 }
 
-/* Whether the MPI refuses buffer, count or datatype. It is asked by a send to nobody, which is checked like any
- * other, moves nothing, and whose error no handler of the program's sees. */
-static int is_refused(const bl_call *call)
-{
-    if (call->data == MPI_IN_PLACE) return 1;
-#ifdef BROADLEAF_HAVE_BCAST_C
-    if (bl_mpi.Send_c != NULL)
-        return bl_mpi.Send_c(call->data, call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
-#endif
-    return bl_mpi.Send(call->data, (int)call->count, call->type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
-}
-
 /* Whether the call is left to the MPI's own broadcast, to be timed. */
 static int is_left(const bl_comm *private, const bl_call *call, uint64_t bytes)
 {
-    if (private->times == NULL || !bl_times_next_is_native(private->times, bytes, call->root)) return 0;
+    if (private->times == NULL || !bl_times_next_is_native(private->times, BL_BCAST, bytes, call->root)) return 0;
     bl_count_passed(bl_agreed_config()->mode == BL_MODE_COMPARE ? BL_PASSED_COMPARED : BL_PASSED_OBSERVED);
     return 1;
 }
@@ -102,7 +91,7 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
         bl_count_passed(BL_PASSED_SMALL);
         return MPI_SUCCESS;
     }
-    if (call->root < 0 || call->root >= private->size || is_refused(call)) {
+    if (call->root < 0 || call->root >= private->size || bl_is_refused(call->data, call->count, call->type)) {
         bl_count_passed(BL_PASSED_INVALID);
         return MPI_SUCCESS;
     }
@@ -113,7 +102,7 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
     *handled = 1;
     error = run_typed(private, call, bytes, handled);
     if (private->times != NULL && *handled && error == MPI_SUCCESS)
-        bl_times_planned(private->times, bytes, call->root, bl_clock_s() - start_s, private->session);
+        bl_times_planned(private->times, BL_BCAST, bytes, call->root, bl_clock_s() - start_s, private->session);
     return error;
 }
 

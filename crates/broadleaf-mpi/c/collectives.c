@@ -1,178 +1,257 @@
-/* The calls of broadleaf.h. A decision rests only on what all ranks of a communicator agree on: the packed bytes
- * of a block, which MPI requires to be the same everywhere, the communicator and the agreed settings. */
-#include "../include/broadleaf.h"
+/* As with broadcasts, a decision rests only on what all ranks of a communicator agree on: the collective, the root, the
+ * packed bytes of a block, which MPI requires to be the same everywhere, the communicator and the agreed settings. */
+#include "collectives.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "agreed.h"
 #include "comms.h"
 #include "contiguous.h"
 #include "datatypes.h"
-#include "interpose.h"
+#include "failures.h"
 #include "message_size.h"
+#include "passed.h"
+#include "reductions.h"
+#include "refused.h"
+#include "simulated.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-/* One collective on packed blocks. */
+/* A call on its way, as this rank sees it. */
 typedef struct {
-    int is_scatter;
-    int root;
-    uint64_t bytes; /* of a block */
-} call;
+    const bl_exchange *call;
+    bl_comm *comm;
+    uint64_t bytes;   /* of a block */
+    uint64_t all;     /* of all blocks; a reduction has one */
+    uint64_t element; /* segments end between elements of so many bytes */
+} exchange;
 
-EXPORT int broadleaf_bcast(void *buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm)
+static int run(const exchange *it, unsigned char *packed, int *handled)
 {
-    return bl_bcast(buffer, count, datatype, root, comm);
-}
-
-/* The communicator's collectives, opened at the first call; null where the MPI's own serve it. */
-static int open_on(MPI_Comm user, bl_comm **comm)
-{
-    int error = bl_comm_of(user, comm);
-    if (error != MPI_SUCCESS || (*comm)->session == NULL || (*comm)->collectives != NULL) return error;
-    char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
-    int length;
-    error = bl_mpi.Get_processor_name(host, &length);
-    if (error != MPI_SUCCESS) return error;
-    bl_outcome outcome;
-    (*comm)->collectives = bl_collectives_open(&bl_mpi_ops, &(*comm)->transport, (*comm)->rank, (*comm)->size, host,
-                                               bl_host_index(), &outcome);
-    if (outcome.verdict == BL_DONE) return MPI_SUCCESS;
-    return outcome.verdict == BL_MPI ? outcome.mpi_error : MPI_ERR_INTERN;
-}
-
-static int is_planning(void)
-{
-    return bl_threshold_bytes() != UINT64_MAX && bl_agreed_config()->mode != BL_MODE_OBSERVE;
-}
-
-/* The size of one block where the call can be ours, else 0. */
-static uint64_t block_bytes(int count, MPI_Datatype type, MPI_Comm comm)
-{
-    uint64_t bytes, all;
-    int size;
-    if (count <= 0 || type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return 0;
-    if (bl_packed_bytes(count, type, &bytes) != MPI_SUCCESS || bl_mpi.Comm_size(comm, &size) != MPI_SUCCESS) return 0;
-    return bl_size_of((int64_t)bytes, size, bl_threshold_bytes(), &all) == BL_SIZE_PLANNED ? bytes : 0;
-}
-
-static int run(bl_comm *comm, call call, unsigned char *packed, int *handled)
-{
-    bl_outcome outcome = call.is_scatter
-                             ? bl_collectives_scatter(comm->collectives, packed, call.bytes, call.root)
-                             : bl_collectives_allgather(comm->collectives, packed, call.bytes);
-    *handled = outcome.verdict != BL_OWN;
+    const bl_exchange *call = it->call;
+    bl_outcome outcome = bl_session_exchange(it->comm->session, call->collective, packed, it->bytes, it->element,
+                                             call->root);
+    *handled = outcome.verdict != BL_OWN && outcome.verdict != BL_BAD_VALUE;
     if (*handled) bl_count_planned();
     switch (outcome.verdict) {
     case BL_DONE:
+    case BL_BAD_VALUE:
     case BL_OWN: return MPI_SUCCESS;
+    case BL_LENGTH: return MPI_ERR_TRUNCATE;
+    case BL_NO_MEMORY: return MPI_ERR_NO_MEM;
     case BL_MPI: return outcome.mpi_error;
     default: return MPI_ERR_INTERN;
     }
 }
 
 /* The program's memory where it holds the packed bytes as they are, else null. */
-static void direct(const void *data, MPI_Count count, MPI_Datatype type, unsigned char **packed)
+static unsigned char *direct(const void *data, MPI_Count count, MPI_Datatype type)
 {
     MPI_Aint first;
     int in_place;
-    int error = bl_in_place(count, type, &first, &in_place);
-    *packed = NULL;
-    if (error == MPI_SUCCESS && in_place) *packed = (unsigned char *)((uintptr_t)data + (uintptr_t)first);
+    if (bl_in_place(count, type, &first, &in_place) != MPI_SUCCESS || !in_place) return NULL;
+    return (unsigned char *)((uintptr_t)data + (uintptr_t)first);
 }
 
-static int scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                   MPI_Datatype recvtype, call call, bl_comm *comm, int *handled)
+/* A side's packed bytes; 0 where it has none, or too many. */
+static uint64_t side_bytes(const bl_side *side)
 {
-    const int is_root = comm->rank == call.root;
-    const uint64_t all = call.bytes * (uint64_t)comm->size;
-    const MPI_Count sent = (MPI_Count)sendcount * comm->size;
-    unsigned char *packed = NULL, *own = NULL;
-    if (is_root) direct(sendbuf, sent, sendtype, &packed);
+    uint64_t bytes;
+    if (side->count <= 0 || side->type == MPI_DATATYPE_NULL) return 0;
+    return bl_packed_bytes(side->count, side->type, &bytes) == MPI_SUCCESS ? bytes : 0;
+}
+
+static int unpack_own(const exchange *it, const unsigned char *packed)
+{
+    const bl_side *to = &it->call->receive;
+    if (side_bytes(to) != it->bytes) return MPI_ERR_TRUNCATE;
+    return bl_unpack(packed + (uint64_t)it->comm->rank * it->bytes, it->bytes, to->data, to->count, to->type);
+}
+
+static int scatter(const exchange *it, int *handled)
+{
+    const bl_side *from = &it->call->send;
+    const int is_root = it->comm->rank == it->call->root;
+    const MPI_Count sent = is_root ? from->count * it->comm->size : 0;
+    unsigned char *packed = is_root ? direct(from->data, sent, from->type) : NULL, *own = NULL;
     if (packed == NULL) {
         /* What others' blocks pass through is touched, the rest of it never. */
-        packed = own = malloc(all);
-        if (is_root && own != NULL && bl_pack(sendbuf, sent, sendtype, own, all) != MPI_SUCCESS) packed = NULL;
+        packed = own = malloc(it->all);
+        if (is_root && own != NULL && bl_pack(from->data, sent, from->type, own, it->all) != MPI_SUCCESS) packed = NULL;
     }
     /* The others count on this rank, also without memory. */
-    int error = run(comm, call, packed, handled);
+    int error = run(it, packed, handled);
     if (error == MPI_SUCCESS && *handled && packed == NULL) error = MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS && *handled && recvbuf != MPI_IN_PLACE)
-        error = bl_unpack(packed + (uint64_t)comm->rank * call.bytes, call.bytes, recvbuf, recvcount, recvtype);
+    if (error == MPI_SUCCESS && *handled && it->call->receive.data != MPI_IN_PLACE) error = unpack_own(it, packed);
     free(own);
     return error;
 }
 
-static int allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                     MPI_Datatype recvtype, call call, bl_comm *comm, int *handled)
+/* This rank's contribution to where the blocks are, if it is not there. */
+static int put_own(const exchange *it, unsigned char *block, int is_beside)
 {
-    const uint64_t all = call.bytes * (uint64_t)comm->size;
-    const MPI_Count received = (MPI_Count)recvcount * comm->size;
-    unsigned char *packed, *own = NULL;
+    const bl_side *from = &it->call->send, *to = &it->call->receive;
     MPI_Aint lower, extent;
-    int error = bl_mpi.Type_get_extent(recvtype, &lower, &extent);
-    if (error != MPI_SUCCESS) return error;
-    direct(recvbuf, received, recvtype, &packed);
-    if (packed == NULL) packed = own = malloc(all);
-    unsigned char *mine = packed == NULL ? NULL : packed + (uint64_t)comm->rank * call.bytes;
-    if (mine != NULL && sendbuf != MPI_IN_PLACE)
-        error = bl_pack(sendbuf, sendcount, sendtype, mine, call.bytes);
-    else if (own != NULL) {
-        const MPI_Aint before = (MPI_Aint)comm->rank * recvcount * extent;
-        const void *theirs = (const void *)((uintptr_t)recvbuf + (uintptr_t)before);
-        error = bl_pack(theirs, recvcount, recvtype, mine, call.bytes);
+    if (from->data != MPI_IN_PLACE) {
+        if (side_bytes(from) != it->bytes) return MPI_ERR_TRUNCATE;
+        return bl_pack(from->data, from->count, from->type, block, it->bytes);
     }
+    if (!is_beside) return MPI_SUCCESS;
+    const int error = bl_mpi.Type_get_extent(to->type, &lower, &extent);
+    if (error != MPI_SUCCESS) return error;
+    const MPI_Aint before = (MPI_Aint)it->comm->rank * (MPI_Aint)to->count * extent;
+    const void *theirs = (const void *)((uintptr_t)to->data + (uintptr_t)before);
+    return bl_pack(theirs, to->count, to->type, block, it->bytes);
+}
+
+static int allgather(const exchange *it, int *handled)
+{
+    const bl_side *to = &it->call->receive;
+    const MPI_Count received = to->count * it->comm->size;
+    unsigned char *packed = direct(to->data, received, to->type), *own = NULL;
+    if (packed == NULL) packed = own = malloc(it->all);
+    if (packed != NULL && put_own(it, packed + (uint64_t)it->comm->rank * it->bytes, own != NULL) != MPI_SUCCESS)
+        packed = NULL;
     /* Without this rank's block all ranks use the MPI's own. */
-    error = run(comm, call, error == MPI_SUCCESS ? packed : NULL, handled);
-    if (error == MPI_SUCCESS && *handled && own != NULL) error = bl_unpack(packed, all, recvbuf, received, recvtype);
+    int error = run(it, packed, handled);
+    if (error == MPI_SUCCESS && *handled && own != NULL)
+        error = bl_unpack(packed, it->all, to->data, received, to->type);
     free(own);
     return error;
 }
 
-/* The communicator's error handler may never return, so it comes last. */
-static int finish(MPI_Comm comm, int error)
+static int gather(const exchange *it, int *handled)
 {
-    if (error != MPI_SUCCESS) bl_mpi.Comm_call_errhandler(comm, error);
+    const bl_side *to = &it->call->receive;
+    const int is_root = it->comm->rank == it->call->root;
+    const MPI_Count received = is_root ? to->count * it->comm->size : 0;
+    unsigned char *packed = is_root ? direct(to->data, received, to->type) : NULL, *own = NULL;
+    if (packed == NULL) packed = own = malloc(it->all);
+    int put = MPI_ERR_NO_MEM;
+    if (packed != NULL) put = put_own(it, packed + (uint64_t)it->comm->rank * it->bytes, own != NULL);
+    int error = run(it, put == MPI_SUCCESS ? packed : NULL, handled);
+    if (*handled && put != MPI_SUCCESS) error = put;
+    if (error == MPI_SUCCESS && *handled && is_root && own != NULL)
+        error = bl_unpack(packed, it->all, to->data, received, to->type);
+    free(own);
     return error;
 }
 
-EXPORT int broadleaf_scatter(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf, int recvcount,
-                             MPI_Datatype recvtype, int root, MPI_Comm user)
+/* Contributions are combined where a rank gets the result, and elsewhere in memory of the library's own. */
+static int reduce(const exchange *it, int *handled)
 {
-    int rank = -1, size = 0, handled = 0, error = MPI_SUCCESS, inter = 1;
-    if (is_planning() && user != MPI_COMM_NULL && bl_mpi.Comm_test_inter(user, &inter) == MPI_SUCCESS && !inter) {
-        bl_mpi.Comm_rank(user, &rank);
-        bl_mpi.Comm_size(user, &size);
-    }
-    /* The root may receive in place, and then only its sending side says how large a block is. */
-    const int by_sender = rank == root && recvbuf == MPI_IN_PLACE;
-    const uint64_t bytes = inter || root < 0 || root >= size ? 0
-                           : by_sender                       ? block_bytes(sendcount, sendtype, user)
-                                                             : block_bytes(recvcount, recvtype, user);
-    bl_comm *comm;
-    if (bytes > 0) {
-        error = open_on(user, &comm);
-        if (error == MPI_SUCCESS && comm->collectives != NULL)
-            error = scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                            (call){.is_scatter = 1, .root = root, .bytes = bytes}, comm, &handled);
-        if (handled || error != MPI_SUCCESS) return finish(user, error);
-    }
-    return bl_mpi.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, user);
+    const bl_exchange *call = it->call;
+    const int has_result = call->collective == BL_ALLREDUCE || it->comm->rank == call->root;
+    unsigned char *own = has_result ? NULL : malloc(it->bytes);
+    unsigned char *result = has_result ? call->receive.data : own;
+    /* Not every MPI refuses one buffer for both. */
+    const int is_there = call->send.data == MPI_IN_PLACE || call->send.data == result;
+    if (result != NULL && !is_there) memcpy(result, call->send.data, it->bytes);
+    it->comm->transport.type = call->send.type;
+    it->comm->transport.op = call->op;
+    it->comm->transport.element = it->element;
+    const int error = run(it, result, handled);
+    free(own);
+    return error;
 }
 
-EXPORT int broadleaf_allgather(const void *sendbuf, int sendcount, MPI_Datatype sendtype, void *recvbuf,
-                               int recvcount, MPI_Datatype recvtype, MPI_Comm user)
+static int is_reduction(bl_collective collective)
 {
-    int handled = 0, error = MPI_SUCCESS, inter = 1;
-    const int asked = is_planning() && user != MPI_COMM_NULL && bl_mpi.Comm_test_inter(user, &inter) == MPI_SUCCESS;
-    const uint64_t bytes = asked && !inter ? block_bytes(recvcount, recvtype, user) : 0;
-    bl_comm *comm;
-    if (bytes > 0) {
-        error = open_on(user, &comm);
-        if (error == MPI_SUCCESS && comm->collectives != NULL)
-            error = allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, (call){.bytes = bytes}, comm,
-                              &handled);
-        if (handled || error != MPI_SUCCESS) return finish(user, error);
+    return collective == BL_REDUCE || collective == BL_ALLREDUCE;
+}
+
+/* Which side of the call gives the size of a block. */
+static const bl_side *measured_side(const bl_exchange *call, int is_root)
+{
+    switch (call->collective) {
+    case BL_SCATTER: return is_root ? &call->send : &call->receive;
+    case BL_GATHER: return is_root ? &call->receive : &call->send;
+    default: return &call->receive;
     }
-    return bl_mpi.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, user);
+}
+
+static int is_refused(const bl_side *side)
+{
+    return bl_is_refused(side->data, side->count, side->type);
+}
+
+/* Whether the MPI refuses the buffers on this rank, which then goes there without the others. */
+static int are_refused(const bl_exchange *call, int is_root)
+{
+    const bl_side *send = &call->send, *receive = &call->receive;
+    if (call->collective == BL_SCATTER) {
+        const int receives = !is_root || receive->data != MPI_IN_PLACE;
+        return (is_root && is_refused(send)) || (receives && is_refused(receive));
+    }
+    /* Only a root of its own rank, and every rank of a collective without one, may send in place. */
+    const int is_rooted = call->collective != BL_ALLGATHER && call->collective != BL_ALLREDUCE;
+    const int receives = is_root || !is_rooted;
+    return (receives && is_refused(receive)) || (!(receives && send->data == MPI_IN_PLACE) && is_refused(send));
+}
+
+/* Where the call can be planned: its communicator's private side and the bytes. Else 0, or with *error set. */
+static int is_planned(const bl_exchange *call, MPI_Comm user, exchange *it, int *error)
+{
+    int rank, size, is_inter;
+    if (bl_inside || user == MPI_COMM_NULL || bl_agreed_config()->mode == BL_MODE_OBSERVE) return 0;
+    if (bl_mpi.Comm_test_inter(user, &is_inter) != MPI_SUCCESS || is_inter) return 0;
+    if (bl_mpi.Comm_rank(user, &rank) != MPI_SUCCESS || bl_mpi.Comm_size(user, &size) != MPI_SUCCESS) return 0;
+    if (call->root < 0 || call->root >= size) return 0;
+    it->bytes = side_bytes(measured_side(call, rank == call->root));
+    it->element = 1;
+    if (is_reduction(call->collective)) {
+        if (it->bytes == 0 || !bl_is_reducible(call->receive.type, call->op)) return 0;
+        it->element = it->bytes / (uint64_t)call->receive.count;
+    }
+    const int blocks = is_reduction(call->collective) ? 1 : size;
+    if (bl_size_of((int64_t)it->bytes, blocks, bl_agreed_config()->min_bytes, &it->all) != BL_SIZE_PLANNED) return 0;
+    *error = bl_comm_fault(user);
+    if (*error == MPI_SUCCESS) *error = bl_comm_of(user, &it->comm);
+    if (*error != MPI_SUCCESS) return 0;
+    return it->comm->session != NULL && it->all >= it->comm->exchange_threshold &&
+           !are_refused(call, rank == call->root);
+}
+
+static int by_plan(const exchange *it, int *handled)
+{
+    switch (it->call->collective) {
+    case BL_SCATTER: return scatter(it, handled);
+    case BL_GATHER: return gather(it, handled);
+    case BL_REDUCE:
+    case BL_ALLREDUCE: return reduce(it, handled);
+    default: return allgather(it, handled);
+    }
+}
+
+static int move(const exchange *it, int *handled, bl_times **timed)
+{
+    const bl_exchange *call = it->call;
+    bl_times *times = it->comm->times;
+    if (times != NULL && bl_times_next_is_native(times, call->collective, it->all, call->root)) {
+        *timed = times;
+        return MPI_SUCCESS;
+    }
+    const double start_s = times != NULL ? bl_clock_s() : 0;
+    const int error = by_plan(it, handled);
+    if (times != NULL && *handled && error == MPI_SUCCESS)
+        bl_times_planned(times, call->collective, it->all, call->root, bl_clock_s() - start_s, it->comm->session);
+    return error;
+}
+
+int bl_exchange_run(const bl_exchange *call, MPI_Comm user, int *handled, bl_times **timed, uint64_t *bytes)
+{
+    exchange it = {.call = call};
+    int error = MPI_SUCCESS;
+    *handled = 0;
+    *timed = NULL;
+    if (is_planned(call, user, &it, &error)) {
+        bl_inside = 1;
+        error = move(&it, handled, timed);
+        bl_inside = 0;
+        *bytes = it.all;
+    }
+    if (error == MPI_SUCCESS) return MPI_SUCCESS;
+    /* The program's error handler may never return, so nothing of ours is under way when it runs. */
+    *handled = 1;
+    bl_mpi.Comm_call_errhandler(user, error);
+    return error;
 }

@@ -1,22 +1,27 @@
-/* What collectives.c and src/collectives.rs say to each other; see engine.h for the rules. */
+/* One collective call of the program's, other than a broadcast, by the planned way. */
 #ifndef BROADLEAF_COLLECTIVES_H
 #define BROADLEAF_COLLECTIVES_H
 
+#include "bound.h"
 #include "engine.h"
 
-typedef struct bl_collectives bl_collectives;
+/* Buffer, count and datatype of one side of a call. */
+typedef struct {
+    void *data;
+    MPI_Count count;
+    MPI_Datatype type;
+} bl_side;
 
-/* Opens scatter and all-gather on one communicator; collective over it. Null only with an error in `outcome`. */
-bl_collectives *bl_collectives_open(const bl_ops *ops, void *comm, int rank, int size, const char *host,
-                                    uint32_t host_index, bl_outcome *outcome);
-void bl_collectives_close(bl_collectives *collectives);
+/* The arguments, but for the communicator. */
+typedef struct {
+    bl_collective collective;
+    bl_side send, receive;
+    int root;  /* 0 where the collective has none */
+    MPI_Op op; /* of a reduction, whose sides have the same count and type */
+} bl_exchange;
 
-/* `packed`: one block of `bytes` for every rank, in rank order; at the root all are there, elsewhere this rank's
- * own is when the call ends, and the others are scratch. Null at a rank without memory for them: it serves the others,
- * and as the root lets all ranks use the MPI's own. */
-bl_outcome bl_collectives_scatter(bl_collectives *collectives, unsigned char *packed, uint64_t bytes, int root);
-
-/* `packed`: as above; this rank's own block is there, all are when the call ends. Null: all ranks use the MPI's own. */
-bl_outcome bl_collectives_allgather(bl_collectives *collectives, unsigned char *packed, uint64_t bytes);
+/* *handled = 0: the MPI's own call is to be made; *timed, if it is set then, is to be told how long that takes for how
+ * many bytes. The communicator's error handler has been called. */
+int bl_exchange_run(const bl_exchange *call, MPI_Comm comm, int *handled, bl_times **timed, uint64_t *bytes);
 
 #endif

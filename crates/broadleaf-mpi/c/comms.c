@@ -21,7 +21,6 @@ static int is_shared(const bl_comm *comm)
 
 static void release(bl_comm *comm)
 {
-    bl_collectives_close(comm->collectives);
     bl_session_close(comm->session);
     bl_times_close(comm->times);
     if (comm->tags >= 0 && !comm->transport.is_abandoned) bl_tags_give_back(comm->tags);
@@ -122,6 +121,7 @@ static int open_session(MPI_Comm user, bl_comm *comm)
                                     bl_host_index(), bl_agreed_config(), &outcome);
     if (outcome.verdict == BL_DONE) {
         comm->threshold = bl_session_threshold(comm->session);
+        comm->exchange_threshold = bl_session_exchange_threshold(comm->session);
         return MPI_SUCCESS;
     }
     return outcome.verdict == BL_MPI ? outcome.mpi_error : MPI_ERR_INTERN;

@@ -3,7 +3,6 @@
 #define BROADLEAF_COMMS_H
 
 #include "bound.h"
-#include "collectives.h"
 #include "engine.h"
 #include "passed.h"
 #include "transport.h"
@@ -13,10 +12,10 @@ typedef struct bl_comm {
     bl_times *times;     /* null: calls are not timed */
     bl_reason reason;
     uint64_t threshold; /* smaller messages go to the MPI's own broadcast */
+    uint64_t exchange_threshold; /* the same for the bytes of all blocks of other collectives */
     int rank, size;
     bl_transport transport;
     int tags; /* the range of its messages */
-    bl_collectives *collectives; /* opened by the first scatter or all-gather that is called by name */
 } bl_comm;
 
 int bl_comms_start(void);

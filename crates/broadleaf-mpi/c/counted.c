@@ -1,5 +1,6 @@
 /* One caught function for each name, under MPI_ and under PMPI_. None needs to know a signature but for the number of
- * arguments: those of collectives are integers and addresses, and travel as machine words. */
+ * arguments: those of collectives are integers and addresses, and travel as machine words. Calls of listed collectives
+ * are planned; the others are counted. */
 #include "counted.h"
 
 #include <limits.h>
@@ -7,6 +8,9 @@
 #include <stddef.h>
 
 #include "bound.h"
+#include "collectives.h"
+#include "passed.h"
+#include "simulated.h"
 
 /* Collectives with the number of their arguments, and where among these one or two counts are; each has a sibling in _c
  * that takes large counts. */
@@ -105,32 +109,122 @@ static inline any_call *own_call(kind kind)
     return known != NULL ? known : look_up(kind);
 }
 
-static inline any_call *counted(kind kind, any_call *own, const void *caller)
+/* The calls that a plan may serve: the sending side, the receiving side, in some the root, and the communicator; in a
+ * reduction both buffers, their count and type, the operation, in some the root, and the communicator. */
+typedef enum { FORM_NONE, FORM_ROOTED, FORM_ROOTLESS, FORM_REDUCED, FORM_REDUCED_FOR_ALL } form;
+typedef struct {
+    form form;
+    bl_collective collective;
+    int is_large; /* counts are MPI_Count */
+} planned_call;
+static const planned_call planned[KINDS] = {
+    [CALL_Scatter] = {FORM_ROOTED, BL_SCATTER, 0},
+    [CALL_Gather] = {FORM_ROOTED, BL_GATHER, 0},
+    [CALL_Allgather] = {FORM_ROOTLESS, BL_ALLGATHER, 0},
+    [CALL_Reduce] = {FORM_REDUCED, BL_REDUCE, 0},
+    [CALL_Allreduce] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 0},
+#ifdef BROADLEAF_HAVE_BCAST_C
+    [CALL_Scatter_c] = {FORM_ROOTED, BL_SCATTER, 1},
+    [CALL_Gather_c] = {FORM_ROOTED, BL_GATHER, 1},
+    [CALL_Allgather_c] = {FORM_ROOTLESS, BL_ALLGATHER, 1},
+    [CALL_Reduce_c] = {FORM_REDUCED, BL_REDUCE, 1},
+    [CALL_Allreduce_c] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 1},
+#endif
+};
+
+/* Of an int only its own bits of a word are set. */
+static bl_side side_of(word data, word count, word type, int is_large)
+{
+    return (bl_side){(void *)data, is_large ? (MPI_Count)count : (int)count, (MPI_Datatype)type};
+}
+
+static bl_exchange exchange_of(const planned_call *known, const word *words, MPI_Comm *comm)
+{
+    const int is_rooted = known->form == FORM_ROOTED || known->form == FORM_REDUCED;
+    const int is_reduced = known->form == FORM_REDUCED || known->form == FORM_REDUCED_FOR_ALL;
+    bl_exchange call = {.collective = known->collective};
+    if (is_reduced) {
+        call.send = side_of(words[0], words[2], words[3], known->is_large);
+        call.receive = side_of(words[1], words[2], words[3], known->is_large);
+        call.op = (MPI_Op)words[4];
+    } else {
+        call.send = side_of(words[0], words[1], words[2], known->is_large);
+        call.receive = side_of(words[3], words[4], words[5], known->is_large);
+    }
+    const int after = is_reduced ? 5 : 6;
+    if (is_rooted) call.root = (int)words[after];
+    *comm = (MPI_Comm)words[after + is_rooted];
+    return call;
+}
+
+/* A call that goes to the MPI while a comparison times it. */
+typedef struct {
+    bl_times *times;
+    bl_collective collective;
+    uint64_t bytes;
+    int root;
+    double start_s;
+} timing;
+
+/* Whether a plan has served the call. */
+static __attribute__((noinline)) int serve(kind kind, const word *words, timing *timing, int *error)
+{
+    MPI_Comm comm;
+    const bl_exchange call = exchange_of(&planned[kind], words, &comm);
+    int handled;
+    timing->collective = call.collective;
+    timing->root = call.root;
+    *error = bl_exchange_run(&call, comm, &handled, &timing->times, &timing->bytes);
+    if (timing->times != NULL) timing->start_s = bl_clock_s();
+    return handled;
+}
+
+static inline int is_listed(kind kind)
+{
+    return planned[kind].form != FORM_NONE && bl_is_listed((int)planned[kind].collective);
+}
+
+static inline void count(kind kind, const void *caller)
 {
     if (!bl_is_inside_mpi(caller)) atomic_fetch_add_explicit(&lines[kind].calls, 1, memory_order_relaxed);
-    return own;
+}
+
+/* Counted, and timed where a comparison has left it to the MPI. */
+static void note(kind kind, const void *caller, const timing *timing, int error)
+{
+    if (timing->times == NULL)
+        count(kind, caller);
+    else if (error == MPI_SUCCESS)
+        bl_times_native(timing->times, timing->collective, timing->bytes, timing->root, bl_clock_s() - timing->start_s);
 }
 
 /* As with broadcasts, a tool behind this library is handed the call, which comes back under PMPI_. */
-static inline any_call *outer(kind kind, const void *caller)
-{
-    any_call *const own = own_call(kind);
-    return lines[kind].tool != NULL ? lines[kind].tool : counted(kind, own, caller);
-}
-
 #define CAUGHT(name) __asm__(#name) __attribute__((visibility("default")))
-#define ONE(count, name)                                                                                \
-    typedef int call_##name(PARAMETERS_##count);                                                        \
-    int outer_##name(PARAMETERS_##count) CAUGHT(MPI_##name);                                            \
-    int outer_##name(PARAMETERS_##count)                                                                \
-    {                                                                                                   \
-        return ((call_##name *)outer(CALL_##name, __builtin_return_address(0)))(ARGUMENTS_##count);     \
-    }                                                                                                   \
-    int inner_##name(PARAMETERS_##count) CAUGHT(PMPI_##name);                                           \
-    int inner_##name(PARAMETERS_##count)                                                                \
-    {                                                                                                   \
-        any_call *const own = counted(CALL_##name, own_call(CALL_##name), __builtin_return_address(0)); \
-        return ((call_##name *)own)(ARGUMENTS_##count);                                                 \
+#define ONE(count, name)                                                                                  \
+    typedef int call_##name(PARAMETERS_##count);                                                          \
+    static inline int own_##name(PARAMETERS_##count, any_call *own, const void *caller)                   \
+    {                                                                                                     \
+        timing timing = {.times = NULL};                                                                  \
+        int error;                                                                                        \
+        if (is_listed(CALL_##name) && !bl_is_inside_mpi(caller)) {                                        \
+            const word words[] = {ARGUMENTS_##count};                                                     \
+            if (serve(CALL_##name, words, &timing, &error)) return error;                                 \
+        }                                                                                                 \
+        error = ((call_##name *)own)(ARGUMENTS_##count);                                                  \
+        note(CALL_##name, caller, &timing, error);                                                        \
+        return error;                                                                                     \
+    }                                                                                                     \
+    int outer_##name(PARAMETERS_##count) CAUGHT(MPI_##name);                                              \
+    int outer_##name(PARAMETERS_##count)                                                                  \
+    {                                                                                                     \
+        any_call *const own = own_call(CALL_##name), *const tool = lines[CALL_##name].tool;               \
+        if (tool != NULL) return ((call_##name *)tool)(ARGUMENTS_##count);                                \
+        return own_##name(ARGUMENTS_##count, own, __builtin_return_address(0));                           \
+    }                                                                                                     \
+    int inner_##name(PARAMETERS_##count) CAUGHT(PMPI_##name);                                             \
+    int inner_##name(PARAMETERS_##count)                                                                  \
+    {                                                                                                     \
+        return own_##name(ARGUMENTS_##count, own_call(CALL_##name), __builtin_return_address(0));         \
     }
 COLLECTIVES
 #undef ONE

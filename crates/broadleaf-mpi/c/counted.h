@@ -1,4 +1,4 @@
-/* Collectives that no plan is made for: each is counted and goes on untouched. */
+/* All collectives but MPI_Bcast. A call that no plan is made for is counted and goes on untouched. */
 #ifndef BROADLEAF_COUNTED_H
 #define BROADLEAF_COUNTED_H
 

@@ -39,6 +39,8 @@ typedef struct {
     int (*progress)(void *comm);
     /* Lets simulated time pass until MPI_Wtime is that, and gives the time. Null in real time. */
     double (*wait_until)(double seconds);
+    /* Combines elements of the communicator's call that came from another rank into this rank's. */
+    int (*combine)(void *comm, const void *came, void *into, uint64_t bytes);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);
     /* From so many bytes on, shared memory is faster inside a host than this MPI's own broadcast. */
@@ -54,11 +56,23 @@ typedef enum {
     BL_MODE_OBSERVE = 2, /* it goes to the MPI's own, and is timed */
 } bl_mode;
 
+/* In the order of Collective::ALL in src/settings.rs. */
+typedef enum {
+    BL_BCAST,
+    BL_SCATTER,
+    BL_GATHER,
+    BL_ALLGATHER,
+    BL_REDUCE,
+    BL_REDUCE_SCATTER,
+    BL_ALLREDUCE,
+} bl_collective;
+
 /* What all ranks of a world must see alike before their first broadcast; rank 0's environment decides. It is
  * sent as raw bytes, so it holds no pointers. */
 typedef struct {
     uint64_t min_bytes; /* smaller messages go to the MPI's own broadcast */
     uint32_t mode;      /* a bl_mode */
+    uint32_t listed;    /* the collectives that are planned, a bit for each bl_collective */
     bool disabled;      /* by the user, or because a value was bad (then it has been reported) */
     bool bad_value;
     bool stats;            /* statistics are collected from all ranks at MPI_Finalize */
@@ -75,6 +89,7 @@ typedef enum {
     BL_MPI = 3,      /* an MPI operation failed, see mpi_error */
     BL_INTERNAL = 4, /* our own fault, reported on stderr */
     BL_BAD_VALUE = 5, /* as BL_OWN, on account of a setting that rank 0 has reported */
+    BL_NO_MEMORY = 6, /* a contribution is missing: its rank had no memory for its part */
 } bl_verdict;
 
 typedef struct {
@@ -103,6 +118,18 @@ void bl_session_close(bl_session *session);
 /* Broadcasts of fewer bytes go to the MPI's own on all ranks, and are not told to the session. */
 uint64_t bl_session_threshold(const bl_session *session);
 
+/* Another collective than a broadcast, on one block of `bytes` packed bytes for every rank, in rank order at `packed`;
+ * collective. In a scatter all blocks are there at the root, elsewhere this rank's own is when the call ends and the
+ * others are scratch; in an all-gather this rank's own is there, all are when the call ends; in a gather this rank's own
+ * is there, at the root all are when the call ends, elsewhere the others are scratch. A reduction has one block, this
+ * rank's contribution, which is the result at the root when the call ends and scratch elsewhere; segments end between
+ * elements of `element` bytes. `packed` is null at a rank without memory for them: it serves the others; where it had
+ * something to send, outward all ranks use the MPI's own, inward it and the root get BL_NO_MEMORY. */
+bl_outcome bl_session_exchange(bl_session *session, bl_collective collective, unsigned char *packed, uint64_t bytes,
+                               uint64_t element, int root);
+/* Such calls of fewer bytes in all go to the MPI's own; UINT64_MAX: all do. */
+uint64_t bl_session_exchange_threshold(const bl_session *session);
+
 /* Broadcasts `bytes` packed bytes from `root`; collective. `packed` is null at a rank without memory for them, which
  * takes part for the others. */
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
@@ -114,10 +141,11 @@ bl_times *bl_times_open(uint64_t communicator, const char *name, int rank, int s
                         const bl_config *config);
 void bl_times_close(bl_times *times);
 /* Whether the next call goes to the MPI's own broadcast; the same on all ranks. */
-int bl_times_next_is_native(bl_times *times, uint64_t bytes, int root);
+int bl_times_next_is_native(bl_times *times, bl_collective collective, uint64_t bytes, int root);
 /* After a successful call: its time on this rank, from entry to return. */
-void bl_times_native(bl_times *times, uint64_t bytes, int root, double seconds);
-void bl_times_planned(const bl_times *times, uint64_t bytes, int root, double seconds, const bl_session *session);
+void bl_times_native(bl_times *times, bl_collective collective, uint64_t bytes, int root, double seconds);
+void bl_times_planned(const bl_times *times, bl_collective collective, uint64_t bytes, int root, double seconds,
+                      const bl_session *session);
 
 /* This process's statistics that no call has given yet, in a form that bl_stats_write reads; null where there are
  * none. The text stays to the end of the process; single-threaded, at MPI_Finalize. */

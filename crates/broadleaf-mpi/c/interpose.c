@@ -106,14 +106,11 @@ static int look_up_and_bcast_c(word data, word count, word type, word root, word
 }
 #endif
 
-/* A broadcast that the MPI makes from inside ours is not ours. */
-static _Thread_local int inside;
-
 /* The program's error handler may never return (it may jump or throw), so nothing of ours is under way when it
  * runs. */
 static int finish(MPI_Comm comm, int error)
 {
-    inside = 0;
+    bl_inside = 0;
     if (error != MPI_SUCCESS) bl_mpi.Comm_call_errhandler(comm, error);
     return error;
 }
@@ -151,7 +148,7 @@ typedef enum {
 static __attribute__((noinline)) way disabled_way(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
 {
     const bl_config *agreed = bl_agreed_config();
-    if (!agreed->stats || inside || call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return WAY_MPI;
+    if (!agreed->stats || bl_inside || call->type == MPI_DATATYPE_NULL || comm == MPI_COMM_NULL) return WAY_MPI;
     const bl_size size = bl_size_of(call->count, element_bytes(call->type), agreed->min_bytes, bytes);
     return size == BL_SIZE_PLANNED ? WAY_TIMED : WAY_MPI;
 }
@@ -177,7 +174,7 @@ static inline way way_of(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
         reason = BL_PASSED_INVALID;
     else {
         const bl_size size = bl_size_of(call->count, element_bytes(call->type), threshold, bytes);
-        if (size == BL_SIZE_PLANNED && !inside) return WAY_PLAN;
+        if (size == BL_SIZE_PLANNED && !bl_inside) return WAY_PLAN;
         reason = reasons[size];
     }
     bl_count_passed(reason);
@@ -189,7 +186,7 @@ static __attribute__((noinline)) int timed_bcast(const bcast_words *words, int r
 {
     const double start_s = bl_clock_s();
     const int error = own(words->data, words->count, words->type, words->root, words->comm);
-    if (error == MPI_SUCCESS) bl_times_native(times, bytes, root, bl_clock_s() - start_s);
+    if (error == MPI_SUCCESS) bl_times_native(times, BL_BCAST, bytes, root, bl_clock_s() - start_s);
     return error;
 }
 
@@ -204,7 +201,7 @@ static inline int catch(const bcast_words *words, MPI_Count count, const bcast_l
     bl_times *timed = NULL;
     if (way == WAY_PLAN) {
         int handled = 0;
-        inside = 1;
+        bl_inside = 1;
         const int error = finish(comm, bl_broadcast(&call, bytes, comm, &handled, &timed));
         if (handled) return error;
     } else if (way == WAY_TIMED)

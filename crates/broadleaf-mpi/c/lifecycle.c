@@ -22,7 +22,7 @@ static int has_begun;
 static int finish(void)
 {
     /* Not where it is one rank's, switched off, or refused, which has been said. */
-    if (bl_threshold_bytes() != UINT64_MAX && bl_messages() != MPI_COMM_NULL) bl_unseen_report();
+    if (bl_is_listed(BL_BCAST) && bl_messages() != MPI_COMM_NULL) bl_unseen_report();
     bl_pass_all(BL_PASSED_NOT_STARTED);
     int error = bl_agreed_config()->stats ? bl_stats_finish(is_spawned, is_alone) : MPI_SUCCESS;
     if (error == MPI_SUCCESS && bl_agreed_config()->trace) error = bl_trace_finish(is_spawned);
@@ -81,5 +81,5 @@ void bl_start(void)
     else if (agreed->disabled)
         bl_pass_all(agreed->bad_value ? BL_PASSED_BAD_VALUE : BL_PASSED_DISABLED);
     else
-        bl_plan_from(agreed->min_bytes);
+        bl_plan_from(agreed->min_bytes, agreed->listed);
 }

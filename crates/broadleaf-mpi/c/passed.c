@@ -2,6 +2,8 @@
 #include "passed.h"
 
 _Atomic uint64_t bl_threshold = UINT64_MAX;
+_Atomic uint32_t bl_listed;
+_Thread_local int bl_inside;
 static _Atomic int reason_for_all = BL_PASSED_NOT_STARTED;
 static _Atomic uint64_t passed[BL_REASON_COUNT], planned, handed_on;
 
@@ -11,16 +13,20 @@ const char *const bl_reason_names[BL_REASON_COUNT] = {
 #undef BL_NAME
 };
 
-void bl_plan_from(uint64_t bytes)
+void bl_plan_from(uint64_t bytes, uint32_t listed)
 {
-    atomic_store_explicit(&reason_for_all, BL_PASSED_SMALL, memory_order_relaxed);
-    atomic_store_explicit(&bl_threshold, bytes, memory_order_release);
+    const int plans_broadcasts = listed >> BL_BCAST & 1;
+    const bl_reason reason = plans_broadcasts ? BL_PASSED_SMALL : BL_PASSED_NOT_LISTED;
+    atomic_store_explicit(&reason_for_all, (int)reason, memory_order_relaxed);
+    atomic_store_explicit(&bl_threshold, plans_broadcasts ? bytes : UINT64_MAX, memory_order_release);
+    atomic_store_explicit(&bl_listed, listed | BL_BY_NAME, memory_order_release);
 }
 
 void bl_pass_all(bl_reason reason)
 {
     atomic_store_explicit(&reason_for_all, (int)reason, memory_order_relaxed);
     atomic_store_explicit(&bl_threshold, UINT64_MAX, memory_order_release);
+    atomic_store_explicit(&bl_listed, 0, memory_order_release);
 }
 
 bl_reason bl_all_passed_for(void)

@@ -5,12 +5,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "engine.h"
+
 /* Why a call went to the MPI's own broadcast. Counted per process; the names stand in BROADLEAF_STATS. */
 #define BL_REASONS(X)                         \
     X(DISABLED, "disabled")                   \
     X(BAD_VALUE, "bad-value")                 \
     X(NOT_STARTED, "outside-init-finalize")   \
     X(NOT_EVERYWHERE, "not-on-all-ranks")     \
+    X(NOT_LISTED, "not-listed")               \
     X(SMALL, "under-threshold")               \
     X(EMPTY, "zero-bytes")                    \
     X(INVALID, "invalid-arguments")           \
@@ -39,7 +42,20 @@ static inline uint64_t bl_threshold_bytes(void)
     return atomic_load_explicit(&bl_threshold, memory_order_acquire);
 }
 
-void bl_plan_from(uint64_t bytes);
+/* Which collectives are planned, a bit for each bl_collective, and BL_BY_NAME; 0 as long as all are passed through. */
+#define BL_BY_NAME (1u << 31)
+extern _Atomic uint32_t bl_listed;
+
+static inline int bl_is_listed(int collective)
+{
+    return atomic_load_explicit(&bl_listed, memory_order_acquire) >> collective & 1;
+}
+
+/* Set in a caller that is in one of this library's collectives: what the MPI makes of it is not the program's. */
+extern _Thread_local int bl_inside;
+
+/* With the collectives of `listed`; broadcasts where BL_BCAST is among them. */
+void bl_plan_from(uint64_t bytes, uint32_t listed);
 void bl_pass_all(bl_reason reason);
 bl_reason bl_all_passed_for(void);
 

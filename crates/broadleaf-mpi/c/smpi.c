@@ -5,7 +5,6 @@
 #include <time.h>
 
 #include "bound.h"
-#include "counted.h"
 #include "presence.h"
 #include "simulated.h"
 
@@ -41,12 +40,6 @@ void *bl_tool_behind(const char *name)
 int bl_is_inside_mpi(const void *code)
 {
     (void)code;
-    return 0;
-}
-
-uint32_t bl_counted(const char *names[BL_MOST_COUNTED], uint64_t calls[BL_MOST_COUNTED])
-{
-    (void)names, (void)calls;
     return 0;
 }
 

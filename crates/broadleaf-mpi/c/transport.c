@@ -260,6 +260,19 @@ static int progress(void *context)
                        &found, MPI_STATUS_IGNORE);
 }
 
+static int combine(void *context, const void *came, void *into, uint64_t bytes)
+{
+    const bl_transport *transport = context;
+    const uint64_t most = INT_MAX / transport->element * transport->element;
+    int error = MPI_SUCCESS;
+    for (uint64_t at = 0; error == MPI_SUCCESS && at < bytes; at += most) {
+        const uint64_t now = bytes - at < most ? bytes - at : most;
+        error = bl_mpi.Reduce_local((const char *)came + at, (char *)into + at, (int)(now / transport->element),
+                                    transport->type, transport->op);
+    }
+    return error;
+}
+
 static void abandon(void *context)
 {
     bl_transport *transport = context;
@@ -299,6 +312,7 @@ const bl_ops bl_mpi_ops = {
     .withdraw = withdraw,
     .progress = progress,
     .wait_until = bl_wait_until,
+    .combine = combine,
     .abandon = abandon,
     .intranode_from = BL_INTRANODE_FROM,
     .process_failed = BL_PROCESS_FAILED,

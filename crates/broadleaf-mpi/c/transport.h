@@ -28,6 +28,10 @@ typedef struct {
     bl_ticket *tickets;
     uint32_t count, capacity;
     uint32_t fruitless_polls;
+    /* What a reduction under way combines, and how: elements of so many bytes. */
+    MPI_Datatype type;
+    MPI_Op op;
+    uint64_t element;
     /* Results of one PMPI_Testsome, of the same capacity. */
     int *indices;
     MPI_Status *statuses;

@@ -18,6 +18,9 @@ pub enum CallError {
     Mpi(i32),
     #[error("{0}")]
     Internal(String),
+    /// Ranks called with blocks of different lengths.
+    #[error("blocks of different lengths")]
+    WrongLength,
     /// Caught, and printed by the panic itself.
     #[error("a fault of our own")]
     Panicked,

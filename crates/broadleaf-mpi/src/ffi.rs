@@ -1,12 +1,12 @@
 //! The functions that C calls, as `c/engine.h` declares them.
 
-mod collectives;
+mod push;
 mod survey;
 mod times;
 
 use crate::mpi::{Mpi, Ops};
 use crate::observe::advice::Mailbox;
-use crate::observe::{stats, trace};
+use crate::observe::{destination, stats, trace};
 use crate::outcome::Outcome;
 use crate::session::Session;
 use crate::settings::{self, WorldSettings};
@@ -33,6 +33,7 @@ impl From<Outcome> for Verdict {
             Outcome::Mpi(code) => (3, code),
             Outcome::Internal => (4, 0),
             Outcome::BadValue => (5, 0),
+            Outcome::NoMemory => (6, 0),
         };
         Verdict { verdict, mpi_error }
     }
@@ -70,6 +71,7 @@ unsafe fn lent_text<'a>(texts: *const c_char, bytes: u64) -> std::borrow::Cow<'a
 pub unsafe extern "C" fn bl_config_read(config: *mut WorldSettings) {
     let disabled = WorldSettings { disabled: true, bad_value: true, ..WorldSettings::default() };
     let read = guarded(disabled, || {
+        destination::note();
         WorldSettings::read(&settings::environment).unwrap_or_else(|bad| {
             report::once(&bad.to_string());
             WorldSettings { stats: settings::environment("BROADLEAF_STATS").is_some(), ..disabled }
@@ -157,6 +159,32 @@ pub unsafe extern "C" fn bl_session_broadcast(
 ) -> Verdict {
     let session = &mut *session;
     guarded(Outcome::Internal, || session.broadcast(packed, bytes, root as u32)).into()
+}
+
+/// # Safety
+/// `packed` points to a block of `bytes` for every rank that nothing else touches during the call.
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_exchange(
+    session: *mut Session,
+    collective: u32,
+    packed: *mut u8,
+    bytes: u64,
+    element_bytes: u64,
+    root: c_int,
+) -> Verdict {
+    let session = &mut *session;
+    guarded(Outcome::Internal, || match settings::collective(collective) {
+        Some(collective) => session.exchange(collective, packed, (bytes, element_bytes), root as u32),
+        None => Outcome::Own,
+    })
+    .into()
+}
+
+/// # Safety
+/// `session` came from `bl_session_open`.
+#[no_mangle]
+pub unsafe extern "C" fn bl_session_exchange_threshold(session: *const Session) -> u64 {
+    (*session).exchange_threshold()
 }
 
 /// # Safety

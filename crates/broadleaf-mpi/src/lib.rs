@@ -16,7 +16,6 @@
 
 mod ffi;
 
-mod collectives;
 mod probe;
 mod session;
 

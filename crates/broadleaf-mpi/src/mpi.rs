@@ -29,6 +29,7 @@ pub struct Ops {
     withdraw: extern "C" fn(*mut c_void, u32, *mut c_int) -> c_int,
     progress: extern "C" fn(*mut c_void) -> c_int,
     wait_until: Option<WaitUntil>,
+    combine: extern "C" fn(*mut c_void, *const c_void, *mut c_void, u64) -> c_int,
     abandon: extern "C" fn(*mut c_void),
     intranode_from: u64,
     process_failed: c_int,
@@ -81,7 +82,7 @@ impl Mpi {
 
     /// Rank 0's bytes to all.
     pub fn share(&self, bytes: &mut [u8]) -> Result<(), MpiError> {
-        // SAFETY: the memory is ours for this call.
+        // SAFETY: nothing else uses the memory during this call.
         unsafe { self.broadcast(bytes.as_mut_ptr(), bytes.len() as u64, 0) }
     }
 
@@ -184,6 +185,14 @@ impl Mpi {
         }
     }
 
+    /// Combines what came from another rank into bytes of this rank's, by the operation of the call.
+    ///
+    /// # Safety
+    /// `into` points to as many bytes, whole elements, that nothing else touches meanwhile.
+    pub unsafe fn combine(&self, came: &[u8], into: *mut u8) -> Result<(), MpiError> {
+        checked((self.ops.combine)(self.comm, came.as_ptr().cast(), into.cast(), came.len() as u64))
+    }
+
     /// Gives up every request under way.
     pub fn abandon(&self) {
         (self.ops.abandon)(self.comm);
@@ -217,6 +226,9 @@ impl Mpi {
         extern "C" fn progress(_: *mut c_void) -> c_int {
             0
         }
+        extern "C" fn combine(_: *mut c_void, _: *const c_void, _: *mut c_void, _: u64) -> c_int {
+            1
+        }
         extern "C" fn abandon(_: *mut c_void) {}
         static OPS: Ops = Ops {
             gather,
@@ -227,6 +239,7 @@ impl Mpi {
             withdraw,
             progress,
             wait_until: None,
+            combine,
             abandon,
             intranode_from: 0,
             process_failed: 0,

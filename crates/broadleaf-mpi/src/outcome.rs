@@ -14,6 +14,8 @@ pub enum Outcome {
     BadValue,
     /// This rank's length is not the root's.
     WrongLength,
+    /// A rank without memory for its part has left out its contribution.
+    NoMemory,
     /// An MPI error code.
     Mpi(i32),
     /// Our own fault; reported.
@@ -24,6 +26,7 @@ impl Outcome {
     pub fn from_error(error: &CallError) -> Outcome {
         match error {
             CallError::Mpi(code) => Outcome::Mpi(*code),
+            CallError::WrongLength => Outcome::WrongLength,
             CallError::Panicked => Outcome::Internal,
             CallError::Internal(fact) => {
                 report::once(&format!("internal error: {fact}; please report it"));

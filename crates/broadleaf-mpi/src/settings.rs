@@ -2,6 +2,8 @@
 //! alike before their first broadcast, and by rank 0 of a communicator for how its broadcasts are planned.
 
 use crate::intranode::CopyMethod;
+use broadleaf::budget::{UNITS_PER_S, USUAL_WORK};
+use broadleaf::plan::Collective;
 use broadleaf::planners;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -63,12 +65,41 @@ impl Mode {
     }
 }
 
+/// In the order of `bl_collective`, by their names in plan files.
+const COLLECTIVES: [&str; 7] =
+    ["bcast", "scatter", "gather", "allgather", "reduce", "reduce-scatter", "allreduce"];
+
+/// The collective that C calls by that number; none: no plan is made for it.
+pub fn collective(code: u32) -> Option<Collective> {
+    COLLECTIVES.get(code as usize).and_then(|name| Collective::from_name(name))
+}
+
+/// A bit for each of the collectives that are planned.
+fn listed(lookup: Lookup) -> Result<u32, BadValue> {
+    const VARIABLE: &str = "BROADLEAF_COLLECTIVES";
+    let Some(value) = lookup(VARIABLE) else { return Ok(1) };
+    value.split(',').map(str::trim).try_fold(0, |listed, name| {
+        if name == "all" {
+            return Ok((1 << COLLECTIVES.len()) - 1);
+        }
+        let at = COLLECTIVES.iter().position(|known| *known == name).ok_or_else(|| {
+            let remedy =
+                "write all, or some of bcast, scatter, gather, allgather, reduce, reduce-scatter and \
+                          allreduce with commas between";
+            BadValue::new(VARIABLE, &value, &format!("no collective is called `{name}`"), remedy)
+        })?;
+        Ok(listed | 1 << at)
+    })
+}
+
 /// What a whole world shares (`bl_config`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorldSettings {
     pub min_bytes: u64,
     pub mode: Mode,
+    /// The collectives that are planned, a bit for each of [`COLLECTIVES`].
+    pub listed: u32,
     pub disabled: bool,
     /// Disabled by a value that has been reported.
     pub bad_value: bool,
@@ -98,6 +129,7 @@ impl WorldSettings {
         Ok(WorldSettings {
             min_bytes,
             mode,
+            listed: listed(lookup)?,
             disabled,
             bad_value: false,
             // What a comparison or an observation finds is collected with or without a file for it.
@@ -147,7 +179,7 @@ impl SharedMemory {
         SharedMemory::ALL.iter().position(|(_, known)| *known == self).unwrap_or(0) as u32
     }
 
-    /// What has that code; another is none of ours.
+    /// The value with that code; None for an unknown code.
     pub fn of_code(code: u32) -> Option<SharedMemory> {
         SharedMemory::ALL.get(code as usize).map(|(_, known)| *known)
     }
@@ -181,11 +213,12 @@ impl PlanTime {
         }
     }
 
-    /// What the first broadcast of a kind waits at most where nothing else was set.
-    pub fn first_budget(self) -> Duration {
+    /// The work of the plan that the first broadcast of a kind waits for where no time was set, units: about a tenth of
+    /// a second, and the whole search.
+    pub fn first_work(self) -> u64 {
         match self {
-            PlanTime::Beside => Duration::from_millis(100),
-            PlanTime::Before => Duration::from_secs(10),
+            PlanTime::Beside => UNITS_PER_S / 5,
+            PlanTime::Before => USUAL_WORK,
         }
     }
 }
@@ -297,6 +330,16 @@ mod tests {
     }
 
     #[test]
+    fn collectives_are_listed() {
+        for (value, listed) in
+            [("bcast", 1), ("scatter, allgather", 0b1010), ("all", 0x7f), ("bcast,all", 0x7f)]
+        {
+            assert_eq!(read(&[("BROADLEAF_COLLECTIVES", value)]).unwrap().listed, listed, "{value}");
+        }
+        assert_eq!(read(&[]).unwrap().listed, 1);
+    }
+
+    #[test]
     fn shared_memory_is_told_by_a_number() {
         let read = |value: &str| SharedMemory::read(&|_| Some(value.to_string())).unwrap();
         for (value, expected) in [
@@ -321,6 +364,8 @@ mod tests {
             ("BROADLEAF_MODE", "dream"),
             ("BROADLEAF_PLANNER", "guess"),
             ("BROADLEAF_SHARED_MEMORY", "post"),
+            ("BROADLEAF_COLLECTIVES", "bcast,scater"),
+            ("BROADLEAF_COLLECTIVES", "bcast,,scatter"),
         ] {
             let line = read(&[(variable, value)]).unwrap_err().to_string();
             assert!(line.contains(&format!("{variable}={value}")), "{line}");

@@ -38,8 +38,7 @@ pub(crate) fn salt(plan: &Transfers, call: u64) -> u32 {
 
 /// Channels of one pair of ranks: at most one a tree, and one more for each relayed edge.
 pub(crate) fn channels(plan: &Transfers) -> u64 {
-    let relayed: usize = plan.trees.iter().map(|tree| tree.via.len()).sum();
-    (plan.trees.len() + relayed) as u64
+    plan.trees.iter().chain(&plan.inward).map(|tree| 1 + tree.via.len() as u64).sum()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use broadleaf::adapt::links::{Origin, Sample};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
+use broadleaf::planners::{find, BEST};
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -65,12 +66,24 @@ impl PlanRequest {
 #[pymethods]
 impl Advisor {
     /// `patience_s`: how long planning waits for probes of links in doubt; `roots`: of the plans prepared while
-    /// nothing runs.
+    /// nothing runs; `planner`: whose plans it gives, by default its own search's. Raises PlanError for a planner that
+    /// there is not.
     #[new]
-    fn new(platform: &Platform, patience_s: f64, idle_after_s: f64, roots: Vec<usize>) -> PyResult<Self> {
+    #[pyo3(signature = (platform, patience_s, idle_after_s, roots, planner=None))]
+    fn new(
+        platform: &Platform,
+        patience_s: f64,
+        idle_after_s: f64,
+        roots: Vec<usize>,
+        planner: Option<String>,
+    ) -> PyResult<Self> {
+        if let Some(name) = planner.as_deref().filter(|&name| name != BEST) {
+            find(name).map_err(plan_error)?;
+        }
         let nodes = platform.core.node_count();
         let roots = roots.into_iter().filter(|&root| root < nodes).map(|root| NodeId(root as u32)).collect();
-        let settings = AdvisorSettings { patience_s, idle_after_s, roots, ..AdvisorSettings::default() };
+        let settings =
+            AdvisorSettings { patience_s, idle_after_s, roots, planner, ..AdvisorSettings::default() };
         let core = broadleaf::adapt::advisor::Advisor::new(Arc::clone(&platform.core), settings);
         Ok(Advisor { core: Mutex::new(core), nodes })
     }

@@ -84,7 +84,7 @@ pub fn tiers(
 }
 
 /// A grid of clusters as in paper 2: every pair of clusters with a latency and a gap drawn from the ranges, each
-/// cluster with the time of its own broadcast. `gaps` says how a pair's gap follows from the draws.
+/// cluster with the time of its own broadcast. `gaps` selects how a pair's gap follows from the draws.
 ///
 /// Types: `(clusters: int, *, seed: int=0, latency_s: tuple[float, float]=(0.001, 0.015), gap_s: tuple[float,
 /// float]=(0.1, 0.6), local_broadcast_s: tuple[float, float]=(0.02, 3.0), gaps: str='min', local_start:

@@ -5,6 +5,7 @@
 mod adaptive_paper;
 mod advisor;
 mod arguments;
+mod clusters;
 mod document;
 mod errors;
 mod evaluate;
@@ -39,6 +40,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(adaptive_paper::annealing_progress, module)?)?;
     module.add_function(wrap_pyfunction!(adaptive_paper::replay, module)?)?;
     module.add_function(wrap_pyfunction!(adaptive_paper::unloaded_plans, module)?)?;
+    module.add_function(wrap_pyfunction!(clusters::clusters, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::check, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate::throughput, module)?)?;

@@ -3,6 +3,7 @@
 use crate::arguments::{size, Count};
 use crate::document::to_document;
 use crate::errors::{plan_error, PlanError};
+use crate::notebook::asked;
 use crate::platform::Platform;
 use crate::trace::resource_name;
 use broadleaf::budget::Budget;
@@ -151,13 +152,9 @@ impl Optimum {
         self.documents(py, merged.values().map(plan_tree).collect())
     }
 
-    fn __repr__(&self) -> String {
-        format!(
-            "<Optimum: {} bytes/s by {} trees, at most {}>",
-            self.core.throughput_bytes_per_s,
-            self.core.trees.len(),
-            self.core.upper_bound_bytes_per_s
-        )
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let trees = slf.get().core.trees.len();
+        asked(slf.py(), "broadleaf.notebook", "optimum_line", (slf, trees))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::{limit, size, Seed};
 use crate::errors::{plan_error, PlanError};
-use crate::notebook::shown;
+use crate::notebook::{asked, shown};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::budget::Budget;
@@ -69,11 +69,8 @@ impl Tried {
         self.core.throughput_bytes_per_s
     }
 
-    fn __repr__(&self) -> String {
-        format!(
-            "<Tried \"{}\": {} s in segments of {} bytes>",
-            self.core.name, self.core.makespan_s, self.core.segment_bytes
-        )
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.notebook", "tried_line", (slf,))
     }
 }
 
@@ -109,6 +106,14 @@ impl Comparison {
         self.core.passed_over.iter().map(|passed| (passed.name, passed.reason.as_str())).collect()
     }
 
+    /// Whether the time limit struck before the search had done its work: another run may find another plan.
+    ///
+    /// Type: `bool`
+    #[getter]
+    fn is_cut_by_time(&self) -> bool {
+        self.core.is_cut_by_time
+    }
+
     /// Every planner that was tried beside the bound, for a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         shown(slf, "comparison_html")
@@ -131,8 +136,8 @@ pub fn collective_of(name: &str) -> PyResult<Collective> {
 /// Plans a broadcast with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
 /// With protocol "rendezvous" a ready message precedes each transfer.
-/// Without `segment_bytes` each planner's segment size is searched. Without `time_limit_s` the same arguments
-/// give the same plan. Raises PlatformError for a root that the platform does not have or that cannot reach
+/// Without `segment_bytes` each planner's segment size is searched. Equal arguments give equal plans, on a busy machine
+/// too, unless `time_limit_s` strikes first (`compare(…).is_cut_by_time`). Raises PlatformError for a root that the platform does not have or that cannot reach
 /// all hosts, PlanError for a planner that is unknown or does not support the broadcast.
 ///
 /// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
@@ -171,7 +176,7 @@ pub fn plan(
     Ok(comparison.core.plan.into())
 }
 
-/// As `plan`, and says what each planner that was tried would have taken.
+/// As `plan`, with the predicted time of each planner that was tried.
 ///
 /// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
 /// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
@@ -200,7 +205,7 @@ pub fn compare(
         None => SegmentChoice::Auto,
         Some(bytes) => SegmentChoice::Bytes(size("segment_bytes", bytes)?),
     };
-    let budget = Budget::of(limit("time_limit_s", time_limit_s)?);
+    let time_limit = limit("time_limit_s", time_limit_s)?;
     let collective = collective_of(collective)?;
     let protocol = Protocol::from_name(protocol).ok_or_else(|| {
         let known = Protocol::ALL.map(Protocol::name).join(", ");
@@ -213,7 +218,7 @@ pub fn compare(
             planner,
             segment,
             Effort::Thorough,
-            &budget,
+            &Budget::of_planning(time_limit),
         )
     };
     // Only comparing planners has work for several threads.

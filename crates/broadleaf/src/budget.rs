@@ -1,37 +1,62 @@
-//! How long a search may take. The only place in this crate that reads a clock.
+//! How much work a search may do. The only place in this crate that reads a clock.
 //!
-//! A search without a limit counts its work instead of timing it, so the same arguments give the same plan.
+//! Work is counted, not timed: a search says what its steps take, in units of about a microsecond of one core, and ends
+//! when its units are spent. So equal arguments give equal plans on an idle and on a busy machine. A time limit becomes
+//! units as well, and a clock guards it: where the clock strikes first, the outcome depends on the machine's speed, and
+//! [`Budget::was_cut_by_time`] reports it.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The time left for a search, or none to keep to. Whatever searches takes it as an argument and stops, with the
-/// best so far, once it is spent.
-#[derive(Clone, Copy, Debug)]
+/// Units of work that one core does in a second, about: what a planner's steps count was set by
+/// `cargo run --release -p broadleaf --example units`, which times a unit of every planner.
+pub const UNITS_PER_S: u64 = 1_000_000;
+
+/// The work of planning where no time limit is given, units: some seconds.
+pub const USUAL_WORK: u64 = 10 * UNITS_PER_S;
+
+/// What is left of the work a search may do. Whatever searches takes it as an argument, counts what it does, and stops,
+/// with the best so far, once it is spent.
+///
+/// A clone and a part of a budget count into the same sum. Threads never share one, since then their timing would decide
+/// who gets the last unit: [`parallel::map_within`](crate::parallel::map_within) gives each item its share.
+#[derive(Clone, Debug)]
 pub struct Budget {
-    limit: Option<Limit>,
+    /// Units done by all that share the sum; none are counted where there is no limit.
+    done: Option<Rc<Cell<u64>>>,
+    /// The sum when this budget began, and when it is spent.
+    begin: u64,
+    end: u64,
+    guard: Option<Guard>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Limit {
-    Time { whole: Duration, deadline: Instant },
-    Questions(&'static AtomicI64),
+/// The clock of a time limit.
+#[derive(Clone, Debug)]
+struct Guard {
+    whole: Duration,
+    deadline: Instant,
+    /// Whether it has ended a search that had units left.
+    struck: Arc<AtomicBool>,
 }
 
 impl Budget {
-    /// No limit: the outcome does not depend on the machine's speed.
-    pub const UNLIMITED: Budget = Budget { limit: None };
+    /// No limit.
+    pub const UNLIMITED: Budget = Budget { done: None, begin: 0, end: u64::MAX, guard: None };
 
-    /// That much time from now on. More than a clock can show (some centuries) is no limit.
-    pub fn within(whole: Duration) -> Budget {
-        let deadline = Instant::now().checked_add(whole);
-        Budget { limit: deadline.map(|deadline| Limit::Time { whole, deadline }) }
+    /// So many units of work and no clock: the outcome does not depend on the machine's speed.
+    pub fn of_work(units: u64) -> Budget {
+        Budget { done: Some(Rc::default()), begin: 0, end: units, guard: None }
     }
 
-    /// Spent once it was asked [`is_spent`](Budget::is_spent) as often as `left` says, which counts on below 0: a test
-    /// of a search's looks at its budget gives the same on every machine, whatever its load.
-    pub fn of_questions(left: &'static AtomicI64) -> Budget {
-        Budget { limit: Some(Limit::Questions(left)) }
+    /// That much time from now on, and as many units as one core does in it. More than a clock can show (some
+    /// centuries) is no limit.
+    pub fn within(whole: Duration) -> Budget {
+        let Some(deadline) = Instant::now().checked_add(whole) else { return Budget::UNLIMITED };
+        let units = u64::try_from(whole.as_micros()).unwrap_or(u64::MAX);
+        Budget { guard: Some(Guard { whole, deadline, struck: Arc::default() }), ..Budget::of_work(units) }
     }
 
     /// [`Budget::within`] the limit, if there is one.
@@ -39,76 +64,138 @@ impl Budget {
         limit.map_or(Budget::UNLIMITED, Budget::within)
     }
 
-    /// Whether there is a limit at all.
-    pub fn is_limited(&self) -> bool {
-        self.limit.is_some()
+    /// [`Budget::within`] the limit, or [`USUAL_WORK`] where none is given: for planning that somebody waits for.
+    pub fn of_planning(limit: Option<Duration>) -> Budget {
+        limit.map_or_else(|| Budget::of_work(USUAL_WORK), Budget::within)
     }
 
-    /// Whether the time is up; never without a limit.
+    /// Whether somebody set a time limit, and is ready to wait for so long.
+    pub fn is_timed(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Counts work that has been done; whether the budget is spent now.
+    pub fn spend(&self, units: u64) -> bool {
+        if let Some(done) = &self.done {
+            done.set(done.get().saturating_add(units));
+        }
+        self.is_spent()
+    }
+
+    /// Whether the work is done or the time is up; never without a limit.
     pub fn is_spent(&self) -> bool {
-        match self.limit {
-            None => false,
-            Some(Limit::Time { deadline, .. }) => Instant::now() >= deadline,
-            Some(Limit::Questions(left)) => left.fetch_sub(1, Ordering::Relaxed) <= 0,
+        if self.left() == 0 {
+            return true;
+        }
+        let Some(guard) = &self.guard else { return false };
+        let is_late = Instant::now() >= guard.deadline;
+        if is_late {
+            guard.struck.store(true, Ordering::Relaxed);
+        }
+        is_late
+    }
+
+    /// Whether a time limit has ended a search that had units left, here or in another part of the same budget.
+    pub fn was_cut_by_time(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.struck.load(Ordering::Relaxed))
+    }
+
+    /// Units since the budget began.
+    pub fn done(&self) -> u64 {
+        self.sum().saturating_sub(self.begin)
+    }
+
+    /// Units left.
+    pub fn left(&self) -> u64 {
+        match self.done {
+            None => u64::MAX,
+            Some(_) => self.end.saturating_sub(self.sum()),
         }
     }
 
-    /// The whole time, whatever of it has passed: a search turns it into a number of moves, so that results repeat while
-    /// the clock does not cut in. `None` without a limit of time.
-    pub fn whole(&self) -> Option<Duration> {
-        self.time().map(|(whole, _)| whole)
+    fn sum(&self) -> u64 {
+        self.done.as_ref().map_or(0, |done| done.get())
     }
 
-    fn time(&self) -> Option<(Duration, Instant)> {
-        match self.limit {
-            Some(Limit::Time { whole, deadline }) => Some((whole, deadline)),
-            _ => None,
-        }
+    /// All units of a time limit, whatever of them is done: a search that can make good use of them does. `None` where no
+    /// time limit was set.
+    pub fn asked(&self) -> Option<u64> {
+        self.guard.as_ref().map(|_| self.end - self.begin)
     }
 
-    /// What is left, zero once it is spent; `None` without a limit of time.
-    pub fn left(&self) -> Option<Duration> {
-        self.time().map(|(_, deadline)| deadline.saturating_duration_since(Instant::now()))
-    }
-
-    /// The part of the whole time that has passed, 0 to 1: an annealing cools by it. 0 without a limit of time.
+    /// The part of the units that is done, 0 to 1: an annealing cools by it. 0 without a limit.
     pub fn spent_part(&self) -> f64 {
-        let Some((whole, _)) = self.time() else { return 0.0 };
-        match (whole.as_secs_f64(), self.left()) {
-            (whole_s, Some(left)) if whole_s > 0.0 => 1.0 - left.as_secs_f64() / whole_s,
-            _ => 1.0,
+        match (&self.done, self.end - self.begin) {
+            (None, _) => 0.0,
+            (_, 0) => 1.0,
+            (_, whole) => (self.done() as f64 / whole as f64).min(1.0),
         }
     }
 
-    /// The same, but with that much time from now on where less is left.
-    pub fn at_least(&self, floor: Duration) -> Budget {
-        match self.left() {
-            Some(left) if left < floor => Budget::within(floor),
-            _ => *self,
+    /// The same, but with that many units from now on where fewer are left.
+    pub fn at_least(&self, units: u64) -> Budget {
+        let (now, floor) = (self.sum(), Duration::from_micros(units));
+        let mut longer = self.clone();
+        if self.left() < units {
+            (longer.begin, longer.end) = (now, now.saturating_add(units));
         }
+        if let Some(guard) = &mut longer.guard {
+            guard.deadline = guard.deadline.max(Instant::now() + floor);
+            guard.whole = guard.whole.max(floor);
+        }
+        longer
     }
 
-    /// The `count`-th part of the whole time, from now on, but no longer than there is left: for one of several
-    /// searches that share the time.
+    /// The `count`-th part of the whole, from now on, but no more than is left: for one of several searches that share
+    /// the work.
     pub fn divided(&self, count: u32) -> Budget {
-        let Some((whole, _)) = self.time() else { return *self };
-        Budget::within((whole / count.max(1)).min(self.left().unwrap_or_default()))
+        let count = count.max(1);
+        let now = self.sum();
+        let part = ((self.end - self.begin) / u64::from(count)).min(self.left());
+        let guard = self.guard.clone().map(|guard| {
+            let whole = guard.whole / count;
+            let deadline =
+                Instant::now().checked_add(whole).map_or(guard.deadline, |at| at.min(guard.deadline));
+            Guard { whole, deadline, ..guard }
+        });
+        Budget { done: self.done.clone(), begin: now, end: now.saturating_add(part), guard }
     }
 
-    /// The same without the last `count`-th part of the whole time, which is kept for what comes after the search.
+    /// The same without the last `count`-th part of the whole, which is kept for what comes after the search.
     pub fn without_last(&self, count: u32) -> Budget {
-        match self.limit {
-            Some(Limit::Time { whole, deadline }) => {
-                let kept = whole / count.max(1);
-                let deadline = deadline.checked_sub(kept).unwrap_or(deadline);
-                Budget { limit: Some(Limit::Time { whole: whole - kept, deadline }) }
-            }
-            _ => *self,
-        }
+        let count = count.max(1);
+        let guard = self.guard.clone().map(|guard| {
+            let kept = guard.whole / count;
+            let deadline = guard.deadline.checked_sub(kept).unwrap_or(guard.deadline);
+            Guard { whole: guard.whole - kept, deadline, ..guard }
+        });
+        let kept = if self.done.is_some() { (self.end - self.begin) / u64::from(count) } else { 0 };
+        Budget { end: self.end - kept, guard, ..self.clone() }
+    }
+
+    /// One of `count` equal shares of what is left, to be taken to a thread.
+    pub fn share(&self, count: usize) -> Share {
+        let units = self.done.as_ref().map(|_| self.left() / count.max(1) as u64);
+        Share { units, guard: self.guard.clone() }
     }
 }
 
-/// Seconds since it was started: what a search that is watched reports, or one that is given time has used.
+/// A budget on its way to another thread, with a sum of its own.
+#[derive(Clone, Debug)]
+pub struct Share {
+    units: Option<u64>,
+    guard: Option<Guard>,
+}
+
+impl Share {
+    /// The budget, from now on.
+    pub fn budget(&self) -> Budget {
+        let budget = self.units.map_or(Budget::UNLIMITED, Budget::of_work);
+        Budget { guard: self.guard.clone(), ..budget }
+    }
+}
+
+/// Seconds since it was started: what a search that is watched reports.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     began: Instant,
@@ -131,23 +218,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_spent_when_its_time_has_passed() {
+    fn work_is_spent_when_it_has_been_counted() {
+        let budget = Budget::of_work(100);
+        assert!(!budget.is_spent() && !budget.is_timed() && budget.asked().is_none());
+        let (half, early) = (budget.divided(2), budget.without_last(4));
+        assert!(!half.spend(49) && half.spend(1) && !budget.is_spent());
+        assert_eq!((budget.done(), budget.left(), early.left(), half.left()), (50, 50, 25, 0));
+        assert_eq!((budget.spent_part(), half.spent_part()), (0.5, 1.0));
+        assert!(half.at_least(20).left() == 20 && budget.at_least(20).left() == 50);
+        let own = budget.share(5).budget();
+        assert_eq!(own.left(), 10);
+        assert!(own.spend(99) && !budget.is_spent() && !budget.was_cut_by_time());
+    }
+
+    #[test]
+    fn a_time_limit_that_strikes_first_is_reported() {
         let none = Budget::within(Duration::ZERO);
-        assert!(none.is_limited() && none.is_spent());
-        assert_eq!((none.left(), none.spent_part()), (Some(Duration::ZERO), 1.0));
+        assert!(none.is_timed() && none.is_spent() && none.spent_part() == 1.0);
+        assert!(!none.was_cut_by_time(), "it had no units either");
         let hour = Budget::within(Duration::from_secs(3600));
-        assert!(!hour.is_spent() && hour.spent_part() < 0.1);
-        assert!(none.divided(3).is_spent() && !hour.divided(3).is_spent());
-        assert!(hour.divided(3).left().unwrap() <= Duration::from_secs(1200));
-        assert!(hour.divided(0).left().unwrap() <= hour.left().unwrap() + Duration::from_secs(1));
+        assert_eq!(hour.asked(), Some(3600 * UNITS_PER_S));
+        let part = hour.divided(u32::MAX);
+        std::thread::sleep(Duration::from_millis(2));
+        let with_units = Budget { end: u64::MAX, ..part };
+        assert!(with_units.is_spent() && hour.was_cut_by_time() && !hour.is_spent());
+        assert!(!with_units.at_least(UNITS_PER_S).is_spent());
+        assert!(!none.at_least(UNITS_PER_S).divided(4).is_spent(), "a part of nothing lasts for nothing");
     }
 
     #[test]
     fn no_limit_and_one_beyond_the_clock_are_never_spent() {
         for budget in [Budget::UNLIMITED, Budget::within(Duration::MAX), Budget::of(None)] {
-            assert!(!budget.is_limited() && !budget.is_spent());
-            assert_eq!((budget.left(), budget.spent_part()), (None, 0.0));
-            assert!(!budget.divided(3).is_limited());
+            assert!(!budget.is_timed() && !budget.spend(u64::MAX) && !budget.spend(1));
+            assert_eq!((budget.left(), budget.spent_part()), (u64::MAX, 0.0));
+            assert!(!budget.divided(3).is_spent() && !budget.without_last(2).is_spent());
         }
     }
 }

@@ -4,7 +4,12 @@
 //! Rayon's global pool would do the opposite: it starts on first use, keeps its threads, and panics when the
 //! system grants none (`RLIMIT_NPROC`, address space).
 
+use crate::budget::{Budget, Share};
 use rayon::prelude::*;
+
+/// Items that [`map_within`] works on at once, however many cores there are: what one leaves of its share is the next
+/// ones', so the outcome would depend on the number.
+const TOGETHER: usize = 8;
 
 /// `work` of every item, in the items' order, on the threads of the pool that the caller is in, if it is in one.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
@@ -13,6 +18,29 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     } else {
         items.iter().map(&work).collect()
     }
+}
+
+/// [`map`] within a budget: every item gets an equal share of what the items before it have left, so the results do not
+/// depend on the threads.
+pub fn map_within<T: Sync, R: Send>(
+    items: &[T],
+    budget: &Budget,
+    work: impl Fn(&T, &Budget) -> R + Sync,
+) -> Vec<R> {
+    let mut results = Vec::with_capacity(items.len());
+    for batch in items.chunks(TOGETHER) {
+        let waiting = items.len() - results.len();
+        let shares: Vec<(&T, Share)> = batch.iter().map(|item| (item, budget.share(waiting))).collect();
+        let worked = map(&shares, |(item, share)| {
+            let own = share.budget();
+            (work(item, &own), own.done())
+        });
+        for (result, units) in worked {
+            budget.spend(units);
+            results.push(result);
+        }
+    }
+    results
 }
 
 /// Runs `work` where [`map`] has a thread for every core; they end with it. Where the system grants no threads, the

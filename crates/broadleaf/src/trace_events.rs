@@ -174,7 +174,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// As the document wants times.
+/// In the document's unit.
 pub fn nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }

@@ -122,7 +122,7 @@ fn read_platform(text: &str, random: &mut Random) {
         return;
     }
     let Ok(instance) = Instance::new(&platform, hosts[random.below(hosts.len())], 1000) else { return };
-    let instance = Instance { collective: Collective::ALL[random.below(3)], ..instance };
+    let instance = Instance { collective: Collective::ALL[random.below(Collective::ALL.len())], ..instance };
     let name = PLANNERS[random.below(PLANNERS.len())].card().name;
     match make(&instance, name, SegmentChoice::Bytes(100), Effort::Quick, &Budget::UNLIMITED) {
         Ok(made) => {

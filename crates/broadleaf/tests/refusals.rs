@@ -194,7 +194,7 @@ fn plan_documents() {
         (with(good_plan(), &["message_bytes"], json!(1.5)), "$.message_bytes", "not a whole number"),
         (with(good_plan(), &["trees", "0", "share"], json!(0)), "$.trees[0].share", "not positive"),
         (with(good_plan(), &["trees", "0", "children"], json!(["b"])), "$.trees[0].children", "a list"),
-        (with(good_plan(), &["collective"], json!("reduce")), "$.collective", "reduce"),
+        (with(good_plan(), &["collective"], json!("alltoall")), "$.collective", "alltoall"),
         (with(good_plan(), &["protocol"], json!("tcp")), "$.protocol", "tcp"),
         (
             with(good_plan(), &["period"], json!({"segments": 0, "slots": []})),
@@ -253,10 +253,10 @@ fn plans_that_do_not_broadcast() {
             json!({"trees": [{"share": 1.0, "children": chain, "via": {"c": ["d"]}}]}),
             "no link from \"b\" to \"d\"",
         ),
-        (json!({"trees": [{"share": 1.0, "root": "b", "children": chain}]}), "only an allgather"),
+        (json!({"trees": [{"share": 1.0, "root": "b", "children": chain}]}), "a bcast has one root"),
         (
             json!({"collective": "allgather", "trees": [{"share": 1.0, "root": "a", "children": chain}]}),
-            "from \"b\" sum to 0",
+            "of \"b\" sum to 0",
         ),
         (
             json!({"collective": "scatter", "trees": [{"share": 1.0, "children": chain}],

@@ -21,13 +21,16 @@ fn planned(platform: &Platform, collective: Collective, name: &str, bytes: u64, 
     made.unwrap_or_else(|error| panic!("{name}: {error}")).plan
 }
 
-const REGULAR: [(Collective, &str); 6] = [
+const REGULAR: [(Collective, &str); 9] = [
     (Collective::Bcast, "round-robin"),
     (Collective::Bcast, "van-de-geijn"),
     (Collective::Bcast, "circulant"),
     (Collective::Allgather, "round-robin"),
     (Collective::Allgather, "ring"),
     (Collective::Allgather, "recursive-doubling"),
+    (Collective::Allgather, "bruck"),
+    (Collective::Allgather, "circulant"),
+    (Collective::Allgather, "bine"),
 ];
 
 /// What is stored by its construction is the same plan when it is read: trees, slots, nodes and all.
@@ -167,8 +170,8 @@ fn round_robin_beats_the_chain_where_only_partners_exchange() {
 fn all_gathers_are_within_a_twentieth_of_the_limit() {
     let platform = |nodes| homogeneous(nodes, LinkClass::affine(1e-3, 100.0));
     for nodes in [2usize, 3, 4, 5, 7, 8, 9, 16, 17, 33, 64] {
-        for name in ["round-robin", "ring", "recursive-doubling"] {
-            if name == "recursive-doubling" && !nodes.is_power_of_two() {
+        for name in ["round-robin", "ring", "recursive-doubling", "bruck", "circulant", "bine"] {
+            if ["recursive-doubling", "bine"].contains(&name) && !nodes.is_power_of_two() {
                 continue;
             }
             let platform = platform(nodes);
@@ -221,7 +224,7 @@ fn small_messages_and_few_nodes() {
                     _ => 1,
                 };
                 let refused = supports(planner, &instance);
-                if name == "recursive-doubling" && !nodes.is_power_of_two() {
+                if ["recursive-doubling", "bine"].contains(&name) && !nodes.is_power_of_two() {
                     assert!(refused.is_err(), "{nodes} nodes");
                     continue;
                 }

@@ -16,19 +16,18 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 
 from broadleaf._core import Platform
 from broadleaf.advise.state import Say
 from broadleaf.errors import PlatformError
-from broadleaf.mpi import Mpi, launch_command
-from broadleaf.mpi.hosts import Host
+from broadleaf.mpi import Host, Start, launch_command
 
 PERIOD_S = 300.0
 SHARE = 0.02
-# Sizes whose times say what rate a link has; both must agree before a drift is believed.
+# Sizes whose times give a link's rate; both must agree before a drift is accepted.
 SIZES = (512 << 10, 1 << 20)
 # A probe between two hosts is given this long, a sweep what the share of the period allows, seconds.
 PROBE_S = 1.0
@@ -60,14 +59,16 @@ class Monitor:
 
     def __init__(
         self,
-        mpi: Mpi,
+        start: Start,
         hosts: Sequence[Host],
         say: Say,
         *,
         period_s: float = PERIOD_S,
         share: float = SHARE,
     ) -> None:
-        self._mpi = mpi
+        self._mpi = start.mpi
+        beside = start.launcher.dialect.beside
+        self._launcher = replace(start.launcher, arguments=(*beside, *start.launcher.arguments))
         self._hosts = {host.name for host in hosts}
         self._say = say
         self._period_s = period_s
@@ -211,7 +212,7 @@ class Monitor:
             out = folder / "net.json"
             argv = [sys.executable, "-m", "broadleaf", "measure", "-n", str(len(hosts))]
             argv += ["--hosts", str(folder / "hosts"), "--time", str(budget_s), "--largest", str(SIZES[-1])]
-            argv += ["--mpi", self._mpi.flavour, "--mpiexec", str(self._mpi.mpiexec), "-o", str(out)]
+            argv += ["--mpi", self._mpi.flavour, *self._launcher.options, "-o", str(out)]
             if not self._run(argv, 3 * budget_s + START_S) or not out.is_file():
                 return None
             try:
@@ -223,7 +224,9 @@ class Monitor:
         """The hosts on which nothing can be started."""
         missing = set()
         for host in hosts:
-            argv, environment = launch_command(self._mpi, 1, ["true"], hosts=[Host(host, 1)])
+            argv, environment = launch_command(
+                self._mpi, 1, ["true"], launcher=self._launcher, hosts=[Host(host, 1)]
+            )
             if not self._run(argv, START_S, environment) and not self._stop.is_set():
                 missing.add(host)
         return missing

@@ -52,9 +52,11 @@ class Timed:
 class Network:
     """One platform. Notes come from files: what is wrong in them raises ValueError, KeyError or TypeError."""
 
-    def __init__(self, platform: Platform, *, has_monitor: bool, resume_after: int) -> None:
+    def __init__(
+        self, platform: Platform, *, has_monitor: bool, resume_after: int, planner: str | None = None
+    ) -> None:
         self.platform = platform
-        self.advisor = Advisor(platform, PATIENCE_S if has_monitor else 0.0, IDLE_AFTER_S, [0])
+        self.advisor = Advisor(platform, PATIENCE_S if has_monitor else 0.0, IDLE_AFTER_S, [0], planner)
         self.advisor.resume_after(resume_after)
         self.index = {name: at for at, name in enumerate(platform.nodes)}
         self._expected = Expected(platform)

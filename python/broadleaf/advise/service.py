@@ -49,16 +49,19 @@ def serve(
     linger_s: float | None,
     stop: threading.Event,
     say: Say,
+    planner: str | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> dict[str, Any]:
     """Advises programs until `stop`, or with `linger_s` until no job has run for that long.
+
+    `planner` makes all plans, by default the advisor's own search.
 
     The state must be locked. `platform` is prepared for before any program has run. Gives what was done.
     """
     os.nice(19)
     # Of the planners' threads: the programs need the other cores.
     os.environ.setdefault("RAYON_NUM_THREADS", "1")
-    service = Service(state, monitor, Speaker(say))
+    service = Service(state, monitor, Speaker(say), planner)
     if platform is not None:
         service.prepare(platform)
     if monitor is not None:
@@ -80,10 +83,11 @@ def serve(
 class Service:
     """Everything between the state directory and the core."""
 
-    def __init__(self, state: State, monitor: Monitor | None, say: Say) -> None:
+    def __init__(self, state: State, monitor: Monitor | None, say: Say, planner: str | None = None) -> None:
         self._state = state
         self._monitor = monitor
         self._say = say
+        self._planner_name = planner
         self._networks: dict[str, Network] = {}
         self._version = state.last_version()
         self._planner = ThreadPoolExecutor(1, "plan")
@@ -168,7 +172,12 @@ class Service:
     def _new_network(self, platform: Platform) -> Network:
         if self._monitor is not None:
             self._monitor.watch(platform)
-        return Network(platform, has_monitor=self._monitor is not None, resume_after=self._version)
+        return Network(
+            platform,
+            has_monitor=self._monitor is not None,
+            resume_after=self._version,
+            planner=self._planner_name,
+        )
 
     def _follow(self, key: str, network: Network, item: tuple[Any, ...], now_s: float) -> None:
         match item:

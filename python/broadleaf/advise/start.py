@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from broadleaf.advise.state import State, StateError, default_state
-from broadleaf.mpi import Mpi
+from broadleaf.mpi import Start
 
 # How long the advisor stays after the last program, and how long a program waits for it to be there, seconds.
 LINGER_S = 1.0
@@ -20,7 +20,7 @@ START_S = 5.0
 
 @contextmanager
 def advisor(
-    folder: str | None, platform: str | None, hosts: str | None, mpi: Mpi, *, wanted: bool
+    folder: str | None, platform: str | None, hosts: str | None, program: Start, *, wanted: bool
 ) -> Iterator[str | None]:
     """Sees to an advisor while a program runs; gives its state directory, or None if there is none to be had.
 
@@ -37,7 +37,7 @@ def advisor(
         state = State(path)
         handle = state.join()
         if not state.is_served():
-            start(state, platform, hosts, mpi)
+            start(state, platform, hosts, program)
     except (StateError, OSError) as error:
         print(f"broadleaf: {error}; the program runs without an advisor", file=sys.stderr)
         state = None
@@ -48,15 +48,15 @@ def advisor(
             os.close(handle)
 
 
-def start(state: State, platform: str | None, hosts: str | None, mpi: Mpi) -> None:
-    """Starts one that outlives this process as long as other programs use it."""
+def start(state: State, platform: str | None, hosts: str | None, program: Start) -> None:
+    """Starts one that outlives this process as long as other programs use it, and probes by its launcher."""
     argv = [sys.executable, "-m", "broadleaf", "advise", "--state", str(state.folder)]
     argv += ["--linger", str(LINGER_S)]
     if platform is not None:
         argv += ["--platform", str(Path(platform).resolve())]
     if hosts is not None:
         argv += ["--hosts", str(Path(hosts).resolve())]
-        argv += ["--mpi", mpi.flavour, "--mpiexec", str(mpi.mpiexec)]
+        argv += ["--mpi", program.mpi.flavour, *program.launcher.options]
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True
     )

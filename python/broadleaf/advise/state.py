@@ -38,7 +38,7 @@ MOST_NOTE_BYTES = 64 << 20
 LOCK_TRIES = 5
 # Versions are counted in 63 bits on both sides.
 MOST_VERSION = 1 << 63
-# What opening a file there fails with if it is no regular file of ours.
+# The errors of opening something there that is not a regular file of this user.
 UNFIT = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.EPERM, errno.EFBIG, errno.ENXIO)
 # In the name of a plan that belongs to no communicator.
 PREPARED = "-0000000000000000-"
@@ -200,7 +200,7 @@ class State:
         return None
 
     def set_aside(self, path: Path, reason: str, say: Say) -> None:
-        """Moves a file out of the way and says so in a line."""
+        """Moves a file out of the way and prints a line."""
         aside = self.folder / "set-aside"
         try:
             path.replace(aside / path.name)
@@ -279,7 +279,7 @@ def refuse_foreign(folder: Path) -> None:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """A handle of a regular file that is ours and has no other name. Raises OSError for anything else."""
+    """A handle of this user's regular file with one name. Raises OSError for anything else."""
     handle = open_regular(path, flags | os.O_NOFOLLOW)
     found = os.fstat(handle)
     if found.st_uid == os.geteuid() and found.st_nlink <= 1:

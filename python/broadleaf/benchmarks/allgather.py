@@ -1,4 +1,4 @@
-"""All-gathers, paper 5's global data exchange: ours beside each MPI's own.
+"""All-gathers, paper 5's global data exchange: Broadleaf beside each MPI's own.
 
 `bytes` is what each rank contributes. The limit is the time in which the others' contributions come in.
 """
@@ -46,7 +46,7 @@ class Way:
 
 
 def ways(flavour: Flavour, ranks: int, algorithms: Sequence[str]) -> list[Way]:
-    """Ours, the MPI's default, and what it can be told to use. Raises BenchError for an unknown name."""
+    """Broadleaf, the MPI's default, and its other algorithms. Raises BenchError for an unknown name."""
     found = [Way(f"{OURS} {name}", True, {"BROADLEAF_PLANNER": name}) for name in planners(ranks)]
     found.append(Way("default", False, {}))
     if flavour == "openmpi":
@@ -193,7 +193,7 @@ def namespaces_allgathers(
 
 
 def built(mpi: Mpi, runtime: Path, folder: Path) -> dict[bool, Path]:
-    """The program with the MPI's own all-gather, and with ours."""
+    """The program with the MPI's own all-gather, and with Broadleaf's."""
     found = {}
     ours = [f"-I{HEADERS}", str(runtime), f"-Wl,-rpath,{runtime.parent.resolve()}"]
     for is_ours, options in ((False, ["-DPLAIN"]), (True, ours)):

@@ -1,4 +1,4 @@
-"""Ranks on this machine: ours and each MPI's own in turn, and the copies that no broadcast can do without."""
+"""Ranks on this machine: Broadleaf and each MPI in turn, and the copies that every broadcast must make."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bench_local(
     *,
     starts: Sequence[Start] | None = None,
 ) -> list[Row]:
-    """Every MPI, or `starts`, ours and its own broadcast in turn in one run, and `rounds` such runs of each.
+    """Every MPI, or `starts`: Broadleaf's and its own broadcast in turn in one run, `rounds` runs of each.
 
     `variables` are the runtime's, beside the environment's.
 

@@ -1,4 +1,4 @@
-"""Real TCP between shaped network namespaces: ours beside every algorithm that an MPI can be told to use."""
+"""Real TCP between shaped network namespaces: Broadleaf beside every algorithm of an MPI."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ Way = tuple[str, list[str], dict[str, str]]
 
 
 def ways(flavour: Flavour, runtime: Path, platform: Path, algorithms: Sequence[str]) -> list[Way]:
-    """Name, words for mpiexec, and variables of each algorithm, ours first."""
+    """Name, words for mpiexec, and variables of each algorithm, Broadleaf first."""
     ours = {"BROADLEAF_PLATFORM": str(platform.resolve())}
     if flavour == "openmpi":
         words = ["-x", f"LD_PRELOAD={runtime}", "-x", "BROADLEAF_PLATFORM"]
@@ -137,7 +137,7 @@ def namespaces_output(
     variables: Mapping[str, str],
     timeout_s: float,
 ) -> str:
-    """What a program prints, one rank a host; nothing if it was not done in time."""
+    """A program's output, with one rank per host; empty after a time-out."""
     command = [sys.executable, str(RUN), "run", str(platform), "--mpi", str(prefix)]
     command += ["--lump", str(LUMP), "--timeout", f"{timeout_s:g}", *(f"--option={word}" for word in options)]
     done = subprocess.run(

@@ -102,7 +102,7 @@ def simulated(bed: Bed, algorithm: str, size: int, described: Path, timeout_s: f
         "BROADLEAF_PLATFORM": str(described.resolve()),
         # The first broadcast is not timed.
         "BROADLEAF_PLAN": "before",
-        # SMPI's own are compared at every size, so ours is planned at every size.
+        # SMPI's algorithms run at every size, so Broadleaf plans at every size.
         "BROADLEAF_MIN_BYTES": "1",
     }
     program = [str(bed.ours if is_ours else bed.own), str(size), "2", *shared]

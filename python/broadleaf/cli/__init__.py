@@ -26,6 +26,7 @@ from broadleaf.cli import (
     paper,
     plan,
     planners,
+    push,
     report,
     run,
     simulate,
@@ -43,6 +44,7 @@ COMMANDS: tuple[click.Command, ...] = (
     check.command,
     simulate.command,
     run.command,
+    push.command,
     env.command,
     doctor.command,
     advise.command,
@@ -56,7 +58,7 @@ COMMANDS: tuple[click.Command, ...] = (
 
 
 class InOrderOfWork(click.Group):
-    """Help lists the commands as they are used: measure, plan, run, then what looks closer."""
+    """Help lists the commands in the order of use: measure, plan, run, then analysis."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [str(command.name) for command in COMMANDS]
@@ -82,13 +84,13 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # It has been told, and Python flushes once more at its end.
+        # The error was printed already, and Python flushes once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
-    """Runs a command; whatever goes wrong is told in one line, never as a traceback."""
+    """Runs a command; every failure is one line, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
         # A name that the terminal's character set lacks is no reason to end in the middle of a table.
         if isinstance(stream, io.TextIOWrapper):
@@ -100,7 +102,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort) as stop:
-        # Click makes its own exception of an interrupt, which may say what it left behind.
+        # Click wraps an interrupt in an exception of its own; the cause may name what was left behind.
         interrupt = stop.__cause__ if isinstance(stop, click.Abort) else stop
         return fail(str(interrupt or "") or "interrupted", 130)
     except click.UsageError as error:
@@ -109,8 +111,8 @@ def exit_code(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         return fail(error.format_message())
     except (BrokenPipeError, SystemExit):
-        # The reader of our output went away (`| head`), which click turns into SystemExit: nothing is left to
-        # say, and Python must not flush.
+        # The reader has closed the pipe (`| head`), which click turns into SystemExit; Python must not flush
+        # into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -118,7 +120,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
     except ValueError as error:
         return fail(str(error))
     except BaseException as error:
-        # A bug of ours, a Rust panic included: one line, all the same.
+        # A bug of Broadleaf, a Rust panic included, is one line as well.
         if os.environ.get("BROADLEAF_TRACEBACK"):
             raise
         return fail(

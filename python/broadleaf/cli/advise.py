@@ -13,24 +13,24 @@ from broadleaf.advise.monitor import PERIOD_S, SHARE, Monitor
 from broadleaf.advise.service import serve
 from broadleaf.advise.state import State, default_state
 from broadleaf.cli.display import print_document
-from broadleaf.cli.options import example, json_option
+from broadleaf.cli.options import PlannerName, example, json_option, launcher_options
 from broadleaf.errors import visible
-from broadleaf.mpi import find_mpi, read_hosts
+from broadleaf.mpi import read_hosts, start_of
 from broadleaf.mpi.find import Flavour
 
 
 @click.command(
     "advise",
-    short_help="Plans anew while programs run and the network changes.",
+    short_help="Replans while programs run and the network changes.",
     epilog=example("broadleaf advise --platform net.json --state advice --for 1"),
 )
 @click.option(
     "--state",
     metavar="FOLDER",
-    help="Where programs and advisor meet.  [default: broadleaf/advice in $XDG_STATE_HOME, ~/.local/state]",
+    help="State folder shared with programs.  [default: broadleaf/advice in $XDG_STATE_HOME, ~/.local/state]",
 )
 @click.option("--platform", metavar="FILE", help="Prepare plans for this network before any program runs.")
-@click.option("--hosts", metavar="FILE", help="Machines that may be probed, a line each; else none is.")
+@click.option("--hosts", metavar="FILE", help="Hosts that may be probed, one per line.  [default: none]")
 @click.option(
     "--every",
     "period_s",
@@ -38,16 +38,22 @@ from broadleaf.mpi.find import Flavour
     default=PERIOD_S,
     show_default=True,
     metavar="SECONDS",
-    help="Between two sweeps over all clusters.",
+    help="Time between two sweeps over all clusters.",
 )
 @click.option(
     "--share",
     type=click.FloatRange(0.0, 1.0, min_open=True),
     default=SHARE,
     show_default=True,
-    help="Of the time that probes may take.",
+    help="Share of the time that probes may take.",
 )
-@click.option("--for", "for_s", type=click.FloatRange(0.0), metavar="SECONDS", help="End after this long.")
+@click.option(
+    "--planner",
+    type=PlannerName(),
+    metavar="NAME",
+    help="Publish only this planner's plans, e.g. annealing, paper 3's.  [default: the advisor's own search]",
+)
+@click.option("--for", "for_s", type=click.FloatRange(0.0), metavar="SECONDS", help="End after this time.")
 @click.option(
     "--linger",
     "linger_s",
@@ -55,10 +61,7 @@ from broadleaf.mpi.find import Flavour
     metavar="SECONDS",
     help="End when no `run --adapt` has run for this long.",
 )
-@click.option(
-    "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs probes."
-)
-@click.option("--mpiexec", metavar="PROGRAM", help="The launcher itself.")
+@launcher_options
 @json_option
 def command(
     state: str | None,
@@ -66,17 +69,19 @@ def command(
     hosts: str | None,
     period_s: float,
     share: float,
+    planner: str | None,
     for_s: float | None,
     linger_s: float | None,
     flavour: Flavour | None,
-    mpiexec: str | None,
+    launcher: str | None,
+    launcher_args: str | None,
     as_json: bool,
 ) -> None:
-    """Advises the programs that `run --adapt` starts: which plan to broadcast with, as the network changes.
+    """Replaces the plans of programs started by `run --adapt` while the network changes.
 
-    Several programs on one network share one advisor. It hears what they broadcast and how long their links
-    take, probes links that they do not use, plans ahead for the sizes it expects, and puts a new plan into
-    use where that is faster. Programs never wait for it: without it they go on with the plans they have.
+    All programs on one network share one advisor. It reads their calls and link timings, probes links that
+    they do not use, prepares plans for expected sizes, and replaces a plan when another is faster. Programs
+    never wait for it: without an advisor they keep their plans.
 
     Ends on an interrupt; with --json it then prints what it heard and did.
     """
@@ -88,7 +93,8 @@ def command(
     monitor = None
     if hosts is not None:
         machines = read_hosts(Path(hosts))
-        monitor = Monitor(find_mpi(flavour, mpiexec), machines, say, period_s=period_s, share=share)
+        start = start_of(flavour=flavour, launcher=launcher, arguments=launcher_args)
+        monitor = Monitor(start, machines, say, period_s=period_s, share=share)
     found.lock()
     stop = threading.Event()
 
@@ -108,6 +114,7 @@ def command(
         linger_s=linger_s,
         stop=stop,
         say=say,
+        planner=planner,
     )
     if as_json:
         print_document(done)

@@ -16,37 +16,45 @@ from broadleaf.cli.options import Sizes, example, json_option, launcher_options,
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 
-SIZES = click.option("--sizes", type=Sizes(), default=DEFAULT_SIZES, show_default=True, help="Messages.")
+SIZES = click.option("--sizes", type=Sizes(), default=DEFAULT_SIZES, show_default=True, help="Message sizes.")
 COLLECTIVE = click.option(
     "--collective",
     type=click.Choice(COLLECTIVES),
     default="bcast",
     show_default=True,
-    help="Of allgather, --sizes are what each rank contributes.",
+    help="For allgather, --sizes are per rank.",
 )
-ALGORITHMS = click.option("--algorithms", default="", metavar="NAMES", help="Only these, with commas.")
+ALGORITHMS = click.option(
+    "--algorithms", default="", metavar="NAMES", help="Only these, separated by commas."
+)
 
 
 @click.group(
     "bench",
-    short_help="Times Broadleaf beside every broadcast of the MPI at hand.",
+    short_help="Times Broadleaf beside every broadcast of the MPI.",
     epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"),
 )
 def command() -> None:
-    """Times Broadleaf beside every other broadcast that the MPI at hand can use, and prints the limit."""
+    """Times Broadleaf beside every other broadcast of the MPI, and prints the limit."""
 
 
 @command.command(
-    "local", epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1")
+    "local",
+    short_help="Ranks of this machine.",
+    epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"),
 )
-@ranks_option(2, "How many to start.", default=RANKS, show_default=True)
+@ranks_option(2, "Ranks to start.", default=RANKS, show_default=True)
 @COLLECTIVE
 @SIZES
 @click.option(
-    "--repetitions", type=click.IntRange(1), default=REPETITIONS, show_default=True, help="In each run."
+    "--repetitions", type=click.IntRange(1), default=REPETITIONS, show_default=True, help="Calls in each run."
 )
 @click.option(
-    "--rounds", type=click.IntRange(1), default=ROUNDS, show_default=True, help="Runs of each, in turn."
+    "--rounds",
+    type=click.IntRange(1),
+    default=ROUNDS,
+    show_default=True,
+    help="Runs of each algorithm, in turn.",
 )
 @launcher_options
 @json_option
@@ -61,7 +69,7 @@ def local(
     launcher_args: str | None,
     as_json: bool,
 ) -> None:
-    """Ranks on one machine; the limit is the time of the copies alone."""
+    """Times ranks of this machine; the limit is the time of the copies alone."""
     rows = bl.bench(
         "local",
         sizes,
@@ -78,10 +86,11 @@ def local(
 
 @command.command(
     "smpi",
+    short_help="Simulated time under SimGrid's SMPI.",
     epilog=example("broadleaf bench smpi --platform platforms/smp-16.json --sizes 64KiB --algorithms mpich"),
 )
-@click.option("--platform", required=True, metavar="FILE", help="Broadleaf's JSON, or SimGrid's XML.")
-@click.option("--hosts", metavar="FILE", help="For XML: its hosts, one a line, in the order of ranks.")
+@click.option("--platform", required=True, metavar="FILE", help="Broadleaf's JSON or SimGrid's XML.")
+@click.option("--hosts", metavar="FILE", help="XML only: hosts in rank order, one per line.")
 @COLLECTIVE
 @SIZES
 @ALGORITHMS
@@ -90,7 +99,7 @@ def local(
     type=float,
     default=simulated.TIMEOUT_S,
     show_default=True,
-    help="Seconds of real time a run.",
+    help="Seconds of real time per run.",
 )
 @json_option
 def smpi(
@@ -102,7 +111,7 @@ def smpi(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Simulated time under SimGrid's SMPI, the second broadcast of a run."""
+    """Takes the simulated time of the second broadcast of a run, under SimGrid's SMPI."""
     compared = names(algorithms)
     rows = bl.bench(
         "smpi",
@@ -117,15 +126,26 @@ def smpi(
     show(rows, as_json)
 
 
-@command.command("namespaces", epilog=example("broadleaf bench namespaces --sizes 1MiB --algorithms default"))
-@click.option("--platform", metavar="FILE", default=str(bed.DEFAULT_PLATFORM), help="What to shape.")
+@command.command(
+    "namespaces",
+    short_help="Real TCP between network namespaces; needs root.",
+    epilog=example("broadleaf bench namespaces --sizes 1MiB --algorithms default"),
+)
 @click.option(
-    "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), default="openmpi", show_default=True
+    "--platform", metavar="FILE", default=str(bed.DEFAULT_PLATFORM), help="Platform file with the rates."
+)
+@click.option(
+    "--mpi",
+    "flavour",
+    type=click.Choice(["openmpi", "mpich"]),
+    default="openmpi",
+    show_default=True,
+    help="The MPI to compare with.",
 )
 @COLLECTIVE
 @SIZES
 @ALGORITHMS
-@click.option("--timeout", type=float, default=bed.TIMEOUT_S, show_default=True, help="Seconds a run.")
+@click.option("--timeout", type=float, default=bed.TIMEOUT_S, show_default=True, help="Seconds per run.")
 @json_option
 def namespaces(
     platform: str,
@@ -136,7 +156,7 @@ def namespaces(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Real TCP between shaped network namespaces of this machine; needs root."""
+    """Times real TCP between network namespaces of this machine with shaped rates; needs root."""
     compared = names(algorithms)
     rows = bl.bench(
         "namespaces",
@@ -176,7 +196,7 @@ def show(rows: list[Row], as_json: bool) -> None:
     for row in sorted(rows, key=lambda row: (row.bytes, row.seconds is None, row.seconds or 0)):
         seconds = row.seconds
         times = f"{seconds / row.limit_s:.2f}" if seconds is not None and row.limit_s else "-"
-        shown = ("not done" if seconds is None else f"{seconds:.6f}", times)
+        shown = ("timed out" if seconds is None else f"{seconds:.6f}", times)
         mark = "* " if row.algorithm.startswith(OURS) else ""
         table.add_row(
             str(row.bytes), mark + row.algorithm, *shown, f"{row.limit_s:.6f}" if row.limit_s else "-"

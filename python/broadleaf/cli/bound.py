@@ -18,21 +18,25 @@ SHOWN = 8
 
 @click.command(
     "bound",
-    short_help="Proves what no plan exceeds, in throughput and makespan.",
+    short_help="Bounds every plan's throughput and makespan, with a proof.",
     epilog=example("broadleaf bound net.json --root a --size 64MiB --segment 1MiB"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @root_option
-@click.option("--size", "message_bytes", type=Size(), help="A message, for the bound on its makespan.")
-@click.option("--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True)
-@click.option("--gap", type=float, default=1e-4, show_default=True, help="Between trees and prices.")
+@click.option("--size", "message_bytes", type=Size(), help="Message size, for the makespan bound.")
+@click.option(
+    "--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True, help="Segment size."
+)
+@click.option(
+    "--gap", type=float, default=1e-4, show_default=True, help="Relative gap of the two bounds to stop at."
+)
 @json_option
 def command(
     platform: str, root: str | None, message_bytes: int | None, segment_bytes: int, gap: float, as_json: bool
 ) -> None:
-    """The throughput that no plan exceeds, and with --size the time that none goes below.
+    """Bounds the throughput of every plan from above, and with --size the makespan from below.
 
-    The proof has two sides: trees with shares that together reach the throughput, and prices of ports and
+    The proof has two parts: trees with shares that together reach the throughput, and prices of ports and
     links under which no tree is cheap enough for more.
     """
     network = bl.Platform.load(platform)

@@ -16,14 +16,14 @@ FAULTS_FOUND = 1
 
 @click.command(
     "check",
-    short_help="Checks a plan, independently of what made it.",
+    short_help="Checks a plan, independently of the planners.",
     epilog=example("broadleaf check net.json plan.json"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @json_option
 def command(platform: str, plan: str, as_json: bool) -> int:
-    """Checks a plan independently of whatever made it; exit 1 and one line a fault."""
+    """Checks a plan by code that no planner shares; exits with 1 and a line for each fault."""
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     faults: list[str] = []
     try:

@@ -9,6 +9,7 @@ import click
 from broadleaf import Plan, PlanError, Platform
 from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import Size, example, json_option, output_option
+from broadleaf.clustered import clustered
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.formats.forms import FORMS, form_of, is_plan, load_any, save_any
 from broadleaf.formats.msccl import chunks_of, msccl_xml, runs_of_plan
@@ -22,14 +23,26 @@ from broadleaf.formats.simgrid import PORT_MODELS
 )
 @click.argument("file", metavar="FILE", type=click.Path())
 @output_option("The file to write; its ending chooses the format.", required=True)
-@click.option("--to", "form", type=click.Choice(sorted(FORMS)), help="The form to write.")
-@click.option("--at", "at_bytes", type=Size(), help="CSV only: take each link's rate at this message size.")
-@click.option("--hosts", metavar="FILE", help="SimGrid only: between these hosts, one a line, in that order.")
-@click.option("--port-model", type=click.Choice(PORT_MODELS), help="SimGrid only.  [default: one-port]")
-@click.option("--platform", metavar="FILE", help="Of a plan to MSCCL XML: the platform it is for.")
-@click.option("--min", "min_bytes", type=Size(), help="MSCCL only: the smallest message it is for.")
 @click.option(
-    "--max", "max_bytes", type=Size(), help="MSCCL only: the largest message (MSCCL: the first too large)."
+    "--to", "form", type=click.Choice(sorted(FORMS)), help="The format, where the ending is ambiguous."
+)
+@click.option("--at", "at_bytes", type=Size(), help="CSV only: message size at which to take rates.")
+@click.option("--hosts", metavar="FILE", help="SimGrid only: take these hosts, one per line, in that order.")
+@click.option(
+    "--clusters",
+    "tolerance",
+    type=float,
+    metavar="SHARE",
+    help="Regroup hosts by latency (Lowekamp); latencies in a cluster differ by this share, e.g. 0.3.",
+)
+@click.option("--port-model", type=click.Choice(PORT_MODELS), help="SimGrid only.  [default: one-port]")
+@click.option("--platform", metavar="FILE", help="MSCCL only: the plan's platform.")
+@click.option("--min", "min_bytes", type=Size(), help="MSCCL only: smallest message to use the plan for.")
+@click.option(
+    "--max",
+    "max_bytes",
+    type=Size(),
+    help="MSCCL only: largest message to use it for (for MSCCL, exclusive).",
 )
 @json_option
 def command(
@@ -38,35 +51,42 @@ def command(
     form: str | None,
     at_bytes: int | None,
     hosts: str | None,
+    tolerance: float | None,
     port_model: str | None,
     platform: str | None,
     min_bytes: int | None,
     max_bytes: int | None,
     as_json: bool,
 ) -> None:
-    """Converts a platform between forms, or a plan into what GPUs execute.
+    """Converts a platform to another format, or a plan to MSCCL XML for GPUs.
 
     \b
     NAME.json     platform JSON (broadleaf-platform/1)
-    NAME.nx.json  NetworkX node-link JSON; keeps everything, meshes and bridges written out
-    NAME.csv      two matrices, NAME.latency.csv (seconds) and NAME.bandwidth.csv (bytes/s):
-                  first row and column are node ids, an empty cell is no link
-    NAME.graphml  GraphML; keeps everything, lists as JSON text; read too: the Internet Topology Zoo's files,
-                  where every edge has LinkSpeedRaw (bit/s)
-    NAME.xml      read: a SimGrid platform, plain hosts, links and routes by itself, any other by asking
-                  SimGrid where it is installed; written: MSCCL XML of a plan for a link-capacity platform
+    NAME.nx.json  NetworkX node-link JSON, complete, one edge per link
+    NAME.csv      matrices NAME.latency.csv (s) and NAME.bandwidth.csv
+                  (bytes/s): node ids in the first row and column, an
+                  empty cell for no link
+    NAME.graphml  GraphML, complete, lists as JSON text; also reads the
+                  Internet Topology Zoo where each edge has LinkSpeedRaw
+    NAME.xml      reads SimGrid platforms: plain hosts, links and routes
+                  directly, others through SimGrid if it is installed;
+                  writes MSCCL XML of a plan for a link-capacity platform
 
     JSON input is recognised by its content. Matrices cannot hold gap tables and start-up times: --at 1MiB
-    writes the rate that a transfer of that size gets.
+    writes each link's rate at that message size.
     """
     form = form or form_of(Path(output))
     refuse_unwritable(output)
     chunks = None
     if is_plan(Path(file)):
+        if tolerance is not None:
+            raise click.UsageError(f"{file} is a plan; --clusters groups the hosts of a platform")
         network, chunks = plan_to_msccl(Path(file), Path(output), form, platform, min_bytes, max_bytes)
         written = [output]
     else:
         network = load_any(Path(file), Path(hosts) if hosts is not None else None, port_model)
+        if tolerance is not None:
+            network = clustered(network, tolerance)
         written = save_any(network, Path(output), form, at_bytes)
     if as_json:
         document = {"platform": network.name, "nodes": len(network.nodes), "form": form}

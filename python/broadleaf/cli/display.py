@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @contextmanager
 def standard_output() -> Iterator[None]:
-    """Hands on what was printed. A reader who went away (`| head`) wants no more of it, but the files."""
+    """Flushes what was printed. After a reader has closed the pipe (`| head`) files are still written."""
     try:
         yield
         sys.stdout.flush()
@@ -44,14 +44,14 @@ def say(line: str = "") -> None:
 
 
 def print_document(document: Any) -> None:
-    """The one JSON document of `--json`; a non-finite number in it would be our own bug."""
+    """The one JSON document of `--json`; a non-finite number in it would be a bug of Broadleaf."""
     text = json.dumps(document, indent=1, allow_nan=False)
     with standard_output():
         print(text)
 
 
 def interval_fields(interval_s: tuple[float, float] | None) -> dict[str, float]:
-    """A predicted interval as a plan file has it; nothing where there is none."""
+    """A predicted interval in the fields of a plan file; empty where there is none."""
     if interval_s is None:
         return {}
     return {"makespan_low_s": interval_s[0], "makespan_high_s": interval_s[1]}
@@ -86,10 +86,10 @@ def table_of(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
 
 
 def wait_for(message: str, work: Callable[[], T]) -> T:
-    """Does long native work with a spinner on standard error; silent where nobody watches.
+    """Runs long native work, with a spinner on standard error if that is a terminal.
 
-    The work has a thread of its own, because Python hears of an interrupt only between native calls: this way
-    one ends the command at once, and the thread, which holds nothing that others need, with it.
+    The work runs in a daemon thread: Python handles an interrupt only between native calls, so in the main
+    thread it would wait for the work to end. The thread holds no lock, and the process may end with it.
     """
     outcome: Future[T] = Future()
 

@@ -15,19 +15,19 @@ IN_THE_WAY = 1
 
 @click.command(
     "doctor",
-    short_help="Finds what keeps Broadleaf from a program.",
+    short_help="Finds why a program's broadcasts are not planned.",
     epilog=example("broadleaf doctor"),
 )
-@click.option("--platform", metavar="FILE", help="The network to plan for.  [default: BROADLEAF_PLATFORM]")
+@click.option("--platform", metavar="FILE", help="Platform file to plan for.  [default: BROADLEAF_PLATFORM]")
 @json_option
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- LAUNCHER ... PROGRAM [ARGS]...]")
 def command(platform: str | None, command: tuple[str, ...], as_json: bool) -> int:
-    """Finds what would keep Broadleaf from planning broadcasts, with the remedy of each thing.
+    """Finds why broadcasts would not be planned, with a remedy for each obstacle.
 
-    Without a program it looks at the MPIs, runtimes, launchers and hosts that are here. With a whole command
-    line it runs that once, with the runtime preloaded, and reports the MPI the processes loaded, whether
-    their calls were reached, and who else wraps them. Exit code 0: nothing stands in the way; 1: something
-    does.
+    Without a program, doctor examines the MPIs, runtimes, launchers and hosts of this machine. With a command
+    line it also runs that once, with the runtime preloaded, and reports which MPI the processes loaded,
+    whether their calls reached the runtime, and which tools wrap them. Exit code 0: no obstacle; 1: at least
+    one.
     """
     network = platform or os.environ.get("BROADLEAF_PLATFORM")
     found = look_at_machine(network)

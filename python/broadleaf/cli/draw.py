@@ -19,17 +19,15 @@ from broadleaf.cli.options import example, json_option, output_option
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plans", metavar="PLAN...", nargs=-1, required=True, type=click.Path())
 @output_option("The figure to write: .png, .svg or .pdf.", required=True)
-@click.option("--timeline", is_flag=True, help="Draw who sends when, instead of the trees.")
-@click.option(
-    "--race", "is_race", is_flag=True, help="Draw several plans on one clock, as an SVG that moves."
-)
+@click.option("--timeline", is_flag=True, help="Draw each node's sends and receives in time.")
+@click.option("--race", "is_race", is_flag=True, help="Draw several plans on one clock, as an animated SVG.")
 @json_option
 def command(
     platform: str, plans: tuple[str, ...], output: str, timeline: bool, is_race: bool, as_json: bool
 ) -> None:
-    """Draws a plan's trees, nodes coloured by cluster, the largest share first; or its timeline.
+    """Draws a plan's trees, the largest share first and nodes coloured by cluster, or its timeline.
 
-    With --race several plans of one message fill the same hosts on one clock.
+    --race draws several plans of one message on one clock: a host's bar fills as the host receives.
     """
     if is_race and timeline:
         raise click.UsageError("--race and --timeline are two figures; ask for one")

@@ -15,19 +15,21 @@ from broadleaf.mpi.exports import ABIS, EVERY, exports, runtimes_of
     short_help="Prints what a job script exports to run with Broadleaf.",
     epilog=example("broadleaf env --platform net.json"),
 )
-@click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
+@click.option("--platform", metavar="FILE", help="Platform file to plan for, as measure writes it.")
 @click.option(
     "--mpi",
     type=click.Choice([*ABIS, EVERY]),
-    help="Whose runtime to preload; all: each takes the programs of its MPI.  "
-    "[default: of the MPI that run would start]",
+    help="Runtime to preload; all: every runtime, each for its own MPI.  "
+    "[default: that of the MPI that run would start]",
 )
-@click.option("--module", "as_module", is_flag=True, help="A modulefile, for Environment Modules and Lmod.")
+@click.option(
+    "--module", "as_module", is_flag=True, help="Print a modulefile, for Environment Modules and Lmod."
+)
 @json_option
 def command(platform: str | None, mpi: str | None, as_module: bool, as_json: bool) -> None:
-    """Prints the exports for a job script, whatever launcher it uses: eval "$(broadleaf env)".
+    """Prints the exports for a job script with any launcher: eval "$(broadleaf env)".
 
-    Programs without MPI, the launcher among them, run as before.
+    Programs without MPI, such as the launcher itself, run as before.
     """
     if as_module and as_json:
         raise click.UsageError("--module and --json are two forms; give one")

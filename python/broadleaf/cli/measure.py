@@ -22,14 +22,14 @@ from broadleaf.mpi.find import Flavour
 from broadleaf.provenance import Asked, asked_of
 from broadleaf.units import rate, seconds
 
-# What a user hears of each of the probe's stages.
+# The probe's stages, as the progress bars name them.
 STAGES = {
     "latencies": "latency of every pair",
     "screening": "one large message per pair",
     "tables": "gap and overheads by size",
-    "recheck": "what cannot be, again",
+    "recheck": "implausible samples, repeated",
     "pipes": "several pairs at once",
-    "again": "pairs that differ, again",
+    "again": "pairs that differ, repeated",
 }
 
 # Links that differ from the others of their cluster are shown one by one up to here.
@@ -41,19 +41,19 @@ MOST_LINKS = 12
     short_help="Measures the network between MPI ranks.",
     epilog=example("broadleaf measure -n 2 --time 3 -o net.json"),
 )
-@ranks_option(1, "How many to start; each is a node.")
-@click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
+@ranks_option(1, "Ranks to start; each is a node.")
+@click.option("--hosts", metavar="FILE", help="Hosts to start on, one per line: name slots=4.")
 @click.option(
     "--again",
     metavar="FILE",
-    help="Measure as that platform was measured, and list what has changed since.",
+    help="Repeat the measurement of that platform, and list the changes.",
 )
-@output_option("The platform; with --again it can be left out.")
+@output_option("The platform file to write; optional with --again.")
 @click.option(
     "--tolerance",
     type=float,
     metavar="SHARE",
-    help="How far latencies in a cluster, and pairs that count as alike, may differ.  "
+    help="Largest relative difference within a cluster, and of pairs that share a table.  "
     f"[default: {TOLERANCE}]",
 )
 @click.option(
@@ -61,11 +61,13 @@ MOST_LINKS = 12
     "budget_s",
     type=float,
     metavar="SECONDS",
-    help="Time to stay within, if the network lets.  "
-    "[default: 4 and 1.5 a rank, at most 40; between machines three times that, at most 40 up to 16 ranks]",
+    help="Time budget, where the network permits.  "
+    "[default: 4 + 1.5 per rank, at most 40; between machines three times that, at most 40 up to 16 ranks]",
 )
-@click.option("--largest", type=Size(), metavar="SIZE", help="Where gap tables end.  [default: 4MiB]")
-@click.option("--samples", metavar="FILE", help="Also keep every raw sample, a JSON object a line.")
+@click.option(
+    "--largest", type=Size(), metavar="SIZE", help="Largest message of the gap tables.  [default: 4MiB]"
+)
+@click.option("--samples", metavar="FILE", help="Write every raw sample, one JSON object per line.")
 @launcher_options
 @json_option
 def command(
@@ -84,8 +86,8 @@ def command(
 ) -> None:
     """Measures the network between MPI ranks: latency, gap and overheads by size, clusters, shared pipes.
 
-    Links that are alike stand once, as a mesh or a bridge. With --json the platform is the document on
-    standard output too.
+    Links with equal properties are written once, as a mesh or a bridge. --json also prints the platform on
+    standard output.
     """
     before = None if again is None else bl.Platform.load(again)
     if before is None and (ranks is None or output is None):
@@ -93,12 +95,16 @@ def command(
     asked = Asked(ranks or 1, [], None, TOLERANCE, None, None)
     if before is not None and ranks is None:
         asked = asked_of(before, str(again))
+    # The launcher of one MPI starts no other.
+    if launcher is None and flavour in (None, asked.flavour):
+        launcher, launcher_args = asked.launcher, launcher_args or asked.launcher_args
+        flavour = asked.flavour
     with shown() as progress:
         platform = bl.measure(
             asked.ranks,
             hosts or asked.hosts,
             output,
-            mpi=flavour or (asked.flavour if launcher is None else None),
+            mpi=flavour,
             launcher=launcher,
             launcher_args=launcher_args,
             tolerance=asked.tolerance if tolerance is None else tolerance,
@@ -149,7 +155,7 @@ def shown() -> Iterator[Progress | None]:
 
 
 def print_summary(platform: bl.Platform, output: str) -> None:
-    """What leads from where to where; the file has the rest."""
+    """A row for each mesh, bridge and pipe, and for the first few single links; the file has all."""
     document = platform.to_dict()
     clusters: dict[str, list[str]] = {}
     for node in document["nodes"]:

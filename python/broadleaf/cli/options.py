@@ -63,7 +63,7 @@ class PlannerName(click.ParamType[str]):
 
 
 def root_option(function: F) -> F:
-    """Adds `--root` as the parameter `root`: a node, or None for `root_of` to say which."""
+    """Adds `--root` as the parameter `root`: a node, or None where `root_of` chooses."""
     help_text = "The node that has the message.  [default: the first host]"
     return click.option("--root", metavar="NODE", help=help_text)(function)
 
@@ -74,7 +74,7 @@ def root_of(platform: bl.Platform, root: str | None) -> str:
 
 
 def ranks_option(least: int, help_text: str, **settings: Any) -> Callable[[F], F]:
-    """Adds `-n RANKS`, which the launchers know as `-np`, too."""
+    """Adds `-n RANKS`, and `-np` as launchers spell it."""
     return click.option(
         "-n", "-np", "ranks", type=click.IntRange(least), metavar="RANKS", help=help_text, **settings
     )
@@ -84,16 +84,19 @@ def launcher_options(function: F) -> F:
     """Adds `--mpi`, `--launcher` and `--launcher-args`: what starts the ranks."""
     options = [
         click.option(
-            "--mpi", "flavour", type=click.Choice(["openmpi", "mpich"]), help="Which of several MPIs."
+            "--mpi",
+            "flavour",
+            type=click.Choice(["openmpi", "mpich"]),
+            help="The MPI, where several are found.",
         ),
         click.option(
             "--launcher",
             "--mpiexec",
             "launcher",
             metavar="mpiexec|srun|flux|PATH",
-            help="What starts the ranks.  [default: the one that fits the program's MPI and the allocation]",
+            help="Launcher of the ranks.  [default: the allocation's, else that of the program's MPI]",
         ),
-        click.option("--launcher-args", metavar="TEXT", help='More options for it: "-N2 --mpi=pmix".'),
+        click.option("--launcher-args", metavar="TEXT", help='Options for the launcher: "-N2 --mpi=pmix".'),
     ]
     for option in reversed(options):
         function = option(function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,10 @@ from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.papers import GAPS, PAPERS
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 
-TITLES = "\n".join(f"  {name:12}{paper.title}" for name, paper in PAPERS.items())
+TITLES = "\n".join(
+    textwrap.fill(paper.title, 78, initial_indent=f"  {name:12}", subsequent_indent=" " * 14)
+    for name, paper in PAPERS.items()
+)
 HELP = f"""Runs a paper's experiments again: tables beside the printed values, CSV, JSON and PNG files.
 
 \b
@@ -37,15 +41,14 @@ HELP = f"""Runs a paper's experiments again: tables beside the printed values, C
     "-o",
     "--output",
     metavar="FOLDER",
-    type=click.Path(file_okay=False, exists=True),
-    help="Where tables (CSV and JSON) and figures go; nothing is written without it. What takes long "
-    "(tuning) keeps its measurements there as it goes; run again after an interruption, it goes on from "
-    "them.",
+    type=click.Path(file_okay=False),
+    help="Folder for tables (CSV and JSON) and figures, created if missing; without it nothing is written. "
+    "Long experiments (tuning) save their measurements there, and continue from them after an interruption.",
 )
 @click.option(
     "--gaps",
     type=click.Choice(GAPS),
-    help="How the gap of two clusters is drawn (paper grid, which leaves it open; default: pair and min).",
+    help="Paper grid, which leaves it open: how the gap of two clusters is drawn.  [default: pair and min]",
 )
 @json_option
 def command(name: str, quick: bool, output: str | None, gaps: str | None, as_json: bool) -> None:
@@ -57,6 +60,9 @@ def command(name: str, quick: bool, output: str | None, gaps: str | None, as_jso
             raise click.UsageError(f"paper {name} draws no gaps; --gaps is for {drawn}")
         run = paper.with_gaps(gaps)
     if output is not None:
+        if not Path(output).is_dir():
+            refuse_unwritable(output)
+            Path(output).mkdir()
         refuse_unwritable(Path(output) / f"{name}.csv")
         if paper.kept_in is not None:
             run = paper.kept_in(Path(output) / f"{name}.partial.jsonl")

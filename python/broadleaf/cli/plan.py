@@ -30,17 +30,32 @@ from broadleaf.units import interval, rate, seconds, size
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @root_option
-@click.option("--size", "message_bytes", type=Size(), required=True, help="The message: 64KiB, 1MB, '4 GiB'.")
+@click.option(
+    "--size", "message_bytes", type=Size(), required=True, help="Message size: 64KiB, 1MB, '4 GiB'."
+)
 @click.option(
     "--planner",
     type=PlannerName(),
     metavar="NAME",
     default="best",
     show_default=True,
-    help="See broadleaf planners.",
+    help="A planner listed by broadleaf planners.",
 )
-@click.option("--collective", metavar="NAME", default="bcast", show_default=True, help="What to plan.")
-@click.option("--segment", "segment_bytes", type=SegmentSize(), default="auto", show_default=True)
+@click.option(
+    "--collective",
+    metavar="NAME",
+    default="bcast",
+    show_default=True,
+    help="bcast, scatter, allgather; their mirrors reduce, gather, reduce-scatter; allreduce.",
+)
+@click.option(
+    "--segment",
+    "segment_bytes",
+    type=SegmentSize(),
+    default="auto",
+    show_default=True,
+    help="Segment size; auto: the fastest of those searched.",
+)
 @click.option(
     "--protocol",
     metavar="NAME",
@@ -48,9 +63,13 @@ from broadleaf.units import interval, rate, seconds, size
     show_default=True,
     help="eager, or rendezvous: a ready message precedes each transfer.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of randomised searches.")
 @click.option(
-    "--time-limit", "time_limit_s", type=float, metavar="SECONDS", help="Begin no planner after that."
+    "--time-limit",
+    "time_limit_s",
+    type=float,
+    metavar="SECONDS",
+    help="Search for so long instead of some seconds.",
 )
 @click.option("--figure", metavar="FILE", help="Draw the comparison: .png, .svg or .pdf.")
 @output_option("The plan file to write.")
@@ -69,9 +88,9 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Plans a broadcast: with --planner best, every planner that can, the fastest kept.
+    """Plans a collective: --planner best runs every planner that supports it, and keeps the fastest plan.
 
-    The document of --json is the plan itself, with what was tried beside it.
+    --json prints the plan, and every planner's result under "tried".
     """
     if figure is not None:
         from broadleaf.plot.figures import form_of
@@ -108,7 +127,7 @@ def command(
 
 
 def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
-    """What a plan document gets besides the plan."""
+    """The fields that --json adds to the plan's own."""
     bound_s = comparison.plan.bound_s
     rows = [
         {
@@ -121,7 +140,8 @@ def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
         }
         for tried in by_makespan(comparison)
     ]
-    return {"tried": rows, "passed_over": comparison.passed_over}
+    cut = {"is_cut_by_time": True} if comparison.is_cut_by_time else {}
+    return {"tried": rows, "passed_over": comparison.passed_over, **cut}
 
 
 def by_makespan(comparison: bl.Comparison) -> list[bl.Tried]:
@@ -156,6 +176,8 @@ def print_comparison(comparison: bl.Comparison) -> None:
         names_by_reason.setdefault(reason, []).append(name)
     for reason, names in names_by_reason.items():
         say(f"not tried: {', '.join(names)}: {reason}")
+    if comparison.is_cut_by_time:
+        say("the time limit cut the search short: another run may find another plan; give it more time")
 
 
 def draw(comparison: bl.Comparison, figure: str) -> None:

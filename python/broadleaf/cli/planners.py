@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
+
 import click
 
 import broadleaf as bl
-from broadleaf.cli.display import print_document, print_table, say, table_of
+from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import PlannerName, example, json_option
 
 FIELDS = ("name", "summary", "reference", "objective", "guarantee", "complexity")
@@ -13,15 +16,15 @@ FIELDS = ("name", "summary", "reference", "objective", "guarantee", "complexity"
 
 @click.command(
     "planners",
-    short_help="Lists the planners, or what one guarantees and costs.",
+    short_help="Lists the planners, or describes one.",
     epilog=example("broadleaf planners --json"),
 )
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=PlannerName(best=False))
 @json_option
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """Lists the planners, or of those named all that is known: paper, objective, guarantee, complexity.
+    """Lists the planners; with NAMEs, the paper, objective, guarantee and complexity of each.
 
-    best is none of them: it tries all that can plan what is asked, and keeps the fastest plan.
+    best is not in the list: it runs every planner that supports the platform, and keeps the fastest plan.
     """
     cards = [
         {field: getattr(card, field) for field in FIELDS}
@@ -33,12 +36,18 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         return
     if names:
         for card in cards:
-            for field, value in card.items():
-                say(f"{field:12}{value}")
+            print_pairs(card)
             say()
         return
-    table = table_of("planners", "name", "summary")
-    for card in cards:
-        table.add_row(card["name"], card["summary"])
-    print_table(table)
+    print_pairs({card["name"]: card["summary"] for card in cards})
     say("broadleaf planners NAME: its paper, objective, guarantee and complexity")
+
+
+def print_pairs(pairs: dict[str, str]) -> None:
+    """A column of names and one of texts, wrapped at the terminal's width; in a pipe at 80 columns."""
+    width = max(map(len, pairs)) + 2
+    columns = max(40, shutil.get_terminal_size().columns)
+    for name, text in pairs.items():
+        lines = textwrap.wrap(text, columns - width, break_on_hyphens=False)
+        for head, line in zip([name, *[""] * len(lines)], lines, strict=False):
+            say(f"{head:{width}}{line}")

@@ -1,4 +1,4 @@
-"""`broadleaf report`: one page that shows a platform and what plans make of it."""
+"""`broadleaf report`: one page that shows a platform and the plans for it."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def show_runs(files: tuple[str, ...], output: str | None, as_json: bool) -> None
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @click.argument("plans", metavar="PLAN...", nargs=-1, type=click.Path())
 @output_option("The page to write, .html.  [default: beside the first plan, by its name]")
-@click.option("--stats", "stats", metavar="FILE", multiple=True, help="What broadleaf run --stats wrote.")
+@click.option("--stats", "stats", metavar="FILE", multiple=True, help="Statistics of broadleaf run --stats.")
 @click.option(
     "--sizes",
     type=SizesOrNone(),
     metavar="SIZE,...",
-    help="Where every planner is compared; 'none' leaves that out.  [default: up to the first plan's size]",
+    help="Sizes at which to compare all planners, or 'none'.  [default: up to the first plan's size]",
 )
 @click.option(
     "--time-limit",
@@ -61,7 +61,7 @@ def show_runs(files: tuple[str, ...], output: str | None, as_json: bool) -> None
     default=TIME_LIMIT_S,
     show_default=True,
     metavar="SECONDS",
-    help="At each of those sizes, begin no planner after that.",
+    help="At each size, start no planner after this time.",
 )
 @json_option
 def command(

@@ -19,35 +19,31 @@ from broadleaf.mpi.find import Flavour
         "python3 -c 'from mpi4py.MPI import COMM_WORLD as w; w.bcast(bytes(1 << 20))'"
     ),
 )
-@ranks_option(1, "How many to start.", required=True)
-@click.option("--hosts", metavar="FILE", help="Machines to start on, a line each: name slots=4.")
+@ranks_option(1, "Ranks to start.", required=True)
+@click.option("--hosts", metavar="FILE", help="Hosts to start on, one per line: name slots=4.")
 @click.option(
     "--check-hosts/--no-check-hosts",
     "is_checked",
     default=None,
-    help="Look first whether every host has the runtime.  [default: where --hosts names other machines]",
+    help="First verify that every host has the runtime.  [default: if --hosts names other machines]",
 )
-@click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
-@click.option("--plans", metavar="FOLDER", help="Plan files to use where one fits, instead of planning.")
+@click.option("--platform", metavar="FILE", help="Platform file to plan for, as measure writes it.")
+@click.option("--plans", metavar="FOLDER", help="Plan files, each used for the calls that it matches.")
 @click.option(
     "--planner",
     type=PlannerName(),
     metavar="NAME",
-    help="The planner, see broadleaf planners.  [default: best]",
+    help="A planner listed by broadleaf planners.  [default: best]",
 )
 @click.option("--min-size", type=Size(), help="Smaller messages go to the MPI's own broadcast.")
-@click.option("--stats", metavar="FILE", help="Write what was intercepted, and why some of it was not.")
+@click.option("--stats", metavar="FILE", help="Write the calls planned and passed through, with reasons.")
 @click.option(
-    "--compare", is_flag=True, help="Plan every other broadcast of a kind, and report what that gains"
+    "--compare", is_flag=True, help="Alternate planned and native broadcasts, and report the speedup."
 )
-@click.option(
-    "--observe", is_flag=True, help="Plan nothing, time everything, and predict what plans would save."
-)
-@click.option(
-    "--adapt", is_flag=True, help="Follow the network while the program runs, see broadleaf advise."
-)
-@click.option("--state", metavar="FOLDER", help="Where program and advisor meet, as broadleaf advise has it.")
-@click.option("--trace", metavar="FILE", help="Write what every rank sent and received when, for Perfetto.")
+@click.option("--observe", is_flag=True, help="Plan nothing, time every broadcast, and predict the saving.")
+@click.option("--adapt", is_flag=True, help="Replan when the network changes; see broadleaf advise.")
+@click.option("--state", metavar="FOLDER", help="State folder shared with broadleaf advise.")
+@click.option("--trace", metavar="FILE", help="Write each rank's sends and receives, for Perfetto.")
 @launcher_options
 @json_option
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGS]...")
@@ -73,10 +69,10 @@ def command(
 ) -> int:
     """Starts an MPI program, unmodified, with its broadcasts planned.
 
-    The exit code is the program's. Two lines on standard error say in the end what was planned, how long rank
-    0 was in it, and what was passed through and why; a third, when and how well the platform was measured;
-    after --compare and --observe another one, what planning gains. With --json the statistics are the
-    document on standard output, and what the program prints goes to standard error.
+    The exit code is the program's. At its end, lines on standard error report the broadcasts planned, the
+    time in them, the calls passed through with reasons, and the date and quality of the measured platform;
+    --compare and --observe add the gain. With --json, standard output has the statistics, and the program's
+    own output goes to standard error.
     """
     if compare and observe:
         raise click.UsageError("--compare plans every other broadcast, --observe none; give one of them")

@@ -55,7 +55,7 @@ def command(platform: str, plan: str, trace_file: str | None, as_json: bool) -> 
                 "makespan_s": trace.makespan_s,
                 **interval_fields(trace.makespan_interval_s),
                 "bound_s": broadcast.bound_s,
-                # JSON has no infinity: null is a plan that nothing limits.
+                # JSON has no infinity: null means that nothing limits the plan.
                 "throughput_bytes_per_s": load_bound if isfinite(load_bound) else None,
                 "transfers": len(trace.transfers),
                 "finish_s": finish,
@@ -90,7 +90,7 @@ def print_result(
 
 
 def print_highest(title: str, what: str, values: dict[str, float], shown: Callable[[float], str]) -> None:
-    """A table of the HIGHEST largest values: they say what limits the plan, and --json has the others."""
+    """A table of the HIGHEST largest values, which limit the plan; --json has the others."""
     table = table_of(title, what, "", numbers=("",))
     for name, value in sorted(values.items(), key=lambda item: -item[1])[:HIGHEST]:
         table.add_row(name, shown(value))

@@ -37,23 +37,26 @@ class Counts(click.ParamType[list[int]]):
 
 @click.command(
     "tune",
-    short_help="Writes an MPI's own rules file, an algorithm a size.",
+    short_help="Writes an MPI's rules file: the best algorithm per size.",
     epilog=example("broadleaf tune net.json --nodes 2,3 --for openmpi -o rules.conf"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @root_option
 @click.option(
-    "--nodes", type=Counts(), metavar="2,4,…", help="Numbers of nodes; default: 2, 3, 4, 6, 8 … all."
+    "--nodes", type=Counts(), metavar="2,4,…", help="Numbers of nodes.  [default: 2, 3, 4, 6, 8 … all]"
 )
-@click.option("--sizes", type=Sizes(), metavar="1KiB,…", help="Default: 1 B, 2 B, 4 B … 16 MiB.")
+@click.option(
+    "--sizes", type=Sizes(), metavar="1KiB,…", help="Message sizes.  [default: 1 B, 2 B, 4 B … 16 MiB]"
+)
 @click.option(
     "--collective",
     "collectives",
     type=click.Choice([*COLLECTIVES, "all"]),
     default="all",
     show_default=True,
+    help="The collective to tune.",
 )
-@click.option("--for", "flavour", metavar="openmpi|mpich", help="Whose rules file to write with -o.")
+@click.option("--for", "flavour", metavar="openmpi|mpich", help="MPI that reads the file of -o.")
 @click.option("--figure", metavar="FILE", help="Draw the map of the best algorithms: .png, .svg or .pdf.")
 @output_option("The rules file to write.")
 @json_option

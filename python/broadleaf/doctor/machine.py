@@ -46,7 +46,7 @@ def runtimes() -> Iterator[Finding]:
 
 
 def trouble_loading(library: Path) -> str | None:
-    """What ld.so says where it cannot preload the library."""
+    """The message of ld.so where it cannot preload the library."""
     environment = {**os.environ, "LD_PRELOAD": str(library)}
     done = subprocess.run(
         ["/bin/sh", "-c", ":"], env=environment, capture_output=True, text=True, timeout=TIMEOUT_S

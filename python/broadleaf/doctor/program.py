@@ -197,7 +197,7 @@ def judged(seen: Seen, launcher: Dialect | None, program: Path) -> Iterator[Find
         yield Finding("launcher", launcher.name if launcher else "none: one rank")
     yield of_runtimes(ranks)
     yield from of_tools(ranks)
-    yield of_calls(seen)
+    yield of_calls(seen, ranks)
     for line in seen.lines:
         yield Finding("runtime's line", line, "see docs/reference/environment.md, and what it names")
 
@@ -252,14 +252,16 @@ def of_tools(ranks: Sequence[Process]) -> Iterator[Finding]:
         yield Finding("tool", "one that is linked into the program wraps calls of MPI")
 
 
-def of_calls(seen: Seen) -> Finding:
+def of_calls(seen: Seen, ranks: Sequence[Process]) -> Finding:
     """Whether broadcasts came by, by rank 0's count."""
     found = seen.statistics
     if found is None:
+        late = "; a program that calls the MPI by addresses from dlsym must be linked with it instead"
         return Finding(
             "calls",
             "rank 0 left no statistics: nothing came by, or it did not get to MPI_Finalize",
-            "see the runtime and what the program printed above",
+            "see the runtime and what the program printed above"
+            + (late if any(process.has_plugin for process in ranks) else ""),
         )
     reasons = ", ".join(f"{count} {reason}" for reason, count in found["passed_through"].items())
     passed = sum(found["passed_through"].values())

@@ -1,1 +1,1 @@
-"""File formats of others: SimGrid, GraphML, MSCCL, Perfetto, NetworkX and CSV; one writer each."""
+"""Foreign file formats: SimGrid, GraphML, MSCCL, Perfetto, NetworkX and CSV, with one writer each."""

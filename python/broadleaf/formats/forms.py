@@ -1,4 +1,4 @@
-"""Platform files in several forms: input is told apart by what it says, output by its name."""
+"""Platform files in several formats: input is recognised by its content, output by its name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": 
 
 
 def load_any(path: Path, hosts: Path | None = None, port_model: str | None = None) -> Platform:
-    """Reads a platform in any form: `.csv` is a pair of matrices, `.xml` SimGrid's, JSON says what it is.
+    """Reads a platform in any form: `.csv` a pair of matrices, `.xml` SimGrid's, JSON known by its content.
 
     `hosts` and `port_model` are for SimGrid's, see `load_simgrid`.
     """
@@ -42,7 +42,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
 
 
 def node_link_document(path: Path) -> dict[str, Any] | None:
-    """The document if it is NetworkX's; all other JSON, broken too, is the platform reader's to judge."""
+    """The document if it is NetworkX's; the platform reader judges all other JSON, malformed JSON too."""
     try:
         document = read_json(path)
     except ValueError:
@@ -53,7 +53,7 @@ def node_link_document(path: Path) -> dict[str, Any] | None:
 
 
 def is_plan(path: Path) -> bool:
-    """Whether a file is a plan; what cannot be read is the platform reader's to judge."""
+    """Whether a file is a plan; False for an unreadable file, which the platform reader refuses."""
     if path.suffix != ".json":
         return False
     try:
@@ -69,7 +69,7 @@ def form_of(path: Path) -> str:
         if path.name.endswith(suffix):
             return form
     known = ", ".join(f"NAME{suffix}" for suffix in FORMS.values())
-    raise ValueError(f"{path}: the name says no form; use {known} or --to")
+    raise ValueError(f"{path}: the name has no known ending; use {known} or --to")
 
 
 def save_any(platform: Platform, path: Path, form: str, at_bytes: int | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""GraphML through NetworkX; what is a list or an object in the platform format is JSON text there."""
+"""GraphML through NetworkX; lists and objects of the platform format become JSON text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Attributes = dict[str, Any]
 
 # GraphML's attributes are numbers, truth values or text; these fields are none of them.
 STRUCTURED = ("shared", "provenance", "gap", "uses", "os", "or", "bulk", "spread", "delayed")
-# What says how fast a link is; an edge with none of them is refused, because any other could be in any unit.
+# Fields with the rate of a link; an edge with none of them is refused, since other fields have unknown units.
 TIMES = ("bandwidth_bytes_per_s", "gap", "latency_s")
 # The Internet Topology Zoo's, bit/s.
 LINK_SPEED = "LinkSpeedRaw"
@@ -34,7 +34,7 @@ def save_graphml(platform: Platform, path: Path) -> None:
         for name in STRUCTURED:
             if name in attributes:
                 attributes[name] = json.dumps(attributes[name])
-        # A number that is whole in one edge and not in another would give two attributes of one name.
+        # An attribute that is an integer on one edge and a float on another would be declared twice.
         for name, value in attributes.items():
             if type(value) is int:
                 attributes[name] = float(value)
@@ -81,7 +81,7 @@ def attributes_of(graph: Any) -> list[Attributes]:
 
 
 def give_rate(edge: str, attributes: Attributes) -> None:
-    """Has the edge say its rate in our field; raises PlatformError, naming what it has instead of one."""
+    """Sets the edge's rate in the platform format's field; raises PlatformError where none is known."""
     if set(TIMES) & set(attributes):
         return
     if LINK_SPEED not in attributes:

@@ -19,7 +19,7 @@ from broadleaf.bars import SEVERAL, Bars, bars_of
 SENDS, RECEIVES = 0, 1
 LANES = ["sends", "receives"]
 INSTANTS = ("begin", "release", "into", "arrive")
-# More slices than this no viewer loads in a moment; longer traces are merged in runs, which the file says.
+# Viewers load this many slices quickly; longer traces are merged into runs, which the file records.
 MOST_SLICES = 60_000
 
 Bar = dict[str, Any]
@@ -28,7 +28,7 @@ Slice = tuple[int, int, str, int, int, str]
 
 
 def trace_text(platform: Platform, trace: Trace, most_slices: int = MOST_SLICES) -> tuple[str, str | None]:
-    """The file, and what it says of merging; None where each transfer has a slice of its own.
+    """The file's text, and a sentence on merging; None where each transfer has its own slice.
 
     A transfer is a slice in the sender's row from start to release and one in the receiver's row that ends at
     its arrival. What overlaps in a row (multi-port, merged runs) lies in further rows.
@@ -36,7 +36,7 @@ def trace_text(platform: Platform, trace: Trace, most_slices: int = MOST_SLICES)
     bars = bars_of(trace, most_slices)
     rows = table_of(bars)
     slices: list[Slice] = []
-    # Of each bar the number of its slice in either row; a merged one may have no receiver.
+    # The numbers of each bar's slices, sent and received; a merged one may have no receiver.
     places: list[tuple[int, int | None]] = []
     for bar in rows:
         sent, received = len(slices), None
@@ -106,7 +106,7 @@ def forwards(rows: list[Bar], places: list[tuple[int, int | None]]) -> list[tupl
 
 
 def loads(rows: list[Bar], platform: Platform, trace: Trace) -> list[tuple[str, int, int, float]]:
-    """What each transfer adds to the counters of its link and of the pipes that it shares."""
+    """Each transfer's contribution to the counters of its link and of its shared pipes."""
     found = []
     pipes: dict[tuple[int, int], list[str]] = {}
     for bar in rows:

@@ -41,6 +41,8 @@ class Dialect:
     listing: tuple[str, ...] = ()
     # The user's variable that chooses one.
     chosen_by: str = ""
+    # Options for ranks that run beside a program which has the whole allocation.
+    beside: tuple[str, ...] = ()
     # Whose launcher it is; None: of a resource manager, for any MPI.
     flavour: Flavour | None = None
     # Whether it was tried with the launcher itself, not by the shape of its command line alone.
@@ -111,6 +113,7 @@ SRUN = Dialect(
     servers={"openmpi": ("pmix",), "mpich": ("pmi2", "pmix")},
     listing=("--mpi=list",),
     chosen_by="SLURM_MPI_TYPE",
+    beside=("--overlap",),
 )
 
 # It has no slots: ranks are spread over the hosts evenly.

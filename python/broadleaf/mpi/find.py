@@ -55,10 +55,14 @@ class Mpi:
     @property
     def probe(self) -> Path:
         """The program that measures under this MPI; raises `MpiNotFoundError` where it was not built."""
-        program = RUNTIMES / f"broadleaf-probe-{ABI[self.flavour]}"
+        return self.program("probe")
+
+    def program(self, name: str) -> Path:
+        """One of Broadleaf's own programs for this MPI; raises `MpiNotFoundError` where it was not built."""
+        program = RUNTIMES / f"broadleaf-{name}-{ABI[self.flavour]}"
         if not os.access(program, os.X_OK):
             raise MpiNotFoundError(
-                f"no Broadleaf probe for {self.flavour} at {program}; "
+                f"no Broadleaf {name} for {self.flavour} at {program}; "
                 "install broadleaf again with its mpicc on PATH"
             )
         return program

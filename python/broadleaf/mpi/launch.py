@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,12 @@ class Launcher:
     program: Path
     dialect: Dialect
     arguments: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> list[str]:
+        """By which a command of Broadleaf's is told to start ranks with it."""
+        more = ["--launcher-args", shlex.join(self.arguments)] if self.arguments else []
+        return ["--launcher", str(self.program), *more]
 
 
 def launch_command(

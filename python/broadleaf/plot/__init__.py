@@ -1,4 +1,4 @@
-"""Figures, drawn without a display and written whole: the file's name says whether PNG, SVG or PDF."""
+"""Figures, drawn without a display; the ending of the file's name selects PNG, SVG or PDF."""
 
 from __future__ import annotations
 

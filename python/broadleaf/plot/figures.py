@@ -1,4 +1,4 @@
-"""Making a figure and writing it in the form its name says."""
+"""Figures as files: the ending of the name selects the format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broadleaf.files import write_whole
 
 FORMS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 
-# Okabe and Ito's palette: told apart by colour-blind readers too.
+# Okabe and Ito's palette, which colour-blind readers can distinguish.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 
@@ -22,7 +22,7 @@ MOST_CHARACTERS = 24
 
 
 def label(name: str) -> str:
-    """A name as a figure shows it: of a long one both ends, and nothing of it read as a formula."""
+    """A name as a figure shows it: a long one is shortened in the middle, and $ does not begin a formula."""
     shown = "".join(
         character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in name
     )
@@ -40,15 +40,15 @@ class Picture(Figure):
 
 
 def form_of(path: Path) -> str:
-    """png, svg or pdf; raises ValueError for a name that says none of them."""
+    """png, svg or pdf; raises ValueError for a name with another ending."""
     form = FORMS.get(path.suffix.lower())
     if form is None:
-        raise ValueError(f"{path}: the name says no figure form; end it in {', '.join(FORMS)}")
+        raise ValueError(f"{path}: no figure form; end the name in {', '.join(FORMS)}")
     return form
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Writes the figure whole."""
+    """Writes the figure to a temporary file and renames it, so that no half-written file appears."""
     write_whole(path, drawn(figure, form_of(path)))
 
 

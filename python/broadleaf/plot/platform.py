@@ -1,4 +1,4 @@
-"""The picture of a platform: nodes by cluster, and the rates and latencies of what joins them."""
+"""The picture of a platform: nodes by cluster, with the rates and latencies of the links between clusters."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.plot.trees import NO_CLUSTER
 from broadleaf.units import rate, seconds
 
-# A link's rate depends on the size of a transfer where its gap table says so; pictures take this one.
+# Pictures show rates at this size: the rate of a link with a gap table depends on the size of a transfer.
 TRANSFER_BYTES = 1 << 20
 # A cluster of more nodes than this is one disc with their number.
 MOST_NODES = 64
-# Beyond this many nodes in all their names overlap, and beyond this many ties the text on them does.
+# With more nodes than this names overlap, and with more ties than this their labels do.
 MOST_LABELS = 120
 MOST_TEXTS = 6
 # Thin and thick lines, points: the lowest and the highest rate of the platform.
@@ -70,7 +70,7 @@ def disc_radius(nodes: int) -> float:
 
 
 def discs(radii: Sequence[float], sites: Sequence[str | None]) -> list[Place]:
-    """A centre for each disc, on a circle where there is room for all, those of one site side by side."""
+    """A centre for each disc, on a circle large enough for all, with the discs of a site side by side."""
     if len(radii) == 1:
         return [(0.0, 0.0)]
     order = sorted(range(len(radii)), key=lambda at: (sites[at] is None, sites[at] or "", at))
@@ -94,7 +94,7 @@ def on_circle(centre: Place, radius: float, count: int) -> list[Place]:
 
 
 def widths(drawing: dict[str, Any]) -> Any:
-    """The width of a line by its rate; what nothing limits is the widest."""
+    """The width of a line by its rate; an unlimited rate has the widest."""
     rates = [speed for tie in drawing["ties"] for speed in tie[2:4]]
     rates += [link[2] for link in drawing["links"]]
     known = [speed for speed in rates if speed]

@@ -1,4 +1,4 @@
-"""Plans of one message racing on one clock: an SVG that moves by itself and opens anywhere."""
+"""Plans of one message racing on one clock: an animated SVG without scripts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from broadleaf.errors import visible
 from broadleaf.plot.figures import COLOURS
 from broadleaf.units import seconds, size
 
-# The slowest plan takes so many seconds of the reader's time, and then all stand still for a while.
+# The slowest plan is shown in RUN_S of real time, followed by a pause.
 RUN_S, PAUSE_S = 8.0, 2.5
 # Places of the page, pixels; a lane is a plan's row of bars, one a host.
 WIDTH, MARGIN, LANE, BAR = 760, 20, 128, 58
-# More keyframes than this in all make the file large for a picture.
+# Limits of the number of keyframes, which determine the size of the file.
 MOST_FRAMES, MOST_STEPS, FEWEST_STEPS = 3000, 40, 4
 # Names of hosts fit below bars of at least this width, pixels.
 NAMED = 26
-# About so many times stand on the clock.
+# The approximate number of labels on the clock.
 TICKS = 6
 
 STYLE = """
@@ -41,7 +41,7 @@ text { font: 12px sans-serif; fill: #1b1b1b; } .small { font-size: 10px; fill: #
 
 @dataclass(frozen=True)
 class Runner:
-    """A plan in the race: what it is called, and what it did."""
+    """A plan in the race: its name and its simulated trace."""
 
     name: str
     trace: Trace
@@ -55,7 +55,7 @@ class Race:
     makespans_s: dict[str, float]
 
     def _repr_html_(self) -> str:
-        # An image of its own: the styles of an SVG within a page are the whole page's.
+        # As an image: the styles of an inline SVG would apply to the whole page.
         data = base64.b64encode(self.svg.encode()).decode()
         return (
             f'<img style="max-width: 100%" alt="{shown(repr(self))}" src="data:image/svg+xml;base64,{data}">'

@@ -1,4 +1,4 @@
-"""The picture of a plan in simulated time: who sends when, coloured by tree."""
+"""The picture of a plan in simulated time: each node's sends and receives, coloured by tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.plot.trees import cluster_names, title
 from broadleaf.units import seconds
 
-# More rows than this cannot be read on a page: then a row is a cluster, as a band of how busy it is.
+# With more rows than fit a page, a row is a cluster, shaded by the share of its nodes that send.
 MOST_ROWS = 100
 MOST_BARS = 20_000
 CELLS = 400
@@ -104,7 +104,7 @@ def draw_load(axes: Axes, bars: Bars, trace: Trace, members: list[list[int]]) ->
     ):
         if source == SEVERAL or group[source] < 0:
             continue
-        # A run of transfers holds the port for a part of its span.
+        # A merged run of transfers holds the port for a part of its span.
         busy = held / (release - begin) if release > begin else 0.0
         low, high = int(begin / step), min(CELLS - 1, int(release / step))
         for cell in range(low, high + 1):
@@ -123,7 +123,7 @@ def draw_load(axes: Axes, bars: Bars, trace: Trace, members: list[list[int]]) ->
 
 
 def mark_trees(figure: Figure, shares: Sequence[float], trees: Sequence[int]) -> None:
-    """A legend where there is more than one tree."""
+    """A legend, if the plan has several trees."""
     if len(trees) < 2:
         return
     colours = colours_of(trees)

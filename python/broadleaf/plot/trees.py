@@ -13,9 +13,9 @@ from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.trees import Tree
 from broadleaf.units import seconds, size
 
-# More trees than this on one page can no longer be read; the title then says how many there are.
+# At most so many trees are drawn; the title then gives the number of all.
 MOST_TREES = 6
-# A row of the page takes this many levels; a chain over many nodes goes on in the next.
+# Levels per row of the page; a deeper tree continues in the next row.
 ROW_DEPTH = 16
 # Trees stand side by side up to this width, inches.
 PAGE_WIDTH = 18.0
@@ -97,7 +97,7 @@ def tree_places(children: Mapping[str, list[str]], root: str) -> dict[str, Place
 
 
 def folded(places: Mapping[str, Place]) -> dict[str, Place]:
-    """The places with what is deeper than a row going on in the next row below, as text does."""
+    """The places, with levels deeper than a row continued in the next row, as text is."""
     rows = 1 + max(y for _, y in places.values())
     return {
         node: (depth % ROW_DEPTH, y + depth // ROW_DEPTH * (rows + 1)) for node, (depth, y) in places.items()

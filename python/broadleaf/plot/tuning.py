@@ -38,7 +38,7 @@ def draw_panel(axes: Axes, choices: Sequence[Choice]) -> None:
     nodes = sorted({choice.nodes for choice in choices})
     chosen = {(c.nodes, c.message_bytes): algorithms.index(c.chosen.algorithm) for c in choices}
     cells = [[chosen[count, bytes_] for bytes_ in sizes] for count in nodes]
-    # More algorithms than colours, but never that many chosen on one network.
+    # There are more algorithms than colours, but a network's choices have always been fewer.
     colours = ListedColormap([COLOURS[at % len(COLOURS)] for at in range(len(algorithms))])
     norm = BoundaryNorm([at - 0.5 for at in range(len(algorithms) + 1)], len(algorithms))
     axes.pcolormesh(cells, cmap=colours, norm=norm, edgecolors="white", linewidth=0.5)
@@ -51,7 +51,7 @@ def draw_panel(axes: Axes, choices: Sequence[Choice]) -> None:
 
 
 def ticks(axes: Axes, sizes: list[str], nodes: list[str]) -> None:
-    """Labels in the middle of the cells, as many as fit."""
+    """Labels at the centres of the cells, at most MOST_LABELS."""
     for labels, set_ticks in ((sizes, axes.set_xticks), (nodes, axes.set_yticks)):
         step = -(-len(labels) // MOST_TICKS)
         set_ticks([at + 0.5 for at in range(0, len(labels), step)], labels[::step])

@@ -1,4 +1,4 @@
-"""A plan as the page shows it: its facts, its trees, what it keeps busy, and its timeline."""
+"""A plan's data on the page: facts, trees, busy resources, timeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from broadleaf.bars import SEVERAL, bars_of
 from broadleaf.errors import PlanError, naming
 from broadleaf.given import File, name_of, plan_of
 
-# More trees than this have no colour of their own; the page says how many there are.
+# Only so many trees have their own colour; the page gives the number of all.
 MOST_TREES = 12
 # The resources listed, the longest held first.
 BUSIEST = 16
@@ -47,11 +47,13 @@ def broadcast_of(platform: Platform, given: Plan | File) -> Broadcast:
 
 
 def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Document:
-    """What the page needs of a plan; its timeline has at most about `most_bars` bars."""
+    """The page's data for a plan; its timeline has at most about `most_bars` bars."""
     plan, trace = broadcast.plan, broadcast.trace
     document = plan.to_dict()
     place = {name: at for at, name in enumerate(trace.nodes)}
-    trees = sorted(enumerate(document["trees"]), key=lambda item: -item[1]["share"])
+    # Of an all-reduce, the way out.
+    given = document["outward" if plan.collective == "allreduce" else "trees"]
+    trees = sorted(enumerate(given), key=lambda item: -item[1]["share"])
     bars = bars_of(trace, most_bars)
     hops = hops_of(trace)
     finish = [seconds if isfinite(seconds) else None for seconds in trace.finish_s.tolist()]
@@ -88,7 +90,7 @@ def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Docum
 
 
 def bound_of(platform: Platform, plan: Plan) -> float | None:
-    """The plan's own bound, or for a plan written without one what the planners are measured by."""
+    """The plan's own bound, or if its file has none, the bound that planners compare with."""
     if plan.bound_s is not None or plan.collective != "bcast":
         return plan.bound_s
     try:
@@ -109,13 +111,13 @@ def edges_of(
                 relayed = True
             else:
                 parents[place[child]] = place[parent]
-    # Which way a relayed transfer went is in the trace.
+    # The trace has the path of a relayed transfer.
     others = [hop for hop in hops if parents[hop[1]] != hop[0]] if relayed else []
     return {"parents": parents, "hops": others}
 
 
 def firsts_of(trace: Trace) -> list[float | None]:
-    """When each node begins to receive: bars with several receivers do not say how much each has."""
+    """When each node begins to receive: bars with several receivers do not record each one's share."""
     table = trace.transfers
     firsts = np.full(len(trace.nodes), np.inf)
     np.minimum.at(firsts, table["to"], table["arrival_s"] - (table["release_s"] - table["start_s"]))
@@ -127,7 +129,7 @@ def hops_of(trace: Trace) -> dict[int, list[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = {}
     table = trace.transfers
     count = len(trace.nodes)
-    # One number for tree, sender and receiver: millions of rows are sorted faster than triples are.
+    # One integer key for tree, sender and receiver: sorting millions of integers is faster than of triples.
     keys = (table["tree"].astype(np.int64) * count + table["from"]) * count + table["to"]
     for key in np.unique(keys).tolist():
         found.setdefault(key // count**2, []).append((key // count % count, key % count))

@@ -1,4 +1,4 @@
-"""What a run measured (`broadleaf run --stats`) beside what its plans were predicted to take."""
+"""Times measured by `broadleaf run --stats`, beside the times predicted for the same plans."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from broadleaf.files import read_json
 COUNTS = ("ranks", "root", "bytes", "planned", "segment_bytes")
 TIMES = ("seconds", "fastest_s")
 FIELDS = (*COUNTS, *TIMES, "planner")
-# What only some runs have: times of single calls, and what they were compared or predicted to be.
+# Fields that only some runs have: times of single calls, their comparison and their prediction.
 SAMPLES = ("latest_s", "native_s", "planned_s")
 OPTIONAL = (*SAMPLES, "predicted_s", "speedup")
 ESTIMATE = ("median", "low", "high")
 
-# More seconds than a program runs, and still exact as a float.
+# Longer than any program runs, and still exact as a float.
 LONGEST_S = 1 << 53
 
-# In the place of a planner: broadcasts inside one host, which have none.
+# Stands in place of a planner for broadcasts inside one host.
 INTRANODE = "intranode"
 
 Document = dict[str, Any]
 
 
 def planned_rows(path: str | Path) -> list[Document]:
-    """The rows of a stats file that have planned calls."""
-    return [row for row in document_of(path)["broadcasts"] if row["planned"]]
+    """The rows of a stats file that have planned broadcasts."""
+    rows = document_of(path)["broadcasts"]
+    return [row for row in rows if row["planned"] and row.get("collective", "bcast") == "bcast"]
 
 
 def document_of(path: str | Path) -> Document:
@@ -64,7 +65,7 @@ def is_stats(document: Document) -> bool:
 
 
 def fault_of(name: str, row: Document) -> str | None:
-    """What a field of a row has to be, where it is something else."""
+    """The form that a field must have, if it has another; None for a valid one."""
     value = row[name]
     if name in COUNTS and not (type(value) is int and 0 <= value < 1 << 63):
         return "a whole number that is not negative"
@@ -76,7 +77,7 @@ def fault_of(name: str, row: Document) -> str | None:
         return "null or median, low and high, each above 0"
     if name == "planner" and not isinstance(value, str | None):
         return "a planner's name or null"
-    # The row that adds up all beyond the first 10,000 has no ranks.
+    # The row that sums up all kinds after the first 10,000 has 0 ranks.
     beyond = name == "root" and row["ranks"] and value >= row["ranks"]
     return f"a rank below {row['ranks']}" if beyond else None
 
@@ -92,9 +93,9 @@ def is_estimate(value: Any) -> bool:
 def beside_predicted(platform: Platform, rows: list[Document], file: str) -> list[Document]:
     """Each row's mean and fastest time with the simulated time of the same planner, size and segment.
 
-    A root is a rank: it is taken as the host of that place in the platform file, which is where
-    `broadleaf run` puts it when ranks and hosts are as many. Otherwise, where the planner cannot plan it
-    here, and where nothing was planned, there is no prediction, and the row says why.
+    With as many ranks as hosts, `broadleaf run` places rank k on the k-th host of the platform file, so a
+    root is taken as that host. With other numbers of ranks, where the planner refuses the broadcast, and
+    where nothing was planned, the row has a reason in place of a prediction.
     """
     found = []
     for row in rows:

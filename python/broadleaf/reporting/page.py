@@ -1,4 +1,4 @@
-"""The page, put together: drawing library, styles, scripts and data in one file that needs no network."""
+"""Assembles the page: drawing library, styles, scripts and data in one file that needs no network."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from broadleaf.measured import measured_line
 from broadleaf.network import drawing_of
 from broadleaf.reporting.broadcasts import Broadcast, described
 
-# A page has to open at once, and go by mail.
+# Small enough to open at once and to send by mail.
 MOST_BYTES = 3 * 2**20
-# What a browser draws and plays smoothly; shared by the plans of a page.
+# A browser animates this many smoothly; the plans of a page share them.
 MOST_BARS = 60_000
 FEWEST_BARS = 500
 

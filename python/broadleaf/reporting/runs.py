@@ -13,7 +13,7 @@ from broadleaf.reporting.page import MOST_BYTES, filled
 from broadleaf.units import seconds
 
 SCRIPTS = ("format.js", "theme.js", "strips.js", "runs.js")
-# More kinds of broadcasts than this nobody compares by eye; those that took longest are drawn.
+# At most so many kinds of broadcasts are drawn, those with the longest total time.
 MOST_KINDS = 200
 
 Document = dict[str, Any]
@@ -58,7 +58,7 @@ def text_of(value: Any) -> str:
 
 
 def kind_of(row: Document) -> Document:
-    """One communicator, root and length: what was sampled, and one sentence about it."""
+    """One communicator, root and length: its samples, and one sentence about them."""
     native, planned = row.get("native_s", []), row.get("planned_s") or row.get("latest_s", [])
     named = {"native": native, "planned": planned}
     samples = [[name, times] for name, times in named.items() if times]
@@ -76,7 +76,7 @@ def kind_of(row: Document) -> Document:
 
 
 def sentence_of(row: Document, native: list[float], planned: list[float]) -> str:
-    """What the samples show, by medians; after a comparison with the 95 % interval that the runtime found."""
+    """The result in medians; after a comparison, with the runtime's 95 % interval."""
     if native and planned:
         speedup = row.get("speedup")
         if speedup is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from broadleaf._core import Platform, compare
 
-# Steps between the sizes when nobody names them, and how many there are.
+# The step between default sizes, and their number.
 FACTOR = 8
 COUNT = 5
 
@@ -52,6 +52,6 @@ def curves_of(
 
 
 def rank(row: list[float | None]) -> tuple[int, float]:
-    """What the list is sorted by: a time at the largest size counts first, then how short it is."""
+    """The sort key: planners with a time at the largest size first, the shortest time first."""
     last, time = max((at, time) for at, time in enumerate(row) if time is not None)
     return -last, time

@@ -1,4 +1,4 @@
-"""A plan in sentences: how near the bound it is, what limits it, what other trees could carry.
+"""A plan in sentences: its distance from the bound, the resource that limits it, the gain of other trees.
 
 Every sentence is computed, from the simulation, the bound and the throughput optimum at the segment size.
 """
@@ -15,17 +15,17 @@ from broadleaf.errors import PlanError
 from broadleaf.reporting.broadcasts import Broadcast
 from broadleaf.units import rate, seconds
 
-# A plan that takes up to this much more than the bound is near it: no other could gain more.
+# A plan within this share of the bound counts as near it: no other plan could gain more.
 NEAR = 0.1
 # Simulated times carry rounding errors of about this share.
 EXACT = 1e-6
 # A resource that is busy for this share of the time is the limit.
 LIMITS = 0.9
-# From this share of the time on, the draining of the pipeline is what a plan spends it on.
+# If draining the pipeline takes at least this share of the time, the verdict names it.
 DRAINS = 0.2
 # Two rates, or two times, that differ by less than this share are the same to a reader.
 SAME = 0.005
-# The optimum of so many hosts takes a second or two.
+# The optimum for this many hosts takes one or two seconds.
 MOST_HOSTS = 200
 
 
@@ -41,7 +41,7 @@ def of_bound(broadcast: Broadcast, bound_s: float | None) -> str:
     """How near the bound the plan is; a percentage is rounded up, so that "within" is true."""
     plan, makespan_s = broadcast.plan, broadcast.trace.makespan_s
     if not makespan_s:
-        return "It takes no time: there is nobody to send to."
+        return "It takes no time: the platform has one host."
     if not bound_s:
         return f"It takes {seconds(makespan_s)}. No bound is known for this {plan.collective}."
     excess = makespan_s / bound_s - 1
@@ -63,7 +63,7 @@ def above(share: float) -> str:
 
 
 def of_limit(platform: Platform, trace: Trace) -> str:
-    """The resource that is busy longest, and where none is nearly always busy what the time goes by with."""
+    """The resource that is busy longest; if none is nearly always busy, the cause of the remaining time."""
     if not trace.makespan_s or not trace.busy_s:
         return ""
     longest_s = max(trace.busy_s.values())
@@ -87,7 +87,7 @@ def named(platform: Platform, resource: str) -> str:
     """A resource of a trace, in words: "out a" is the sending port of a."""
     kind, _, rest = resource.partition(" ")
     if kind == "link":
-        # Names may have spaces: the two part where both are nodes.
+        # Names may contain spaces: split where both parts are nodes.
         nodes = {node["id"] for node in platform.to_dict()["nodes"]} if rest.count(" ") > 1 else None
         spaces = [at for at, letter in enumerate(rest) if letter == " "]
         at = next(at for at in spaces if nodes is None or {rest[:at], rest[at + 1 :]} <= nodes)
@@ -97,8 +97,8 @@ def named(platform: Platform, resource: str) -> str:
 
 
 def draining(trace: Trace) -> float | None:
-    """From the end of the root's last send to the end; None where several nodes are roots."""
-    if trace.plan.collective == "allgather":
+    """From the end of the root's last send to the end; None where not one root sends."""
+    if trace.plan.collective not in ("bcast", "scatter"):
         return None
     table = trace.transfers
     mine = table[table["from"] == trace.nodes.index(trace.plan.root)]
@@ -106,7 +106,7 @@ def draining(trace: Trace) -> float | None:
 
 
 def of_trees(platform: Platform, broadcast: Broadcast, bound_s: float | None) -> str:
-    """Whether more trees, or one, would carry as much once the pipeline is full."""
+    """Whether other trees, or one tree, would reach a higher steady-state throughput."""
     count, steady = len(broadcast.plan.trees), broadcast.steady_bytes_per_s
     makespan_s = broadcast.trace.makespan_s
     these = "this one" if count == 1 else f"these {count}"
@@ -128,7 +128,7 @@ def of_trees(platform: Platform, broadcast: Broadcast, bound_s: float | None) ->
 
 
 def most_of(platform: Platform, broadcast: Broadcast) -> tuple[float, float] | None:
-    """The throughput of the best packing found and its upper bound; None where that would take long."""
+    """The throughput of the best packing found and its upper bound; None on more than MOST_HOSTS hosts."""
     if len(platform.hosts) > MOST_HOSTS:
         return None
     try:
@@ -139,7 +139,7 @@ def most_of(platform: Platform, broadcast: Broadcast) -> tuple[float, float] | N
 
 
 def single_tree(platform: Platform, broadcast: Broadcast) -> float | None:
-    """What the tree of the planner of that name can carry, at the same segment size."""
+    """The throughput of the planner `single-tree` at the plan's segment size."""
     plan = broadcast.plan
     try:
         tree = _core.plan(

@@ -53,7 +53,7 @@ def steps_of(place: str, steps: object) -> list[tuple[float, float]]:
 
 
 def profiles_of(platform: Platform, rates: Rates, folder: Path) -> dict[str, str]:
-    """Writes each pipe's profile into the folder, where the XML will be; what says so there, by id."""
+    """Writes each pipe's profile into the folder of the XML; the XML's attributes for it, by id."""
     pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in platform.to_dict().get("shared", [])}
     attributes = {}
     for number, (pipe, steps) in enumerate(rates.items()):

@@ -46,7 +46,7 @@ class SmpiError(ValueError):
 
 
 class SmpiTimeoutError(SmpiError):
-    """A program that was not done in time."""
+    """A program that timed out."""
 
 
 def missing() -> str | None:

@@ -1,5 +1,6 @@
 /* A rank without memory for its packed blocks in a scatter or all-gather by name. Where others need blocks of its own, all
- * ranks get theirs by the MPI's own collective; else it says so, and the others get theirs. Next time all do. */
+ * ranks get theirs by the MPI's own collective; else it says so, and the others get theirs. In a gather or reduction it says
+ * so, and the root too. Next time all do. */
 #include "check.h"
 
 #include <broadleaf.h>
@@ -54,9 +55,46 @@ static int allgather(int rank, int in_place, MPI_Datatype type, uint64_t message
     return broadleaf_allgather(in_place ? MPI_IN_PLACE : mine, COUNT, type, all, COUNT, type, MPI_COMM_WORLD);
 }
 
+static int gather(int rank, int root, MPI_Datatype type, uint64_t message)
+{
+    memset(all, 0, sizeof all);
+    put(mine, message + (uint64_t)rank);
+    return MPI_Gather(mine, COUNT, type, all, COUNT, type, root, MPI_COMM_WORLD);
+}
+
+/* Of as many bytes as all packed blocks have. */
+static int reduce(int rank, int size, int root)
+{
+    static int from[MOST * BYTES / 4], sum[MOST * BYTES / 4];
+    const int count = size * BYTES / 4;
+    for (int at = 0; at < count; at++) from[at] = rank + at;
+    const int error = MPI_Reduce(from, sum, count, MPI_INT, MPI_SUM, root, MPI_COMM_WORLD);
+    for (int at = 0; error == MPI_SUCCESS && rank == root && at < count; at++)
+        REQUIRE(sum[at] == size * at + size * (size - 1) / 2, "sum %d is %d", at, sum[at]);
+    return error;
+}
+
 static void check_all(int size, uint64_t message, const char *when)
 {
     for (int other = 0; other < size; other++) check_block(all[other], message + (uint64_t)other, when);
+}
+
+static void inward(int rank, int size, int victim, int root, MPI_Datatype type, uint64_t message)
+{
+    int kind;
+    is_starved = rank == victim;
+    MPI_Error_class(gather(rank, root, type, message), &kind);
+    REQUIRE(!is_starved, "no memory was asked for");
+    REQUIRE(kind == (rank == victim || rank == root ? MPI_ERR_NO_MEM : MPI_SUCCESS), "class %d: gather", kind);
+    REQUIRE(gather(rank, root, type, message) == MPI_SUCCESS, "the next gather");
+    if (rank == root) check_all(size, message, "of the next gather");
+    /* The root has its result's memory. */
+    if (victim == root) return;
+    is_starved = rank == victim;
+    MPI_Error_class(reduce(rank, size, root), &kind);
+    REQUIRE(!is_starved, "no memory was asked for");
+    REQUIRE(kind == (rank == victim || rank == root ? MPI_ERR_NO_MEM : MPI_SUCCESS), "class %d: reduction", kind);
+    REQUIRE(reduce(rank, size, root) == MPI_SUCCESS, "the next reduction");
 }
 
 int main(int argc, char **argv)
@@ -93,6 +131,8 @@ int main(int argc, char **argv)
             message += MOST;
             REQUIRE(allgather(rank, root != 0, type, message) == MPI_SUCCESS, "the next all-gather");
             check_all(size, message, "of the next all-gather");
+            message += MOST;
+            inward(rank, size, victim, root, type, message);
             message += MOST;
         }
     MPI_Type_free(&type);

@@ -85,7 +85,7 @@ def test_one_host_has_nobody_to_send_to() -> None:
         {"format": "broadleaf-platform/1", "name": "one", "port_model": "one-port", "nodes": [{"id": "a"}]}
     )
     assert verdict(platform, bl.plan(platform, "a", 1 << 16, planner="flat")) == [
-        "It takes no time: there is nobody to send to."
+        "It takes no time: the platform has one host."
     ]
 
 

@@ -3,7 +3,7 @@
 use super::guarded;
 use crate::observe::call_times::CallTimes;
 use crate::session::Session;
-use crate::settings::{Mode, WorldSettings};
+use crate::settings::{self, Mode, WorldSettings};
 use std::ffi::{c_char, c_int, CStr};
 
 /// # Safety
@@ -39,17 +39,34 @@ pub unsafe extern "C" fn bl_times_close(times: *mut CallTimes) {
 /// # Safety
 /// `times` came from [`bl_times_open`].
 #[no_mangle]
-pub unsafe extern "C" fn bl_times_next_is_native(times: *mut CallTimes, bytes: u64, root: c_int) -> c_int {
+pub unsafe extern "C" fn bl_times_next_is_native(
+    times: *mut CallTimes,
+    collective: u32,
+    bytes: u64,
+    root: c_int,
+) -> c_int {
     let times = &mut *times;
-    guarded(0, || times.next_is_native(root as u32, bytes).into())
+    guarded(0, || {
+        let collective = settings::collective(collective).unwrap_or_default();
+        times.next_is_native(collective, root as u32, bytes).into()
+    })
 }
 
 /// # Safety
 /// As [`bl_times_next_is_native`].
 #[no_mangle]
-pub unsafe extern "C" fn bl_times_native(times: *mut CallTimes, bytes: u64, root: c_int, seconds: f64) {
+pub unsafe extern "C" fn bl_times_native(
+    times: *mut CallTimes,
+    collective: u32,
+    bytes: u64,
+    root: c_int,
+    seconds: f64,
+) {
     let times = &mut *times;
-    guarded((), || times.native(root as u32, bytes, seconds));
+    guarded((), || {
+        let collective = settings::collective(collective).unwrap_or_default();
+        times.native(collective, root as u32, bytes, seconds);
+    });
 }
 
 /// # Safety
@@ -57,11 +74,15 @@ pub unsafe extern "C" fn bl_times_native(times: *mut CallTimes, bytes: u64, root
 #[no_mangle]
 pub unsafe extern "C" fn bl_times_planned(
     times: *const CallTimes,
+    collective: u32,
     bytes: u64,
     root: c_int,
     seconds: f64,
     session: *const Session,
 ) {
     let (times, session) = (&*times, &*session);
-    guarded((), || times.planned(root as u32, bytes, seconds, session.plan_version()));
+    guarded((), || {
+        let collective = settings::collective(collective).unwrap_or_default();
+        times.planned(collective, root as u32, bytes, seconds, session.plan_version());
+    });
 }

@@ -1,4 +1,4 @@
-//! Which copy method serves a message inside one host: a rule by length and cores alone, so that nothing has to be
+//! The copy method for a message inside one host: a rule by length and cores alone, so that nothing has to be
 //! learnt while the program runs. By `python benches/local.py --methods`, with 2 ranks on two cores `direct` took
 //! 0.5 to 0.9 of the ring's time from 64 KiB to 4 MiB; with 4 and 8 ranks, which then wait for one another's turn,
 //! 1.0 to 2 times as long.
@@ -29,7 +29,7 @@ pub struct Ability {
 impl CopyMethod {
     pub const ALL: [CopyMethod; 3] = [CopyMethod::Ring, CopyMethod::StreamedRing, CopyMethod::Direct];
 
-    /// As `BROADLEAF_SHARED_MEMORY` and the statistics call it.
+    /// The name in `BROADLEAF_SHARED_MEMORY` and in the statistics.
     pub fn name(self) -> &'static str {
         match self {
             CopyMethod::Ring => "ring",
@@ -38,7 +38,7 @@ impl CopyMethod {
         }
     }
 
-    /// For a message of that many bytes that its leader holds whole; `asked` for by name, where it is possible.
+    /// The method for a message that its leader holds whole; `asked`, the method set by name, where it is possible.
     pub fn of(bytes: u64, ability: Ability, asked: Option<CopyMethod>) -> CopyMethod {
         match asked {
             Some(CopyMethod::Direct) if !ability.direct => CopyMethod::through_ring(bytes),
@@ -48,7 +48,7 @@ impl CopyMethod {
         }
     }
 
-    /// For a message of which more comes in while it is passed on.
+    /// The method for a message that is still arriving while it is passed on.
     pub fn through_ring(bytes: u64) -> CopyMethod {
         if bytes >= STREAMED_FROM {
             CopyMethod::StreamedRing

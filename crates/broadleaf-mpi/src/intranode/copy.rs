@@ -57,7 +57,7 @@ type Transfer = unsafe extern "C" fn(
 /// container, a security module) or the memory cannot be read so.
 ///
 /// # Safety
-/// `to` holds `bytes` bytes. What the other process does with its memory meanwhile is its own affair.
+/// `to` holds `bytes` bytes. The other process may change its memory meanwhile; the copy then has mixed content.
 pub unsafe fn copy_from_process(pid: i32, from: u64, to: *mut u8, bytes: u64) -> bool {
     transfer(libc::process_vm_readv, pid, to, from, bytes)
 }
@@ -109,7 +109,7 @@ mod tests {
     fn memory_of_nobody_is_neither_read_nor_written() {
         let (own, mut to) = ([1u8, 2, 3], [0u8; 3]);
         let pid = std::process::id() as i32;
-        // SAFETY: three bytes each; address 16 belongs to nobody, and the kernel says so.
+        // SAFETY: three bytes each; address 16 is unmapped, so the call must fail.
         unsafe {
             assert!(copy_from_process(pid, own.as_ptr() as u64, to.as_mut_ptr(), 3));
             assert_eq!(to, own);

@@ -1,11 +1,11 @@
-//! The cores that the ranks of a host may run on. A launcher that binds gives each rank one of its own.
+//! The cores that the ranks of a host may run on. With a binding launcher each rank has its own core.
 
 use std::mem::{size_of, zeroed};
 
 /// A set of cores, by the numbers that the kernel gives them.
 pub struct Cores {
     set: libc::cpu_set_t,
-    /// What a container's share of time allows, where that is less than this rank's own cores.
+    /// The container's limit of processor time, in cores, where it is below the number of this rank's cores.
     allowance: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! A message that readers copy straight out of their leader's memory. Where the leader has a core, it copies into
-//! theirs meanwhile, part by part: two copy sooner than one.
+//! A message that readers copy straight out of their leader's memory. Where the leader has a core, it also copies into
+//! their memory, part by part, which is faster than one copy alone.
 
 use super::copy::{copy_from_process, copy_to_process};
 use super::layout::{Announcement, Area, Member};
@@ -36,7 +36,7 @@ impl Parts {
     }
 }
 
-/// What a look at a reader's parts found.
+/// The state of a reader's parts.
 #[derive(Debug, PartialEq, Eq)]
 enum Claim {
     /// The reader has not come to this turn, or takes no part.
@@ -144,7 +144,7 @@ pub unsafe fn take(
         copied += 1;
     }
     if copied < parts.count() {
-        // The leader writes here until it says so.
+        // The leader writes here until it signals the end.
         waiter.wait(&own.helped, (turn as u32).wrapping_add(1))?;
         if own.help_failed.load(Ordering::Relaxed) == turn + 1 {
             is_here &= copy_from_process(pid, from, to, bytes);

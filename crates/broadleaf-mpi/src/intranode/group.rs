@@ -37,12 +37,12 @@ impl Delivery {
     }
 }
 
-/// The host's ranks as one of them sees them.
+/// The ranks of a host, from the view of one of them.
 pub struct HostGroup {
     area: Arc<Area>,
     me: usize,
     ranks: Vec<u32>,
-    /// Lies in this rank's own memory, for the others to prove that they can read it.
+    /// A mark in this rank's own memory; the others test whether they can read it.
     mark: Box<u64>,
     writer: Writer,
     peers: Vec<Process>,
@@ -125,7 +125,7 @@ impl HostGroup {
         CopyMethod::of(bytes, ability, self.always)
     }
 
-    /// The leader of a call tells the others. The call's number, root, bytes, method and the plan's part are given.
+    /// The leader announces a call to the others: its number, root, bytes, method and the plan's part.
     pub fn announce(&mut self, mpi: &Mpi, delivery: Delivery, given: Announcement) -> Result<(), CallError> {
         let turn = self.turn;
         for other in self.others() {
@@ -214,7 +214,7 @@ impl HostGroup {
         if self.writer.readers.is_empty() {
             return Ok(());
         }
-        // These take it from the ring, and nothing of the kind is tried again.
+        // These readers use the ring, and direct copies are not tried again.
         common.direct_failed.store(1, Ordering::Relaxed);
         self.claim_ring(mpi)?;
         self.put(mpi, 0, message, bytes)

@@ -1,4 +1,4 @@
-//! How the ranks of a host come to share memory, or all learn that they cannot.
+//! Set-up of the memory that the ranks of a host share; if it fails for one rank, none of them uses it.
 
 use super::cores::Cores;
 use super::layout::Area;
@@ -9,7 +9,7 @@ use crate::wire::{put_u32, put_u64, Reader};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 
-/// What all ranks of a host have after it.
+/// The result, which is the same on all ranks of a host.
 pub struct Joined {
     pub area: Area,
     /// The cores that they may run on, all together.

@@ -1,4 +1,4 @@
-//! The memory that the ranks of one host share for one communicator, and what lies where in it.
+//! The memory that the ranks of one host share for one communicator, and its layout.
 //!
 //! It has no name that could be left behind or found by others: one rank makes it, the others open it through
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
@@ -19,7 +19,7 @@ pub const SLOT_BYTES: usize = 64 << 10;
 pub const SLOTS: u32 = 8;
 const PAGE: usize = 4096;
 
-/// What the leader of a call tells the others of its host.
+/// A leader's announcement of a call to the other ranks of its host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Announcement {
@@ -38,7 +38,7 @@ pub struct Announcement {
     pub address: u64,
     /// Where in the ring this call's data begins.
     pub base: u32,
-    /// What the statistics tell of the plan; no planner where there is none.
+    /// The plan's fields in the statistics; no planner where there is no plan.
     pub segment_bytes: u64,
     pub version: u32,
     pub trees: u32,
@@ -53,7 +53,7 @@ pub struct Content {
     pub bytes: u64,
 }
 
-/// What one rank says of itself. Turns are counted from 1, in signals modulo 2³².
+/// One rank's state. Turns are counted from 1, in signals modulo 2³².
 #[repr(C, align(64))]
 pub struct Member {
     /// Announcements that it needs no longer.
@@ -84,7 +84,7 @@ pub struct Member {
 /// What all have in common.
 #[repr(C, align(64))]
 pub struct Common {
-    /// Tells this memory from any other.
+    /// A mark that distinguishes this memory from any other.
     pub mark: AtomicU64,
     /// Ranks that can read all others' memory.
     pub can_read: AtomicU32,
@@ -192,13 +192,13 @@ impl Area {
         unsafe { self.base.add(ring_offset(self.ranks)) }
     }
 
-    /// Takes the ring for a call or for giving its memory back; false: somebody has it.
+    /// Takes the ring for a call or for giving its memory back; false if another rank has it.
     pub fn claim_ring(&self) -> bool {
         let claimed = self.common().ring_in_use.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
         claimed.is_ok()
     }
 
-    /// By whoever has it, when no reader needs it any longer.
+    /// Called by the rank that has the ring, when no reader needs it any longer.
     pub fn release_ring(&self) {
         self.common().ring_in_use.store(0, Ordering::Release);
     }
@@ -224,7 +224,7 @@ impl Area {
 
 impl Drop for Area {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and no reference to it outlives `self`.
+        // SAFETY: `self` owns the mapping, and no reference to it outlives `self`.
         unsafe { libc::munmap(self.base.cast(), total_bytes(self.ranks)) };
     }
 }
@@ -241,7 +241,7 @@ impl File {
 impl Drop for File {
     fn drop(&mut self) {
         if self.0 >= 0 {
-            // SAFETY: ours, and closed once.
+            // SAFETY: `self` owns the file, and it is closed once.
             unsafe { libc::close(self.0) };
         }
     }

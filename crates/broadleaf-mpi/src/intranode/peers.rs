@@ -1,8 +1,8 @@
-//! Whether the other ranks of a host still live: a rank that was killed never sets what others wait for.
+//! Detection of ranks of this host that have ended: a killed rank never sets the signal that others wait for.
 
 use std::fs;
 
-/// A process, told from a later one of the same number by when it started.
+/// A process, identified by its number and its start time, since numbers are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -25,14 +25,14 @@ impl Process {
     pub fn has_ended(self) -> bool {
         match Status::of(self.pid) {
             Some(status) => status.started != self.started || status.is_over,
-            // The system may refuse to tell, e.g. for want of file numbers.
+            // Reading may fail, for example if no file descriptor is free.
             // SAFETY: signal 0 is none.
             None => unsafe { libc::kill(self.pid, 0) != 0 && *libc::__errno_location() == libc::ESRCH },
         }
     }
 }
 
-/// What `/proc` says of a process.
+/// A process's state in `/proc`.
 struct Status {
     started: u64,
     is_over: bool,

@@ -22,7 +22,7 @@ pub struct Writer {
     pub readers: Vec<usize>,
     /// Slots written since the group was opened.
     written: u32,
-    /// The slowest reader's count when it was last looked at.
+    /// The slowest reader's count, as last read.
     slowest: u32,
     has_claimed: bool,
 }
@@ -138,7 +138,7 @@ impl Writer {
             if done == bytes {
                 return Ok(());
             }
-            // Some room, so that nobody is woken for a single slot.
+            // Waits for room for several slots, so that no rank is woken for a single one.
             let needed = self.written.wrapping_add(BATCH).wrapping_sub(SLOTS);
             for &other in &self.readers {
                 waiter.wait(&waiter.area.member(other).read, needed)?;

@@ -12,7 +12,7 @@ pub struct Signal {
     value: AtomicU32,
     /// Ranks that sleep until it rises.
     sleepers: AtomicU32,
-    /// What the only sleeper needs, where there can be only one.
+    /// The value that the only sleeper waits for, where there can be only one.
     wanted: AtomicU32,
 }
 
@@ -22,7 +22,7 @@ const TURNS_PER_PROGRESS: u32 = 32;
 /// The longest sleep, after which the MPI moves on again.
 const NAP_NS: libc::c_long = 200_000;
 
-/// How long a rank that waits keeps offering its core to others before it sleeps.
+/// The time for which a waiting rank yields its core before it sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// Looks before the first turn, a few ten nanoseconds each.

@@ -1,5 +1,5 @@
-//! What a rank does while it waits for another one of its host: it lets the MPI move on, since the other one may be
-//! on its way here through a message that needs this rank, and now and then looks whether all others still live.
+//! Waiting for another rank of the host. Meanwhile a rank drives the MPI's progress, since the other one may depend on
+//! a message that needs this rank, and checks at intervals that no rank of the host has ended.
 
 use super::layout::Area;
 use super::peers::Process;

@@ -1,4 +1,4 @@
-//! How long a communicator's broadcasts take, planned and native ones, timed around the whole call.
+//! Times of a communicator's calls, planned and native, from entry to return.
 //!
 //! A rank's clock runs from its own entry of the call to its return, so that no clocks of two hosts are compared, and
 //! the longest of all ranks' times is taken for the makespan. It includes what ranks wait for one that comes late.
@@ -8,6 +8,7 @@ use super::row_key::RowKey;
 use super::stats;
 use super::turns::Turns;
 use crate::settings::Mode;
+use broadleaf::plan::Collective;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -52,30 +53,30 @@ impl CallTimes {
     }
 
     /// Whether the next call goes to the MPI's own broadcast, on all ranks.
-    pub fn next_is_native(&mut self, root: u32, bytes: u64) -> bool {
+    pub fn next_is_native(&mut self, collective: Collective, root: u32, bytes: u64) -> bool {
         match self.mode {
             Some(Mode::Plan) => false,
-            Some(Mode::Compare) => self.turns.next_is_native(root, bytes),
+            Some(Mode::Compare) => self.turns.next_is_native(collective, root, bytes),
             Some(Mode::Observe) | None => true,
         }
     }
 
     /// After a call that ran by the plan of that version.
-    pub fn planned(&self, root: u32, bytes: u64, seconds: f64, version: u32) {
-        stats::count(self.key(root, bytes), |row| {
+    pub fn planned(&self, collective: Collective, root: u32, bytes: u64, seconds: f64, version: u32) {
+        stats::count(self.key(collective, root, bytes), |row| {
             row.samples.add_planned(self.communicator, self.rank, seconds, version);
         });
     }
 
     /// After a call that went to the MPI's own broadcast on account of the mode.
-    pub fn native(&mut self, root: u32, bytes: u64, seconds: f64) {
+    pub fn native(&mut self, collective: Collective, root: u32, bytes: u64, seconds: f64) {
         let reason = match self.mode {
             Some(Mode::Compare) => "compared",
             Some(Mode::Observe) => "observed",
             Some(Mode::Plan) | None => "disabled",
         };
-        let key = self.key(root, bytes);
-        if let Some(predictor) = &self.predictor {
+        let key = self.key(collective, root, bytes);
+        if let Some(predictor) = self.predictor.as_ref().filter(|_| collective == Collective::Bcast) {
             if self.has_predictor.len() < MOST_PREDICTED && self.has_predictor.insert((root, bytes)) {
                 Predictions::want(key.clone(), predictor);
             }
@@ -88,7 +89,13 @@ impl CallTimes {
         });
     }
 
-    fn key(&self, root: u32, bytes: u64) -> RowKey {
-        RowKey { communicator: self.name.clone(), ranks: self.ranks, root, bytes }
+    fn key(&self, collective: Collective, root: u32, bytes: u64) -> RowKey {
+        RowKey {
+            collective: collective.name(),
+            communicator: self.name.clone(),
+            ranks: self.ranks,
+            root,
+            bytes,
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! What planning gains, by the rows of a run: for all compared or observed calls together, and in words.
+//! The gain of planning, from the rows of a run: for all compared or observed calls together, and in words.
 
 use super::samples::{NATIVE, PLANNED};
 use super::speedup::Speedup;
 use serde_json::{json, Value};
 
-/// Why native calls are: they took part in a comparison.
+/// The reason of native calls in a comparison.
 pub const COMPARED: &str = "compared";
 
 /// Slower kinds that are named.
@@ -92,9 +92,10 @@ fn slower_kinds(kinds: &[Compared]) -> Vec<String> {
     let line = |kind: &&Compared| {
         let (name, ranks) = (kind.row["communicator"].as_str().unwrap_or(""), &kind.row["ranks"]);
         let (root, bytes) = (&kind.row["root"], &kind.row["bytes"]);
+        let collective = kind.row["collective"].as_str().unwrap_or("bcast");
         let name = if name.is_empty() { "a communicator" } else { name };
         format!(
-            "{name} of {ranks} ranks, root {root}, {bytes} bytes: planned ones {}",
+            "{collective} on {name} of {ranks} ranks, root {root}, {bytes} bytes: planned ones {}",
             in_words(kind.speedup)
         )
     };
@@ -203,7 +204,7 @@ fn forecast_in_words(
     format!("; {}{lacking}", predicted_in_words(native_s, plans_s))
 }
 
-/// At most: what ranks waited for one that came late is in the measured time and not in the predicted one.
+/// An upper limit: measured times include waiting for ranks that enter late, predicted times do not.
 fn predicted_in_words(native_s: f64, plans_s: f64) -> String {
     if plans_s < native_s {
         let saved = seconds(native_s - plans_s);
@@ -234,7 +235,7 @@ mod tests {
 
     fn row(planned: u64, native: u64, native_s: &[f64], planned_s: &[f64]) -> Value {
         let mut row = json!({
-            "communicator": "MPI_COMM_WORLD", "ranks": 4, "root": 0, "bytes": 70000,
+            "collective": "scatter", "communicator": "MPI_COMM_WORLD", "ranks": 4, "root": 0, "bytes": 70000,
             "planned": planned, "passed_through": {COMPARED: native}, NATIVE: native_s, PLANNED: planned_s,
         });
         compare(&mut row);
@@ -256,7 +257,7 @@ mod tests {
         assert_eq!(
             gain["summary"],
             json!([
-                "MPI_COMM_WORLD of 4 ranks, root 0, 70000 bytes: planned ones 2.00 ± 0.00 × slower",
+                "scatter on MPI_COMM_WORLD of 4 ranks, root 0, 70000 bytes: planned ones 2.00 ± 0.00 × slower",
                 "15 of 32 broadcasts planned, 15 native for comparison: planned ones 2.58 ± 0.00 × faster; \
                  planning all 30 compared ones would save about 38 s of 62 s",
             ])

@@ -1,7 +1,8 @@
-//! What the runtime notes of its calls: statistics, traces, and what the broadcast advisor is told.
+//! Records of the runtime's calls: statistics, traces, and notes for the advisor.
 
 pub mod advice;
 pub mod call_times;
+pub mod destination;
 mod gain;
 pub mod predictions;
 mod recent_calls;

@@ -1,4 +1,4 @@
-//! What plans are predicted to take for broadcasts that an observed program made: planned at `MPI_Finalize`, so that
+//! Predicted times of plans for the broadcasts of an observed program: planned at `MPI_Finalize`, so that
 //! planning disturbs no call.
 
 use super::row_key::RowKey;
@@ -12,10 +12,10 @@ pub trait Predict: Send + Sync {
     fn makespan_s(&self, root: u32, bytes: u64) -> Result<f64, String>;
 }
 
-/// After so long no further plan is made; all ranks wait in `MPI_Finalize` meanwhile.
+/// After this time no further plan is made, since all ranks wait in `MPI_Finalize`.
 const BUDGET: Duration = Duration::from_secs(5);
 
-/// The predictor of every row that wants one, of this process.
+/// The predictors of this process's rows.
 pub struct Predictions(BTreeMap<RowKey, Arc<dyn Predict>>);
 
 static WANTED: Mutex<Predictions> = Mutex::new(Predictions(BTreeMap::new()));

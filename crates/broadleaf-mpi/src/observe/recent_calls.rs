@@ -1,4 +1,4 @@
-//! How long the latest calls took for the rank that they took longest: what a change of the network shows in.
+//! Times of the latest calls on the rank that each took longest; a change of the network shows in them.
 //!
 //! A root has sent everything long before a slow link far from it has passed its part on, so its own times do not
 //! tell. Every rank keeps its own, and [`merged`] puts them together at the end.
@@ -41,11 +41,13 @@ const LATEST: &str = "latest_s";
 /// The rows of all ranks with those of one row and communicator as one: the longest of each call's times. Rows that
 /// hold nothing but times are left out.
 pub fn merged(rows: Vec<Value>) -> Vec<Value> {
-    let key = |row: &Value| ["communicator", "ranks", "root", "bytes", OF].map(|name| row[name].to_string());
+    let key = |row: &Value| {
+        ["collective", "communicator", "ranks", "root", "bytes", OF].map(|name| row[name].to_string())
+    };
     let times = |row: &Value| -> Vec<f64> {
         row[LATEST].as_array().map_or_else(Vec::new, |times| times.iter().filter_map(Value::as_f64).collect())
     };
-    let mut longest: HashMap<[String; 5], Vec<f64>> = HashMap::new();
+    let mut longest: HashMap<[String; 6], Vec<f64>> = HashMap::new();
     for row in &rows {
         let (mine, all) = (times(row), longest.entry(key(row)).or_default());
         // All ranks count the same calls, the last of them last.

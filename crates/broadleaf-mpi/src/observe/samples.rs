@@ -1,4 +1,4 @@
-//! How long calls took, a bounded number of them, chosen identically on all ranks.
+//! Times of a bounded number of calls, the same calls on all ranks.
 //!
 //! All calls are kept until there are [`KEPT`], then every second one, every fourth, and so on: they stay evenly
 //! spread over the run, and every rank keeps the same calls without asking. At the end the longest time of any rank
@@ -79,7 +79,7 @@ impl RowSamples {
         }
     }
 
-    /// Samples of a plan that another has replaced are dropped: they say nothing of later calls.
+    /// Samples of a plan that another has replaced are dropped: they do not predict later calls.
     pub fn add_planned(&mut self, communicator: u64, rank: u32, seconds: f64, version: u32) {
         let Some(known) = self.of(communicator, rank) else { return };
         match &mut known.planned {
@@ -113,7 +113,7 @@ pub const PLANNED: &str = "planned_s";
 pub struct Longest(BTreeMap<(String, &'static str), BTreeMap<u64, f64>>);
 
 fn key(row: &Value, of: &Value) -> String {
-    let names = ["communicator", "ranks", "root", "bytes"].map(|name| row[name].to_string());
+    let names = ["collective", "communicator", "ranks", "root", "bytes"].map(|name| row[name].to_string());
     format!("{} {of}", names.join(" "))
 }
 

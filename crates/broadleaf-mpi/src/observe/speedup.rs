@@ -1,4 +1,4 @@
-//! How many times faster planned calls are than native ones, from samples of both.
+//! The speedup of planned calls over native ones, from samples of both.
 //!
 //! The estimate is the median of all ratios native/planned (Hodges and Lehmann), its interval that of the
 //! Mann–Whitney test (Moses): ratios are put in order, and as many are cut off at each end as the ranks of two equal
@@ -6,7 +6,7 @@
 
 use serde_json::{json, Value};
 
-/// What either end of the interval may miss: 95 % of intervals hold the true ratio.
+/// The error probability of either end of the interval: 95 % of intervals hold the true ratio.
 const MISSED: f64 = 0.025;
 
 /// The resolution of the clock, s: no shorter time is divided by.

@@ -1,10 +1,11 @@
-//! `BROADLEAF_STATS`: what was intercepted, per communicator, root and size.
+//! `BROADLEAF_STATS`: intercepted calls per communicator, root and size.
 //!
 //! Rank 0 of a communicator counts its calls; how long the latest took is kept by all (`latest.rs`). In
 //! `MPI_Finalize` the rows of all processes come together on rank 0 of the world, which writes the file.
 //! Communicators of equal name and size share their rows, so that a program that makes thousands of them does not
 //! fill the memory.
 
+use super::destination::{destination, Output};
 use super::gain::{self, Calls};
 use super::predictions::Predictions;
 use super::recent_calls::{merged, RecentCalls};
@@ -13,11 +14,10 @@ use super::samples::{Longest, RowSamples, NATIVE, PLANNED};
 use crate::intranode::{Announcement, CopyMethod};
 use crate::rank_plan::RankPlan;
 use crate::report;
-use crate::settings::{self, Mode};
+use crate::settings::Mode;
 use crate::whole_file::replace;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard};
 
 /// Counts of one row.
@@ -53,7 +53,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Becomes what a plan says, without a new allocation in every call.
+    /// Takes a plan's fields, without an allocation in every call.
     pub fn set(&mut self, plan: &RankPlan, plan_version: u32) {
         self.planner.clone_from(&plan.planner);
         self.segment_bytes = plan.transfers.segment_bytes;
@@ -62,7 +62,7 @@ impl Ran {
         self.method = None;
     }
 
-    /// As another rank of this host has told it.
+    /// From another rank's announcement on this host.
     pub fn heard(announcement: &Announcement) -> Ran {
         let name = &announcement.planner;
         let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
@@ -106,7 +106,7 @@ impl Row {
 const MAX_ROWS: usize = 10_000;
 
 static ROWS: Mutex<BTreeMap<RowKey, Row>> = Mutex::new(BTreeMap::new());
-/// What has been collected; several ranks may live in one process, each with a text of its own.
+/// The rows collected; a process may run several ranks, each with its own text.
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn rows() -> MutexGuard<'static, BTreeMap<RowKey, Row>> {
@@ -119,7 +119,7 @@ pub fn count(key: RowKey, add: impl FnOnce(&mut Row)) {
     let key = if rows.len() < MAX_ROWS || rows.contains_key(&key) {
         key
     } else {
-        RowKey { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0 }
+        RowKey { communicator: "(others)".to_string(), ranks: 0, root: 0, bytes: 0, ..key }
     };
     add(rows.entry(key).or_default());
 }
@@ -149,7 +149,8 @@ fn row_json(key: &RowKey, row: &Row) -> Value {
     let passed: u64 = row.passed.values().sum();
     let intercepted = row.planned + passed + row.failed;
     let mut line = json!({
-        "communicator": key.communicator, "ranks": key.ranks, "root": key.root, "bytes": key.bytes,
+        "collective": key.collective, "communicator": key.communicator, "ranks": key.ranks, "root": key.root,
+        "bytes": key.bytes,
     });
     row.latest.tell(&mut line);
     row.samples.tell(&mut line);
@@ -170,7 +171,7 @@ fn row_json(key: &RowKey, row: &Row) -> Value {
     line
 }
 
-/// What rank 0 of the world knows itself.
+/// The data of rank 0 of the world.
 #[derive(Clone, Debug)]
 pub struct World {
     pub mpi: String,
@@ -191,7 +192,7 @@ pub struct World {
 /// an observation found is said on standard error.
 pub fn write(world: &World, lines: &str) -> Result<(), String> {
     let document = document(world, lines);
-    let Some(path) = destination("BROADLEAF_STATS", world.is_spawned) else {
+    let Some(path) = destination(Output::Stats, world.is_spawned) else {
         let summary = document["gain"]["summary"].as_array().into_iter().flatten();
         summary.filter_map(Value::as_str).for_each(report::once);
         return Ok(());
@@ -201,15 +202,6 @@ pub fn write(world: &World, lines: &str) -> Result<(), String> {
         let shown = path.display();
         format!("BROADLEAF_STATS={shown}: cannot be written ({error}); name a file in a writable directory")
     })
-}
-
-/// The file that a variable names; a spawned world has one of its own.
-pub fn destination(variable: &str, is_spawned: bool) -> Option<PathBuf> {
-    let mut path = settings::environment(variable)?;
-    if is_spawned {
-        path.push_str(&format!(".{}", std::process::id()));
-    }
-    Some(PathBuf::from(path))
 }
 
 fn document(world: &World, lines: &str) -> Value {
@@ -226,12 +218,8 @@ fn document(world: &World, lines: &str) -> Value {
     }
     let sort_key = |row: &Value| {
         let number = |name: &str| row[name].as_u64().unwrap_or(0);
-        (
-            row["communicator"].as_str().unwrap_or("").to_string(),
-            number("ranks"),
-            number("root"),
-            number("bytes"),
-        )
+        let text = |name: &str| row[name].as_str().unwrap_or("").to_string();
+        (text("collective"), text("communicator"), number("ranks"), number("root"), number("bytes"))
     };
     rows.sort_by_key(sort_key);
     let planned: u64 = rows.iter().filter_map(|row| row["planned"].as_u64()).sum();
@@ -248,7 +236,12 @@ fn document(world: &World, lines: &str) -> Value {
         "passed_through": counted(&world.passed), "not_planned": counted(&world.not_planned),
     });
     let failed: u64 = rows.iter().filter_map(|row| row["failed"].as_u64()).sum();
-    let passed: u64 = world.passed.iter().map(|(_, count)| count).sum();
+    // Of other collectives only rows count what was passed through.
+    let in_rows = |row: &Value| -> u64 {
+        row["passed_through"].as_object().map_or(0, |counts| counts.values().filter_map(Value::as_u64).sum())
+    };
+    let others = rows.iter().filter(|row| row["collective"] != "bcast").map(in_rows).sum::<u64>();
+    let passed: u64 = world.passed.iter().map(|(_, count)| count).sum::<u64>() + others;
     let calls = Calls { planned, all: planned + passed + failed };
     match world.mode {
         Some(Mode::Plan) => {}
@@ -277,7 +270,13 @@ mod tests {
 
     #[test]
     fn rows_of_all_processes_come_together() {
-        let key = RowKey { communicator: "MPI_COMM_WORLD".to_string(), ranks: 4, root: 1, bytes: 100 };
+        let key = RowKey {
+            collective: "bcast",
+            communicator: "MPI_COMM_WORLD".to_string(),
+            ranks: 4,
+            root: 1,
+            bytes: 100,
+        };
         let row =
             Row { planned: 3, ran: Ran { planner: "chain".to_string(), ..Ran::default() }, ..Row::default() };
         let lines =

@@ -1,10 +1,11 @@
-//! Which calls a comparison leaves to the MPI's own broadcast: the same on all ranks, from the calls alone.
+//! The calls that a comparison leaves to the MPI: the same on all ranks, chosen from the calls alone.
 //!
-//! A call takes the side that calls of its root and length have had less often, so that these come in pairs. At a tie
-//! it takes the side that its root and size class have had less often, so that lengths that come once balance among
+//! A call takes the side that calls of its collective, root and length have had less often, so that these come in pairs. At a tie
+//! it takes the side that its collective, root and size class have had less often, so that lengths that come once balance among
 //! themselves. At a tie of both a new pair begins, and who goes first follows the Thue–Morse sequence, ABBA BAAB,
 //! in which neither a drift nor an even rhythm of the program favours a side.
 
+use broadleaf::plan::Collective;
 use std::collections::HashMap;
 
 /// Lengths that are balanced each by itself; later ones only by their size class.
@@ -31,20 +32,20 @@ impl Balance {
 /// One communicator's, at each of its ranks.
 #[derive(Debug, Default)]
 pub struct Turns {
-    by_length: HashMap<(u32, u64), Balance>,
-    by_class: HashMap<(u32, u32), Balance>,
+    by_length: HashMap<(Collective, u32, u64), Balance>,
+    by_class: HashMap<(Collective, u32, u32), Balance>,
 }
 
 impl Turns {
     /// Whether the next call, of `bytes` > 0, is native.
-    pub fn next_is_native(&mut self, root: u32, bytes: u64) -> bool {
+    pub fn next_is_native(&mut self, collective: Collective, root: u32, bytes: u64) -> bool {
         let room = self.by_length.len() < MAX_LENGTHS;
         let length = if room {
-            Some(self.by_length.entry((root, bytes)).or_default())
+            Some(self.by_length.entry((collective, root, bytes)).or_default())
         } else {
-            self.by_length.get_mut(&(root, bytes))
+            self.by_length.get_mut(&(collective, root, bytes))
         };
-        let class = self.by_class.entry((root, bytes.ilog2())).or_default();
+        let class = self.by_class.entry((collective, root, bytes.ilog2())).or_default();
         let behind = length.as_ref().and_then(|length| length.is_native()).or(class.is_native());
         let is_native = behind.unwrap_or(class.planned.count_ones() % 2 == 1);
         class.add(is_native);
@@ -61,7 +62,10 @@ mod tests {
 
     fn sides(calls: impl IntoIterator<Item = u64>) -> String {
         let mut turns = Turns::default();
-        calls.into_iter().map(|bytes| if turns.next_is_native(0, bytes) { 'N' } else { 'P' }).collect()
+        calls
+            .into_iter()
+            .map(|bytes| if turns.next_is_native(Collective::Bcast, 0, bytes) { 'N' } else { 'P' })
+            .collect()
     }
 
     #[test]
@@ -89,7 +93,8 @@ mod tests {
     #[test]
     fn so_many_lengths_take_no_more_memory() {
         let mut turns = Turns::default();
-        let native = (0..40_000).filter(|call| turns.next_is_native(0, (1 << 20) + call)).count();
+        let native =
+            (0..40_000).filter(|call| turns.next_is_native(Collective::Bcast, 0, (1 << 20) + call)).count();
         assert_eq!((turns.by_length.len(), native), (MAX_LENGTHS, 20_000));
     }
 }

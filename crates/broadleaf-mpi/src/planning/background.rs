@@ -1,20 +1,21 @@
 //! The search for a plan beside the running program.
 
 use super::advised::Given;
-use super::job::Job;
+use super::job::{Job, Limit};
 use super::threads::lower_priority;
 use crate::report;
+use broadleaf::budget::UNITS_PER_S;
 use broadleaf::plan::Plan;
 use broadleaf::portfolio::Effort;
 use broadleaf::simulate::estimate;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// A search takes this long at most, on one core that it gets about a tenth of where ranks wait by polling: most
-/// take under a second of it.
-pub const BUDGET: Duration = Duration::from_secs(10);
+/// The work of a search, units: some seconds of one core, of which it gets about a tenth where ranks wait by polling.
+/// Most take under a second of it.
+const WORK: u64 = 3 * UNITS_PER_S;
 
 /// A found plan must promise this much to be worth a switch, relative.
 const WORTH_SWITCHING: f64 = 0.02;
@@ -108,7 +109,7 @@ fn begin(task: Task) -> BackgroundSearch {
 
 fn search(task: &Task) -> Option<Given> {
     let Task { job, planner, to_beat } = task;
-    let found = job.plan(planner, Effort::Thorough, BUDGET).and_then(|plan| {
+    let found = job.plan(planner, Effort::Thorough, Limit::Work(WORK)).and_then(|plan| {
         let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
         let worth = |start: &Arc<Plan>| seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
         match to_beat.as_ref().is_none_or(worth) {

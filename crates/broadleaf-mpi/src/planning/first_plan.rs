@@ -6,19 +6,28 @@
 //! quick plan of `best` serves until the planner is done.
 
 use super::advised::Given;
-use super::background::{BackgroundSearch, Task, BUDGET};
-use super::job::Job;
+use super::background::{BackgroundSearch, Task};
+use super::job::{Job, Limit};
 use super::threads::on_threads;
 use crate::settings::{PlanSettings, PlanTime, BEST};
 use broadleaf::portfolio::Effort;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// What a first broadcast waits for a planner that was asked for by name, unless a time was set, and at most.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+/// How far the search for the plan goes that a first broadcast waits for.
+pub fn first_limit(settings: &PlanSettings, plan_time: PlanTime) -> Limit {
+    settings.first_budget.map_or(Limit::Work(plan_time.first_work()), Limit::Time)
+}
 
 /// The error is one line for the user.
 pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, BackgroundSearch), String> {
     let name = settings.planner.as_str();
     let made = |name: &str, effort| -> Result<Given, String> {
-        let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget());
+        let limit = first_limit(settings, settings.plan_time);
         let plan = on_threads(|| job.plan(name, effort, limit))?;
         Ok(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })
     };
@@ -34,8 +43,7 @@ pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, BackgroundSea
     if job.is_quick(name)? {
         return Ok((made(name, Effort::Quick)?, BackgroundSearch::Ended));
     }
-    let limit = settings.first_budget.unwrap_or(settings.plan_time.first_budget()).min(BUDGET);
-    let deadline = Instant::now() + limit;
+    let deadline = Instant::now() + settings.first_budget.unwrap_or(FIRST_WAIT).min(LONGEST_WAIT);
     let task = Task { job: job.clone(), planner: name.to_string(), to_beat: None };
     let mut search = BackgroundSearch::Waiting(Box::new(task));
     search.begin();
@@ -43,5 +51,21 @@ pub fn start(job: &Job, settings: &PlanSettings) -> Result<(Given, BackgroundSea
     match search.found_by(deadline) {
         Some(given) => Ok((given, BackgroundSearch::Ended)),
         None => Ok((quick, search)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_time_that_was_set_may_cut_a_search() {
+        let settings = PlanSettings::read(&|_| None).unwrap();
+        assert!(matches!(first_limit(&settings, PlanTime::Beside), Limit::Work(_)));
+        assert!(matches!(first_limit(&settings, PlanTime::Before), Limit::Work(_)));
+        let set = |name: &str| (name == "BROADLEAF_FIRST_PLAN_MS").then(|| "20".to_string());
+        let settings = PlanSettings::read(&set).unwrap();
+        let limit = first_limit(&settings, PlanTime::Before);
+        assert!(matches!(limit, Limit::Time(time) if time == Duration::from_millis(20)), "{limit:?}");
     }
 }

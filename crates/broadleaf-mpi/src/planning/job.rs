@@ -7,17 +7,35 @@ use crate::topology::hosts::Hosts;
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan, PlanError};
-use broadleaf::planners::{find, supports, Instance, Pace};
+use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is under way at a planner's time limit is finished, so the limit is this part of the budget.
+/// What is under way when a planner's time is up is finished, so it is given this part of the time asked for.
 const BEFORE_LIMIT: f64 = 0.7;
 
 /// Of a platform's digest, in file names.
 const KEY_CHARACTERS: usize = 16;
+
+/// How far a search goes.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// Until it has done so many units of work: on a busy node it takes longer and finds the same plan.
+    Work(u64),
+    /// At most for a time that was asked for.
+    Time(Duration),
+}
+
+impl Limit {
+    pub fn budget(self) -> Budget {
+        match self {
+            Limit::Work(units) => Budget::of_work(units),
+            Limit::Time(whole) => Budget::within(whole.mul_f64(BEFORE_LIMIT)),
+        }
+    }
+}
 
 /// One broadcast to plan for.
 #[derive(Clone)]
@@ -49,12 +67,12 @@ impl Job {
         supports(planner, &instance).map_err(|unsupported| {
             PlanError::Unsupported { planner: name.to_string(), reason: unsupported.to_string() }.to_string()
         })?;
-        Ok(matches!((planner.card().profile.pace)(&instance), Pace::First | Pace::Quick))
+        Ok(planner.card().profile.is_quick(&instance))
     }
 
-    pub fn plan(&self, name: &str, effort: Effort, budget: Duration) -> Result<Plan, String> {
+    pub fn plan(&self, name: &str, effort: Effort, limit: Limit) -> Result<Plan, String> {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
-        let budget = Budget::within(budget.mul_f64(BEFORE_LIMIT));
+        let budget = limit.budget();
         let made = instance.and_then(|instance| {
             let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
             let segment = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);

@@ -4,6 +4,7 @@
 mod adjust;
 mod advised;
 mod background;
+mod exchange;
 mod first_plan;
 mod job;
 pub mod plan_cache;
@@ -18,7 +19,7 @@ use crate::topology::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::topology::placement::Placement;
 use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Kind};
-use broadleaf::plan::{check, Plan};
+use broadleaf::plan::{check, Collective, Plan};
 use job::Job;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,8 +27,8 @@ use std::sync::{Arc, Weak};
 
 pub use advised::{AdviceFile, Given};
 pub use background::BackgroundSearch;
+pub use exchange::ExchangeJob;
 pub use prediction::Prediction;
-pub use threads::on_threads;
 
 /// A plan to start with, and perhaps a search for a better one.
 pub struct Made {
@@ -74,6 +75,10 @@ impl Planning {
 
     pub fn mailbox(&self) -> Option<&Arc<Mailbox>> {
         self.mailbox.as_ref()
+    }
+
+    pub fn rank_map(&self) -> &Arc<Encoded<RankMap>> {
+        &self.rank_map
     }
 
     pub fn communicator(&self) -> u64 {
@@ -182,7 +187,9 @@ impl Planning {
         for path in paths {
             let plan = Plan::load(&path).map_err(|error| error.to_string())?;
             let distance = (plan.message_bytes as f64 / job.bytes as f64).log2().abs();
-            if plan.platform_digest != self.rank_map.digest || distance > 1.0 {
+            let is_wanted =
+                plan.collective == Collective::Bcast && plan.platform_digest == self.rank_map.digest;
+            if !is_wanted || distance > 1.0 {
                 continue;
             }
             let Ok(plan) = plan.bind(platform) else { continue };

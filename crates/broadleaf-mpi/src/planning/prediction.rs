@@ -1,5 +1,6 @@
 //! What a broadcast's plan is predicted to take.
 
+use super::first_plan::first_limit;
 use super::threads::on_threads;
 use super::Planning;
 use crate::observe::predictions::Predict;
@@ -30,7 +31,7 @@ impl Predict for Prediction {
         }
         let name = &settings.planner;
         let job = planning.job(root, bytes, name == BEST)?;
-        let limit = settings.first_budget.unwrap_or(PlanTime::Beside.first_budget());
+        let limit = first_limit(&settings, PlanTime::Beside);
         let plan = on_threads(|| job.plan(name, Effort::Quick, limit))?;
         estimate(job.handled(), &plan).map_err(|error| error.to_string())
     }

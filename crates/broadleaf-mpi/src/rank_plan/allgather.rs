@@ -57,6 +57,7 @@ pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64) -> RankPlan {
         message_bytes: block_bytes,
         segment_bytes: block_bytes,
         trees: trees.into_iter().map(TreeBuilder::build).collect(),
+        inward: Vec::new(),
         period: Some(Period { segments: count as u32, slots }),
         combine: false,
         protocol: Protocol::Eager,

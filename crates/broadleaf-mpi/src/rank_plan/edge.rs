@@ -81,7 +81,14 @@ fn behind(class: &LinkClass, message_s: f64) -> f64 {
     (class.latency_s + TURNAROUND_S) / message_s
 }
 
-/// From a node of `platform` to one of its children in a tree of `plan`, by way of those that pass the transfer on: each
+/// A tree's edge, and which way its segments go.
+pub(super) struct Ends {
+    pub parent: NodeId,
+    pub child: NodeId,
+    pub is_inward: bool,
+}
+
+/// Between a node of `platform` and one of its children in a tree of `plan`, by way of those that pass the transfer on: each
 /// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`];
 /// `busy`: what [`busy_parts`] gives for the plan.
 ///
@@ -90,18 +97,23 @@ pub(super) fn edge(
     plan: &Plan,
     platform: &Platform,
     tree: &Tree,
-    (from, to): (NodeId, NodeId),
+    ends: Ends,
     simulated: bool,
     busy: &HashMap<(NodeId, NodeId), f64>,
 ) -> Edge {
     let bytes = plan.segment_bytes;
     let is_whole = bytes >= plan.message_bytes;
-    let mut path = vec![from];
-    path.extend(tree.via.get(&to).into_iter().flatten());
-    path.push(to);
+    let Ends { parent, child, is_inward } = ends;
+    let mut path = vec![parent];
+    path.extend(tree.via.get(&child).into_iter().flatten());
+    path.push(child);
+    if is_inward {
+        path.reverse();
+    }
+    let ends = (path[0], path[path.len() - 1]);
     // A port that is not simulated shares the wire between the messages for all who are to get the whole in one.
     let goes_alone = plan.period.is_some() || (is_whole && !simulated);
-    let in_flight = |class: &LinkClass, message_s: f64| match busy.get(&(from, to)) {
+    let in_flight = |class: &LinkClass, message_s: f64| match busy.get(&ends) {
         Some(&busy) if simulated => in_simulated_timetable(class, message_s, busy),
         _ if goes_alone => on_the_wire(class, message_s),
         _ => window(class, message_s),
@@ -124,7 +136,7 @@ pub(super) fn edge(
         // One message a child: their turns are all that keeps them apart.
         edge.window = MAX_WINDOW as u16;
     }
-    if goes_apart(plan, platform) && platform.link(from, to).is_some() {
+    if goes_apart(plan, platform) && platform.link(ends.0, ends.1).is_some() {
         edge.feeds = ANY_LINKS;
     }
     edge

@@ -4,7 +4,7 @@ use super::{Edge, RankPlan};
 use crate::error::Malformed;
 use crate::smpi::Turn;
 use crate::wire::{put_u32, put_u64, Reader};
-use broadleaf::plan::{Collective, Period, Protocol, Slot, Transfers, TreeBuilder};
+use broadleaf::plan::{Collective, Direction, Period, Protocol, Slot, Transfers, Tree, TreeBuilder};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ const COMBINE: u8 = 1;
 const RENDEZVOUS: u8 = 2;
 const PERIOD: u8 = 4;
 const LED: u8 = 8;
+/// Of a tree from the plan's root.
+const NO_ROOT: u32 = u32::MAX;
 
 /// A plan over ranks as bytes.
 pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
@@ -20,6 +22,8 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + plan.trees.len() * ranks * 9);
     put_u32(&mut out, ranks as u32);
     put_u32(&mut out, plan.root.0);
+    let collective = Collective::ALL.iter().position(|known| *known == plan.collective).unwrap_or(0);
+    put_u32(&mut out, collective as u32);
     put_u64(&mut out, plan.message_bytes);
     put_u64(&mut out, plan.segment_bytes);
     let rendezvous = plan.protocol == Protocol::Rendezvous;
@@ -32,24 +36,8 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     put_u32(&mut out, ranked.planner.len() as u32);
     out.extend_from_slice(ranked.planner.as_bytes());
     put_u32(&mut out, plan.trees.len() as u32);
-    for (tree, edges) in plan.trees.iter().zip(&*ranked.edges) {
-        put_u64(&mut out, tree.share.to_bits());
-        for rank in 0..ranks as u32 {
-            put_u32(&mut out, tree.children(NodeId(rank)).len() as u32);
-        }
-        for (_, child) in tree.edges() {
-            put_u32(&mut out, child.0);
-        }
-        for edge in edges {
-            put_u32(&mut out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
-            edge.turn.put(&mut out);
-        }
-        put_u32(&mut out, tree.via.len() as u32);
-        for (target, relays) in &tree.via {
-            put_u32(&mut out, target.0);
-            put_u32(&mut out, relays.len() as u32);
-            relays.iter().for_each(|relay| put_u32(&mut out, relay.0));
-        }
+    for (tree, edges) in plan.trees.iter().chain(&plan.inward).zip(&*ranked.edges) {
+        put_tree(&mut out, tree, edges);
     }
     if let Some(period) = &plan.period {
         put_u32(&mut out, period.segments);
@@ -63,52 +51,92 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     out
 }
 
+fn put_tree(out: &mut Vec<u8>, tree: &Tree, edges: &[Edge]) {
+    put_u64(out, tree.share.to_bits());
+    put_u32(out, tree.root.map_or(NO_ROOT, |root| root.0));
+    for rank in 0..tree.node_count() as u32 {
+        put_u32(out, tree.children(NodeId(rank)).len() as u32);
+    }
+    for (_, child) in tree.edges() {
+        put_u32(out, child.0);
+    }
+    for edge in edges {
+        put_u32(out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
+        edge.turn.put(out);
+    }
+    put_u32(out, tree.via.len() as u32);
+    for (target, relays) in &tree.via {
+        put_u32(out, target.0);
+        put_u32(out, relays.len() as u32);
+        relays.iter().for_each(|relay| put_u32(out, relay.0));
+    }
+}
+
 /// The plan that [`encode_plan`] wrote.
 pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
     let mut from = Reader { bytes, what: "plan" };
     let ranks = from.u32()? as usize;
     let root = NodeId(from.u32()?);
+    let collective = *Collective::ALL.get(from.u32()? as usize).ok_or(Malformed("plan"))?;
     let message_bytes = from.u64()?;
     let segment_bytes = from.u64()?;
     let flags = from.take(1)?[0];
     let name = from.u32()? as usize;
     let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
     let tree_count = from.u32()?;
+    let both = if collective.direction() == Direction::Both { 2 } else { 1 };
     let mut trees = Vec::new();
     let mut edges = Vec::new();
-    for _ in 0..tree_count {
-        let share = f64::from_bits(from.u64()?);
-        let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
-        let mut builder = TreeBuilder::new(ranks).share(share);
-        for (rank, &degree) in degrees.iter().enumerate() {
-            for _ in 0..degree {
-                builder.add(NodeId(rank as u32), NodeId(from.u32()?));
-            }
-        }
-        let mut into = Vec::new();
-        for _ in 0..ranks {
-            let counts = from.u32()?;
-            let (window, feeds) = ((counts >> 16) as u16, counts as u16);
-            into.push(Edge { window, feeds, turn: Turn::read(&mut from)? });
-        }
+    for _ in 0..u64::from(tree_count) * both {
+        let (tree, into) = read_tree(&mut from, ranks)?;
+        trees.push(tree);
         edges.push(into);
-        for _ in 0..from.u32()? {
-            let target = NodeId(from.u32()?);
-            let relays = from.u32()?;
-            let relays: Vec<NodeId> =
-                (0..relays).map(|_| from.u32().map(NodeId)).collect::<Result<_, _>>()?;
-            builder.via(target, relays);
-        }
-        trees.push(builder.build());
     }
+    let inward = trees.split_off(tree_count as usize);
     let period = if flags & PERIOD != 0 { Some(read_period(&mut from)?) } else { None };
     let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
-    let collective = Collective::Bcast;
     let combine = flags & COMBINE != 0;
-    let transfers =
-        Transfers { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol };
+    let transfers = Transfers {
+        collective,
+        root,
+        message_bytes,
+        segment_bytes,
+        trees,
+        inward,
+        period,
+        combine,
+        protocol,
+    };
     let (transfers, edges) = (Arc::new(transfers), Arc::new(edges));
     Ok(RankPlan { planner, transfers, edges, led: flags & LED != 0 })
+}
+
+fn read_tree(from: &mut Reader, ranks: usize) -> Result<(Tree, Vec<Edge>), Malformed> {
+    let share = f64::from_bits(from.u64()?);
+    let root = from.u32()?;
+    let degrees: Vec<u32> = (0..ranks).map(|_| from.u32()).collect::<Result<_, _>>()?;
+    let mut builder = TreeBuilder::new(ranks).share(share);
+    if root != NO_ROOT {
+        builder = builder.root(NodeId(root));
+    }
+    for (rank, &degree) in degrees.iter().enumerate() {
+        for _ in 0..degree {
+            builder.add(NodeId(rank as u32), NodeId(from.u32()?));
+        }
+    }
+    let mut into = Vec::new();
+    for _ in 0..ranks {
+        let counts = from.u32()?;
+        let (window, feeds) = ((counts >> 16) as u16, counts as u16);
+        into.push(Edge { window, feeds, turn: Turn::read(from)? });
+    }
+    for _ in 0..from.u32()? {
+        let target = NodeId(from.u32()?);
+        let relays = from.u32()?;
+        let relays: Vec<NodeId> = (0..relays).map(|_| from.u32().map(NodeId)).collect::<Result<_, _>>()?;
+        builder.via(target, relays);
+    }
+    Ok((builder.build(), into))
 }
 
 fn read_period(from: &mut Reader) -> Result<Period, Malformed> {

@@ -14,11 +14,11 @@ mod tests;
 
 use crate::smpi;
 use crate::topology::placement::{memory, memory_link};
-use broadleaf::plan::{Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilder};
+use broadleaf::plan::{Direction, Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilder};
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
-use edge::{busy_parts, edge};
+use edge::{busy_parts, edge, Ends};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub struct RankPlan {
     pub planner: String,
     /// Their nodes are the communicator's ranks.
     pub transfers: Arc<Transfers>,
-    /// `edges[tree][rank]`: the one into `rank`.
+    /// `edges[tree][rank]`: the one between `rank` and its parent; behind the trees of an all-reduce, its inward ones.
     pub edges: Arc<Vec<Vec<Edge>>>,
     /// Only one rank of each host that shares memory takes part; it passes the message on inside.
     pub led: bool,
@@ -60,18 +60,27 @@ pub fn expand(
     let local = Edge::local(&memory_link(), plan.segment_bytes);
     let busy = if smpi::is_on() { busy_parts(&plan, platform) } else { HashMap::new() };
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
-    for tree in &plan.trees {
+    let outward = plan.trees.iter().map(|tree| (tree, plan.collective.is_inward()));
+    for (tree, is_inward) in outward.chain(plan.inward.iter().map(|tree| (tree, true))) {
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
         let mut into = vec![local; count];
         for (from, to) in tree.edges() {
-            into[leader(to).index()] = edge(&plan, platform, tree, (from, to), smpi::is_on(), &busy);
+            let ends = Ends { parent: from, child: to, is_inward };
+            into[leader(to).index()] = edge(&plan, platform, tree, ends, smpi::is_on(), &busy);
         }
         edges.push(into);
     }
-    let period =
-        plan.period.as_ref().map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
+    let inward = trees.split_off(plan.trees.len());
+    // Inward, a node's ranks come together before the node sends, in which a timetable of nodes has no place: there the
+    // trees alone give the order.
+    let keeps_period = plan.collective.direction() == Direction::Outward || inner_edges.is_empty();
+    let period = plan
+        .period
+        .as_ref()
+        .filter(|_| keeps_period)
+        .map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
     let planner = plan.planner.clone();
-    let transfers = Transfers { root: NodeId(root), trees, period, ..plan.into() };
+    let transfers = Transfers { root: NodeId(root), trees, inward, period, ..plan.into() };
     Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
 }
 
@@ -90,6 +99,9 @@ fn expand_tree(
     count: usize,
 ) -> Tree {
     let mut builder = TreeBuilder::new(count).share(tree.share);
+    if let Some(root) = tree.root {
+        builder = builder.root(leader(root));
+    }
     for (parent, child) in tree.edges() {
         builder.add(leader(parent), leader(child));
         let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);

@@ -2,8 +2,8 @@
 
 use super::{Edge, RankPlan};
 use crate::smpi;
-use broadleaf::execute::{FlowWindow, Item, NodeExecutor};
-use broadleaf::plan::{NodeProgram, Programs, Transfers};
+use broadleaf::execute::{FlowWindow, NodeExecutor};
+use broadleaf::plan::{Direction, NodeProgram, OutChannel, Programs, Transfers};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
 
@@ -33,13 +33,17 @@ impl Part {
         self.programs.transfers()
     }
 
-    /// The edge of the tree that an item is on its way over.
-    pub fn edge(&self, item: &Item) -> Edge {
-        self.into(item.tree, item.target)
+    /// The edge that an output's segments are on their way over.
+    pub fn edge(&self, output: &OutChannel) -> Edge {
+        self.over(output.tree, output.is_inward, output.child)
     }
 
-    fn into(&self, tree: u32, target: NodeId) -> Edge {
-        self.edges[tree as usize][target.index()]
+    /// By the edge's lower end.
+    fn over(&self, tree: u32, is_inward: bool, child: NodeId) -> Edge {
+        let transfers = self.transfers();
+        let besides = is_inward && transfers.collective.direction() == Direction::Both;
+        let before = if besides { transfers.trees.len() } else { 0 };
+        self.edges[before + tree as usize][child.index()]
     }
 
     /// Ready to post its receives where they are announced.
@@ -54,7 +58,7 @@ impl Part {
     fn window(&self, peer: NodeId) -> FlowWindow {
         let out = self.program.outputs.iter().filter(|output| output.to == peer);
         let (messages, feeds) = out
-            .map(|output| self.into(output.tree, output.target))
+            .map(|output| self.edge(output))
             .fold((1, 1), |(messages, feeds), edge| (edge.window.max(messages), edge.feeds.max(feeds)));
         // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
         let last_alone = !self.program.is_root && messages == 2 && !smpi::is_on();
@@ -65,7 +69,8 @@ impl Part {
     /// one ready meanwhile.
     fn ahead(&self) -> u32 {
         let inputs = self.program.inputs.iter();
-        let widest = inputs.map(|input| self.into(input.tree, input.target).window).max().unwrap_or(1);
+        let widest =
+            inputs.map(|input| self.over(input.tree, input.is_inward, input.child).window).max().unwrap_or(1);
         u32::from(widest) + u32::from(self.transfers().period.is_none())
     }
 }

@@ -1,26 +1,31 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
-use super::edge::{busy_parts, edge, on_the_wire, window, ANY_LINKS, MAX_WINDOW};
+use super::edge::{busy_parts, edge, on_the_wire, window, Ends, ANY_LINKS, MAX_WINDOW};
+use super::encode::{decode_plan, encode_plan};
 use super::expand;
 use crate::smpi::Turn;
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
-use broadleaf::plan::{Period, Plan, Programs, Slot, TreeBuilder};
-use broadleaf::planners::{supports, Instance, PLANNERS};
+use broadleaf::plan::{Collective, Period, Plan, Programs, Slot, TreeBuilder};
+use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use std::collections::{HashMap, HashSet};
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
 const NODE_OF_RANK: [u32; 10] = [3, 0, 2, 3, 1, 0, 3, 2, 0, 3];
 
-#[test]
-fn every_plan_enters_each_node_once_a_tree() {
+fn four_nodes() -> Platform {
     let mut builder = PlatformBuilder::new("smp", PortModel::OnePort);
     let nodes: Vec<_> = (0..4).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
     let class = builder.add_class(LinkClass::affine(50e-6, 125e6));
     builder.add_mesh(Mesh { nodes, class }).unwrap();
-    let platform = builder.build().unwrap();
+    builder.build().unwrap()
+}
+
+#[test]
+fn every_plan_enters_each_node_once_a_tree() {
+    let platform = four_nodes();
     let node_of_rank = NODE_OF_RANK.map(NodeId);
     let Placement { handled, ranks, .. } = Placement::on(&platform, &node_of_rank).unwrap();
     let message: Vec<u8> = (0..60_000u32).map(|at| (at * 7 + at / 256) as u8).collect();
@@ -46,6 +51,36 @@ fn every_plan_enters_each_node_once_a_tree() {
         }
     }
     assert!(plans > 60, "{plans} plans");
+}
+
+/// Also as it comes out of a message, with several ranks on a node and with one.
+#[test]
+fn every_all_reduce_combines_each_rank_once() {
+    let platform = four_nodes();
+    let contribution = |rank: u32| (0..20_000u32).map(move |at| (at * 7 + at / 256 + rank * rank * 31) as u8);
+    let mut plans = 0;
+    for node_of_rank in [&NODE_OF_RANK[..], &[2, 0, 3, 1]] {
+        let node_of_rank: Vec<NodeId> = node_of_rank.iter().copied().map(NodeId).collect();
+        let count = node_of_rank.len() as u32;
+        let mut sums = vec![0u8; 20_000];
+        for rank in 0..count {
+            sums.iter_mut().zip(contribution(rank)).for_each(|(sum, byte)| *sum = sum.wrapping_add(byte));
+        }
+        let Placement { handled, ranks, .. } = Placement::on(&platform, &node_of_rank).unwrap();
+        let instance = Instance::new(&handled, node_of_rank[0], 20_000).unwrap().segmented(1500);
+        let instance = Instance { collective: Collective::Allreduce, ..instance };
+        for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
+            let Ok(plan) = plan_with(*planner, &instance, &Budget::UNLIMITED) else { continue };
+            let name = planner.card().name;
+            let ranked = expand(&plan, &handled, &ranks, 0, &|_| false).unwrap();
+            let ranked = decode_plan(&encode_plan(&ranked)).unwrap();
+            let programs = Programs::for_ranks(ranked.transfers);
+            let results = threads::run_on(&programs, |rank| contribution(rank.0).collect()).unwrap();
+            assert!(results.iter().all(|result| *result == sums), "{name} on {count} ranks");
+            plans += 1;
+        }
+    }
+    assert!(plans > 20, "{plans} plans");
 }
 
 #[test]
@@ -106,7 +141,8 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
         tree.add(NodeId(0), NodeId(1));
         tree.add(NodeId(0), NodeId(2));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
-        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated, &HashMap::new())
+        let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
+        edge(&plan, &platform, &plan.trees[0], ends, simulated, &HashMap::new())
     };
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
     let whole = edge_of(1000, true);
@@ -135,7 +171,8 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let mut window = |slots: &[u32], simulated| {
         plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
         let busy = busy_parts(&plan, &platform);
-        edge(&plan, &platform, &plan.trees[0], (NodeId(0), NodeId(1)), simulated, &busy).window
+        let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
+        edge(&plan, &platform, &plan.trees[0], ends, simulated, &busy).window
     };
     // All of the sender's time, five sevenths, half: 1.33, 0.95 and 0.67 messages.
     assert_eq!(window(&[1], true), 2);

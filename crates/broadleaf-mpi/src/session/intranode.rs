@@ -83,7 +83,7 @@ impl Session {
 
     /// The part of a rank that another one of its host leads.
     pub(super) unsafe fn attend(&mut self, call: Call) -> Result<Outcome, CallError> {
-        let Call { number, packed, bytes, root } = call;
+        let Call { number, packed, bytes, root, .. } = call;
         let Some(group) = &mut self.group else {
             return Err(CallError::Internal("a rank without shared memory is served by it".to_string()));
         };

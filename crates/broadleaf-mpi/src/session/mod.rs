@@ -1,4 +1,4 @@
-//! One communicator's broadcasts.
+//! One communicator's calls.
 //!
 //! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
 //! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so the plans
@@ -20,11 +20,14 @@ use crate::smpi::Encoded;
 use crate::topology::hosts::Hosts;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
 use broadleaf::adapt::switch::{Header, Kind};
+use broadleaf::plan::Collective;
+use exchange::Exchanges;
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
+mod exchange;
 mod follow;
 mod forecast;
 mod headers;
@@ -32,13 +35,17 @@ mod intranode;
 mod lead;
 mod predictor;
 
-/// One broadcast of a communicator, at one rank.
+/// One call on a communicator, at one rank.
 #[derive(Clone, Copy)]
 struct Call {
+    collective: Collective,
     /// The same on all ranks.
     number: u64,
     packed: *mut u8,
+    /// Of the message, or of a block.
     bytes: u64,
+    /// Segments end between elements of so many bytes.
+    element_bytes: u64,
     root: u32,
 }
 
@@ -48,7 +55,7 @@ pub struct Session {
     name: String,
     rank: u32,
     size: u32,
-    /// Large broadcasts so far.
+    /// Planned collectives so far.
     calls: u64,
     /// Until the first broadcast that is not left to the MPI's own.
     rank_map: Option<Arc<Encoded<RankMap>>>,
@@ -66,6 +73,7 @@ pub struct Session {
     /// At a root that follows an advisor, what it may say.
     advised: HashMap<Kind, Advised>,
     teller: Teller,
+    exchanges: Exchanges,
     world: WorldSettings,
     tracer: Option<Tracer>,
     /// What the last planned call ran, for the statistics.
@@ -111,6 +119,7 @@ impl Session {
             searches: HashMap::new(),
             advised: HashMap::new(),
             teller: Teller::default(),
+            exchanges: Exchanges::default(),
             world: *world,
             tracer,
             ran: stats::Ran::default(),
@@ -127,28 +136,63 @@ impl Session {
         self.ran.plan_version
     }
 
+    /// Calls of other collectives of fewer bytes in all go to the MPI's own; `u64::MAX`: all do.
+    pub fn exchange_threshold(&self) -> u64 {
+        self.known_ranks()
+            .map_or(u64::MAX, |rank_map| exchange::from_bytes(&self.mpi, &rank_map, &self.world))
+    }
+
+    /// Where the ranks sit; none: rank 0 found the settings unusable.
+    fn known_ranks(&self) -> Option<Arc<Encoded<RankMap>>> {
+        self.rank_map.as_ref().or(self.planning.as_ref().map(Planning::rank_map)).map(Arc::clone)
+    }
+
     /// Broadcasts the packed bytes at `packed`; collective.
     ///
     /// # Safety
     /// `packed` points to `bytes` > 0 bytes that nothing else touches meanwhile, or is null: a rank without memory for
     /// them takes part for the others.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
+        let collective = Collective::Bcast;
+        self.perform(Call { collective, number: self.calls, packed, bytes, element_bytes: 1, root })
+    }
+
+    /// Another collective on a block of `bytes` > 0 for each rank, or one vector that is reduced; collective. With them,
+    /// the bytes of an element.
+    ///
+    /// # Safety
+    /// `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile. It is null at
+    /// a rank without memory for them: it serves the others, and if it has blocks to send, outward all ranks use the MPI's
+    /// own, and inward the root hears of it.
+    pub unsafe fn exchange(
+        &mut self,
+        collective: Collective,
+        packed: *mut u8,
+        (bytes, element_bytes): (u64, u64),
+        root: u32,
+    ) -> Outcome {
+        self.perform(Call { collective, number: self.calls, packed, bytes, element_bytes, root })
+    }
+
+    unsafe fn perform(&mut self, call: Call) -> Outcome {
         let start = self.world.stats.then(Instant::now);
         let begin_s = self.tracer.is_some().then(trace::now_s);
-        let call = Call { number: self.calls, packed, bytes, root };
         // Whatever becomes of the call, the next one has the next number on every rank.
         self.calls += 1;
-        let done = catch_unwind(AssertUnwindSafe(|| self.run_call(call)));
+        let done = catch_unwind(AssertUnwindSafe(|| match call.collective {
+            Collective::Bcast => self.run_call(call),
+            _ => self.exchange_blocks(call),
+        }));
         let outcome = done.unwrap_or(Err(CallError::Panicked)).unwrap_or_else(|error| {
             self.mpi.abandon();
             Outcome::from_error(&error)
         });
         if let Some((tracer, begin_s)) = self.tracer.as_ref().zip(begin_s) {
             let ran = if outcome == Outcome::Done { self.ran.clone() } else { stats::Ran::default() };
-            tracer.called(call.number, bytes, root, begin_s, &ran);
+            tracer.called(call.number, call.collective, self.bytes_of(call), call.root, begin_s, &ran);
         }
         if let Some(start) = start {
-            self.count(bytes, root, outcome, start.elapsed().as_secs_f64());
+            self.count(call, outcome, start.elapsed().as_secs_f64());
         }
         outcome
     }
@@ -171,12 +215,23 @@ impl Session {
         }
     }
 
-    fn count(&self, bytes: u64, root: u32, outcome: Outcome, seconds: f64) {
+    /// Of all blocks.
+    fn bytes_of(&self, call: Call) -> u64 {
+        call.bytes * call.collective.blocks(self.size as usize) as u64
+    }
+
+    fn count(&self, call: Call, outcome: Outcome, seconds: f64) {
         if self.rank > 0 && outcome != Outcome::Done {
             return;
         }
-        let key = RowKey { communicator: self.name.clone(), ranks: self.size, root, bytes };
-        let communicator = self.planning.as_ref().map_or(0, Planning::communicator);
+        let key = RowKey {
+            collective: call.collective.name(),
+            communicator: self.name.clone(),
+            ranks: self.size,
+            root: call.root,
+            bytes: self.bytes_of(call),
+        };
+        let communicator = self.known_ranks().map_or(0, |rank_map| rank_map.communicator);
         stats::count(key, |row| {
             if outcome == Outcome::Done {
                 row.latest.add(communicator, seconds);
@@ -186,14 +241,16 @@ impl Session {
                 Outcome::Done => row.add_planned(seconds, &self.ran),
                 Outcome::Own => *row.passed.entry("no-plan").or_default() += 1,
                 Outcome::BadValue => *row.passed.entry("bad-value").or_default() += 1,
-                Outcome::WrongLength | Outcome::Mpi(_) | Outcome::Internal => row.failed += 1,
+                Outcome::WrongLength | Outcome::Mpi(_) | Outcome::NoMemory | Outcome::Internal => {
+                    row.failed += 1
+                }
             }
         });
     }
 }
 
 fn watch(tracer: &Option<Tracer>, call: Call) -> Option<Watch> {
-    tracer.as_ref().map(|tracer| tracer.watch(call.number))
+    tracer.as_ref().map(|tracer| tracer.watch(call.number, call.collective))
 }
 
 /// What goes on inside this rank's host.

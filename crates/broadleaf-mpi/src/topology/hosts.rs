@@ -1,4 +1,4 @@
-//! The hosts that a communicator's ranks run on, and who speaks for each.
+//! The hosts that a communicator's ranks run on, and the leader of each.
 
 use crate::error::CallError;
 use crate::intranode::{CopyMethod, HostGroup};
@@ -43,7 +43,7 @@ impl Hosts {
         self.shares.get(host).is_some_and(|&shares| shares)
     }
 
-    /// Speaks for a host in broadcasts from `root`: the root itself, elsewhere the lowest rank.
+    /// The leader of a host in broadcasts from `root`: the root itself, elsewhere the lowest rank.
     pub fn leader(&self, host: usize, root: u32) -> u32 {
         if self.of_rank()[root as usize] as usize == host {
             root
@@ -58,7 +58,7 @@ impl Hosts {
         self.shares(host) && self.leader(host, root) != rank
     }
 
-    /// The ranks that hear of a call by message, the root first.
+    /// The ranks that receive a call's header by message, the root first.
     pub fn hearers(&self, root: u32) -> Vec<u32> {
         let ranks = self.of_rank().len() as u32;
         (0..ranks).map(|step| (root + step) % ranks).filter(|&rank| !self.is_served(rank, root)).collect()

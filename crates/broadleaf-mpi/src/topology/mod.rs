@@ -1,4 +1,4 @@
-//! Who runs where: the hosts of a communicator's ranks, and the platform's nodes that they sit on.
+//! Placement: the hosts of a communicator's ranks, and their nodes of the platform.
 
 pub mod host_layout;
 pub mod hosts;

@@ -1,4 +1,4 @@
-//! Which platform node each rank sits on, and the part of the platform that a communicator's ranks span.
+//! The platform node of each rank, and the part of the platform that a communicator's ranks span.
 
 use broadleaf::json::Fault;
 use broadleaf::platform::{
@@ -6,11 +6,11 @@ use broadleaf::platform::{
 };
 use std::collections::HashMap;
 
-/// The nodes of one communicator and who sits where.
+/// The nodes of one communicator, and the node of each rank.
 #[derive(Clone, Debug)]
 pub struct Placement {
     pub platform: Platform,
-    /// The platform as a message of ours sees it, handling included: what plans are made for.
+    /// The platform with the cost of handling messages; plans are made for it.
     pub handled: Platform,
     /// As `handled`, where messages take turns: each begins when the one before has come all its short way.
     pub in_turn: Platform,
@@ -140,7 +140,7 @@ fn network_link() -> LinkClass {
     LinkClass { latency_s: 2e-5, time, ..LinkClass::default() }
 }
 
-/// The platform of the nodes in `kept` only, with its links changed; `moved` says where each of the old nodes is.
+/// The platform of the nodes in `kept` only, with its links changed; `moved` gives the new place of each old node.
 fn restrict(
     platform: &Platform,
     kept: &[NodeId],

@@ -139,14 +139,12 @@ fn read_frame(bytes: &[u8], sender: NodeId, program: &NodeProgram) -> Result<(Ki
     for _ in 0..from.u32()? {
         let (tag, segment) = (from.u32()?, from.u64()?);
         // An answer names a channel to its sender.
-        let (tree, target) = match kind {
-            Kind::Ready => (0, sender),
+        items.push(match kind {
+            Kind::Ready => Item::answer(sender, tag, segment),
             Kind::Data | Kind::Request => {
-                let input = program.inputs[program.input(sender, tag)];
-                (input.tree, input.target)
+                Item::received(&program.inputs[program.input(sender, tag)], program.node, segment)
             }
-        };
-        items.push(Item { tag, segment, tree, target, relayed: target != program.node });
+        });
     }
     Ok((kind, items))
 }

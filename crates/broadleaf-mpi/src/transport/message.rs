@@ -3,35 +3,55 @@
 //! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
 //! length, keeps every segment, and so still serves the ranks behind it. Where it is the source of blocks and has no
 //! memory for them, the message is *hollow*: all its messages are empty from then on, and so are those of whoever has
-//! received one. In a scatter from the root and in an all-gather all ranks hear of it so.
+//! received one. In a scatter from the root, an all-gather and an all-reduce all ranks hear of it so, in a gather and a
+//! reduction the root.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
+use crate::mpi::Mpi;
 use crate::rank_plan::part::Part;
 use broadleaf::execute::Item;
 use broadleaf::plan::Source;
 use broadleaf::platform::NodeId;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-/// A segment that is only passed on: tree, end of the edge, segment.
+/// A segment that is only passed on: tree, lower end of the edge, segment.
 type Relayed = (u32, NodeId, u64);
 
 /// One rank's memory of the message.
-pub(super) struct MessageMemory {
+pub(super) struct MessageMemory<'a> {
+    mpi: &'a Mpi,
     /// Null: the message has no place here.
     base: *mut u8,
     part: Part,
     relayed: HashMap<Relayed, Vec<u8>>,
     /// Without a place for the message: segments by tree and number, and to how many they still go.
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
+    /// Contributions to a segment of a tree that wait for those of children before theirs.
+    partial: HashMap<(u32, u64), Contributions>,
     is_hollow: bool,
 }
 
-impl MessageMemory {
+/// What came of one segment in one tree: how many children's have been combined, and what waits, by the child's place.
+#[derive(Default)]
+struct Contributions {
+    combined: usize,
+    waiting: BTreeMap<usize, Vec<u8>>,
+}
+
+impl<'a> MessageMemory<'a> {
     /// # Safety
     /// `base` is null, or points to all blocks of the message, which nothing else touches while this lives.
-    pub unsafe fn new(base: *mut u8, part: Part) -> MessageMemory {
-        MessageMemory { base, part, relayed: HashMap::new(), passing: HashMap::new(), is_hollow: false }
+    pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part) -> MessageMemory<'a> {
+        MessageMemory {
+            mpi,
+            base,
+            part,
+            relayed: HashMap::new(),
+            passing: HashMap::new(),
+            partial: HashMap::new(),
+            is_hollow: false,
+        }
     }
 
     pub fn only_passes(&self) -> bool {
@@ -103,35 +123,68 @@ impl MessageMemory {
         Ok(Buffer::own(packed))
     }
 
-    /// Where a message with these segments comes to.
+    /// Where a message with these segments comes to. A segment of an all-reduce comes back to where this rank's part of it
+    /// goes out from, and may be awaited there before that has left, or is whole: what comes back contains that part, so
+    /// its bytes have been read by then.
     pub fn incoming(&self, items: &[Item]) -> Result<Buffer, CallError> {
         let bytes = || items.iter().map(|item| self.place(item.segment).1).sum();
-        self.run(items).map_or_else(|| Buffer::room(bytes()), Ok)
+        let is_beside = items.iter().any(|item| item.combines);
+        self.run(items).filter(|_| !is_beside).map_or_else(|| Buffer::room(bytes()), Ok)
     }
 
     /// A message with these segments has come to what [`Self::incoming`] gave.
-    pub fn arrived(&mut self, items: &[Item], buffer: Buffer) {
-        let Some(packed) = buffer.into_own().filter(|_| !self.is_hollow) else { return };
+    pub fn arrived(&mut self, items: &[Item], buffer: Buffer) -> Result<(), CallError> {
+        let Some(packed) = buffer.into_own().filter(|_| !self.is_hollow) else { return Ok(()) };
         if let [item] = items {
-            return self.keep(item, packed);
+            if item.combines {
+                return self.combine(item, packed);
+            }
+            self.keep(item, packed);
+            return Ok(());
         }
         let mut rest = &packed[..];
         for item in items {
             let (at, bytes) = self.place(item.segment);
             let (segment, after) = rest.split_at(bytes as usize);
             rest = after;
-            if item.relayed || self.only_passes() {
+            if item.combines {
+                self.combine(item, segment.to_vec())?;
+            } else if item.relayed || self.only_passes() {
                 self.keep(item, segment.to_vec());
             } else {
                 // SAFETY: inside the message, and `segment` is our own.
                 unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), at, segment.len()) };
             }
         }
+        Ok(())
+    }
+
+    /// Children are combined in one order, whichever comes first, so that a plan gives the same bits in every call. The
+    /// executor sends a segment on when all of them are here.
+    fn combine(&mut self, item: &Item, data: Vec<u8>) -> Result<(), CallError> {
+        let inputs = self.part.program().inputs.iter().filter(|input| input.combines);
+        let children = inputs.filter(|input| input.tree == item.tree && input.target == item.target);
+        let Some(place) = children.clone().position(|input| input.child == item.child) else {
+            return Err(CallError::Internal("a contribution comes from no child".to_string()));
+        };
+        let count = children.count();
+        let at = self.place(item.segment).0;
+        let segment = self.partial.entry((item.tree, item.segment)).or_default();
+        segment.waiting.insert(place, data);
+        while let Some(data) = segment.waiting.remove(&segment.combined) {
+            // SAFETY: inside the message.
+            unsafe { self.mpi.combine(&data, at)? };
+            segment.combined += 1;
+        }
+        if segment.combined == count {
+            self.partial.remove(&(item.tree, item.segment));
+        }
+        Ok(())
     }
 
     fn keep(&mut self, item: &Item, data: Vec<u8>) {
         if item.relayed {
-            self.relayed.insert((item.tree, item.target, item.segment), data);
+            self.relayed.insert((item.tree, item.child, item.segment), data);
             return;
         }
         // The host's other ranks count as one taker, also where there are none: a segment may come before that is known.
@@ -149,7 +202,7 @@ impl MessageMemory {
             return self.passing(item.tree, item.segment);
         }
         let nothing = || CallError::Internal("a relay sends what it never received".to_string());
-        self.relayed.remove(&(item.tree, item.target, item.segment)).ok_or_else(nothing)
+        self.relayed.remove(&(item.tree, item.child, item.segment)).ok_or_else(nothing)
     }
 
     /// A segment of a message without a place here, for one of those that it goes on to.

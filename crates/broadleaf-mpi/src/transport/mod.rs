@@ -27,7 +27,7 @@ use crate::smpi::Port;
 use crate::tags::salt;
 use broadleaf::adapt::switch::Header;
 use broadleaf::execute::{drive, Completion, Item, Kind, Message, NodeExecutor, Receive, Transport};
-use broadleaf::plan::Protocol;
+use broadleaf::plan::{Collective, Protocol};
 use broadleaf::platform::NodeId;
 use buffer::Buffer;
 use control::Control;
@@ -43,7 +43,7 @@ pub use control::Forward;
 /// One call's messages.
 pub struct MpiTransport<'a> {
     part: Part,
-    memory: MessageMemory,
+    memory: MessageMemory<'a>,
     requests: Requests<'a>,
     reorder: Reorder,
     frames: Frames,
@@ -67,7 +67,7 @@ impl<'a> MpiTransport<'a> {
     /// at a rank that has no place for them; if it has any to send, it is to [`Self::send_nothing`].
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part, call: u64, watch: Option<Watch>) -> Self {
         MpiTransport {
-            memory: MessageMemory::new(base, part.clone()),
+            memory: MessageMemory::new(mpi, base, part.clone()),
             requests: Requests::new(mpi, watch),
             reorder: Reorder::default(),
             frames: Frames::default(),
@@ -184,7 +184,7 @@ impl<'a> MpiTransport<'a> {
                 if let Some(timing) = &mut self.timing {
                     timing.came(from, bytes);
                 }
-                self.memory.arrived(from_ref(&item), buffer);
+                self.memory.arrived(from_ref(&item), buffer)?;
                 let channel = (from, item.tag);
                 self.reorder.arrive(channel, turn, std::iter::once(received(from, &item)), done);
             }
@@ -195,7 +195,7 @@ impl<'a> MpiTransport<'a> {
             }
             Purpose::FramedData { from, items, turn } => {
                 self.check_length(from, buffer.bytes(), bytes)?;
-                self.memory.arrived(&items, buffer);
+                self.memory.arrived(&items, buffer)?;
                 let arrived = items.iter().map(|item| received(from, item));
                 self.reorder.arrive((from, FRAMED), turn, arrived, done);
             }
@@ -207,11 +207,14 @@ impl<'a> MpiTransport<'a> {
     }
 
     fn check_length(&mut self, from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
-        if got == 0 && expected > 0 && self.part.programs().segments().blocks() > 1 {
+        if got == 0 && expected > 0 && self.part.transfers().collective != Collective::Bcast {
             self.memory.hollow_out();
         }
         if expected == got || self.memory.is_hollow() {
             return Ok(());
+        }
+        if self.part.transfers().collective != Collective::Bcast {
+            return Err(CallError::WrongLength);
         }
         Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
     }
@@ -228,7 +231,7 @@ impl<'a> MpiTransport<'a> {
             if input.target != program.node {
                 continue;
             }
-            let item = Item { tag, segment, tree: input.tree, target: input.target, relayed: false };
+            let item = Item::received(&input, program.node, segment);
             let (offset, buffer) = (self.memory.offset(segment), self.memory.outgoing(from_ref(&item))?);
             if let Some(feed) = &mut self.feed {
                 // SAFETY: as in `feed`.
@@ -250,7 +253,10 @@ impl Transport for MpiTransport<'_> {
         let (to, item) = (message.to, message.first);
         let buffer = self.memory.outgoing(from_ref(&item))?;
         let part_of_segment = buffer.bytes() as f64 / transfers.segment_bytes as f64;
-        self.port.wait(self.requests.mpi(), self.part.edge(&item).turn, part_of_segment);
+        if let Some(output) = message.output {
+            let edge = self.part.edge(&self.part.program().outputs[output as usize]);
+            self.port.wait(self.requests.mpi(), edge.turn, part_of_segment);
+        }
         let tag = (item.tag + self.salt) as i32;
         let noted = Some((item.tree, item.segment, 1));
         self.requests.send(Purpose::Out { to }, buffer, to.0, tag, noted)

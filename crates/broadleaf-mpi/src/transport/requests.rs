@@ -27,7 +27,7 @@ pub(super) enum Purpose {
     Header,
 }
 
-/// What a trace says of a message: tree, first segment and number of segments.
+/// A message's fields in a trace: tree, first segment and number of segments.
 pub(super) type Noted = (u32, u64, u64);
 
 /// The requests of one call.

@@ -1,8 +1,8 @@
-//! What the advisor asks for.
+//! The advisor's requests: plans to make, links to probe, plans to put into use.
 
 use super::drift::Pair;
 use super::record::Stream;
-use super::search::search;
+use super::search::{planned_by, search};
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::platform::Platform;
@@ -34,21 +34,27 @@ pub struct PlanRequest {
     pub key: PlanKey,
     /// The size to plan for.
     pub bytes: u64,
-    /// How long that may take, seconds.
+    /// Time limit of the search, seconds.
     pub within_s: f64,
-    /// The network as it is believed to be.
+    /// The network as currently estimated.
     pub platform: Arc<Platform>,
     /// Limits of its segments.
     pub coarsening: Coarsening,
+    /// Whose plan it is to be; `None`: that of [`search`].
+    pub planner: Option<String>,
 }
 
 impl PlanRequest {
-    /// The plan for it by [`search`], within that time or, where time stands still, whatever it takes.
+    /// The plan by [`search`], within the time limit, or without one where time is simulated.
     ///
     /// # Errors
-    /// Those of [`search`].
+    /// Those of [`search`], or of the planner that was named.
     pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
-        search(&self.platform, self.key.stream.root, self.bytes, self.coarsening, budget)
+        let (platform, root) = (&self.platform, self.key.stream.root);
+        match &self.planner {
+            None => search(platform, root, self.bytes, self.coarsening, budget),
+            Some(planner) => planned_by(planner, platform, root, self.bytes, self.coarsening, budget),
+        }
     }
 }
 

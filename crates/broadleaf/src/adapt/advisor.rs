@@ -1,6 +1,6 @@
-//! The broadcast advisor's decisions: what to probe, what to plan, what to put into use.
+//! The broadcast advisor's decisions: links to probe, plans to make, plans to put into use.
 //!
-//! A state machine. Calls, samples and finished plans go in; [`Advisor::tick`] says what to do next. While a
+//! A state machine. Calls, samples and finished plans go in; [`Advisor::tick`] returns the next actions. While a
 //! program runs it plans for the size predicted next, its double and its half, root by root, within the time that
 //! is predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into
 //! use only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept
@@ -29,24 +29,26 @@ const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
 /// What may be set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdvisorSettings {
-    /// A stream that was silent for this long has ended, seconds.
+    /// A stream without calls for this long has ended, seconds.
     pub idle_after_s: f64,
-    /// How much faster a plan must be predicted to replace one in use.
+    /// The predicted speedup from which a plan replaces the one in use.
     pub margin: f64,
-    /// How long planning may take at least and at most, whatever is predicted, seconds.
+    /// Shortest and longest time for planning, independent of the prediction, seconds.
     pub least_s: f64,
     /// The same at most, seconds.
     pub most_s: f64,
-    /// How long planning waits for probes of links in doubt, seconds.
+    /// The longest that planning waits for probes of links in doubt, seconds.
     pub patience_s: f64,
-    /// Slow links that no plan uses are looked at so long before the next broadcast is expected, seconds.
+    /// Slow links that no plan uses are probed this long before the next expected broadcast, seconds.
     pub lead_s: f64,
-    /// Least time between two such looks, seconds; the most is three times that.
+    /// Shortest time between two such probes, seconds; the longest is three times that.
     pub look_again_s: f64,
     /// Of the plans it makes.
     pub coarsening: Coarsening,
     /// Roots to prepare plans for while idle.
     pub roots: Vec<NodeId>,
+    /// Whose plans they are; `None`: the advisor's own search.
+    pub planner: Option<String>,
 }
 
 impl Default for AdvisorSettings {
@@ -61,6 +63,7 @@ impl Default for AdvisorSettings {
             look_again_s: 10.0,
             coarsening: Coarsening::BUSY,
             roots: Vec::new(),
+            planner: None,
         }
     }
 }
@@ -70,7 +73,7 @@ struct Kept {
     /// In use, as far as the advisor knows.
     plan: Option<Arc<Plan>>,
     earlier: VecDeque<Arc<Plan>>,
-    /// What was believed when it was last planned for and last reconsidered.
+    /// The versions of the estimates at the last planning and at the last reconsideration.
     planned_at: Option<u64>,
     reconsidered_at: Option<u64>,
 }
@@ -82,7 +85,7 @@ pub struct Advisor {
     record: Record,
     links: LinkEstimates,
     plans: BTreeMap<PlanKey, Kept>,
-    /// The order that is being worked on, what was believed then, and when it was given.
+    /// The order in progress, the version of the estimates it is based on, and its time.
     ordered: Option<(PlanRequest, u64, f64)>,
     orders: u64,
     version: u64,
@@ -95,7 +98,7 @@ pub struct Advisor {
 }
 
 impl Advisor {
-    /// An advisor that knows the platform as it was measured and nothing else.
+    /// An advisor whose estimates are the platform as measured.
     pub fn new(platform: Arc<Platform>, settings: AdvisorSettings) -> Advisor {
         Advisor {
             settings,
@@ -117,7 +120,7 @@ impl Advisor {
         &self.record
     }
 
-    /// What is believed of the links.
+    /// The current estimates of the links.
     pub fn links(&self) -> &LinkEstimates {
         &self.links
     }
@@ -156,7 +159,7 @@ impl Advisor {
         self.asked.insert(pair, now_s);
     }
 
-    /// The program runs this plan, whoever made it: what a new plan is measured against.
+    /// The program runs this plan, whatever its origin; new plans are compared with it.
     ///
     /// # Errors
     /// A plan that is not valid on the platform as it was measured; the one in use stays.
@@ -197,7 +200,7 @@ impl Advisor {
         self.choose(order.key, order.bytes)
     }
 
-    /// What to do now. Time may stand still but not run back; one that does is as good as the last.
+    /// The actions due now. A time before the last one counts as the last one.
     ///
     /// # Errors
     /// As [`Advisor::planned`].
@@ -370,8 +373,8 @@ impl Advisor {
         let within_s = left_s.unwrap_or(most_s).clamp(least_s, most_s);
         self.orders += 1;
         let platform = Arc::clone(self.links.platform());
-        let coarsening = self.settings.coarsening;
-        Some(PlanRequest { number: self.orders, key, bytes, within_s, platform, coarsening })
+        let (coarsening, planner) = (self.settings.coarsening, self.settings.planner.clone());
+        Some(PlanRequest { number: self.orders, key, bytes, within_s, platform, coarsening, planner })
     }
 
     fn kept(&mut self, key: PlanKey) -> &mut Kept {
@@ -380,7 +383,7 @@ impl Advisor {
     }
 }
 
-/// Keeps a plan for later, unless its like is there; the oldest goes.
+/// Keeps a plan for later, unless an equal one is kept; the oldest is dropped.
 fn keep_earlier(earlier: &mut VecDeque<Arc<Plan>>, plan: Arc<Plan>) {
     let is_like = |other: &Arc<Plan>| {
         other.segment_bytes == plan.segment_bytes && other.trees == plan.trees && other.period == plan.period

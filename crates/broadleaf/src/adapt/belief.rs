@@ -1,10 +1,10 @@
-//! One number that is believed: a single sighting that does not fit may be a hiccup, a second that agrees is news.
+//! One estimated number: a single deviating sample is taken as an outlier, a second that agrees as a change.
 
-/// A number that is believed.
+/// An estimated number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Belief {
     value: f64,
-    /// The last one seen, if it did not fit.
+    /// The last sample, if it deviated.
     misfit: Option<f64>,
 }
 
@@ -17,12 +17,12 @@ impl Belief {
         self.value
     }
 
-    /// Whether the last one seen fitted.
+    /// Whether the last sample agreed with the estimate.
     pub fn is_settled(&self) -> bool {
         self.misfit.is_none()
     }
 
-    /// Takes in what was seen; what is like `normal` becomes that. True if something else is believed from now on.
+    /// Takes in a sample; one close to `normal` counts as `normal`. True if the estimate changes.
     pub fn see(
         &mut self,
         seen: f64,

@@ -1,4 +1,4 @@
-//! How far links are from what was measured, and the platform that follows.
+//! Deviations of links from their measurement, and the platform that results.
 
 use crate::platform::{LinkChange, LinkEnd, NodeId, Platform};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub struct Sample {
     pub bytes: u64,
     /// How long it kept its link busy, latency left out, seconds.
     pub seconds: f64,
-    /// What that would be on the platform as measured, where the caller knows better than T(bytes): in a plan
+    /// The time on the platform as measured, where the caller has a better value than T(bytes): in a plan
     /// whose transfers share pipes, what a simulation says.
     pub expected_s: Option<f64>,
     /// When it ended, seconds.
@@ -45,7 +45,7 @@ pub struct Sample {
     pub origin: Origin,
 }
 
-/// What is not as measured.
+/// A deviation from the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
     /// Whose links.

@@ -1,6 +1,6 @@
-//! What the root tells all ranks about a call, ahead of its data.
+//! The header of a call, which the root sends to all ranks ahead of the data.
 
-/// What the root has decided about a call.
+/// The root's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
     /// Run the plan that all have.
@@ -38,7 +38,7 @@ pub struct Header {
     pub sends_plan: bool,
 }
 
-/// A header that does not belong where it arrived: ranks call different broadcasts, or the fault is ours.
+/// A header of another call: ranks call different broadcasts, or Broadleaf has a bug.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum Stray {

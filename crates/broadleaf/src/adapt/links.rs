@@ -1,8 +1,8 @@
-//! What is believed of the network now: the platform as it was measured, and how far links have drifted from it.
+//! The network as currently estimated: the platform as measured, and the drift of its links.
 //!
 //! Links are believed alike from one [`LinkEnd`](crate::platform::LinkEnd) to another (the paper measures one
 //! representative of each cluster).
-//! A sample says how long one transfer kept its link busy; what a link's latency is only probes can say. One sample
+//! A sample is the time for which one transfer kept its link busy; only probes measure a link's latency. One sample
 //! that does not fit may be a hiccup; a second in a row that agrees with it is a drift, begun or ended. What does not
 //! fit is *in doubt* until then, and so are, once a drift is seen, all other links at its two ends: whatever slows one
 //! link of a cluster usually slows more of them, and a plan made before they were looked at would only move to the
@@ -17,21 +17,21 @@ use std::sync::Arc;
 
 pub use super::drift::{Drift, Origin, Pair, Sample};
 
-/// Rates that differ by less than this part are the same: what time-sharing and measuring add, and less than
-/// what another plan would gain.
+/// Rates that differ by less than this share count as equal: time-sharing and measuring add about as much, and
+/// another plan would gain less.
 const TOLERANCE: f64 = 0.2;
 
-/// The least part of a transfer that its bytes must take for it to say anything of the rate.
+/// The smallest share of a transfer's time that its bytes must take for the sample to measure the rate.
 const TELLING: f64 = 0.2;
 
-/// Latencies that differ by less than this are the same too, seconds: a busy host answers that much later.
+/// Latencies that differ by less than this count as equal, seconds: a busy host delays its answer by as much.
 const LATENCY_SLACK_S: f64 = 5e-4;
 
 /// Factors beyond these limits are as good as these.
 const SLOWEST: f64 = 1e-3;
 const FASTEST: f64 = 1e3;
 
-/// What is believed of the links of one pair.
+/// The estimates of one pair's links.
 #[derive(Clone, Copy, Debug)]
 struct Beliefs {
     /// The present rate over the measured one.
@@ -46,7 +46,7 @@ impl Beliefs {
     }
 }
 
-/// What is believed of every link.
+/// The estimates of all links.
 #[derive(Clone, Debug)]
 pub struct LinkEstimates {
     base: Arc<Platform>,
@@ -112,7 +112,7 @@ impl LinkEstimates {
             .filter(|drift| drift.factor != 1.0 || drift.added_latency_s != 0.0)
     }
 
-    /// What should be probed before anything is planned.
+    /// The pairs to probe before planning.
     pub fn doubts(&self) -> impl ExactSizeIterator<Item = Pair> + '_ {
         self.doubts.iter().copied()
     }

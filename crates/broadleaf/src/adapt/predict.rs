@@ -1,4 +1,4 @@
-//! The next value of a series, by linear regression that outliers, phases and alternation do not lead astray.
+//! The next value of a series, by linear regression that is robust against outliers, phases and alternation.
 //!
 //! The paper fits one least-squares line. One broadcast of another size bends that line, a program that enters
 //! another phase is followed late, sizes that alternate are averaged, and intervals that fall exponentially are
@@ -9,10 +9,10 @@
 //!
 //! O(n²) for each of a dozen lines and a few past values: about a millisecond for 24 values.
 
-/// How many of the latest values the lines are judged by.
+/// The number of latest values by which lines are compared.
 const JUDGED: usize = 6;
 
-/// What an error counts for that is one value older.
+/// The weight of an error relative to that of the value after it.
 const FADING: f64 = 0.5;
 
 /// A line needs to be this much better than a simpler one before it (in relative error) to be taken.
@@ -62,7 +62,7 @@ impl Line {
         Some(if self.is_log { next.exp() } else { next })
     }
 
-    /// How wrong it would have been about the latest values, relatively.
+    /// The relative error that the line would have had for the latest values.
     fn error(self, series: &[f64]) -> f64 {
         let (mut error, mut weight, mut whole) = (0.0, 1.0, 0.0);
         for at in (1..series.len()).rev().take(JUDGED) {
@@ -106,7 +106,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// The value that `series` (oldest first, finite) goes on with; `None` for an empty one.
+/// The predicted next value of `series` (oldest first, finite); `None` for an empty one.
 ///
 /// ```
 /// use broadleaf::adapt::predict::next;

@@ -1,4 +1,4 @@
-//! The broadcast record: what a program broadcast, and when.
+//! The record of a program's broadcasts and their times.
 //!
 //! The paper keeps one list of (time stamp, size). A program that broadcasts from several roots, or on several
 //! communicators, mixes as many series in it, none of which a regression finds; so they are kept apart.
@@ -34,7 +34,7 @@ pub struct Call {
     pub bytes: u64,
 }
 
-/// What is remembered of a stream.
+/// The latest calls of a stream.
 #[derive(Clone, Debug, Default)]
 struct History {
     last_at_s: f64,
@@ -86,18 +86,18 @@ impl Record {
         history.last_at_s = call.at_s;
     }
 
-    /// What comes next on each stream that was heard of at or after `since_s`.
+    /// The next broadcast of each stream with a call at or after `since_s`.
     pub fn next(&self, since_s: f64) -> Vec<Next> {
         let heard = self.streams.iter().filter(|(_, history)| history.last_at_s >= since_s);
         heard.filter_map(|(&stream, history)| history.next(stream)).collect()
     }
 
-    /// What comes next on one stream.
+    /// The next broadcast of one stream.
     pub fn next_of(&self, stream: Stream) -> Option<Next> {
         self.streams.get(&stream)?.next(stream)
     }
 
-    /// When a stream was last heard of.
+    /// The time of a stream's last call.
     pub fn last_at_s(&self, stream: Stream) -> Option<f64> {
         self.streams.get(&stream).map(|history| history.last_at_s)
     }

@@ -1,4 +1,4 @@
-//! The advisor's search: the plan that it makes when one is wanted, in the service and in a replay alike.
+//! The advisor's search, the same in the service and in a replay.
 //!
 //! `makespan` (see `benches/searches.py`) and the quick planners beside it, the faster by estimate, then in larger
 //! segments than the model would have: a prediction does not know what a message costs a machine that has other things to
@@ -28,6 +28,23 @@ pub fn search(
     let best = make(&instance, BEST, segment, Effort::Quick, budget)?.plan;
     let chosen = if budget.is_spent() { best } else { faster(&instance, best, segment, budget)? };
     coarsened(platform, chosen, coarsening)
+}
+
+/// The plan of one planner, in segments as [`search`] has them.
+///
+/// # Errors
+/// A planner that there is not, or that does not support the platform, or a root or a size that it refuses.
+pub fn planned_by(
+    planner: &str,
+    platform: &Platform,
+    root: NodeId,
+    bytes: u64,
+    coarsening: Coarsening,
+    budget: &Budget,
+) -> Result<Plan, PlanError> {
+    let instance = Instance::new(platform, root, bytes)?;
+    let segment = SegmentChoice::AtLeast(coarsening.least_bytes);
+    coarsened(platform, make(&instance, planner, segment, Effort::Quick, budget)?.plan, coarsening)
 }
 
 /// `makespan`'s plan, if that is faster.

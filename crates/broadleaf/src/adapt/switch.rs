@@ -1,4 +1,4 @@
-//! How the ranks of a communicator change from one plan to the next, without a word more than a broadcast needs.
+//! The ranks of a communicator change from one plan to the next without extra messages.
 //!
 //! The root alone decides. Ahead of the data of every call a small [`Header`] runs down the edges of the plan in
 //! use, so every rank hears it before it does anything else. A new plan follows the data of call n down the first
@@ -33,7 +33,7 @@ impl Carries for Arc<Transfers> {
     }
 }
 
-/// A plan in use, and what one rank does in it.
+/// A plan in use, and one rank's part in it.
 #[derive(Debug)]
 pub struct Current<P> {
     /// What holds the plan.
@@ -74,7 +74,7 @@ impl<P: Carries> Current<P> {
         }
     }
 
-    /// The header for every rank that this one sends to; the plan goes after it where it says so.
+    /// The header for every rank that this one sends to; the plan follows it where the header announces one.
     pub fn headers(&self, header: Header) -> impl Iterator<Item = (u32, Header)> + '_ {
         self.after.iter().map(move |&rank| {
             let sends_plan = header.plan_bytes > 0 && self.plan_children.contains(&rank);
@@ -83,7 +83,7 @@ impl<P: Carries> Current<P> {
     }
 }
 
-/// What a rank knows of the broadcasts of one (root, size class).
+/// A rank's state for the broadcasts of one (root, size class).
 #[derive(Debug)]
 pub struct Entry<P> {
     used: u64,
@@ -123,7 +123,7 @@ pub fn kind(root: u32, bytes: u64) -> Kind {
 /// beyond that plans again.
 pub const MAX_PLANS: usize = 64;
 
-/// What one rank remembers of a communicator's broadcasts. All ranks look up the same kinds in the same order, so
+/// One rank's cache of a communicator's plans. All ranks look up the same kinds in the same order, so
 /// their caches have the same entries with the same versions, evictions included.
 #[derive(Debug)]
 pub struct PlanVersions<P> {
@@ -253,7 +253,7 @@ impl<P: Carries> PlanVersions<P> {
     }
 }
 
-/// A rank that waits to hear of a call.
+/// A rank that waits for the header of a call.
 #[derive(Debug)]
 pub struct Listening {
     call: u64,
@@ -281,7 +281,7 @@ impl Listening {
         Ok(header.order != Directive::RunNew || header.sends_plan)
     }
 
-    /// Who has yet to send the same header.
+    /// The senders whose copy of the header is still to come.
     pub fn missing<'a, P>(&'a self, current: &'a Current<P>) -> impl Iterator<Item = u32> + 'a {
         current.before.difference(&self.told).copied()
     }
@@ -304,6 +304,7 @@ mod tests {
             message_bytes: 8,
             segment_bytes,
             trees: vec![tree.build()],
+            inward: Vec::new(),
             period: None,
             combine: false,
             protocol: Protocol::Eager,

@@ -2,12 +2,13 @@
 
 mod by_slots;
 mod by_trees;
+mod joining;
 
 use super::flow::{FlowWindow, Peer, Port};
 use super::message::{Item, Kind, Message, Receive};
 use super::send_order::{SendOrder, TreeOrder};
-use super::wiring::{outputs_by_input, peers_of, slot_order};
-use crate::plan::{NodeProgram, Programs, Protocol, Segments, Source};
+use super::wiring::{finals, inputs_by_output, outputs_by_input, peers_of, siblings, slot_order};
+use crate::plan::{NodeProgram, Programs, Protocol, Segments};
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,6 +19,8 @@ struct Outgoing {
     peer: u32,
     sent: u64,
     available: u64,
+    /// Of a channel that joins several inputs: how many of them have not brought the segment that comes next.
+    waits_for: u32,
     /// All it will send.
     carried: u64,
     /// The channel waits in the order, or is parked until its peer's window has room.
@@ -49,8 +52,15 @@ pub struct NodeExecutor {
     outgoing: Vec<Outgoing>,
     /// Segments received so far on each input.
     received: Vec<u64>,
-    /// Outputs fed by each input (or by the root's own message, in the last entry).
+    /// Outputs fed by each input (or by the node's own message, in the last entry).
     fed: Vec<Vec<u32>>,
+    /// By output: the inputs that all must have brought a segment before it goes out; empty for outputs that pass on
+    /// what a single input brings.
+    joined: Vec<Vec<u32>>,
+    /// By input: how many inputs bring a part of the same segments.
+    siblings: Vec<u32>,
+    /// By input: what comes in there will not be combined further, and is no longer what the node contributed.
+    finals: Vec<bool>,
     /// Rendezvous answers to give.
     answers: VecDeque<(NodeId, u32, u64)>,
     to_send: u64,
@@ -63,7 +73,7 @@ pub struct NodeExecutor {
 }
 
 impl NodeExecutor {
-    /// An executor for `node`; `window` says what the transport allows towards a peer.
+    /// An executor for `node`; `window` is the transport's limit towards a peer.
     pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> FlowWindow) -> NodeExecutor {
         NodeExecutor::of(programs, Arc::new(programs.node(node)), window)
     }
@@ -97,6 +107,7 @@ impl NodeExecutor {
             None => SendOrder::Trees(TreeOrder::default()),
         };
         let (inputs, fed) = (program.inputs.len(), outputs_by_input(&program));
+        let (joined, siblings, finals) = (inputs_by_output(&program), siblings(&program), finals(&program));
         let mut executor = NodeExecutor {
             program,
             segments,
@@ -109,6 +120,9 @@ impl NodeExecutor {
             outgoing,
             received: vec![0; inputs],
             fed,
+            joined,
+            siblings,
+            finals,
             answers: VecDeque::new(),
             to_send,
             to_receive,
@@ -122,6 +136,7 @@ impl NodeExecutor {
             channel.available = channel.carried;
             executor.enqueue(output);
         }
+        executor.begin_joining();
         executor
     }
 
@@ -203,22 +218,26 @@ impl NodeExecutor {
             } else {
                 // Who has not asked for receives is given none, else the first one would come too late.
                 self.slot_posts_left += u32::from(self.posts_receives);
-                slots.hold(segment);
+                slots.take(segment, self.siblings[input], self.finals[input]);
             }
             return;
         }
         let (block, _) = self.segments.split(segment);
         for at in 0..self.fed[input].len() {
             let output = self.fed[input][at];
-            if !self.carries(output, block) {
-                continue;
+            if self.joined[output as usize].is_empty() {
+                if !self.carries(output, block) {
+                    continue;
+                }
+                self.outgoing[output as usize].available += 1;
+            } else {
+                self.join(input, output);
             }
-            self.outgoing[output as usize].available += 1;
             self.enqueue(output);
         }
     }
 
-    /// How many segments an output carries in all.
+    /// Whether an output carries segments of a block.
     fn carries(&self, output: u32, block: u32) -> bool {
         let blocks = self.program.output_blocks.get(output as usize);
         blocks.is_none_or(|blocks| blocks.binary_search(&block).is_ok())
@@ -234,7 +253,7 @@ impl NodeExecutor {
             if self.peers[peer as usize].has_room() {
                 self.answers.pop_front();
                 self.port.issue(&mut self.peers[peer as usize]);
-                let first = Item { tag, segment, tree: 0, target: to, relayed: false };
+                let first = Item::answer(to, tag, segment);
                 return Some(Message { to, kind: Kind::Ready, output: None, first, rest: Vec::new() });
             }
         }
@@ -245,9 +264,7 @@ impl NodeExecutor {
     }
 
     fn item(&self, output: u32, segment: u64) -> Item {
-        let out = &self.program.outputs[output as usize];
-        let relayed = out.source != Source::Held;
-        Item { tag: out.tag, segment, tree: out.tree, target: out.target, relayed }
+        Item::sent(&self.program.outputs[output as usize], segment)
     }
 
     /// The data message of a channel's next segment, or the request for it.
@@ -273,14 +290,8 @@ impl NodeExecutor {
             return None;
         }
         let (input, segment) = self.next_posting().or_else(|| self.next_slot_posting())?;
-        let channel = self.program.inputs[input as usize];
-        let item = Item {
-            tag: channel.tag,
-            segment,
-            tree: channel.tree,
-            target: channel.target,
-            relayed: channel.target != self.program.node,
-        };
+        let channel = &self.program.inputs[input as usize];
+        let item = Item::received(channel, self.program.node, segment);
         Some(Receive { from: channel.from, item })
     }
 

@@ -1,5 +1,6 @@
 //! What executors exchange.
 
+use crate::plan::{InChannel, OutChannel, Source};
 use crate::platform::NodeId;
 
 /// One segment on its way over one channel.
@@ -11,11 +12,36 @@ pub struct Item {
     pub segment: u64,
     /// The tree along which it travels.
     pub tree: u32,
-    /// The end of the tree's edge that this hop belongs to.
+    /// The receiver at the end of the tree's edge that this hop belongs to.
     pub target: NodeId,
+    /// That edge, by its lower end.
+    pub child: NodeId,
     /// On a send: the bytes were received for `target` only and wait in the transport's scratch space.
     /// On a receive: they go there and not to the message buffer.
     pub relayed: bool,
+    /// The receiver combines the bytes with what it holds of the segment, and does not store them.
+    pub combines: bool,
+}
+
+impl Item {
+    /// What a rendezvous answer to `to` is about: it moves no bytes.
+    pub fn answer(to: NodeId, tag: u32, segment: u64) -> Item {
+        Item { tag, segment, tree: 0, target: to, child: to, relayed: false, combines: false }
+    }
+
+    /// A segment that `node` receives on a channel.
+    pub fn received(input: &InChannel, node: NodeId, segment: u64) -> Item {
+        let InChannel { tag, tree, target, child, .. } = *input;
+        let relayed = target != node;
+        Item { tag, segment, tree, target, child, relayed, combines: input.combines && !relayed }
+    }
+
+    /// A segment that goes out on a channel.
+    pub fn sent(output: &OutChannel, segment: u64) -> Item {
+        let OutChannel { to, tag, tree, target, child, source, .. } = *output;
+        let combines = output.combines && to == target;
+        Item { tag, segment, tree, target, child, relayed: source != Source::Held, combines }
+    }
 }
 
 /// What a message carries.

@@ -2,7 +2,7 @@
 
 use crate::plan::{Period, Segments};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// The next thing a node may send.
 #[derive(Debug)]
@@ -91,16 +91,20 @@ pub(super) struct SlotOrder {
     pub send: Cursor,
     pub receive: Cursor,
     pub posted: Cursor,
-    /// Segments held, one bit each; empty where all are held from the start.
+    /// Segments held, one bit each, and of a node that contributes behind them the final ones; empty where all are held
+    /// from the start.
     held: Vec<u64>,
     holds_all: bool,
+    /// How many parts have come of segments that are not whole yet; each part combines one child's contribution.
+    parts: HashMap<u64, u32>,
     pub relayed: VecDeque<(u64, u32)>,
 }
 
 impl SlotOrder {
-    pub fn new(period: &Period, segments: &Segments, holds_all: bool) -> SlotOrder {
+    pub fn new(period: &Period, segments: &Segments, holds_all: bool, is_inward: bool) -> SlotOrder {
         let count = segments.count();
-        let words = if holds_all { 0 } else { count.div_ceil(64) as usize };
+        let bits = if is_inward { 2 * count } else { count };
+        let words = if holds_all { 0 } else { bits.div_ceil(64) as usize };
         SlotOrder {
             period: Period { segments: period.segments, slots: Vec::new() },
             periods: period.periods(count),
@@ -110,8 +114,27 @@ impl SlotOrder {
             posted: Cursor::default(),
             held: vec![0; words],
             holds_all,
+            parts: HashMap::new(),
             relayed: VecDeque::new(),
         }
+    }
+
+    /// A segment as its receivers get it from an all-reduce's root, apart from what goes there.
+    pub fn final_of(&self, segment: u64) -> u64 {
+        self.count + segment
+    }
+
+    /// One of `parts` parts of a segment came in; `is_final`: of what will not be combined further.
+    pub fn take(&mut self, segment: u64, parts: u32, is_final: bool) {
+        if parts > 1 {
+            let come = self.parts.entry(segment).or_default();
+            *come += 1;
+            if *come < parts {
+                return;
+            }
+            self.parts.remove(&segment);
+        }
+        self.hold(if is_final { self.final_of(segment) } else { segment });
     }
 
     pub fn hold(&mut self, segment: u64) {

@@ -34,7 +34,7 @@ struct Threads<'a> {
     programs: &'a Programs,
     program: Arc<NodeProgram>,
     buffer: &'a mut [u8],
-    /// What is only relayed, by tree, target and segment.
+    /// Segments that this node only relays, by tree, edge and segment.
     scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
     inbox: Receiver<Parcel>,
     peers: &'a HashMap<NodeId, Sender<Parcel>>,
@@ -47,15 +47,21 @@ impl Threads<'_> {
         start as usize..(start + length) as usize
     }
 
-    /// Puts an arrived segment where it belongs: the message buffer, or scratch for what is only relayed.
+    /// Puts an arrived segment where it belongs: the message buffer, or scratch for what is only relayed. A reduction adds
+    /// bytes, each for itself, wrapping.
     fn store(&mut self, from: NodeId, tag: u32, segment: u64, bytes: &[u8]) {
         let input = self.program.input(from, tag);
         let input = self.program.inputs[input];
-        if input.target == self.node {
-            let range = self.range(segment);
-            self.buffer[range].copy_from_slice(bytes);
+        if input.target != self.node {
+            self.scratch.insert((input.tree, input.child, segment), bytes.to_vec());
+            return;
+        }
+        let range = self.range(segment);
+        if input.combines {
+            let combined = self.buffer[range].iter_mut().zip(bytes);
+            combined.for_each(|(held, byte)| *held = held.wrapping_add(*byte));
         } else {
-            self.scratch.insert((input.tree, input.target, segment), bytes.to_vec());
+            self.buffer[range].copy_from_slice(bytes);
         }
     }
 }
@@ -68,7 +74,7 @@ impl Transport for Threads<'_> {
         if message.kind == Kind::Data {
             for item in message.items() {
                 if item.relayed {
-                    let relayed = self.scratch.remove(&(item.tree, item.target, item.segment));
+                    let relayed = self.scratch.remove(&(item.tree, item.child, item.segment));
                     bytes.extend(relayed.expect("a relay sends what it received"));
                 } else {
                     bytes.extend_from_slice(&self.buffer[self.range(item.segment)]);
@@ -112,16 +118,28 @@ impl Transport for Threads<'_> {
 /// Runs a plan with one thread per host and returns every node's buffer (switches': empty).
 ///
 /// `message` holds all blocks, one behind the other in the order of the hosts: one for a broadcast. A node
-/// starts with what it gives, and with bytes that differ everywhere from `message` for the rest.
+/// starts with what it gives, and with bytes that differ everywhere from `message` for the rest; in a reduction every
+/// host contributes `message`.
+///
+/// # Errors
+/// As [`run_on`].
+pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
+    run_on(programs, |node| initial(programs, node, message))
+}
+
+/// Runs a plan with one thread per host, each from the buffer that `initial` has for it, and returns the buffers as the plan
+/// leaves them (switches': empty). Reductions add bytes, wrapping.
 ///
 /// # Errors
 /// A node that waits for a minute without a message, or that stopped before its peers.
-pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsError> {
-    assert_eq!(programs.total_bytes(), message.len() as u64, "the plan is for a message of another size");
+pub fn run_on(
+    programs: &Programs,
+    initial: impl Fn(NodeId) -> Vec<u8>,
+) -> Result<Vec<Vec<u8>>, ThreadsError> {
     let count = programs.node_count() as u32;
     let takes_part = |node: &NodeId| {
         let program = programs.node(*node);
-        program.is_root || !program.inputs.is_empty()
+        program.is_root || !program.inputs.is_empty() || !program.outputs.is_empty()
     };
     let nodes: Vec<NodeId> = (0..count).map(NodeId).filter(takes_part).collect();
     let mut senders = HashMap::new();
@@ -138,7 +156,9 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
         for (index, buffer) in buffers.iter_mut().enumerate() {
             let node = NodeId(index as u32);
             let Some(inbox) = inboxes.remove(&node) else { continue };
-            *buffer = initial(programs, node, message);
+            *buffer = initial(node);
+            let bytes = programs.total_bytes();
+            assert_eq!(bytes, buffer.len() as u64, "the plan is for a message of another size");
             running.push(scope.spawn(move || {
                 let mut executor = NodeExecutor::new(programs, node, |_| FlowWindow::PORT);
                 let mut transport = Threads {
@@ -162,10 +182,11 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
 fn initial(programs: &Programs, node: NodeId, message: &[u8]) -> Vec<u8> {
     let program = programs.node(node);
     let mut buffer: Vec<u8> = message.iter().map(|byte| !byte).collect();
-    let own = match (programs.transfers().collective, program.is_root) {
-        (_, false) => 0..0,
-        (Collective::Bcast | Collective::Scatter, true) => 0..message.len(),
-        (Collective::Allgather, true) => {
+    let own = match programs.transfers().collective {
+        Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce => 0..message.len(),
+        Collective::Bcast | Collective::Scatter if program.is_root => 0..message.len(),
+        Collective::Bcast | Collective::Scatter => 0..0,
+        Collective::Allgather | Collective::Gather => {
             let bytes = programs.transfers().message_bytes as usize;
             let start = program.block as usize * bytes;
             start..start + bytes

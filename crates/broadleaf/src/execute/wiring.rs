@@ -2,9 +2,9 @@
 
 use super::flow::{FlowWindow, Peer};
 use super::send_order::SlotOrder;
-use crate::plan::{NodeProgram, Period, Segments, Source};
+use crate::plan::{InChannel, NodeProgram, OutChannel, Period, Segments, Source};
 use crate::platform::NodeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Everyone that the node sends to, and with rendezvous everyone that it answers; sorted.
 pub(super) fn peers_of(
@@ -21,26 +21,83 @@ pub(super) fn peers_of(
     around.into_iter().map(|peer| Peer::new(peer, window(peer))).collect()
 }
 
+/// A tree, and whether its segments go inward.
+type Way = (u32, bool);
+
+/// The inputs of each tree and direction that bring what the node itself needs.
+fn own_inputs(program: &NodeProgram) -> HashMap<Way, Vec<u32>> {
+    let mut of_way: HashMap<Way, Vec<u32>> = HashMap::new();
+    let own = program.inputs.iter().enumerate().filter(|(_, input)| input.target == program.node);
+    own.for_each(|(at, input)| of_way.entry((input.tree, input.is_inward)).or_default().push(at as u32));
+    of_way
+}
+
+/// The inputs that bring an output's segments; none for what is the node's own.
+fn sources<'a>(of_way: &'a HashMap<Way, Vec<u32>>, output: &'a OutChannel) -> &'a [u32] {
+    if let Source::Relay(input) = &output.source {
+        return std::slice::from_ref(input);
+    }
+    // What comes in from nobody outward was combined here: the root of an all-reduce.
+    let ways = [(output.tree, output.is_inward), (output.tree, true)];
+    ways.iter().find_map(|way| of_way.get(way)).map_or(&[], Vec::as_slice)
+}
+
 /// The outputs that each input feeds; the last entry is for the node's own message.
 pub(super) fn outputs_by_input(program: &NodeProgram) -> Vec<Vec<u32>> {
-    let own_inputs = program.inputs.iter().enumerate().filter(|(_, input)| input.target == program.node);
-    let input_of: HashMap<u32, usize> = own_inputs.map(|(at, input)| (input.tree, at)).collect();
+    let (of_way, own) = (own_inputs(program), [program.inputs.len() as u32]);
     let mut fed = vec![Vec::new(); program.inputs.len() + 1];
     for (at, output) in program.outputs.iter().enumerate() {
-        let input = match output.source {
-            Source::Relay(input) => input as usize,
-            // What no input brings is the node's own.
-            Source::Held => input_of.get(&output.tree).copied().unwrap_or(program.inputs.len()),
-        };
-        fed[input].push(at as u32);
+        let inputs = sources(&of_way, output);
+        let inputs = if inputs.is_empty() { &own[..] } else { inputs };
+        inputs.iter().for_each(|&input| fed[input as usize].push(at as u32));
     }
     fed
 }
 
-/// The slots of a plan with a period; the node has its own block at hand.
+/// The inputs that each output joins, where it sends what the node has combined or gathered; else none.
+pub(super) fn inputs_by_output(program: &NodeProgram) -> Vec<Vec<u32>> {
+    let of_way = own_inputs(program);
+    let joined = program.outputs.iter().map(|output| {
+        let inputs = sources(&of_way, output);
+        let is_joined = output.source == Source::Held
+            && inputs.first().is_some_and(|&input| program.inputs[input as usize].is_inward);
+        if is_joined {
+            inputs.to_vec()
+        } else {
+            Vec::new()
+        }
+    });
+    joined.collect()
+}
+
+/// How many inputs bring a part of the same segments as each input does, itself among them.
+pub(super) fn siblings(program: &NodeProgram) -> Vec<u32> {
+    let of_way = own_inputs(program);
+    let count = |input: &InChannel| match input.target == program.node {
+        true => of_way[&(input.tree, input.is_inward)].len() as u32,
+        false => 1,
+    };
+    program.inputs.iter().map(count).collect()
+}
+
+/// Of a node that contributes, the inputs with which a segment is final: it comes from the root, or the node is the root.
+pub(super) fn finals(program: &NodeProgram) -> Vec<bool> {
+    let inward = program.outputs.iter().filter(|output| output.is_inward && output.source == Source::Held);
+    let passed_on: HashSet<u32> = inward.map(|output| output.tree).collect();
+    let is_final = |input: &InChannel| !input.is_inward || !passed_on.contains(&input.tree);
+    program.inputs.iter().map(|input| program.is_inward && is_final(input)).collect()
+}
+
+/// The slots of a plan with a period; the node has its own block at hand, and what it alone contributes.
 pub(super) fn slot_order(period: &Period, program: &NodeProgram, segments: &Segments) -> SlotOrder {
-    let mut slots = SlotOrder::new(period, segments, program.is_root && segments.blocks() == 1);
-    if program.is_root && segments.blocks() > 1 {
+    let holds_all = !program.is_inward && program.is_root && segments.blocks() == 1;
+    let mut slots = SlotOrder::new(period, segments, holds_all, program.is_inward);
+    if program.is_inward {
+        // The trees in which nobody hangs below the node.
+        let of_way = own_inputs(program);
+        let is_own = |segment: &u64| !of_way.contains_key(&(segments.tree_of(*segment) as u32, true));
+        (0..segments.count()).filter(is_own).for_each(|segment| slots.hold(segment));
+    } else if program.is_root && segments.blocks() > 1 {
         let own = (u64::from(program.block)..segments.count()).step_by(segments.blocks() as usize);
         own.for_each(|segment| slots.hold(segment));
     }

@@ -130,7 +130,7 @@ mod tests {
             vec![1e-3, 1e-3, 1e-3, 6e-3, 6e-3, 6e-3],
             // A wide spread.
             vec![0.10, 0.14, 0.19, 0.22, 0.26, 0.31, 0.37],
-            // Nothing says which of two is the usual one.
+            // Of two modes, neither is known to be the usual one.
             vec![1e-3, 41e-3],
             // The fastest of samples that are all over the place.
             vec![0.10, 0.16, 0.18, 0.21, 0.23, 0.26, 0.31],

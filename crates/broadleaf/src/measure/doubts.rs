@@ -171,7 +171,7 @@ impl Findings {
         self.latency_apart(pair, table).or_else(|| doubtful_gap(table))
     }
 
-    /// Pairs whose round trip says so already, (smaller, larger) node.
+    /// Pairs in doubt by their round trip already, (smaller, larger) node.
     pub fn doubtful_round_trips(&self) -> Vec<NodePair> {
         let nearest = self.nearest();
         let is_doubtful = |&pair: &NodePair| {
@@ -212,7 +212,7 @@ impl Findings {
         (round_trip_s > APART * detour_s).then_some(Doubt::AboveDetour { round_trip_s, detour_s })
     }
 
-    /// Where enough other pairs between the same clusters have tables to say so.
+    /// Only where enough other pairs between the same clusters have tables to compare with.
     fn latency_apart(&self, pair: NodePair, table: &PairTable) -> Option<Doubt> {
         let cluster_pair = self.cluster_pair_of(pair);
         let others = self.tables.iter().filter(|(&other, _)| self.cluster_pair_of(other) == cluster_pair);

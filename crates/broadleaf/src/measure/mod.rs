@@ -1,6 +1,6 @@
 //! Measuring a network: which experiments to run next, and the platform that their samples add up to.
 //!
-//! Nothing here sends a byte or reads a clock. A [`Probe`] says which [`Round`] of experiments comes next,
+//! Nothing here sends a byte or reads a clock. A [`Probe`] returns the next [`Round`] of experiments,
 //! takes the samples, and in the end is a [`Platform`](crate::platform::Platform); the probe program of
 //! `broadleaf-mpi` performs the rounds with real messages, the tests with a network they know by heart.
 //!

@@ -236,7 +236,7 @@ pub(super) mod doubts {
     /// Orders of magnitude: by this factor pairs of one cluster do not differ, nor a way from a detour, nor the
     /// seconds per byte of a message from those of all longer ones. Chosen.
     pub const APART: f64 = 10.0;
-    /// Tables of a cluster that it takes to say which of them is apart. Chosen.
+    /// The number of tables of a cluster from which an outlier among them can be told. Chosen.
     pub const MIN_TABLES: usize = 3;
     /// How often a table in doubt is measured again. Chosen.
     pub const TRIES: u32 = 2;

@@ -4,7 +4,6 @@
 use super::drawn_trees::DrawnTrees;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
-use std::time::Duration;
 
 /// A move: the vertex that `edge` enters in `slot` is entered by `other` instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,9 +53,11 @@ pub(crate) fn ease(
     state.descend(slots);
 }
 
-/// However short a limit, the first trees drawn have this long to be balanced: drawn trees as they are overload what
-/// several of them use. Half of the 50 ms by which a limit may be overrun.
-pub(crate) const LEAST_BALANCING: Duration = Duration::from_millis(25);
+/// However short a limit, the first trees drawn have so many units of work to be balanced: drawn trees as they are
+/// overload what several of them use. Half of the 50 ms by which a limit may be overrun.
+pub(crate) const LEAST_BALANCING: u64 = 25_000;
+/// Ways into a vertex that are looked at in a unit of work.
+const WAYS_PER_UNIT: usize = 200;
 /// Passes of the descent at most; a pass without a move is the last.
 const PASSES: usize = 200;
 /// Where trees can choose, resources are kept below this part of the busiest one's time: what is idle now and
@@ -92,7 +93,7 @@ pub(crate) fn search(
             best = busiest;
             since.clear();
         }
-        if best <= allowed * (1.0 + LEAST_GAIN) || budget.is_spent() {
+        if best <= allowed * (1.0 + LEAST_GAIN) || budget.spend(state.units(resource)) {
             break;
         }
         let may = |slot: usize, edge: u32| {
@@ -149,7 +150,7 @@ impl<'a> Balance<'a> {
             over.sort_by(|&a, &b| self.load[b].total_cmp(&self.load[a]).then(a.cmp(&b)));
             let mut moved = false;
             for resource in over {
-                while self.load[resource] > self.allowed && !self.budget.is_spent() {
+                while self.load[resource] > self.allowed && !self.budget.spend(self.units(resource)) {
                     let Some(step) = self.best(slots, resource, -LEAST_GAIN, |_, _| true) else { break };
                     self.apply(slots, step);
                     moved = true;
@@ -159,6 +160,12 @@ impl<'a> Balance<'a> {
                 break;
             }
         }
+    }
+
+    /// What looking for a move away from a resource takes, units of work.
+    fn units(&self, resource: usize) -> u64 {
+        let ways = self.table.edge_count() / self.table.graph.vertices;
+        (self.users[resource].len() * ways / WAYS_PER_UNIT) as u64
     }
 
     fn busiest(&self) -> (usize, f64) {

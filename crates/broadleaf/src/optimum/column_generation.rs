@@ -106,6 +106,15 @@ impl Packing {
     }
 }
 
+/// Edges of a cheapest tree's graph, and entries of the master program, that a unit of work stands for.
+const EDGES_PER_UNIT: usize = 10;
+const ENTRIES_PER_UNIT: usize = 200;
+
+/// What a cheapest tree takes, units of work.
+pub(crate) fn pricing_units(table: &OccupationTable) -> u64 {
+    (table.edge_count() / EDGES_PER_UNIT) as u64
+}
+
 /// The share of the best prices in those asked first.
 const KEPT: f64 = 0.8;
 /// The part of the gap that the master's own tolerances may not use up.
@@ -200,6 +209,12 @@ impl Master {
         }
     }
 
+    /// What a pivot or two of the program take, units of work.
+    fn units(&self) -> u64 {
+        let entries = self.resource_of.len() * self.resource_of.len() + self.trees.len() * self.row_of.len();
+        (entries / ENTRIES_PER_UNIT) as u64
+    }
+
     /// Σ prices, and the prices by resource.
     fn prices(&self) -> (f64, Vec<f64>) {
         let mut by_resource = vec![0.0; self.row_of.len()];
@@ -229,7 +244,7 @@ pub(crate) fn generate(
         let (value, prices) = master.prices();
         if value >= pricing.bound.rate * (1.0 - gap * SPARE)
             || pricing.rounds >= most_rounds
-            || budget.is_spent()
+            || budget.spend(master.units())
         {
             break rates;
         }
@@ -240,6 +255,7 @@ pub(crate) fn generate(
                 *price = kept * centre.prices[at] + (1.0 - kept) * prices[at] / value;
             }
             let (tree, _) = pricing.tree(table, &asked);
+            budget.spend(pricing_units(table));
             let better = pricing.last_rate < centre.rate;
             if better {
                 *centre = PriceBound { rate: pricing.last_rate, prices: asked.clone() };

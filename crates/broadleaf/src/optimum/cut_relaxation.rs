@@ -9,7 +9,7 @@
 //! restarts (Applegate and others, *Practical large-scale linear programming using primal-dual hybrid
 //! gradient*, 2021): some thousand sweeps over the edges, where a factorisation would fill up.
 
-use super::column_generation::Pricing;
+use super::column_generation::{pricing_units, Pricing};
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
 
@@ -61,6 +61,9 @@ struct Program<'a> {
     in_degree: Vec<f64>,
 }
 
+/// Edges that a sweep takes in a unit of work.
+const EDGES_PER_UNIT: usize = 50;
+
 /// How often a segment should use each edge, every vertex being entered once in sum, from the relaxation
 /// solved until its value and the best bound are within `gap`, for `sweeps` sweeps at most, and within the budget.
 pub(crate) fn solve(
@@ -83,13 +86,14 @@ pub(crate) fn solve(
         program.step(&mut now, balance);
         averaged += 1.0;
         mean.approach(&now, 1.0 / averaged);
-        if budget.is_spent() {
+        if budget.spend((plain.direct / EDGES_PER_UNIT) as u64) {
             better.clone_from(&mean);
             break;
         }
         if sweep % SWEEPS != 0 && sweep != sweeps {
             continue;
         }
+        budget.spend(2 * pricing_units(&plain));
         let mut gaps = [f64::INFINITY; 2];
         let mut added = false;
         for (gap_here, point) in gaps.iter_mut().zip([&now, &mean]) {

@@ -1,6 +1,6 @@
 //! A few trees of equal share, warm-started from the optimum's.
 //!
-//! The optimum shares the message among many trees in odd parts. A plan wants few, because each tree adds
+//! The optimum shares the message among many trees in odd parts. A plan is better with few, because each tree adds
 //! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
 //! W trees are drawn along the optimum's link loads, and evened out.
 
@@ -86,7 +86,7 @@ pub fn equal_trees(
         if best.as_ref().is_some_and(|(least, _)| *least <= allowed * ENOUGH || budget.is_spent()) {
             break;
         }
-        let balancing = if best.is_none() { budget.at_least(LEAST_BALANCING) } else { *budget };
+        let balancing = if best.is_none() { budget.at_least(LEAST_BALANCING) } else { budget.clone() };
         let busiest = search(&table, &mut slots, &draw.into, allowed, moves, &balancing);
         if best.as_ref().is_none_or(|(least, _)| busiest < *least) {
             best = Some((busiest, slots));

@@ -18,11 +18,14 @@
 //!
 //! A host that stands for a cluster adds its local broadcast to its own completion.
 
+mod blocks;
 mod crossing;
 mod imprint;
 mod lanes;
 mod priced;
 mod spread;
+
+pub use blocks::{allgather_bound_s, scatter_bound_s};
 
 use crate::budget::Budget;
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
@@ -37,6 +40,10 @@ const ROUNDING: f64 = 1e-9;
 /// Work, in links looked at, that the cuts by shared resources may take; beyond it they are left out, and
 /// the bound is as valid without them.
 const SHARED_WORK: usize = 20_000_000;
+
+/// What the argument for a host by itself takes, units of work, and nodes that a cut looks at in one.
+const HOST_UNITS: u64 = 2;
+const NODES_PER_UNIT: usize = 50;
 
 /// A time below which no plan broadcasts `message_bytes` from `root`, seconds; 0 where there is nothing to do.
 ///
@@ -71,23 +78,6 @@ pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u
     bound_s * (1.0 - ROUNDING)
 }
 
-/// A time below which no plan gathers the `message_bytes` of every host on every host, seconds; 0 where there is
-/// nothing to do.
-///
-/// Argument 2 for each host by itself: what all others contribute crosses to it, and is there from the start.
-pub fn allgather_bound_s(platform: &Platform, message_bytes: u64) -> f64 {
-    let others = platform.hosts().count() as u64 - 1;
-    // Beyond 2^64 bytes the bound is that of fewer.
-    let received_bytes = message_bytes.saturating_mul(others);
-    if received_bytes == 0 {
-        return 0.0;
-    }
-    let from_the_start = vec![0.0; platform.node_count()];
-    let crossings = Crossings::new(platform, &from_the_start, received_bytes, &Budget::UNLIMITED);
-    let crossings = crossings.expect("there is time");
-    platform.hosts().map(|host| crossings.alone_s(host)).fold(0.0, f64::max) * (1.0 - ROUNDING)
-}
-
 struct MakespanBound<'a> {
     platform: &'a Platform,
     root: NodeId,
@@ -111,7 +101,7 @@ impl<'a> MakespanBound<'a> {
         // When each host can have the whole message.
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
-        for host in self.receivers().take_while(|_| !self.budget.is_spent()) {
+        for host in self.receivers().take_while(|_| !self.budget.spend(HOST_UNITS)) {
             let alone_s = self.crossings.alone_s(host);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
@@ -178,11 +168,17 @@ impl<'a> MakespanBound<'a> {
             self.cut_off(&behind, Cover::ALL, whole_s);
             // A group of one is cut off as a host already.
             let others = (0..sizes.len()).filter(|&label| sizes[label] > 1 && Some(label) != own);
-            for group in others.take_while(|_| !self.budget.is_spent()) {
+            let units = self.cut_units();
+            for group in others.take_while(|_| !self.budget.spend(units)) {
                 let behind: Vec<bool> = labels.iter().map(|&label| label == Some(group)).collect();
                 self.cut_off(&behind, Cover::ALL, whole_s);
             }
         }
+    }
+
+    /// What a cut takes, units of work.
+    fn cut_units(&self) -> u64 {
+        ((self.platform.node_count() + self.crossings.size()) / NODES_PER_UNIT) as u64
     }
 
     fn site(&self, node: NodeId) -> Option<&'a str> {
@@ -198,7 +194,8 @@ impl<'a> MakespanBound<'a> {
         }
         let mut done_s: f64 = 0.0;
         let shared = (0..used as u32).map(crate::platform::SharedId);
-        for shared in shared.take_while(|_| !self.budget.is_spent()) {
+        let units = self.cut_units();
+        for shared in shared.take_while(|_| !self.budget.spend(units)) {
             let without = |class| match self.platform.class(class).uses.contains(&shared) {
                 true => f64::INFINITY,
                 false => 0.0,

@@ -26,6 +26,7 @@
 //! assert!(optimum.upper_bound_bytes_per_s < 100.001);
 //! ```
 
+mod all_reduce_bound;
 mod arborescence;
 mod balance_loads;
 pub mod certificate;
@@ -43,10 +44,11 @@ mod solution;
 mod solve;
 mod switch_paths;
 
+pub use all_reduce_bound::allreduce_bound_s;
 pub use enclose::Limits;
 pub use equal_trees::{equal_trees, rates_by_trees};
 pub use error::OptimumError;
-pub use makespan_bound::{allgather_bound_s, makespan_bound_s, makespan_bound_within};
+pub use makespan_bound::{allgather_bound_s, makespan_bound_s, makespan_bound_within, scatter_bound_s};
 pub use occupation_table::{link_count, MOST_LINKS};
 pub use solution::{BoundOnly, Optimum, WeightedTree};
 pub use solve::{solve, solve_within};

@@ -5,6 +5,7 @@
 //! several parents change at once, which no single move of [`super::balance_loads`] does.
 
 use super::arborescence::Arborescence;
+use super::column_generation::pricing_units;
 use super::drawn_trees::DrawnTrees;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
@@ -24,7 +25,7 @@ pub(crate) fn replace(table: &OccupationTable, slots: &mut DrawnTrees, allowed: 
     for pass in 0..PASSES {
         for slot in 0..slots.count {
             if pass > 0 {
-                if budget.is_spent() {
+                if budget.spend(pricing_units(table)) {
                     return;
                 }
                 table.add_tree(&slots.tree(slot), -1.0, &mut load);

@@ -53,11 +53,17 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     }
     size_faults(platform, &plan, &mut faults);
     shares_faults(platform, &plan, &mut faults);
+    pairs_faults(&plan, &mut faults);
     for (index, tree) in plan.trees.iter().enumerate() {
         if !(tree.share > 0.0 && tree.share <= 1.0 + SHARES_SUM) {
             faults.push(format!("tree {index} has share {}, not above 0 and at most 1", tree.share));
         }
-        tree_faults(platform, &plan, index, tree, &mut faults);
+        let is_inward = goes_inward(plan.collective);
+        tree_faults(platform, &plan, &Judged { index: index.to_string(), tree, is_inward }, &mut faults);
+        if let Some(tree) = plan.inward.get(index) {
+            let index = format!("{index}, inward");
+            tree_faults(platform, &plan, &Judged { index, tree, is_inward: true }, &mut faults);
+        }
         if faults.len() >= MOST_FAULTS {
             break;
         }
@@ -73,7 +79,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
 
 /// Whoever runs the plan counts its bytes, and remembers each segment's tree where shares deal them.
 fn size_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
-    let blocks = if plan.collective == Collective::Bcast { 1 } else { platform.hosts().count() as u64 };
+    let blocks = plan.collective.blocks(platform.hosts().count()) as u64;
     let bytes = plan.message_bytes;
     if bytes.checked_mul(blocks).is_none_or(|all| all > MOST_BYTES) {
         faults.push(format!("{blocks} x {bytes} bytes are more than the 2^63 - 1 that a message can have"));
@@ -89,25 +95,29 @@ fn size_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     }
 }
 
-/// The shares of the trees of each root sum to 1; only an all-gather has several roots, and needs all hosts.
+/// The shares of the trees of each root sum to 1; where every host is a root, none may be missing.
 fn shares_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     let mut sums: BTreeMap<NodeId, f64> = BTreeMap::new();
-    if plan.collective == Collective::Allgather {
+    let is_rooted = has_one_root(plan.collective);
+    // The shares of an all-reduce are of one message, wherever they are combined.
+    let is_shared = is_rooted || plan.collective == Collective::Allreduce;
+    if !is_shared {
         sums.extend(platform.hosts().map(|host| (host, 0.0)));
     }
     for (index, tree) in plan.trees.iter().enumerate() {
         let root = plan.root_of(tree);
-        if plan.collective != Collective::Allgather && root != plan.root {
-            let id = &platform.node(root).id;
-            faults
-                .push(format!("tree {index} has the root \"{id}\", but only an allgather has several roots"));
+        if is_rooted && root != plan.root {
+            let (id, collective) = (&platform.node(root).id, plan.collective);
+            faults.push(format!(
+                "tree {index} has the root \"{id}\", and a {collective} has one root, the plan's"
+            ));
         }
-        *sums.entry(root).or_default() += tree.share;
+        *sums.entry(if is_shared { plan.root } else { root }).or_default() += tree.share;
     }
     for (root, sum) in sums.into_iter().filter(|(_, sum)| (sum - 1.0).abs() > SHARES_SUM) {
-        let of = match plan.collective {
-            Collective::Allgather => format!(" of the trees from \"{}\"", platform.node(root).id),
-            _ => " of the trees".to_string(),
+        let of = match is_shared {
+            false => format!(" of the trees of \"{}\"", platform.node(root).id),
+            true => " of the trees".to_string(),
         };
         faults.push(format!("the shares{of} sum to {sum}, not to 1"));
     }
@@ -117,10 +127,49 @@ fn short(digest: &str) -> &str {
     digest.get(..15).unwrap_or(digest)
 }
 
-/// Every host but the root has one parent, hangs below the root, and can be reached from its parent.
-fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faults: &mut Vec<String>) {
+/// Whether all trees hang from the plan's root; else every host has trees of its own.
+fn has_one_root(collective: Collective) -> bool {
+    !matches!(collective, Collective::Allgather | Collective::ReduceScatter | Collective::Allreduce)
+}
+
+/// Whether data take an edge of the plan's trees from the child to the parent.
+fn goes_inward(collective: Collective) -> bool {
+    matches!(collective, Collective::Gather | Collective::Reduce | Collective::ReduceScatter)
+}
+
+/// Each share of an all-reduce has a way in and a way out that meet: there, all contributions are combined.
+fn pairs_faults(plan: &Plan, faults: &mut Vec<String>) {
+    let wanted = if plan.collective == Collective::Allreduce { plan.trees.len() } else { 0 };
+    if plan.inward.len() != wanted {
+        let (count, collective) = (plan.inward.len(), plan.collective);
+        faults.push(format!("{count} inward trees beside {wanted} outward ones in an {collective}"));
+    }
+    for (index, (inward, outward)) in plan.inward.iter().zip(&plan.trees).enumerate() {
+        if (inward.share - outward.share).abs() > SHARES_SUM {
+            let (inward, outward) = (inward.share, outward.share);
+            faults.push(format!("tree {index} has share {outward}, but {inward} inward"));
+        }
+        if plan.root_of(inward) != plan.root_of(outward) {
+            faults.push(format!("tree {index} comes in to another root than it goes out from"));
+        }
+    }
+}
+
+/// A tree in the direction that is looked at.
+struct Judged<'a> {
+    /// For people.
+    index: String,
+    tree: &'a Tree,
+    is_inward: bool,
+}
+
+/// Every host but the root has one parent, hangs below the root, and can be reached from its parent. Inward it can reach
+/// its parent: then its contribution goes one way, and there once.
+fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
-    let root = plan.root_of(tree);
+    let root = plan.root_of(judged.tree);
+    let Judged { index, tree, is_inward } = judged;
+    let is_inward = *is_inward;
     let mut parent_of: HashMap<NodeId, NodeId> = HashMap::new();
     for (parent, child) in tree.edges() {
         if !platform.node(parent).is_host() || !platform.node(child).is_host() {
@@ -131,8 +180,9 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
         if child == root {
             faults.push(format!("tree {index}: the root is a child of \"{}\"", name(parent)));
         } else if let Some(before) = parent_of.insert(child, parent) {
+            let fact = if is_inward { "gives every byte twice, to" } else { "gets every byte twice, from" };
             faults.push(format!(
-                "tree {index}: \"{}\" gets every byte twice, from \"{}\" and \"{}\"",
+                "tree {index}: \"{}\" {fact} \"{}\" and \"{}\"",
                 name(child),
                 name(before),
                 name(parent)
@@ -150,38 +200,40 @@ fn tree_faults(platform: &Platform, plan: &Plan, index: usize, tree: &Tree, faul
     for host in platform.hosts().filter(|host| !reached.contains(host)).take(MOST_FAULTS) {
         let fact = match parent_of.get(&host) {
             Some(_) => "hangs on a cycle, not below the root",
+            None if is_inward => "never gives its contribution",
             None => "never gets the message",
         };
         faults.push(format!("tree {index}: \"{}\" {fact}", name(host)));
     }
-    via_faults(platform, index, tree, &parent_of, faults);
-    // One search from each parent that has a child without a direct link; edges come parent by parent.
+    via_faults(platform, judged, &parent_of, faults);
+    // One search from each sender without a direct link; edges come parent by parent.
     let mut searched: Option<(NodeId, Vec<NodeId>)> = None;
     for (parent, child) in tree.edges() {
         if faults.len() >= MOST_FAULTS {
             return;
         }
-        if platform.link(parent, child).is_some() || tree.via.contains_key(&child) {
+        let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+        if platform.link(from, to).is_some() || tree.via.contains_key(&child) {
             continue;
         }
-        if searched.as_ref().is_none_or(|(node, _)| *node != parent) {
-            searched = Some((parent, platform.unreachable_from(parent)));
+        if searched.as_ref().is_none_or(|(node, _)| *node != from) {
+            searched = Some((from, platform.unreachable_from(from)));
         }
-        if searched.as_ref().is_some_and(|(_, cut_off)| cut_off.binary_search(&child).is_ok()) {
-            faults.push(format!("tree {index}: no path from \"{}\" to \"{}\"", name(parent), name(child)));
+        if searched.as_ref().is_some_and(|(_, cut_off)| cut_off.binary_search(&to).is_ok()) {
+            faults.push(format!("tree {index}: no path from \"{}\" to \"{}\"", name(from), name(to)));
         }
     }
 }
 
-/// The way into a child passes no node twice, and only links that exist.
+/// The way between a child and its parent passes no node twice, and only links that exist.
 fn via_faults(
     platform: &Platform,
-    index: usize,
-    tree: &Tree,
+    judged: &Judged,
     parent_of: &HashMap<NodeId, NodeId>,
     faults: &mut Vec<String>,
 ) {
     let name = |node: NodeId| platform.node(node).id.as_str();
+    let Judged { index, tree, is_inward } = judged;
     for (&child, relays) in &tree.via {
         let Some(&parent) = parent_of.get(&child) else {
             faults.push(format!("tree {index}: via for \"{}\", which has no parent there", name(child)));
@@ -190,8 +242,12 @@ fn via_faults(
         let mut path = vec![parent];
         path.extend_from_slice(relays);
         path.push(child);
+        if *is_inward {
+            path.reverse();
+        }
         if path.iter().collect::<HashSet<_>>().len() != path.len() {
-            faults.push(format!("tree {index}: the way into \"{}\" passes a node twice", name(child)));
+            let way = if *is_inward { "out of" } else { "into" };
+            faults.push(format!("tree {index}: the way {way} \"{}\" passes a node twice", name(child)));
         }
         for pair in path.windows(2).filter(|pair| platform.link(pair[0], pair[1]).is_none()) {
             faults.push(format!("tree {index}: no link from \"{}\" to \"{}\"", name(pair[0]), name(pair[1])));
@@ -199,20 +255,22 @@ fn via_faults(
     }
 }
 
+/// A tree's edges from parent to child, and those of its way in where an all-reduce has one.
+type Edges = [Vec<(NodeId, NodeId)>; 2];
+
 /// Each position of the period is one of the trees, the trees have their shares of positions, and the
 /// static orders never wait for each other in a circle.
 fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let positions = period.segments as usize;
     let blocks = match plan.collective {
-        Collective::Bcast => 1,
-        Collective::Scatter => {
-            faults.push(
-                "period: a scatter cannot have one, since its edges carry different blocks".to_string(),
-            );
+        Collective::Bcast | Collective::Reduce | Collective::Allreduce => 1,
+        Collective::Scatter | Collective::Gather => {
+            let name = plan.collective;
+            faults.push(format!("period: a {name} cannot have one, since its edges carry different blocks"));
             return;
         }
-        Collective::Allgather => platform.hosts().count(),
+        Collective::Allgather | Collective::ReduceScatter => platform.hosts().count(),
     };
     if let Some(excess) = period.excess() {
         faults.push(format!("period: {excess}"));
@@ -222,26 +280,32 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
         faults.push(format!("period: {positions} positions, not a multiple of the {blocks} contributions"));
         return;
     }
-    let edges = edges_by_position(period, faults);
+    let edges = edges_by_position(period, plan.collective, faults);
     let sorted = |mut list: Vec<(NodeId, NodeId)>| {
         list.sort_unstable();
         list
     };
-    let mut trees: HashMap<Vec<(NodeId, NodeId)>, Vec<usize>> = HashMap::new();
+    // By the edges of the tree, and of its way in where an all-reduce has one.
+    let mut trees: HashMap<Edges, Vec<usize>> = HashMap::new();
     for (index, tree) in plan.trees.iter().enumerate() {
-        trees.entry(sorted(tree.edges().collect())).or_default().push(index);
+        let inward = plan.inward.get(index).map_or(Vec::new(), |tree| tree.edges().collect());
+        trees.entry([sorted(tree.edges().collect()), sorted(inward)]).or_default().push(index);
     }
     let mut carried: HashMap<usize, usize> = HashMap::new();
     let hosts: Vec<NodeId> = platform.hosts().collect();
+    let mut owners = Vec::with_capacity(positions);
     for (position, list) in edges.into_iter().enumerate() {
-        match trees.get(&sorted(list)) {
+        match trees.get(&list.map(sorted)) {
             Some(same) if blocks > 1 && plan.root_of(&plan.trees[same[0]]) != hosts[position % blocks] => {
                 let owner = name(hosts[position % blocks]);
                 faults.push(format!(
-                    "period: position {position} carries \"{owner}\"'s part from another root"
+                    "period: position {position} carries \"{owner}\"'s part along the trees of another root"
                 ));
             }
-            Some(same) => *carried.entry(same[0]).or_default() += 1,
+            Some(same) => {
+                owners.push(plan.root_of(&plan.trees[same[0]]));
+                *carried.entry(same[0]).or_default() += 1;
+            }
             None => faults.push(format!("period: the slots of position {position} are none of the trees")),
         }
         if faults.len() >= MOST_FAULTS {
@@ -250,7 +314,7 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
     }
     faults.extend(shares_of_positions(plan, &trees, &carried, blocks as f64 / positions as f64));
     if faults.is_empty() {
-        faults.extend(order_fault(platform, plan, period, blocks as u64));
+        faults.extend(order_fault(platform, plan, period, &owners));
     }
 }
 
@@ -258,7 +322,7 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
 /// a contribution.
 fn shares_of_positions(
     plan: &Plan,
-    trees: &HashMap<Vec<(NodeId, NodeId)>, Vec<usize>>,
+    trees: &HashMap<Edges, Vec<usize>>,
     carried: &HashMap<usize, usize>,
     position: f64,
 ) -> Vec<String> {
@@ -271,13 +335,21 @@ fn shares_of_positions(
     trees.values().filter_map(wrong).collect()
 }
 
-/// The transfers of each position's segment.
-fn edges_by_position(period: &Period, faults: &mut Vec<String>) -> Vec<Vec<(NodeId, NodeId)>> {
-    let mut edges = vec![Vec::new(); period.segments as usize];
+/// The transfers of each position's segment, as edges from parent to child; an all-reduce's ways in apart.
+fn edges_by_position(period: &Period, collective: Collective, faults: &mut Vec<String>) -> Vec<Edges> {
+    let mut edges = vec![[Vec::new(), Vec::new()]; period.segments as usize];
+    let is_both = collective == Collective::Allreduce;
     for slot in &period.slots {
-        match edges.get_mut(slot.segment as usize) {
-            Some(list) => list.push((slot.from, slot.to)),
-            None => faults.push(format!("period: position {} of {}", slot.segment, period.segments)),
+        let goes_out = is_both && slot.segment >= period.segments;
+        let position = slot.segment - if goes_out { period.segments } else { 0 };
+        let Some([tree, inward]) = edges.get_mut(position as usize) else {
+            faults.push(format!("period: position {} of {}", slot.segment, period.segments));
+            continue;
+        };
+        match (is_both && !goes_out, goes_inward(collective)) {
+            (true, _) => inward.push((slot.to, slot.from)),
+            (_, true) => tree.push((slot.to, slot.from)),
+            _ => tree.push((slot.from, slot.to)),
         }
     }
     edges

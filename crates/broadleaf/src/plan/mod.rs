@@ -5,11 +5,16 @@
 //! format for all of them.
 
 pub mod check;
+mod collective;
 mod error;
+mod flow;
+mod mirror;
 mod node_program;
 pub(crate) mod pattern;
+mod positions;
 mod program;
 mod read;
+mod routed;
 mod segments;
 mod subtrees;
 mod throughput;
@@ -17,9 +22,12 @@ mod transfers;
 mod tree;
 mod write;
 
+pub use collective::{Collective, Direction};
 pub use error::PlanError;
+pub(crate) use flow::{flows, Flow};
 pub use node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
+pub(crate) use positions::tree_of_positions;
 pub use program::Programs;
 pub use segments::Segments;
 pub use throughput::throughput;
@@ -28,45 +36,7 @@ pub use tree::{Tree, TreeBuilder};
 
 use crate::platform::{NodeId, Platform};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
-
-/// What the plan moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum Collective {
-    /// The root's message to all.
-    #[default]
-    Bcast,
-    /// The root's block for each host to that host; every tree carries each node its own.
-    Scatter,
-    /// Every host's contribution to all others; each tree has a root of its own.
-    Allgather,
-}
-
-impl Collective {
-    /// In the order of the documentation.
-    pub const ALL: [Collective; 3] = [Collective::Bcast, Collective::Scatter, Collective::Allgather];
-
-    /// The name in plan files and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Collective::Bcast => "bcast",
-            Collective::Scatter => "scatter",
-            Collective::Allgather => "allgather",
-        }
-    }
-
-    /// The inverse of [`Collective::name`].
-    pub fn from_name(name: &str) -> Option<Collective> {
-        Collective::ALL.into_iter().find(|collective| collective.name() == name)
-    }
-}
-
-impl fmt::Display for Collective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// How a transfer is started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -100,7 +70,7 @@ impl Protocol {
 /// One transfer of the period: segment `segments·(period − lag) + segment` goes `from` → `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Position of the segment in its period, from 0.
+    /// Position of the segment in its period, from 0; of an all-reduce, from [`Period::segments`] on it is on its way out.
     pub segment: u32,
     /// The sender.
     pub from: NodeId,
@@ -169,7 +139,7 @@ impl Period {
 
     /// The segment that `slot` moves in `period`, if it exists.
     pub fn segment(&self, slot: &Slot, period: u64, count: u64) -> Option<u64> {
-        self.segment_of(slot.segment, slot.lag, period, count)
+        self.segment_of(slot.segment % self.segments.max(1), slot.lag, period, count)
     }
 
     pub(crate) fn segment_of(&self, segment: u32, lag: u32, period: u64, count: u64) -> Option<u64> {
@@ -215,9 +185,9 @@ pub struct Plan {
     pub nodes: Arc<Vec<String>>,
     /// What is moved.
     pub collective: Collective,
-    /// Of an all-gather, whose trees have their own roots: the first one's.
+    /// Of an all-gather or a reduce-scatter, whose trees have their own roots: the first one's.
     pub root: NodeId,
-    /// Of the whole message (bcast), of one node's block (scatter) or contribution (allgather).
+    /// Of the whole message (bcast, reduce), or of one node's block (scatter, gather, allgather, reduce-scatter).
     pub message_bytes: u64,
     /// ≥ 1; an unsegmented plan's is the message's size.
     pub segment_bytes: u64,
@@ -225,8 +195,10 @@ pub struct Plan {
     pub planner: String,
     /// Of the planner's random draws.
     pub seed: u64,
-    /// Spanning trees from the root with their shares of the message.
+    /// Spanning trees from the root with their shares of the message; inward, data take them towards the root.
     pub trees: Vec<Tree>,
+    /// Of an all-reduce, the tree along which each share comes in to the root of the outward one in `trees`; else none.
+    pub inward: Vec<Tree>,
     /// The order of transfers across trees; `None`: by the trees' child order alone.
     pub period: Option<Period>,
     /// The construction that `trees` and `period` came from, if they did; what is done with a plan reads only
@@ -261,6 +233,7 @@ impl Plan {
             planner: planner.to_string(),
             seed: 0,
             trees,
+            inward: Vec::new(),
             period: None,
             pattern: None,
             combine: false,
@@ -282,8 +255,13 @@ impl Plan {
         let Expanded { trees, period } = pattern.expand(platform.node_count());
         let (root, collective) = (pattern.hosts[0], pattern.regular.collective());
         let plan = Plan::bcast(platform, planner, root, message_bytes, segment_bytes, trees);
-        let combine = matches!(pattern.regular, Regular::RecursiveDoubling | Regular::VanDeGeijn);
+        let combine = pattern.regular.combines();
         Plan { collective, combine, period: Some(period), pattern: Some(pattern), ..plan }
+    }
+
+    /// Its trees, each with the direction of its data.
+    pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
+        flows(self.collective, &self.trees, &self.inward)
     }
 
     /// The node that a tree hangs from.
@@ -336,6 +314,7 @@ impl Plan {
             nodes: Arc::clone(platform.ids()),
             root: moved(self.root),
             trees: self.trees.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
+            inward: self.inward.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
             pattern: self.pattern.as_ref().map(|pattern| pattern.renamed(&moved)),
             period,
             ..self.clone()

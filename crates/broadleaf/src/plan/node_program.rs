@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Where a sending channel takes its segments from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// What the node holds of the message.
+    /// What the node holds of the message; inward, once all inputs of the tree have brought their part.
     Held,
     /// A receiving channel (by index) whose segments this node only relays.
     Relay(u32),
@@ -23,8 +23,14 @@ pub struct InChannel {
     pub tag: u32,
     /// The tree whose segments travel on it.
     pub tree: u32,
-    /// The tree's edge this hop belongs to: the node the segments are for.
+    /// The node the segments are for: this one, or a host beyond it.
     pub target: NodeId,
+    /// The tree's edge this hop belongs to, by its lower end.
+    pub child: NodeId,
+    /// Whether they go towards the tree's root.
+    pub is_inward: bool,
+    /// Segments are combined with what this node holds of them.
+    pub combines: bool,
 }
 
 /// Segments of `tree` that go to `to`.
@@ -38,6 +44,12 @@ pub struct OutChannel {
     pub tree: u32,
     /// The node that the segments are for: `to`, or a host beyond it.
     pub target: NodeId,
+    /// The tree's edge this hop belongs to, by its lower end.
+    pub child: NodeId,
+    /// Whether they go towards the tree's root.
+    pub is_inward: bool,
+    /// The receiver at the end of the edge combines them with what it holds.
+    pub combines: bool,
     /// Where this node has the segments from.
     pub source: Source,
 }
@@ -72,19 +84,21 @@ pub struct SlotReceive {
 pub struct NodeProgram {
     /// Whose program it is.
     pub node: NodeId,
-    /// The node holds a block from the start: a broadcast's or scatter's root, every host of an all-gather.
+    /// The plan's root, or of a tree with a block: outward, it holds that from the start; inward, it ends up with it.
     pub is_root: bool,
-    /// The block that is the node's own: what it is sent by a scatter, what it gives to an all-gather; 0 for a
-    /// broadcast.
+    /// Every host holds a contribution from the start, since segments go towards the roots, first at least.
+    pub is_inward: bool,
+    /// The block that is the node's own: what it is sent by a scatter or a reduce-scatter, what it gives to a gather or an
+    /// all-gather; 0 for a broadcast and a reduction.
     pub block: u32,
     /// Sorted by (from, tag).
     pub inputs: Vec<InChannel>,
-    /// Sorted by tree, the node's own children in serving order, then what it relays.
+    /// Sorted by tree: to the parent, to the node's own children in serving order, then what it relays.
     pub outputs: Vec<OutChannel>,
-    /// For a scatter, the blocks that each input and output carries, rising; else empty: a channel carries
+    /// For a scatter and a gather, the blocks that each input and output carries, rising; else empty: a channel carries
     /// everything of its tree.
     pub input_blocks: Vec<Arc<[u32]>>,
-    /// By output: the blocks of a scatter that go over it.
+    /// By output: the blocks of a scatter or a gather that go over it.
     pub output_blocks: Vec<Arc<[u32]>>,
     /// The slots of one period in the node's order; empty without a period.
     pub sends: Vec<SlotSend>,

@@ -2,8 +2,9 @@
 //! never expanded over segments.
 
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
+use super::positions::tree_of_positions;
 use super::subtrees::Subtrees;
-use super::{Collective, Period, Plan, PlanError, Segments, Transfers, Tree};
+use super::{Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,24 +14,26 @@ use std::sync::Arc;
 pub struct Programs {
     transfers: Arc<Transfers>,
     segments: Arc<Segments>,
+    /// By flow ([`Transfers::flows`]).
     parents: Vec<Vec<Option<NodeId>>>,
-    /// Hosts that relay: (tree, previous host, next host, target) in tree and target order.
+    /// Hosts that relay, in the order of flows and children.
     relays: HashMap<NodeId, Vec<Relay>>,
     /// Slot indices in which a node sends or receives.
     slots_of: Vec<(Vec<u32>, Vec<u32>)>,
     is_host: Vec<bool>,
     /// A host's place among the hosts, by id: its block.
     host_index: Vec<u32>,
-    /// Of a scatter's trees.
+    /// Of a scatter's or gather's trees.
     subtrees: Vec<Subtrees>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Relay {
-    tree: u32,
+    flow: u32,
     from: NodeId,
     to: NodeId,
     target: NodeId,
+    child: NodeId,
 }
 
 impl Programs {
@@ -59,37 +62,26 @@ impl Programs {
             host_count += 1;
         }
         let plan = &*transfers;
-        let blocks = if plan.collective == Collective::Bcast { 1 } else { host_count };
+        let blocks = plan.collective.blocks(host_count as usize) as u32;
         let count = plan.message_bytes.div_ceil(plan.segment_bytes.max(1));
         let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
         let segments = match (&plan.period, plan.collective) {
             (Some(period), _) => {
-                Segments::periodic(count, blocks, tree_of_positions(period, &plan.trees), plan.trees.len())
+                let tree_of = tree_of_positions(period, plan.collective, &plan.trees, &plan.inward);
+                Segments::periodic(count, blocks, tree_of, plan.trees.len())
             }
-            (None, Collective::Allgather) => {
+            (None, collective) if !collective.is_rooted() && blocks > 1 => {
                 let owner = |tree: &Tree| host_index[tree.root.unwrap_or(plan.root).index()];
                 Segments::deal_by_block(count, blocks, &shares, plan.trees.iter().map(owner).collect())
             }
             (None, _) => Segments::deal(count, blocks, &shares),
         };
-        let subtrees = match plan.collective {
-            Collective::Scatter => plan.trees.iter().map(|tree| Subtrees::new(tree, plan.root)).collect(),
-            _ => Vec::new(),
+        let subtrees = match plan.collective.is_personalised() {
+            true => plan.trees.iter().map(|tree| Subtrees::new(tree, plan.root)).collect(),
+            false => Vec::new(),
         };
-        let mut relays: HashMap<NodeId, Vec<Relay>> = HashMap::new();
-        let parents: Vec<_> = plan.trees.iter().map(Tree::parents).collect();
-        for (index, tree) in plan.trees.iter().enumerate() {
-            for (&target, via) in &tree.via {
-                let Some(parent) = parents[index][target.index()] else { continue };
-                let mut path = vec![parent];
-                path.extend(via.iter().filter(|relay| is_host[relay.index()]));
-                path.push(target);
-                for hop in path.windows(3) {
-                    let relay = Relay { tree: index as u32, from: hop[0], to: hop[2], target };
-                    relays.entry(hop[1]).or_default().push(relay);
-                }
-            }
-        }
+        let parents: Vec<_> = plan.flows().iter().map(|flow| flow.tree.parents()).collect();
+        let relays = relays_of(&plan.flows(), &parents, &is_host);
         let mut slots_of = Vec::new();
         if let Some(period) = &plan.period {
             slots_of = vec![(Vec::new(), Vec::new()); is_host.len()];
@@ -147,10 +139,17 @@ impl Programs {
         u64::from(self.segments.blocks()) * self.transfers.message_bytes
     }
 
-    /// The switches that a transfer into `target` passes between the hosts `from` and `to`, as the plan
-    /// gives them; empty for a direct link.
-    pub fn switches(&self, tree: u32, from: NodeId, target: NodeId) -> Vec<NodeId> {
-        let Some(via) = self.transfers.trees[tree as usize].via.get(&target) else { return Vec::new() };
+    /// The switches that a transfer on one of its channels passes on its hop from the host `from`, as the plan gives
+    /// them; empty for a direct link.
+    pub fn switches(&self, from: NodeId, channel: &OutChannel) -> Vec<NodeId> {
+        let Transfers { collective, trees, inward, .. } = &*self.transfers;
+        let besides = channel.is_inward && collective.direction() == Direction::Both;
+        let tree = if besides { &inward[channel.tree as usize] } else { &trees[channel.tree as usize] };
+        let Some(via) = tree.via.get(&channel.child) else { return Vec::new() };
+        let mut via = via.clone();
+        if channel.is_inward {
+            via.reverse();
+        }
         let after = via.iter().position(|&relay| relay == from).map_or(0, |at| at + 1);
         via[after..].iter().copied().take_while(|relay| !self.is_host[relay.index()]).collect()
     }
@@ -158,60 +157,90 @@ impl Programs {
     /// The program of one node.
     pub fn node(&self, node: NodeId) -> NodeProgram {
         let plan = &self.transfers;
+        let (inputs, outputs) = self.channels(node);
+        let (sends, receives) = self.slots(node, &inputs, &outputs);
+        let (mut input_blocks, mut output_blocks) = (Vec::new(), Vec::new());
+        if plan.collective.is_personalised() {
+            input_blocks = inputs.iter().map(|input| self.blocks_below(input.tree, input.child)).collect();
+            output_blocks =
+                outputs.iter().map(|output| self.blocks_below(output.tree, output.child)).collect();
+        }
+        let is_host = self.is_host[node.index()];
+        let is_root = if plan.collective.is_rooted() { node == plan.root } else { is_host };
+        let block = if self.segments.blocks() == 1 { 0 } else { self.host_index[node.index()] };
+        NodeProgram {
+            node,
+            is_root,
+            is_inward: plan.collective.direction() != Direction::Outward,
+            block,
+            inputs,
+            outputs,
+            input_blocks,
+            output_blocks,
+            sends,
+            receives,
+        }
+    }
+
+    /// What a node receives and sends on, in the order of [`NodeProgram`].
+    fn channels(&self, node: NodeId) -> (Vec<InChannel>, Vec<OutChannel>) {
+        let plan = &self.transfers;
         let relays = self.relays.get(&node).map_or(&[][..], Vec::as_slice);
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
         let mut relayed = relays.iter().peekable();
-        for (index, tree) in plan.trees.iter().enumerate() {
-            let tree_index = index as u32;
-            for &child in tree.children(node) {
-                let to = self.first_host(tree, child);
-                let source = Source::Held;
-                outputs.push(OutChannel { to, tag: 0, tree: tree_index, target: child, source });
+        for (index, flow) in plan.flows().into_iter().enumerate() {
+            let Flow { index: tree, tree: edges, is_inward } = flow;
+            let (tag, combines) = (0, is_inward && plan.collective.combines());
+            let mut receive = |from, child, target| {
+                inputs.push(InChannel { from, tag, tree, target, child, is_inward, combines });
+            };
+            let mut send = |to, child, target, source| {
+                outputs.push(OutChannel { to, tag, tree, target, child, is_inward, combines, source });
+            };
+            for &child in edges.children(node) {
+                let beside = self.first_host(edges, child);
+                if is_inward {
+                    receive(beside, child, node);
+                } else {
+                    send(beside, child, child, Source::Held);
+                }
             }
             if let Some(parent) = self.parents[index][node.index()] {
-                let from = self.last_host(tree, node).unwrap_or(parent);
-                inputs.push(InChannel { from, tag: 0, tree: tree_index, target: node });
+                let beside = self.last_host(edges, node).unwrap_or(parent);
+                if is_inward {
+                    send(beside, node, parent, Source::Held);
+                } else {
+                    receive(beside, node, node);
+                }
             }
-            while let Some(relay) = relayed.next_if(|relay| relay.tree == tree_index) {
-                let Relay { tree, from, to, target } = *relay;
-                inputs.push(InChannel { from, tag: 0, tree, target });
-                outputs.push(OutChannel { to, tag: 0, tree, target, source: Source::Relay(0) });
+            while let Some(relay) = relayed.next_if(|relay| relay.flow == index as u32) {
+                receive(relay.from, relay.child, relay.target);
+                send(relay.to, relay.child, relay.target, Source::Relay(0));
             }
         }
-        inputs.sort_unstable_by_key(|input| (input.from, input.tree, input.target));
+        let edge = |input: &InChannel| (input.tree, input.is_inward, input.child);
+        inputs.sort_unstable_by_key(|input| (input.from, edge(input)));
         number_tags(inputs.iter_mut().map(|input| (input.from, &mut input.tag)));
         let mut by_pair: Vec<usize> = (0..outputs.len()).collect();
         by_pair.sort_unstable_by_key(|&at| {
             let output: &OutChannel = &outputs[at];
-            (output.to, output.tree, output.target)
+            (output.to, output.tree, output.is_inward, output.child)
         });
         let mut tags = vec![0; outputs.len()];
         number_tags_at(&by_pair, &outputs, &mut tags);
         for (output, tag) in outputs.iter_mut().zip(tags) {
             output.tag = tag;
             if let Source::Relay(input) = &mut output.source {
-                let key = (output.tree, output.target);
-                let found = inputs.iter().position(|input| (input.tree, input.target) == key);
+                let key = (output.tree, output.is_inward, output.child);
+                let found = inputs.iter().position(|input| edge(input) == key);
                 *input = found.expect("a relay receives what it sends") as u32;
             }
         }
-        let (sends, receives) = self.slots(node, &inputs, &outputs);
-        let (mut input_blocks, mut output_blocks) = (Vec::new(), Vec::new());
-        if plan.collective == Collective::Scatter {
-            input_blocks = inputs.iter().map(|input| self.blocks_below(input.tree, input.target)).collect();
-            output_blocks =
-                outputs.iter().map(|output| self.blocks_below(output.tree, output.target)).collect();
-        }
-        let is_root = match plan.collective {
-            Collective::Allgather => self.is_host[node.index()],
-            _ => node == plan.root,
-        };
-        let block = if plan.collective == Collective::Bcast { 0 } else { self.host_index[node.index()] };
-        NodeProgram { node, is_root, block, inputs, outputs, input_blocks, output_blocks, sends, receives }
+        (inputs, outputs)
     }
 
-    /// The blocks of a scatter that go to a node and to everyone below it.
+    /// The blocks of a node and of everyone below it.
     fn blocks_below(&self, tree: u32, node: NodeId) -> Arc<[u32]> {
         let below = self.subtrees[tree as usize].below(node);
         let mut blocks: Vec<u32> = below.iter().map(|node| self.host_index[node.index()]).collect();
@@ -227,36 +256,35 @@ impl Programs {
     ) -> (Vec<SlotSend>, Vec<SlotReceive>) {
         let Some(period) = &self.transfers.period else { return (Vec::new(), Vec::new()) };
         let (sending, receiving) = &self.slots_of[node.index()];
-        let out_of: HashMap<(u32, NodeId), u32> =
-            outputs.iter().enumerate().map(|(at, out)| ((out.tree, out.target), at as u32)).collect();
-        let in_of: HashMap<u32, u32> = inputs
-            .iter()
-            .enumerate()
-            .filter(|(_, input)| input.target == node)
-            .map(|(at, input)| (input.tree, at as u32))
-            .collect();
-        let tree_of = |segment: u32| self.segments.tree_of(u64::from(segment)) as u32;
+        let collective = self.transfers.collective;
+        let outputs = outputs.iter().map(|output| (output.tree, output.is_inward, output.child));
+        let out_of: HashMap<(u32, bool, NodeId), u32> = outputs.zip(0..).collect();
+        let inputs = inputs.iter().map(|input| (input.tree, input.is_inward, input.child));
+        let in_of: HashMap<(u32, bool, NodeId), u32> = inputs.zip(0..).collect();
+        // A slot's position, and its edge by tree, direction and lower end.
+        let edge = |slot: &Slot| {
+            let (segment, is_inward) = (slot.segment % period.segments, period.goes_inward(slot, collective));
+            let tree = self.segments.tree_of(u64::from(segment)) as u32;
+            (segment, (tree, is_inward, if is_inward { slot.from } else { slot.to }))
+        };
         let joins = |at: usize| {
             let pair = |at: usize| (period.slots[at].from, period.slots[at].to);
             at > 0 && pair(at - 1) == pair(at)
         };
         let sends = sending
             .iter()
-            .map(|&at| (period.slots[at as usize], joins(at as usize)))
-            .map(|(slot, joins)| SlotSend {
-                segment: slot.segment,
-                lag: slot.lag,
-                out: out_of[&(tree_of(slot.segment), slot.to)],
-                joins,
+            .map(|&at| (&period.slots[at as usize], joins(at as usize)))
+            .map(|(slot, joins)| {
+                let (segment, edge) = edge(slot);
+                SlotSend { segment, lag: slot.lag, out: out_of[&edge], joins }
             })
             .collect();
         let receives = receiving
             .iter()
-            .map(|&at| period.slots[at as usize])
-            .map(|slot| SlotReceive {
-                segment: slot.segment,
-                lag: slot.lag,
-                input: in_of[&tree_of(slot.segment)],
+            .map(|&at| &period.slots[at as usize])
+            .map(|slot| {
+                let (segment, edge) = edge(slot);
+                SlotReceive { segment, lag: slot.lag, input: in_of[&edge] }
             })
             .collect();
         (sends, receives)
@@ -272,6 +300,32 @@ impl Programs {
     fn last_host(&self, tree: &Tree, node: NodeId) -> Option<NodeId> {
         tree.via.get(&node)?.iter().copied().rev().find(|relay| self.is_host[relay.index()])
     }
+}
+
+/// What each host relays: `parents` by flow.
+fn relays_of(
+    flows: &[Flow],
+    parents: &[Vec<Option<NodeId>>],
+    is_host: &[bool],
+) -> HashMap<NodeId, Vec<Relay>> {
+    let mut relays: HashMap<NodeId, Vec<Relay>> = HashMap::new();
+    for (index, flow) in flows.iter().enumerate() {
+        for (&child, via) in &flow.tree.via {
+            let Some(parent) = parents[index][child.index()] else { continue };
+            let mut path = vec![parent];
+            path.extend(via.iter().filter(|relay| is_host[relay.index()]));
+            path.push(child);
+            if flow.is_inward {
+                path.reverse();
+            }
+            let target = path[path.len() - 1];
+            for hop in path.windows(3) {
+                let relay = Relay { flow: index as u32, from: hop[0], to: hop[2], target, child };
+                relays.entry(hop[1]).or_default().push(relay);
+            }
+        }
+    }
+    relays
 }
 
 /// Numbers runs of equal peers 0, 1, 2 …
@@ -292,78 +346,5 @@ fn number_tags_at(order: &[usize], outputs: &[OutChannel], tags: &mut [u32]) {
         next = if before == Some(outputs[at].to) { next + 1 } else { 0 };
         before = Some(outputs[at].to);
         tags[at] = next;
-    }
-}
-
-/// The tree whose edges are exactly those of the slots of each position; the first tree where none is
-/// (the checker refuses such a plan). Trees of the same edges, which only switches tell apart, take their positions in
-/// turn, by their shares.
-pub(crate) fn tree_of_positions(period: &Period, trees: &[Tree]) -> Vec<u32> {
-    // A sum of well-mixed edge marks (splitmix64) does not depend on the edges' order.
-    let mark = |from: NodeId, to: NodeId| {
-        let mut mixed = (u64::from(from.0) << 32 | u64::from(to.0)).wrapping_add(0x9E37_79B9_7F4A_7C15);
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    };
-    // With what each tree still has to get, in positions.
-    let mut alike: HashMap<u64, Vec<(f64, u32)>> = HashMap::new();
-    for (index, tree) in trees.iter().enumerate() {
-        let sum = tree.edges().fold(0u64, |sum, (from, to)| sum.wrapping_add(mark(from, to)));
-        alike.entry(sum).or_default().push((0.0, index as u32));
-    }
-    let mut sums = vec![0u64; period.segments as usize];
-    for slot in &period.slots {
-        if let Some(sum) = sums.get_mut(slot.segment as usize) {
-            *sum = sum.wrapping_add(mark(slot.from, slot.to));
-        }
-    }
-    let next_of = |sum: &u64| {
-        let Some(owed) = alike.get_mut(sum) else { return 0 };
-        let share = |tree: u32| trees[tree as usize].share;
-        let total: f64 = owed.iter().map(|&(_, tree)| share(tree)).sum();
-        owed.iter_mut().for_each(|(owed, tree)| *owed += share(*tree) / total);
-        // The first of those that are owed most.
-        let mut most = 0;
-        for at in 1..owed.len() {
-            if owed[at].0 > owed[most].0 {
-                most = at;
-            }
-        }
-        owed[most].0 -= 1.0;
-        owed[most].1
-    };
-    sums.iter().map(next_of).collect()
-}
-
-impl Plan {
-    /// The plan with every edge that has no link and no `via` routed along the quickest path.
-    ///
-    /// # Errors
-    /// As [`Programs::for_platform`].
-    pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
-        let mut plan = self.clone();
-        let mut missing: Vec<(NodeId, usize, NodeId)> = Vec::new();
-        for (at, tree) in plan.trees.iter().enumerate() {
-            let is_missing = |&(from, to): &(NodeId, NodeId)| {
-                platform.link(from, to).is_none() && !tree.via.contains_key(&to)
-            };
-            missing.extend(tree.edges().filter(is_missing).map(|(from, to)| (from, at, to)));
-        }
-        // One search of paths for each sender.
-        missing.sort_unstable();
-        for of_sender in missing.chunk_by(|a, b| a.0 == b.0) {
-            let targets: Vec<NodeId> = of_sender.iter().map(|&(_, _, to)| to).collect();
-            let routes = platform.routes(of_sender[0].0, &targets, self.segment_bytes);
-            for (&(from, tree, to), route) in of_sender.iter().zip(routes) {
-                let route = route.ok_or_else(|| PlanError::NoPath {
-                    from: platform.node(from).id.clone(),
-                    to: platform.node(to).id.clone(),
-                })?;
-                let relays = route.hops[1..].iter().map(|hop| hop.from).collect();
-                plan.trees[tree].via.insert(to, relays);
-            }
-        }
-        Ok(plan)
     }
 }

@@ -36,6 +36,22 @@ struct RawTree {
     via: Vec<(NodeId, Vec<NodeId>)>,
 }
 
+impl RawTree {
+    fn build(self, count: usize) -> Tree {
+        let mut builder = TreeBuilder::new(count).share(self.share);
+        self.edges.into_iter().for_each(|(parent, child)| {
+            builder.add(parent, child);
+        });
+        self.via.into_iter().for_each(|(node, relays)| {
+            builder.via(node, relays);
+        });
+        match self.root {
+            Some(root) => builder.root(root).build(),
+            None => builder.build(),
+        }
+    }
+}
+
 impl Plan {
     /// Reads a plan file; every refusal names the file, the place and the remedy.
     ///
@@ -69,15 +85,17 @@ impl Plan {
         };
         let mut names = Names::default();
         let written = document.optional("pattern")?;
-        for field in ["trees", "period"] {
+        let is_allreduce = collective == Collective::Allreduce;
+        let (outward, besides) = if is_allreduce { ("outward", Some("inward")) } else { ("trees", None) };
+        for field in ["trees", "inward", "outward", "period"] {
             if let (Some(place), true) = (&written, document.optional(field)?.is_some()) {
                 return Err(place.fault(format!("a pattern beside {field}"), "write one of them"));
             }
         }
         let root = match (collective, document.optional("root")?) {
             (_, Some(place)) => names.read(&place)?,
-            (Collective::Allgather, None) if written.is_none() => {
-                let trees = document.required("trees")?;
+            (collective, None) if !collective.is_rooted() && written.is_none() => {
+                let trees = document.required(outward)?;
                 let first = trees.items()?.next();
                 let first = first.ok_or_else(|| trees.fault("no trees", "give each host one"))?;
                 names.read(&first.required("root")?)?
@@ -94,16 +112,20 @@ impl Plan {
         let pattern = written
             .map(|place| Pattern::read(&place, collective, most, |name| names.id(name)))
             .transpose()?;
-        let raw = match &pattern {
-            Some(_) => Vec::new(),
+        let mut raw = |field: &str| match &pattern {
+            Some(_) => Ok(Vec::new()),
             None => document
-                .required("trees")?
+                .required(field)?
                 .items()?
                 .map(|place| read_tree(&place, &mut names))
-                .collect::<Result<Vec<_>, _>>()?,
+                .collect::<Result<Vec<_>, _>>(),
         };
-        let mut period =
-            document.optional("period")?.map(|place| read_period(&place, &mut names)).transpose()?;
+        let raw_inward = besides.map_or(Ok(Vec::new()), &mut raw)?;
+        let raw = raw(outward)?;
+        let mut period = document
+            .optional("period")?
+            .map(|place| read_period(&place, is_allreduce, &mut names))
+            .transpose()?;
         let text = |name| -> Result<String, Fault> {
             Ok(document
                 .optional(name)?
@@ -125,25 +147,12 @@ impl Plan {
             document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
-        let mut trees: Vec<Tree> = raw
-            .into_iter()
-            .map(|tree| {
-                let mut builder = TreeBuilder::new(count).share(tree.share);
-                tree.edges.into_iter().for_each(|(parent, child)| {
-                    builder.add(parent, child);
-                });
-                tree.via.into_iter().for_each(|(node, relays)| {
-                    builder.via(node, relays);
-                });
-                if let Some(root) = tree.root {
-                    builder = builder.root(root);
-                }
-                builder.build()
-            })
-            .collect();
+        let built = |raw: Vec<RawTree>| raw.into_iter().map(|tree| tree.build(count)).collect::<Vec<Tree>>();
+        let (mut trees, inward) = (built(raw), built(raw_inward));
         if let Some(pattern) = &pattern {
             let expanded = pattern.expand(count);
-            (trees, period) = (expanded.trees, Some(expanded.period));
+            let whole = if collective.is_inward() { expanded.period.mirrored() } else { expanded.period };
+            (trees, period) = (expanded.trees, Some(whole));
         }
         Ok(Plan {
             platform: text("platform")?,
@@ -156,6 +165,7 @@ impl Plan {
             planner: text("planner")?,
             seed,
             trees,
+            inward,
             period,
             pattern,
             combine,
@@ -185,11 +195,16 @@ fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {
     Ok(RawTree { share, root, edges, via })
 }
 
-fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {
+fn read_period(place: &Place, is_allreduce: bool, names: &mut Names) -> Result<Period, Fault> {
     let field = place.required("segments")?;
     let segments = field.whole()?;
     if segments == 0 || segments > u64::from(u32::MAX) {
         return Err(field.fault(format!("a period of {segments} segments"), "write 1 to 4294967295"));
+    }
+    // An all-reduce has each position on the way in and, after those, on the way out.
+    let positions = segments * if is_allreduce { 2 } else { 1 };
+    if positions > u64::from(u32::MAX) {
+        return Err(field.fault(format!("a period of {segments} segments"), "write 1 to 2147483647"));
     }
     let mut slots = Vec::new();
     for slot in place.required("slots")?.items()? {
@@ -198,9 +213,9 @@ fn read_period(place: &Place, names: &mut Names) -> Result<Period, Fault> {
             return Err(slot.fault(format!("{} values in a slot", parts.len()), "write [j, from, to, lag]"));
         };
         let index = segment.whole()?;
-        if index >= segments {
+        if index >= positions {
             let fact = format!("position {index} in a period of {segments} segments");
-            return Err(segment.fault(fact, format!("write 0 to {}", segments - 1)));
+            return Err(segment.fault(fact, format!("write 0 to {}", positions - 1)));
         }
         let periods = lag.whole()?;
         let lag = u32::try_from(periods).map_err(|_| lag.fault("too long a lag", "write less than 2^32"))?;

@@ -1,12 +1,12 @@
 //! The load bound of a plan: the steady-state throughput that its busiest resource allows.
 
 use super::subtrees::Subtrees;
-use super::{Collective, Plan, PlanError, Tree};
+use super::{Flow, Plan, PlanError};
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, Platform};
 use std::collections::HashMap;
 
-/// Bytes/s of the message (of one block, for a scatter or an all-gather) that a valid plan moves once its pipeline is
+/// Bytes/s of the message (of one block, where there is one for each host) that a valid plan moves once its pipeline is
 /// full, if no transfer ever waits for another.
 ///
 /// One tree reaches it. Several trees without a period may not: a transfer needs both its ports at once, and whoever
@@ -21,10 +21,13 @@ use std::collections::HashMap;
 pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let routed;
     // A copy of a plan of n² edges takes longer than the rest.
-    let is_direct = |tree: &Tree| {
-        tree.edges().all(|(from, to)| tree.via.contains_key(&to) || platform.link(from, to).is_some())
+    let is_direct = |flow: &Flow| {
+        flow.tree.edges().all(|(parent, child)| {
+            let (from, to) = flow.ends(parent, child);
+            flow.tree.via.contains_key(&child) || platform.link(from, to).is_some()
+        })
     };
-    let plan = match plan.nodes == *platform.ids() && plan.trees.iter().all(is_direct) {
+    let plan = match plan.nodes == *platform.ids() && plan.flows().iter().all(is_direct) {
         true => plan,
         false => {
             routed = plan.bind(platform)?.routed(platform)?;
@@ -32,14 +35,26 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
         }
     };
     let bytes = plan.segment_bytes.min(plan.message_bytes.max(1));
-    let mut busy = Busy { ports_s: vec![0.0; 2 * platform.node_count()], others_s: HashMap::new() };
-    for tree in &plan.trees {
-        let below = (plan.collective == Collective::Scatter).then(|| Subtrees::new(tree, plan.root));
+    let mut busy = Busy {
+        ports_s: vec![0.0; 2 * platform.node_count()],
+        others_s: HashMap::new(),
+        combining_s: vec![0.0; platform.node_count()],
+    };
+    for flow in plan.flows() {
+        let tree = flow.tree;
+        let below = plan.collective.is_personalised().then(|| Subtrees::new(tree, plan.root));
         for (parent, child) in tree.edges() {
             let blocks = below.as_ref().map_or(1.0, |below| below.below(child).len() as f64);
+            let (_, to) = flow.ends(parent, child);
+            let rate = platform
+                .node(to)
+                .combine_bytes_per_s
+                .filter(|_| flow.is_inward && plan.collective.combines());
+            busy.combining_s[to.index()] += tree.share * rate.map_or(0.0, |rate| bytes as f64 / rate);
             let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
-            let mut from = parent;
-            for &to in relays.iter().chain([&child]) {
+            let path = [&[parent], relays, &[child]].concat();
+            for pair in path.windows(2) {
+                let (from, to) = flow.ends(pair[0], pair[1]);
                 let class = platform.link(from, to).ok_or_else(|| PlanError::NoPath {
                     from: platform.node(from).id.clone(),
                     to: platform.node(to).id.clone(),
@@ -47,11 +62,15 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
                 for window in occupation(platform, Hop { from, to, class }, bytes).windows {
                     busy.add(window.resource, tree.share * blocks * window.duration_s);
                 }
-                from = to;
             }
         }
     }
-    let busiest_s = busy.ports_s.into_iter().chain(busy.others_s.into_values()).fold(0.0, f64::max);
+    let busiest_s = busy
+        .ports_s
+        .into_iter()
+        .chain(busy.combining_s)
+        .chain(busy.others_s.into_values())
+        .fold(0.0, f64::max);
     Ok(bytes as f64 / busiest_s)
 }
 
@@ -60,6 +79,8 @@ struct Busy {
     /// Of each node, the sending side and the receiving side.
     ports_s: Vec<f64>,
     others_s: HashMap<Resource, f64>,
+    /// How long each host combines.
+    combining_s: Vec<f64>,
 }
 
 impl Busy {

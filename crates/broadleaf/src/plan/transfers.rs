@@ -1,6 +1,6 @@
 //! What of a plan is carried out: which segment goes along which edge, in which order, without the platform's names.
 
-use super::{Collective, Period, Plan, Protocol, Tree};
+use super::{flows, Collective, Flow, Period, Plan, Protocol, Tree};
 use crate::platform::NodeId;
 
 /// The transfers of a plan between nodes that only have numbers: the platform's nodes, or MPI ranks.
@@ -16,6 +16,8 @@ pub struct Transfers {
     pub segment_bytes: u64,
     /// At least one; all over the same nodes.
     pub trees: Vec<Tree>,
+    /// As [`Plan::inward`].
+    pub inward: Vec<Tree>,
     /// As [`Plan::period`].
     pub period: Option<Period>,
     /// Ready items for the same receiver travel as one transfer.
@@ -26,13 +28,18 @@ pub struct Transfers {
 
 impl From<Plan> for Transfers {
     fn from(plan: Plan) -> Transfers {
-        let Plan { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol, .. } =
-            plan;
-        Transfers { collective, root, message_bytes, segment_bytes, trees, period, combine, protocol }
+        let Plan { collective, root, message_bytes, segment_bytes, trees, inward, .. } = plan;
+        let Plan { period, combine, protocol, .. } = plan;
+        Transfers { collective, root, message_bytes, segment_bytes, trees, inward, period, combine, protocol }
     }
 }
 
 impl Transfers {
+    /// The trees, each with the direction of its data.
+    pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
+        flows(self.collective, &self.trees, &self.inward)
+    }
+
     /// The number of nodes, switches included.
     pub fn node_count(&self) -> usize {
         self.trees.first().map_or(0, Tree::node_count)

@@ -16,7 +16,13 @@ impl Plan {
         document.insert("segment_bytes".into(), json!(self.segment_bytes));
         document.insert("planner".into(), json!(self.planner));
         document.insert("seed".into(), json!(self.seed));
-        document.insert("trees".into(), self.trees.iter().map(|tree| self.tree_json(tree)).collect());
+        let list = |trees: &[Tree]| trees.iter().map(|tree| self.tree_json(tree)).collect::<Value>();
+        if self.collective == Collective::Allreduce {
+            document.insert("inward".into(), list(&self.inward));
+            document.insert("outward".into(), list(&self.trees));
+        } else {
+            document.insert("trees".into(), list(&self.trees));
+        }
         if let Some(period) = &self.period {
             let slots: Vec<Value> = period
                 .slots

@@ -3,14 +3,14 @@
 use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
 
-/// One broadcast to be planned.
+/// One collective to be planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance<'a> {
     /// The network.
     pub platform: &'a Platform,
     /// What to move.
     pub collective: Collective,
-    /// The host that has the message; of an all-gather, the first of the order.
+    /// The host that has the message, or gets it; without one, the first of the order.
     pub root: NodeId,
     /// > 0.
     pub message_bytes: u64,
@@ -56,6 +56,19 @@ impl<'a> Instance<'a> {
         Instance { segment_bytes: segment_bytes.clamp(1, self.message_bytes), ..self }
     }
 
+    /// The outward collective that this one is turned round, on the network turned round: what algorithms plan. Itself
+    /// where it is outward.
+    pub fn outward(&self) -> Self {
+        match self.collective.is_inward() {
+            true => Instance {
+                platform: self.platform.reversed(),
+                collective: self.collective.outward(),
+                ..*self
+            },
+            false => *self,
+        }
+    }
+
     /// The hosts besides the root, by id.
     pub fn receivers(&self) -> impl Iterator<Item = NodeId> + Clone + 'a {
         let root = self.root;
@@ -88,7 +101,7 @@ impl Instance<'_> {
             vec![tree.build()],
         );
         // A scatter's blocks that go the same way travel together; the trees know no other way to save.
-        let combine = self.collective == Collective::Scatter;
+        let combine = self.collective.is_personalised();
         Plan { seed: self.seed, collective: self.collective, combine, ..plan }
     }
 

@@ -4,6 +4,7 @@
 //! Adding a planner is one new file with a [`Card`] and one line in [`PLANNERS`]; the command line,
 //! Python, the MPI runtime, the documentation and the conformance test all iterate that slice.
 
+mod all_reduce;
 mod anneal;
 pub mod baselines;
 pub mod clustered;
@@ -21,7 +22,7 @@ pub use optimal::with_period;
 pub use pipelines::{RoundRobin, TwoTree};
 pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};
-pub use registry::{find, plan_with, supports, BEST, PLANNERS};
+pub use registry::{find, finish_with, plan_with, supports, BEST, PLANNERS};
 
 /// Platforms of more nodes are searched with less effort.
-pub(crate) const LARGE_NODES: usize = 1000;
+pub(crate) const LARGE_NODES: usize = 500;

@@ -28,7 +28,7 @@ pub struct Card {
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
-/// An algorithm that plans broadcasts.
+/// An algorithm that plans broadcasts or other outward collectives.
 pub trait Planner: Sync {
     /// What the planner is, for people.
     fn card(&self) -> &'static Card;
@@ -39,7 +39,7 @@ pub trait Planner: Sync {
     /// Why the planner refuses the instance.
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
 
-    /// The collectives it plans.
+    /// The outward collectives it plans; their mirrors come for free ([`plan_with`](super::plan_with)).
     fn collectives(&self) -> &'static [Collective] {
         &[Collective::Bcast]
     }

@@ -1,10 +1,10 @@
 //! What the portfolio has to know of a planner before it runs it, as data on the planner's card.
 
-use super::Instance;
+use super::{Instance, LARGE_NODES};
 use crate::optimum::link_count;
 use crate::plan::Plan;
 
-/// When a planner's turn comes, and how many segments its plans may have.
+/// When a planner's turn comes, and how many segments its plans may have; its functions see outward instances only.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// By the instance: most planners are quick on small platforms only.
@@ -52,9 +52,14 @@ impl Profile {
     pub const QUICK: Profile =
         Profile { pace: |_| Pace::Quick, segments: Segmentation::Free, is_baseline: false, finish: None };
 
+    /// When the planner's turn comes.
+    pub fn pace_of(&self, instance: &Instance) -> Pace {
+        (self.pace)(&instance.outward())
+    }
+
     /// Whether the planner's turn comes before the slow ones'.
     pub fn is_quick(&self, instance: &Instance) -> bool {
-        matches!((self.pace)(instance), Pace::First | Pace::Quick)
+        matches!(self.pace_of(instance), Pace::First | Pace::Quick)
     }
 
     /// Whether the segment size may be chosen.
@@ -73,6 +78,14 @@ impl Pace {
         }
     }
 
+    /// Of planners that do not count their work: quick if it is, else slow, and many seconds among so many nodes.
+    pub(super) fn uncounted(instance: &Instance, is_quick: bool) -> Pace {
+        match instance.platform.node_count() > LARGE_NODES {
+            true => Pace::ByName,
+            false => Pace::quick_if(is_quick),
+        }
+    }
+
     /// Of planners that solve the throughput optimum: slow, and many seconds and gigabytes beyond so many links.
     pub(super) fn of_optimum(instance: &Instance) -> Pace {
         const MANY_LINKS: usize = 100_000;
@@ -88,7 +101,7 @@ impl Segmentation {
     /// The nearest number of segments that the planner likes.
     pub fn whole(&self, instance: &Instance, count: u64) -> u64 {
         match self {
-            Segmentation::Guided { whole, .. } => whole(instance, count),
+            Segmentation::Guided { whole, .. } => whole(&instance.outward(), count),
             _ => count,
         }
     }
@@ -96,7 +109,7 @@ impl Segmentation {
     /// The number of segments, at most `most`, that the planner's own model asks for, if it has one.
     pub fn modelled(&self, instance: &Instance, most: u64) -> Option<u64> {
         match self {
-            Segmentation::Guided { modelled, .. } => modelled(instance, most),
+            Segmentation::Guided { modelled, .. } => modelled(&instance.outward(), most),
             _ => None,
         }
     }

@@ -1,31 +1,86 @@
 //! The registry: every planner, in one slice.
 
-use super::{baselines, clustered, optimal, pipelines, shapes, throughput, Instance, Planner, Unsupported};
+use super::{
+    all_reduce, baselines, clustered, optimal, pipelines, shapes, throughput, Instance, Planner, Unsupported,
+};
 use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Collective, Plan, PlanError};
 
-/// Whether `planner` takes the instance, its collective included.
+/// Whether `planner` takes the instance, its collective, the mirror of it, or both of them one after the other included.
 ///
 /// # Errors
 /// Why the planner refuses the instance.
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
-    if !planner.collectives().contains(&instance.collective) {
-        let known: Vec<&str> = planner.collectives().iter().map(|collective| collective.name()).collect();
-        return Err(Unsupported(format!(
-            "no plans for {}, only for {}",
-            instance.collective,
-            known.join(", ")
-        )));
+    let collective = instance.collective;
+    if collective == Collective::Allreduce {
+        let Some(half) = all_reduce::half_of(planner) else {
+            return Err(Unsupported(
+                "no plans for allreduce, since for neither bcast nor allgather".to_string(),
+            ));
+        };
+        return all_reduce::halves(half, instance).iter().try_for_each(|half| supports(planner, half));
     }
-    planner.supports(instance)
+    if !planner.collectives().contains(&collective.outward()) {
+        let known =
+            Collective::ALL.into_iter().filter(|known| planner.collectives().contains(&known.outward()));
+        let known: Vec<&str> = known.map(Collective::name).collect();
+        return Err(Unsupported(format!("no plans for {collective}, only for {}", known.join(", "))));
+    }
+    if collective.is_inward() {
+        let stands_for_a_cluster = |host| instance.platform.node(host).local_broadcast_s.is_some();
+        if let Some(host) = instance.platform.hosts().find(|&host| stands_for_a_cluster(host)) {
+            let id = &instance.platform.node(host).id;
+            return Err(Unsupported(format!(
+                "\"{id}\" has a local broadcast, and nothing says how long a local {collective} takes"
+            )));
+        }
+    }
+    let outward = instance.outward();
+    if let Some(&host) =
+        outward.platform.unreachable_from(instance.root).first().filter(|_| collective.is_inward())
+    {
+        let id = |node| &instance.platform.node(node).id;
+        return Err(Unsupported(format!("\"{}\" cannot send to \"{}\"", id(host), id(instance.root))));
+    }
+    planner.supports(&outward)
 }
 
-/// The planner's plan for the instance, with the protocol that the instance asks for.
+/// What a plan takes for each node, units of work.
+const NODE_UNITS: u64 = 2;
+
+/// The planner's plan for the instance, with the protocol that the instance asks for; an inward one is that of the
+/// mirrored collective on the reversed network, turned round.
 ///
 /// # Errors
 /// An instance that the planner does not support, or for which it finds no plan.
 pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-    Ok(Plan { protocol: instance.protocol, ..planner.plan(instance, budget)? })
+    if instance.collective == Collective::Allreduce {
+        let half = all_reduce::half_of(planner).unwrap_or(Collective::Bcast);
+        let [inward, outward] = all_reduce::halves(half, instance);
+        let way_in = plan_with(planner, &inward, budget)?;
+        return all_reduce::joined(instance, way_in, plan_with(planner, &outward, budget)?);
+    }
+    // Planners that do not search count no work of their own.
+    budget.spend(instance.platform.node_count() as u64 * NODE_UNITS);
+    let plan = planner.plan(&instance.outward(), budget)?;
+    Ok(Plan { protocol: instance.protocol, ..turned(plan, instance) })
+}
+
+/// The plan as the planner finishes it once the segment size is settled
+/// ([`Profile::finish`](super::Profile::finish)); `None` where the planner has no such step.
+pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> Option<Plan> {
+    let finish = planner.card().profile.finish.filter(|_| instance.collective != Collective::Allreduce)?;
+    let outward = instance.outward();
+    let plan = if instance.collective.is_inward() { plan.mirrored(outward.platform) } else { plan.clone() };
+    Some(Plan { protocol: instance.protocol, ..turned(finish(&outward, plan), instance) })
+}
+
+fn turned(plan: Plan, instance: &Instance) -> Plan {
+    if instance.collective.is_inward() {
+        plan.mirrored(instance.platform)
+    } else {
+        plan
+    }
 }
 
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.
@@ -40,6 +95,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &pipelines::Circulant,
     &pipelines::Ring,
     &pipelines::RecursiveDoubling,
+    &pipelines::Bruck,
     &clustered::Magpie,
     &clustered::MpichG2,
     &throughput::PRUNE_SIMPLE,
@@ -61,6 +117,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::ECEF_LAT_MIN,
     &clustered::ECEF_LAT_MAX,
     &clustered::BOTTOM_UP,
+    &clustered::BOTTOM_UP_AS_PRINTED,
     &clustered::MIXED,
     &baselines::Mateescu,
     &baselines::Annealing,
@@ -69,6 +126,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::Exact,
     &shapes::KNomial,
     &shapes::BinomialPrinted,
+    &pipelines::Bine,
 ];
 
 /// The name that stands for all planners together (`portfolio`).

@@ -260,6 +260,7 @@ impl PlatformBuilder {
             bridge_class: HashMap::new(),
             meshes_of: Vec::new(),
             digest: String::new(),
+            reversed: OnceLock::new(),
         };
         extremes::refuse(&platform)?;
         Ok(platform.indexed())
@@ -296,6 +297,7 @@ impl Platform {
         (self.out_links, self.in_links) = (out_links, in_links);
         (self.meshes_of, self.bridge_class) = (meshes_of, bridge_class);
         self.digest = super::write::digest(&self);
+        self.reversed = OnceLock::new();
         self
     }
 }

@@ -244,7 +244,7 @@ mod tests {
                     assert_eq!(changed.class(is).uses, pipes, "{from} to {to}");
                 }
             }
-            // What it looks like in a file says the same.
+            // Its document agrees.
             let read = Platform::from_json(&changed.to_json().to_string()).unwrap();
             assert_eq!(read.digest(), changed.digest());
         }

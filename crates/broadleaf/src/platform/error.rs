@@ -1,4 +1,4 @@
-//! Why a platform is refused.
+//! Errors of platforms.
 
 use crate::json::Fault;
 

@@ -23,7 +23,8 @@ pub(super) fn refuse(platform: &Platform) -> Result<(), Fault> {
     }
     for (index, node) in platform.nodes.iter().enumerate() {
         let local = node.local_broadcast_s.and_then(|seconds| too_long("its local broadcast takes", seconds));
-        let fact = local.or_else(|| of_rate(node.out_bytes_per_s)).or_else(|| of_rate(node.in_bytes_per_s));
+        let rates = [node.out_bytes_per_s, node.in_bytes_per_s, node.combine_bytes_per_s];
+        let fact = local.or_else(|| rates.into_iter().find_map(of_rate));
         if let Some(fact) = fact {
             return Err(fault(format!("$.nodes[{index}]"), fact));
         }

@@ -1,13 +1,12 @@
-//! What one message costs a host besides the network: the one model that planners, runtime and advisor share.
+//! A host's cost per message besides the network's: one model for planners, runtime and advisor.
 
 use super::{LinkClass, Platform, PortModel, TransferTime};
 
-/// A host handles a message for about this long, s: the calls into MPI and the system, a copy of the header, a step of
-/// the executor and the turn of the loop that notices it.
+/// A host's time to handle a message, s: the calls into MPI and the system, a copy of the header, a step of the
+/// executor and a turn of the progress loop.
 ///
-/// Not measured but assumed, in the middle of the 2 to 10 µs of overhead that MPIs have over TCP; a gap table that the
-/// probe measured holds what it really is on that network. Without it a platform of mere rates would ask for segments
-/// of a few bytes.
+/// An assumption, the middle of the 2 to 10 µs of overhead that MPIs have over TCP; a measured gap table contains the
+/// real overhead. Without it the best segments on a platform given by rates would be a few bytes long.
 pub const HANDLING_S: f64 = 5e-6;
 
 impl TransferTime {
@@ -21,7 +20,7 @@ impl TransferTime {
 }
 
 impl Platform {
-    /// The platform as a program's messages see it: what plans for a real MPI are made for.
+    /// The platform with the cost of handling messages; plans for a real MPI are made for it.
     ///
     /// Links that are given by rate cost [`HANDLING_S`] more a message; measured gaps hold it already. Where a port
     /// serves one transfer at a time, such a link is no faster than the narrowest pipe on its way: the port is held
@@ -51,7 +50,7 @@ impl Platform {
 }
 
 impl LinkClass {
-    /// What of a message's time on a link of [`Platform::handled`] the network takes, s.
+    /// The network's part of a message's time on a link of [`Platform::handled`], s.
     pub fn wire_s(&self, bytes: u64) -> f64 {
         self.time.seconds(bytes) - self.time.handling_s()
     }

@@ -155,6 +155,8 @@ impl Platform {
             format!("local broadcast of \"{}\"", node.id)
         } else if let Some(node) = node(|node| node.out_bytes_per_s.or(node.in_bytes_per_s).is_some()) {
             format!("NIC of \"{}\"", node.id)
+        } else if let Some(node) = node(|node| node.combine_bytes_per_s.is_some()) {
+            format!("combining rate of \"{}\"", node.id)
         } else {
             return Ok(());
         };

@@ -17,6 +17,7 @@ mod matrices;
 mod networkx;
 mod quartiles;
 mod read;
+mod reversed;
 mod route;
 mod write;
 
@@ -34,7 +35,7 @@ pub use route::{Hop, Route};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Which resources a transfer occupies; see [`crate::model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,6 +128,8 @@ pub struct Node {
     pub out_bytes_per_s: Option<f64>,
     /// Limit of all that the node receives at once.
     pub in_bytes_per_s: Option<f64>,
+    /// How fast the host combines what comes in with what it has, one segment after the other; absent: in no time.
+    pub combine_bytes_per_s: Option<f64>,
     /// The node stands for a whole cluster whose inner broadcast takes this long, seconds.
     pub local_broadcast_s: Option<f64>,
 }
@@ -213,6 +216,8 @@ pub struct Platform {
     /// The meshes a node belongs to, in file order.
     meshes_of: Vec<Vec<u32>>,
     digest: String,
+    /// [`Platform::reversed`], once it was asked for.
+    reversed: OnceLock<Arc<Platform>>,
 }
 
 /// A named group of nodes of about equal mutual latency.

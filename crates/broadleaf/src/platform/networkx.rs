@@ -139,7 +139,7 @@ mod tests {
 
     const PLATFORM: &str = r#"{"format": "broadleaf-platform/1", "name": "two sites", "port_model": "multi-port",
         "local_start": "on-arrival", "provenance": {"source": "by hand", "given": [1, 2.5, null]},
-        "nodes": [{"id": "a", "cluster": "A", "site": "x", "host": "n1", "out_bytes_per_s": 5, "in_bytes_per_s": 6},
+        "nodes": [{"id": "a", "cluster": "A", "site": "x", "host": "n1", "out_bytes_per_s": 5, "in_bytes_per_s": 6, "combine_bytes_per_s": 7},
                   {"id": "b", "cluster": "B", "local_broadcast_s": 1.5}, {"id": "sw", "kind": "switch"}],
         "shared": [{"id": "wan", "bandwidth_bytes_per_s": 12.5, "spread": 0.02}],
         "links": [{"from": "a", "to": "b", "latency_s": 0.1, "gap": [[1, 2], [8, 3.5]], "uses": ["wan"],

@@ -4,8 +4,8 @@
 //! A spread σ is the interquartile range over the median, so the quartiles of a gap g lie about σ/2 on either
 //! side of it: g · (1 − σ/2) and g · (1 + σ/2), and a pipe's rate likewise. The same plan simulated on both
 //! gives an interval for its makespan ([`crate::simulate::interval`]). That all links are slow at the same time
-//! is the careful assumption: it is what a busy machine or a loaded network does; were the samples independent,
-//! a message of many segments would average them and the interval would be narrower.
+//! is the conservative assumption, and the effect of a busy machine or a loaded network. With independent samples a
+//! message of many segments would average them, and the interval would be narrower.
 
 use super::{GapTable, LinkClass, Platform, Shared, TransferTime};
 
@@ -13,7 +13,7 @@ use super::{GapTable, LinkClass, Platform, Shared, TransferTime};
 /// below this share of the median, however large the spread.
 const LEAST_SHARE: f64 = 0.5;
 
-/// The two platforms. Both keep the digest of theirs: a plan for it is a plan for them.
+/// The two platforms. Both keep the digest of the measured one, so its plans are accepted for them.
 #[derive(Clone, Debug)]
 pub struct Quartiles {
     /// All gaps at their lower quartile.

@@ -144,6 +144,7 @@ fn read_node(place: &Place, builder: &mut PlatformBuilder) -> Result<Node, Fault
         host: text("host")?.map(str::to_string),
         out_bytes_per_s: rate("out_bytes_per_s")?,
         in_bytes_per_s: rate("in_bytes_per_s")?,
+        combine_bytes_per_s: rate("combine_bytes_per_s")?,
         local_broadcast_s: local.map(|field| field.not_negative()).transpose()?,
     })
 }

@@ -51,6 +51,7 @@ impl Platform {
         insert_some(&mut entry, "host", node.host.as_deref());
         insert_some(&mut entry, "out_bytes_per_s", node.out_bytes_per_s);
         insert_some(&mut entry, "in_bytes_per_s", node.in_bytes_per_s);
+        insert_some(&mut entry, "combine_bytes_per_s", node.combine_bytes_per_s);
         insert_some(&mut entry, "local_broadcast_s", node.local_broadcast_s);
         Value::Object(entry)
     }

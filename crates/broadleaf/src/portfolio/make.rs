@@ -6,8 +6,8 @@ use super::request::{Effort, SegmentChoice};
 use super::segment_search::{search, Tuned};
 use super::settings::{BOUND_PART, FULL_TRANSFERS};
 use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
-use crate::planners::{find, plan_with, supports, Instance, Planner, BEST};
+use crate::plan::PlanError;
+use crate::planners::{find, finish_with, plan_with, supports, Instance, Planner, BEST};
 
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
@@ -54,8 +54,8 @@ fn alone(
         }
         _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?, budget)?,
     };
-    if let (Effort::Thorough, Some(finish)) = (effort, profile.finish) {
-        tuned.plan = Plan { protocol: instance.protocol, ..finish(instance, tuned.plan) };
+    if effort == Effort::Thorough {
+        tuned.plan = finish_with(planner, instance, &tuned.plan).unwrap_or(tuned.plan);
     }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let mut is_simulated = false;
@@ -64,7 +64,7 @@ fn alone(
             (tuned, is_simulated) = (simulated, true);
         }
     }
-    let spread = Spread::of(instance, effort, budget);
-    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, &spread)?;
-    Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new() })
+    let spread = Spread::of(instance, effort);
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, &spread, budget)?;
+    Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new(), is_cut_by_time: false })
 }

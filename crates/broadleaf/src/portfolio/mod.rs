@@ -3,6 +3,7 @@
 
 mod best;
 mod coarsening;
+mod entrant;
 mod make;
 mod outcome;
 mod request;

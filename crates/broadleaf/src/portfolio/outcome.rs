@@ -3,7 +3,7 @@
 use super::request::Effort;
 use super::segment_search::Tuned;
 use crate::budget::Budget;
-use crate::optimum::{allgather_bound_s, makespan_bound_within};
+use crate::optimum::{allgather_bound_s, allreduce_bound_s, makespan_bound_within, scatter_bound_s};
 use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
 use crate::planners::Instance;
 use crate::platform::Quartiles;
@@ -44,6 +44,8 @@ pub struct Outcome {
     pub tried: Vec<Tried>,
     /// What was not tried, in the same order.
     pub passed_over: Vec<PassedOver>,
+    /// Whether a time limit struck before the search had done its work: on another machine the plan may be another.
+    pub is_cut_by_time: bool,
 }
 
 /// What a planner that goes by the order of ids finds out only when its plan meets the platform: that some
@@ -59,20 +61,19 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
 }
 
 /// What predictions get an interval from, if there is anything, and time for it.
-pub(super) struct Spread<'a> {
+pub(super) struct Spread {
     quartiles: Option<Quartiles>,
-    budget: &'a Budget,
 }
 
-impl<'a> Spread<'a> {
-    pub fn of(instance: &Instance, effort: Effort, budget: &'a Budget) -> Spread<'a> {
+impl Spread {
+    pub fn of(instance: &Instance, effort: Effort) -> Spread {
         let is_wanted = effort == Effort::Thorough;
-        Spread { quartiles: is_wanted.then(|| Quartiles::of(instance.platform)).flatten(), budget }
+        Spread { quartiles: is_wanted.then(|| Quartiles::of(instance.platform)).flatten() }
     }
 
-    fn interval(&self, plan: &Plan, makespan_s: f64) -> Result<Option<Interval>, PlanError> {
+    fn interval(&self, plan: &Plan, makespan_s: f64, budget: &Budget) -> Result<Option<Interval>, PlanError> {
         let Some(quartiles) = &self.quartiles else { return Ok(None) };
-        match interval(quartiles, plan, makespan_s, self.budget) {
+        match interval(quartiles, plan, makespan_s, budget) {
             Err(PlanError::OutOfTime) => Ok(None),
             interval => interval.map(Some),
         }
@@ -86,12 +87,13 @@ pub(super) fn finish(
     tuned: &Tuned,
     is_simulated: bool,
     spread: &Spread,
+    budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
     let Tuned { plan, makespan_s } = tuned;
     let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
-    let interval = spread.interval(&plan, makespan_s)?;
+    let interval = spread.interval(&plan, makespan_s, budget)?;
     plan.predicted = Predicted {
         makespan_s: Some(makespan_s),
         interval,
@@ -103,16 +105,18 @@ pub(super) fn finish(
 }
 
 impl Outcome {
-    /// Fills in what no plan can beat, unless it is known.
+    /// Fills in what no plan can beat, unless it is known, and whether the clock of `budget` struck.
     pub(super) fn with_bound(mut self, instance: &Instance, budget: &Budget) -> Outcome {
-        let Instance { platform, root, message_bytes, .. } = *instance;
+        // Played backwards, an inward plan is an outward one on the reversed network.
+        let Instance { platform, root, message_bytes, collective, .. } = instance.outward();
         let known = self.plan.predicted.bound_s;
-        self.plan.predicted.bound_s = known.or_else(|| match instance.collective {
+        self.plan.predicted.bound_s = known.or_else(|| match collective {
             Collective::Bcast => Some(makespan_bound_within(platform, root, message_bytes, budget)),
             Collective::Allgather => Some(allgather_bound_s(platform, message_bytes)),
-            // Nobody has argued one.
-            Collective::Scatter => None,
+            Collective::Allreduce => Some(allreduce_bound_s(platform, root, message_bytes, budget)),
+            _ => Some(scatter_bound_s(platform, root, message_bytes, budget)),
         });
+        self.is_cut_by_time = budget.was_cut_by_time();
         self
     }
 }

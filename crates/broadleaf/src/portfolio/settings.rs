@@ -3,8 +3,6 @@
 //! Where no source is given the value is a choice and not a measurement; changing it changes plans, which
 //! `tests/digests/plans.py` shows.
 
-use std::time::Duration;
-
 /// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent (by the makespan
 /// (d + k)/k of k segments through d nodes).
 pub(crate) const MOST_SEGMENTS: u64 = 16_384;
@@ -21,8 +19,9 @@ pub(super) const DEEP_SEGMENTS_PER_NODE: u64 = 8;
 pub(super) const OTHER_TREES: u64 = 4;
 /// Plans that the search of a slow planner makes at most; between them it varies their segment sizes.
 pub(super) const VARIED_PLANS: u32 = 3;
-/// The first of them has this long, however short the limit: half of the 50 ms by which a limit may be overrun.
-pub(super) const FIRST_PLAN: Duration = Duration::from_millis(25);
+/// The first of them has so many units of work, however small the budget: half of the 50 ms by which a time limit may be
+/// overrun.
+pub(super) const FIRST_PLAN: u64 = 25_000;
 
 /// Factors between the segment counts of a sketch, and those on platforms of more than
 /// [`LARGE_NODES`](crate::planners::LARGE_NODES) nodes.

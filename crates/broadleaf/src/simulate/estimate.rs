@@ -3,7 +3,7 @@
 use super::network::Network;
 use super::static_order;
 use crate::budget::Budget;
-use crate::plan::{Plan, PlanError, Programs};
+use crate::plan::{Plan, PlanError, Programs, Tree};
 use crate::platform::Platform;
 use std::sync::Arc;
 
@@ -48,7 +48,8 @@ pub fn estimate_from(
     budget: &Budget,
 ) -> Result<f64, PlanError> {
     let count = plan.segment_count();
-    let depth = plan.trees.iter().map(|tree| tree.depth(plan.root_of(tree))).max().unwrap_or(0) as u64;
+    let deepest = |trees: &[Tree]| trees.iter().map(|tree| tree.depth(plan.root_of(tree))).max().unwrap_or(0);
+    let depth = (deepest(&plan.trees) + deepest(&plan.inward)) as u64;
     let cycle = match &plan.period {
         Some(period) => u64::from(period.segments),
         None => plan.trees.len() as u64,

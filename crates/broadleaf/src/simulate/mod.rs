@@ -21,7 +21,7 @@ pub use trace::{Trace, Transfer};
 pub use varying::Varying;
 
 use crate::budget::Budget;
-use crate::plan::{check, Collective, Plan, PlanError, Programs};
+use crate::plan::{check, Plan, PlanError, Programs};
 use crate::platform::Platform;
 
 /// Transfers that are simulated: about a minute, and 5 GB where they are recorded.
@@ -55,14 +55,15 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 /// How many transfers a plan takes at least: every segment once to each host that needs it, relays left out.
 fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
     let hosts = platform.hosts().count() as u64;
-    plan.segment_count().saturating_mul(hosts.saturating_sub(1)).saturating_mul(blocks_of(platform, plan))
+    let edges = hosts.saturating_sub(1).saturating_mul(if plan.inward.is_empty() { 1 } else { 2 });
+    plan.segment_count().saturating_mul(edges).saturating_mul(blocks_of(platform, plan))
 }
 
-/// How many blocks every host has in the end: one of each host in an all-gather.
+/// How many blocks go to every host, or come from it: one of each host in an all-gather.
 fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
-    match plan.collective {
-        Collective::Allgather => platform.hosts().count() as u64,
-        _ => 1,
+    match plan.collective.is_rooted() {
+        true => 1,
+        false => plan.collective.blocks(platform.hosts().count()) as u64,
     }
 }
 

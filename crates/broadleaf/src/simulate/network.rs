@@ -16,8 +16,11 @@ use routes::{Routes, CONTROL_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Events between two looks at the budget: about 0.2 ms.
+/// Events between two looks at the budget, and how many of them a unit of work stands for.
 const EVENTS_PER_LOOK: u64 = 512;
+const EVENTS_PER_UNIT: u64 = 3;
+/// Nodes and messages that are set up in a unit of work before the first event.
+const NODES_PER_UNIT: usize = 2;
 
 /// A message under way.
 #[derive(Debug)]
@@ -35,6 +38,8 @@ enum Happening {
     Free { node: NodeId, to: NodeId },
     /// The flight is at the end of its hop.
     Arrived { flight: u32 },
+    /// The receiver has combined what the flight brought.
+    Combined { flight: u32 },
 }
 
 /// The greatest is the next one: the earliest, of equals the one scheduled first.
@@ -67,6 +72,8 @@ pub(super) struct Network<'a> {
     /// Combined items that came before their slot: (receiver, sender, segment).
     early: HashSet<(NodeId, NodeId, u64)>,
     finish_s: Vec<f64>,
+    /// When each host has combined all that has come in so far, seconds.
+    combined_s: Vec<f64>,
     last_release_s: Vec<f64>,
     in_order: bool,
     record: bool,
@@ -104,6 +111,7 @@ impl<'a> Network<'a> {
             held_back: vec![Vec::new(); nodes],
             early: HashSet::new(),
             finish_s: vec![0.0; nodes],
+            combined_s: vec![0.0; nodes],
             last_release_s: vec![0.0; nodes],
             in_order: programs.receives_in_order(),
             record,
@@ -115,6 +123,7 @@ impl<'a> Network<'a> {
     /// Fails with [`PlanError::OutOfTime`] where the budget is spent first.
     pub fn run(mut self, budget: &Budget) -> Result<Trace, PlanError> {
         let mut next_look = EVENTS_PER_LOOK;
+        budget.spend((self.executors.len() / NODES_PER_UNIT) as u64);
         let mut dirty: Vec<NodeId> = self.platform.nodes().collect();
         let mut now_s = 0.0;
         // Hops that continue from a switch, with the switch as their sender.
@@ -130,7 +139,7 @@ impl<'a> Network<'a> {
             now_s = next.at_s();
             if self.next_event >= next_look {
                 next_look = self.next_event + EVENTS_PER_LOOK;
-                if budget.is_spent() {
+                if budget.spend(EVENTS_PER_LOOK / EVENTS_PER_UNIT) {
                     return Err(PlanError::OutOfTime);
                 }
             }
@@ -145,6 +154,7 @@ impl<'a> Network<'a> {
                     Happening::Arrived { flight } => {
                         self.arrive(event.at_s(), flight, &mut dirty, &mut onward)
                     }
+                    Happening::Combined { flight } => self.land(event.at_s(), flight, &mut dirty),
                 }
             }
         }
@@ -296,6 +306,24 @@ impl<'a> Network<'a> {
             onward.push((hops[flight.hop].from, index));
             return;
         }
+        let to = flight.message.to;
+        if let Some(rate) = self.platform.node(to).combine_bytes_per_s {
+            let is_data = flight.message.kind == Kind::Data;
+            let combined = flight.message.items().filter(|item| is_data && item.combines);
+            let bytes: u64 = combined.map(|item| self.programs.place(item.segment).1).sum();
+            if bytes > 0 {
+                let done_s = &mut self.combined_s[to.index()];
+                *done_s = done_s.max(at_s) + bytes as f64 / rate;
+                let done_s = *done_s;
+                self.schedule(done_s, Happening::Combined { flight: index });
+                return;
+            }
+        }
+        self.land(at_s, index, dirty);
+    }
+
+    /// The receiver has what a flight brought.
+    fn land(&mut self, at_s: f64, index: u32, dirty: &mut Vec<NodeId>) {
         let Flight { from, message, .. } = self.flights[index as usize].take().expect("a live flight");
         self.free_flights.push(index);
         let to = message.to;
@@ -327,9 +355,14 @@ impl<'a> Network<'a> {
             let node = self.platform.node(first).id.clone();
             return Err(PlanError::Deadlock { node, waiting: waiting.len() });
         }
+        let is_inward = self.programs.transfers().collective.is_inward();
         for node in self.platform.nodes() {
             let properties = self.platform.node(node);
             let finish = &mut self.finish_s[node.index()];
+            if is_inward {
+                // Whoever has given its part away is done.
+                *finish = finish.max(self.last_release_s[node.index()]);
+            }
             if !properties.is_host() {
                 *finish = f64::NAN;
             } else if let Some(local_s) = properties.local_broadcast_s {

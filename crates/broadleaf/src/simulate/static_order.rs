@@ -10,7 +10,7 @@
 use super::blocks_of;
 use super::calendar::same_until;
 use crate::budget::Budget;
-use crate::plan::{Collective, Period, Plan, PlanError, Protocol, Slot, Tree};
+use crate::plan::{tree_of_positions, Collective, Direction, Period, Plan, PlanError, Protocol, Slot, Tree};
 use crate::platform::{NodeId, Platform, PortModel};
 
 /// When each node has its message, seconds; `None` where more than ports and orders decide, or where a segment
@@ -25,7 +25,9 @@ pub(super) fn finish_s(
 ) -> Result<Option<Vec<f64>>, PlanError> {
     let of_tree = match (&plan.period, &plan.trees[..]) {
         // Without a period, what is combined is whatever is ready.
-        (None, [tree]) if !plan.combine => Some(turns(tree, plan.root)),
+        (None, [tree]) if !plan.combine && plan.collective.direction() == Direction::Outward => {
+            Some(turns(tree, plan.root))
+        }
         _ => None,
     };
     let Some(period) = plan.period.as_ref().or(of_tree.as_ref()) else { return Ok(None) };
@@ -34,8 +36,10 @@ pub(super) fn finish_s(
         && platform.nodes().all(|node| platform.node(node).local_broadcast_s.is_none())
         && plan.nodes == *platform.ids()
         && plan.protocol == Protocol::Eager
-        && plan.collective != Collective::Scatter
-        && plan.trees.iter().all(|tree| tree.via.is_empty());
+        && !plan.collective.is_personalised()
+        // Blocks of unequal length: what travels together depends on which positions have a segment.
+        && !(plan.combine && plan.collective.direction() == Direction::Both)
+        && plan.trees.iter().chain(&plan.inward).all(|tree| tree.via.is_empty());
     if !is_plain {
         return Ok(None);
     }
@@ -58,8 +62,10 @@ fn turns(tree: &Tree, root: NodeId) -> Period {
 
 /// What a slot's transfers have in common.
 struct Timing {
-    /// The slot that brings the segment to the sender; `NONE` where it is the sender's own.
-    brought_by: Vec<u32>,
+    /// By slot, where in `brings` the slots begin that bring the segment to its sender: several where it is combined
+    /// there, none where it is the sender's own; one behind the last: the length of `brings`.
+    brings_at: Vec<u32>,
+    brings: Vec<u32>,
     /// The class of the slot's link.
     class: Vec<u32>,
     /// Where in the list of arrivals each slot's begin; one behind the last: the length of the list. A slot keeps
@@ -67,10 +73,15 @@ struct Timing {
     ring_at: Vec<usize>,
 }
 
-const NONE: u32 = u32::MAX;
-
-/// Slots between two looks at the budget: about 0.2 ms.
+/// Slots between two looks at the budget, and how many of them a unit of work stands for.
 const SLOTS_PER_LOOK: u64 = 4096;
+const SLOTS_PER_UNIT: u64 = 20;
+
+/// After how many periods of so many slots the budget is looked at, and the units of work that they stand for.
+fn look(slots: usize) -> (u64, u64) {
+    let periods = (SLOTS_PER_LOOK / slots.max(1) as u64).max(1);
+    (periods, periods * slots as u64 / SLOTS_PER_UNIT)
+}
 
 /// Arrivals that are remembered at once, 64 MiB: what needs more is left to the event queue.
 const MOST_ARRIVALS: usize = 1 << 23;
@@ -78,46 +89,68 @@ const MOST_ARRIVALS: usize = 1 << 23;
 impl Timing {
     fn new(platform: &Platform, plan: &Plan, period: &Period) -> Option<Timing> {
         let slots = &period.slots;
-        let positions = period.segments as usize;
+        let is_both = plan.collective.direction() == Direction::Both;
+        // In an all-reduce, on the way in and on the way out.
+        let positions = period.segments as usize * if is_both { 2 } else { 1 };
         let hosts: Vec<NodeId> = platform.hosts().collect();
         // Switches have no slots.
         let mut host_index = vec![0; platform.node_count()];
         hosts.iter().enumerate().for_each(|(index, host)| host_index[host.index()] = index);
-        let mut brings = vec![NONE; positions.checked_mul(hosts.len())?];
+        // The slots into each node at each position, counted, then listed; outward there is one at most.
         let at = |node: NodeId, position: u32| host_index[node.index()] * positions + position as usize;
+        let mut first = vec![0u32; positions.checked_mul(hosts.len())? + 2];
+        slots.iter().for_each(|slot| first[at(slot.to, slot.segment) + 2] += 1);
+        (1..first.len()).for_each(|place| first[place] += first[place - 1]);
+        let mut into = vec![0u32; slots.len()];
         for (index, slot) in slots.iter().enumerate() {
-            brings[at(slot.to, slot.segment)] = index as u32;
+            let next = &mut first[at(slot.to, slot.segment) + 1];
+            into[*next as usize] = index as u32;
+            *next += 1;
         }
-        let owner = |position: u32| match plan.collective {
-            Collective::Allgather => hosts[position as usize % hosts.len()],
-            _ => plan.root,
-        };
+        let roots = roots(plan, period, &hosts);
         let mut timing = Timing {
-            brought_by: Vec::with_capacity(slots.len()),
+            brings_at: Vec::with_capacity(slots.len() + 1),
+            brings: Vec::with_capacity(slots.len()),
             class: Vec::with_capacity(slots.len()),
             ring_at: Vec::new(),
         };
         let mut kept = vec![1; slots.len()];
         for (index, slot) in slots.iter().enumerate() {
             timing.class.push(platform.link(slot.from, slot.to)?.index() as u32);
-            if slot.from == owner(slot.segment) {
-                timing.brought_by.push(NONE);
+            timing.brings_at.push(timing.brings.len() as u32);
+            let is_inward = period.goes_inward(slot, plan.collective);
+            let starts =
+                !is_inward && slot.from == roots[(slot.segment % period.segments) as usize % roots.len()];
+            if starts && !is_both {
                 continue;
             }
-            let before = brings[at(slot.from, slot.segment)];
-            let brought = slots.get(before as usize)?;
-            if (brought.lag, before as usize) >= (slot.lag, index) {
+            // At the root, the way in ends where the way out begins.
+            let place = at(slot.from, slot.segment - if starts { period.segments } else { 0 });
+            let bringing = &into[first[place] as usize..first[place + 1] as usize];
+            if bringing.is_empty() && !is_inward {
                 return None;
             }
-            timing.brought_by.push(before);
-            kept[before as usize] = kept[before as usize].max((slot.lag - brought.lag) as usize + 1);
+            for &before in bringing {
+                let brought = &slots[before as usize];
+                if (brought.lag, before as usize) >= (slot.lag, index) {
+                    return None;
+                }
+                timing.brings.push(before);
+                kept[before as usize] = kept[before as usize].max((slot.lag - brought.lag) as usize + 1);
+            }
         }
+        timing.brings_at.push(timing.brings.len() as u32);
         let mut arrivals = 0usize;
         for kept in kept.into_iter().chain([0]) {
             timing.ring_at.push(arrivals);
             arrivals = arrivals.checked_add(kept).filter(|&arrivals| arrivals <= MOST_ARRIVALS)?;
         }
         Some(timing)
+    }
+
+    /// The slots that bring a slot's segment to its sender.
+    fn brings_of(&self, slot: usize) -> &[u32] {
+        &self.brings[self.brings_at[slot] as usize..self.brings_at[slot + 1] as usize]
     }
 
     /// Where the arrival of a slot's segment of period `now` − `lag` is kept.
@@ -138,35 +171,33 @@ impl Timing {
         let count = plan.segment_count() * blocks;
         let full: Vec<f64> =
             platform.classes().iter().map(|class| class.time.seconds(plan.segment_bytes)).collect();
-        let latency: Vec<f64> = platform.classes().iter().map(|class| class.latency_s).collect();
         let bytes = |segment: u64| plan.segment_range(segment / blocks).1;
         let busy_s = |class: usize, bytes: u64| match bytes == plan.segment_bytes {
             true => full[class],
             false => platform.classes()[class].time.seconds(bytes),
         };
-        let nodes = platform.node_count();
-        let (mut out_free_s, mut in_free_s) = (vec![0.0f64; nodes], vec![0.0f64; nodes]);
-        // When a receiver last agreed to a transfer: it agrees in its order.
-        let mut agreed_s = vec![0.0f64; nodes];
+        let mut hosts = Hosts::new(platform.node_count());
         let mut arrived_s = vec![0.0f64; self.ring_at[slots.len()]];
-        let held_s = |arrived_s: &[f64], slot: usize, now: u64| match self.brought_by[slot] {
-            NONE => 0.0,
-            before => arrived_s[self.place(before as usize, now, slots[slot].lag)],
+        let held_s = |arrived_s: &[f64], slot: usize, now: u64| {
+            let arrival_s = |&before: &u32| arrived_s[self.place(before as usize, now, slots[slot].lag)];
+            self.brings_of(slot).iter().map(arrival_s).fold(0.0, f64::max)
         };
-        let periods_per_look = (SLOTS_PER_LOOK / slots.len().max(1) as u64).max(1);
+        let combined_in_s =
+            |slot: &Slot, bytes| combined_in_s(platform, plan.collective, period, slot, bytes);
+        let (periods_per_look, units) = look(slots.len());
         for (done, now) in (0u64..).zip(period.busy_periods(count)) {
-            if done % periods_per_look == 0 && budget.is_spent() {
+            if done % periods_per_look == 0 && budget.spend(units) {
                 return Err(PlanError::OutOfTime);
             }
             let mut index = 0;
             while index < slots.len() {
                 let first = index;
-                let slot = slots[first];
+                let slot = &slots[first];
                 index += 1;
-                let Some(segment) = period.segment(&slot, now, count) else { continue };
-                let (from, to) = (slot.from.index(), slot.to.index());
-                let issued_s = out_free_s[from].max(held_s(&arrived_s, first, now));
+                let Some(segment) = period.segment(slot, now, count) else { continue };
+                let issued_s = hosts.out_free_s[slot.from.index()].max(held_s(&arrived_s, first, now));
                 let mut all_bytes = bytes(segment);
+                let mut combining_s = combined_in_s(slot, all_bytes);
                 while plan.combine && index < slots.len() {
                     let next = slots[index];
                     if (next.from, next.to) != (slot.from, slot.to) {
@@ -177,31 +208,110 @@ impl Timing {
                             break;
                         }
                         all_bytes += bytes(segment);
+                        combining_s += combined_in_s(&next, bytes(segment));
                     }
                     index += 1;
                 }
                 let class = self.class[first] as usize;
-                let (busy_s, latency_s) = (busy_s(class, all_bytes), latency[class]);
-                agreed_s[to] = agreed_s[to].max(issued_s);
-                let start_s = agreed_s[to].max(in_free_s[to] - latency_s);
-                out_free_s[from] = start_s + busy_s;
-                in_free_s[to] = start_s + latency_s + busy_s;
+                let latency_s = platform.classes()[class].latency_s;
+                let arrival_s = hosts.transfer(slot, issued_s, busy_s(class, all_bytes), latency_s);
+                let there_s = hosts.combine(slot.to, arrival_s, combining_s);
                 for (carried, slot) in slots[first..index].iter().enumerate() {
                     if period.segment(slot, now, count).is_some() {
-                        arrived_s[self.place(first + carried, now, slot.lag)] = in_free_s[to];
+                        arrived_s[self.place(first + carried, now, slot.lag)] = there_s;
                     }
                 }
             }
         }
-        // The last to come.
-        Ok(in_free_s)
+        Ok(hosts.done_s(plan.collective.is_inward()))
+    }
+}
+
+/// How long the receiver of a slot combines so many bytes, seconds.
+fn combined_in_s(
+    platform: &Platform,
+    collective: Collective,
+    period: &Period,
+    slot: &Slot,
+    bytes: u64,
+) -> f64 {
+    match platform.node(slot.to).combine_bytes_per_s {
+        Some(rate) if collective.combines() && period.goes_inward(slot, collective) => bytes as f64 / rate,
+        _ => 0.0,
+    }
+}
+
+/// The root of each position; one for all where the plan has one.
+fn roots(plan: &Plan, period: &Period, hosts: &[NodeId]) -> Vec<NodeId> {
+    if plan.collective.is_rooted() {
+        return vec![plan.root];
+    }
+    if plan.collective.direction() != Direction::Both {
+        return (0..period.segments as usize).map(|position| hosts[position % hosts.len()]).collect();
+    }
+    let tree_of = tree_of_positions(period, plan.collective, &plan.trees, &plan.inward);
+    tree_of.into_iter().map(|tree| plan.root_of(&plan.trees[tree as usize])).collect()
+}
+
+/// When each node is free, seconds.
+struct Hosts {
+    out_free_s: Vec<f64>,
+    in_free_s: Vec<f64>,
+    /// When a receiver last agreed to a transfer: it agrees in its order.
+    agreed_s: Vec<f64>,
+    /// When it has combined what came in.
+    combined_s: Vec<f64>,
+}
+
+impl Hosts {
+    fn new(nodes: usize) -> Hosts {
+        let never = vec![0.0; nodes];
+        Hosts {
+            out_free_s: never.clone(),
+            in_free_s: never.clone(),
+            agreed_s: never.clone(),
+            combined_s: never,
+        }
+    }
+
+    /// When a slot's transfer arrives.
+    fn transfer(&mut self, slot: &Slot, issued_s: f64, busy_s: f64, latency_s: f64) -> f64 {
+        let (from, to) = (slot.from.index(), slot.to.index());
+        self.agreed_s[to] = self.agreed_s[to].max(issued_s);
+        let start_s = self.agreed_s[to].max(self.in_free_s[to] - latency_s);
+        self.out_free_s[from] = start_s + busy_s;
+        self.in_free_s[to] = start_s + latency_s + busy_s;
+        self.in_free_s[to]
+    }
+
+    /// When what arrived is combined, if that takes any time.
+    fn combine(&mut self, node: NodeId, arrival_s: f64, combining_s: f64) -> f64 {
+        if combining_s == 0.0 {
+            return arrival_s;
+        }
+        let combined_s = &mut self.combined_s[node.index()];
+        *combined_s = combined_s.max(arrival_s) + combining_s;
+        *combined_s
+    }
+
+    /// When each node is done: with the last to come, and inward not before it has given its part away.
+    fn done_s(self, is_inward: bool) -> Vec<f64> {
+        let mut done_s = self.in_free_s;
+        done_s
+            .iter_mut()
+            .zip(self.combined_s)
+            .for_each(|(done_s, combined_s)| *done_s = done_s.max(combined_s));
+        if is_inward {
+            done_s.iter_mut().zip(self.out_free_s).for_each(|(done_s, sent_s)| *done_s = done_s.max(sent_s));
+        }
+        done_s
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::planners::{supports, Instance, PLANNERS};
+    use crate::planners::{plan_with, supports, Instance, PLANNERS};
     use crate::platform::{ExplicitLink, LinkClass, Mesh, PlatformBuilder};
     use crate::random::Random;
     use crate::simulate::simulate;
@@ -236,11 +346,11 @@ mod tests {
         for nodes in [1usize, 2, 3, 4, 5, 8, 9] {
             for seed in 0..4 {
                 let platform = uneven(nodes, seed);
-                for collective in [Collective::Bcast, Collective::Allgather] {
+                for collective in Collective::ALL {
                     let instance = Instance::new(&platform, NodeId(nodes as u32 / 2), 97).unwrap();
                     let instance = Instance { collective, ..instance.segmented(7) };
                     for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
-                        let plan = planner.plan(&instance, &Budget::UNLIMITED).unwrap();
+                        let plan = plan_with(*planner, &instance, &Budget::UNLIMITED).unwrap();
                         let Some(quick_s) = finish_s(&platform, &plan, &Budget::UNLIMITED).unwrap() else {
                             continue;
                         };

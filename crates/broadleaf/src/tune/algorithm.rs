@@ -7,7 +7,7 @@ use Protocol::{Eager, Rendezvous};
 
 /// An implementation technique of table 1 or 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the table below says what each is")]
+#[allow(missing_docs, reason = "the table below describes each")]
 pub enum Algorithm {
     Flat,
     FlatRendezvous,

@@ -33,7 +33,7 @@ pub struct Forecast {
     /// The corrected model, seconds. Both are for the segment size that the models ask for.
     pub corrected_s: f64,
     /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out, and of scatters where
-    /// the bulk effect was measured, which no plan knows of.
+    /// the bulk effect was measured, which no plan models.
     pub simulated_s: Option<f64>,
 }
 

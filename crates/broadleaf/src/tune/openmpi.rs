@@ -33,7 +33,11 @@ pub(super) fn method(algorithm: Algorithm, segment_bytes: u64) -> Option<(u32, u
 fn number(collective: Collective) -> u32 {
     match collective {
         Collective::Allgather => 0,
+        Collective::Allreduce => 2,
         Collective::Bcast => 7,
+        Collective::Gather => 9,
+        Collective::Reduce => 11,
+        Collective::ReduceScatter => 12,
         Collective::Scatter => 15,
     }
 }

@@ -1,10 +1,11 @@
 //! What every plan must keep, judged by parts of the crate that share no code with planners.
 
+use crate::delivery;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
-use broadleaf::optimum::{allgather_bound_s, makespan_bound_s};
+use broadleaf::optimum::{allgather_bound_s, allreduce_bound_s, makespan_bound_s, scatter_bound_s};
 use broadleaf::plan::{check, throughput, Collective, Plan, PlanError, Programs};
-use broadleaf::planners::{find, supports, Instance, Planner};
+use broadleaf::planners::{find, plan_with, supports, Instance, Planner};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
@@ -36,7 +37,7 @@ pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
         return Verdict::Unsupported;
     }
     let place = || place(card.name, instance);
-    let plan = match planner.plan(instance, &Budget::UNLIMITED) {
+    let plan = match plan_with(planner, instance, &Budget::UNLIMITED) {
         Ok(plan) => plan,
         Err(PlanError::Unsupported { .. }) => return Verdict::Unsupported,
         Err(error) => panic!("{}: {error}", place()),
@@ -55,7 +56,7 @@ pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
     if card.profile.is_segmentable() {
         assert!(plan.segment_bytes <= instance.segment_bytes, "{}: {}", place(), plan.segment_bytes);
     }
-    let again = planner.plan(instance, &Budget::UNLIMITED).unwrap();
+    let again = plan_with(planner, instance, &Budget::UNLIMITED).unwrap();
     assert_eq!(plan.to_json().to_string(), again.to_json().to_string(), "{}: not repeatable", place());
     judge_plan(instance, &plan);
     Verdict::Planned
@@ -82,12 +83,19 @@ pub fn judge_plan(instance: &Instance, plan: &Plan) {
     let reread = simulate(platform, &read, false).unwrap();
     assert_eq!(trace.makespan_s, reread.makespan_s, "{}: another time when read back", place());
     assert!(trace.makespan_s.is_finite(), "{}", place());
-    let bound_s = match plan.collective {
-        Collective::Allgather => allgather_bound_s(platform, instance.message_bytes),
-        // A scatter with the same bytes in every block is a broadcast of one of them.
-        Collective::Bcast | Collective::Scatter => {
-            makespan_bound_s(platform, instance.root, instance.message_bytes)
+    // Turned round, every plan is one of the reversed network.
+    let outward = instance.outward();
+    let bound_s = match outward.collective {
+        Collective::Allgather => allgather_bound_s(outward.platform, instance.message_bytes),
+        Collective::Allreduce => {
+            let (root, bytes) = (instance.root, instance.message_bytes);
+            allreduce_bound_s(outward.platform, root, bytes, &Budget::UNLIMITED)
         }
+        Collective::Scatter => {
+            let (root, bytes) = (instance.root, instance.message_bytes);
+            scatter_bound_s(outward.platform, root, bytes, &Budget::UNLIMITED)
+        }
+        _ => makespan_bound_s(outward.platform, instance.root, instance.message_bytes),
     };
     assert!(
         bound_s <= trace.makespan_s,
@@ -105,15 +113,13 @@ fn deliver(platform: &Platform, plan: &Plan, place: &dyn Fn() -> String) {
     if programs.total_bytes() > MOVED_BYTES {
         return;
     }
-    let message: Vec<u8> = (0..programs.total_bytes()).map(|byte| (byte * 167 % 251) as u8).collect();
-    let buffers = threads::run(&programs, &message).unwrap_or_else(|error| panic!("{}: {error}", place()));
-    for (index, host) in platform.hosts().enumerate() {
-        let block = index * plan.message_bytes as usize..(index + 1) * plan.message_bytes as usize;
-        let needed = match plan.collective {
-            Collective::Scatter => block,
-            Collective::Bcast | Collective::Allgather => 0..message.len(),
-        };
-        let same = buffers[host.index()].get(needed.clone()) == Some(&message[needed]);
+    let initial = |node| delivery::initial(&programs, node);
+    let buffers = threads::run_on(&programs, initial).unwrap_or_else(|error| panic!("{}: {error}", place()));
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    for &host in &hosts {
+        let (needed, bytes) = delivery::wanted(&programs, &hosts, host);
+        // Who takes no part has no buffer, and needs none.
+        let same = needed.is_empty() || buffers[host.index()].get(needed) == Some(&bytes[..]);
         assert!(same, "{}: {} got other bytes", place(), id(platform, host));
     }
 }

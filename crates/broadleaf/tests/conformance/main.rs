@@ -1,6 +1,8 @@
 //! Every planner in the registry on every small platform, and on random ones: what each must keep.
 
 mod add_a_planner;
+#[path = "../delivery/mod.rs"]
+mod delivery;
 mod judge;
 mod random_platforms;
 mod small_platforms;

@@ -1,4 +1,4 @@
-"""SimGrid platform files: read here where they are plain, and by SimGrid itself where they are not."""
+"""SimGrid platform files: plain ones are read directly, others through SimGrid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking SimGrid itself what a platform file means: every zone type, by the routes it gives."""
+"""Platform files of any zone type, by the routes that SimGrid computes for them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from broadleaf.formats.simgrid.network import Link, Network, Route
 from broadleaf.formats.simgrid.plain import QUANTITY, RATES
 
 TIMEOUT_S = 300.0
-# Each pair has a route of its own, and every one is asked for: 2,048 hosts take about half a minute.
+# SimGrid is asked for the route of every pair: 2,048 hosts take about half a minute.
 MOST_HOSTS = 4096
 FEWER = "name the hosts you use in a file, one a line, and give it with --hosts"
 
 
 def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> Network:
-    """The network as SimGrid builds it; `reason` says why it has to be asked. With `hosts`, it is asked for
+    """The network as SimGrid builds it; `reason` is why SimGrid is needed. With `hosts`, it is asked for
     the routes between these only: those of thousands of hosts take minutes.
 
     The question is a small C++ program, compiled against the SimGrid that is installed. Raises PlatformError
@@ -52,7 +52,7 @@ def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> 
 
 
 def first_rates(path: Path) -> dict[str, float]:
-    """The first rate of each Wi-Fi link in the file, which SimGrid hands out to programs only, bytes/s."""
+    """The first rate of each Wi-Fi link in the file, bytes/s; SimGrid gives it to running programs only."""
     rates: dict[str, float] = {}
 
     def begin(element: str, attributes: dict[str, str]) -> None:
@@ -67,7 +67,7 @@ def first_rates(path: Path) -> dict[str, float]:
 
 
 def build(program: Path, path: Path, reason: str) -> None:
-    """Compiles the question; most often it fails because SimGrid is not there."""
+    """Compiles the question; the usual failure is that SimGrid is not installed."""
     compiler = shutil.which("c++") or shutil.which("g++")
     with as_file(files("broadleaf.formats.simgrid") / "routes.cpp") as source:
         done = compiler is not None and subprocess.run(
@@ -83,7 +83,7 @@ def build(program: Path, path: Path, reason: str) -> None:
 
 
 def refusal(text: str, path: Path) -> str:
-    """What SimGrid says, without its marks of time and place."""
+    """SimGrid's messages, without time stamps and source positions."""
     lines = [re.sub(r"^\[[^]]*\]\s*(\[[^]]*\]\s*)*", "", line).strip() for line in text.splitlines()]
     said = next((line for line in lines if line), "no reason given")
     return said.replace(str(path.resolve()), path.name)

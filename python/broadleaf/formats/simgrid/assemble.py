@@ -1,4 +1,4 @@
-"""A platform from hosts and routes: what several hosts share, and one line for many equal pairs."""
+"""A platform from hosts and routes: finds shared links, and writes equal pairs as meshes and bridges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from broadleaf.formats.simgrid.network import Network, Pair, Route
 
 Document = dict[str, Any]
 
-# Pairs that are not alike are written one by one; of more hosts than this the file would be too large.
+# Pairs with different links are written one by one; with more hosts the file would be too large.
 MOST_LINKS = 1_000_000
 
 
@@ -102,7 +102,7 @@ def port_rates(network: Network) -> dict[int, dict[str, float]]:
 
 
 def shared_links(network: Network) -> set[int]:
-    """The links that limit several hosts' transfers together: not a port that is one host's own."""
+    """The links that limit several hosts' transfers together; the port of a single host is not one."""
     senders, receivers = ends_of(network)
     return {
         link
@@ -120,7 +120,7 @@ def class_of(network: Network, route: Route, ids: dict[int, str]) -> Document:
             network.links[link].bandwidth_bytes_per_s / (times if network.links[link].is_shared else 1)
             for link, times in Counter(route.links).items()
         )
-    # What a route goes over twice stands there twice.
+    # A link that a route crosses twice is listed twice.
     uses = [ids[link] for link in route.links if link in ids]
     return {**found, "uses": uses} if uses else found
 

@@ -1,4 +1,4 @@
-"""What a SimGrid file comes down to: hosts, links, and the route of each ordered pair of hosts."""
+"""The content of a SimGrid file: hosts, links, and the route of each ordered pair of hosts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Link:
-    """A link as its transfers meet it: FATPIPE limits each of them alone, all else is shared between them."""
+    """A link; FATPIPE limits each transfer separately, other links are shared between transfers."""
 
     name: str
     bandwidth_bytes_per_s: float

@@ -23,7 +23,7 @@ RATES = {
 TIMES = {"": 1.0, "ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 QUANTITY = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]*)\s*")
 
-# What has no bearing on the time of a transfer.
+# Elements that do not affect the time of a transfer.
 IGNORED = {"prop", "config"}
 POLICIES = {"SHARED", "FATPIPE", "SPLITDUPLEX"}
 
@@ -31,11 +31,11 @@ Attributes = dict[str, str]
 
 
 class NotPlain(Exception):  # noqa: N818 - no error: SimGrid is asked then
-    """A file of another kind; the message says by what it is told."""
+    """A file that is not plain; the message names the feature."""
 
 
 def read_plain(path: Path) -> Network:
-    """Raises PlatformError for a fault, naming file and line; NotPlain where it takes SimGrid to read it."""
+    """Raises PlatformError for a fault, naming file and line; NotPlain for a file that needs SimGrid."""
     reader = Reader(path)
     parser = expat.ParserCreate()
     reader.line = lambda: parser.CurrentLineNumber

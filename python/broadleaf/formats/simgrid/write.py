@@ -1,4 +1,4 @@
-"""A platform as SimGrid sees it: the XML file and the host list that `smpirun` wants.
+"""A platform for SimGrid: the XML file and the host list of `smpirun`.
 
 Every host gets one link out and one link in at its NIC's rate, every shared resource becomes a shared link,
 and latencies stand on links that limit nothing. A transfer then takes latency + (bytes + 16) / slowest rate,
@@ -20,7 +20,7 @@ from broadleaf.errors import PlatformError
 
 Document = dict[str, Any]
 
-# More routes than this make files of hundreds of megabytes; clusters joined by bridges need only a few.
+# More routes make files of hundreds of megabytes; clusters joined by bridges need only a few.
 MOST_HOSTS_IN_PAIRS = 500
 
 # Fields of a link that SimGrid's links do not have.
@@ -83,7 +83,7 @@ def refuse_what_has_no_place(document: Document) -> None:
 
 @dataclass(frozen=True)
 class Nic:
-    """What a host can send and receive at most, bytes/s."""
+    """A host's limits of sending and receiving, bytes/s."""
 
     out: float
     into: float
@@ -128,7 +128,7 @@ def pipes_of(link: Document) -> list[str]:
 
 @dataclass
 class Clusters:
-    """A platform that is nothing but clusters, each one mesh, and bridges between all of them."""
+    """A platform of clusters only, each one mesh, with bridges between all of them."""
 
     members: dict[str, list[Document]]
     inside: dict[str, Document]
@@ -141,11 +141,11 @@ class Clusters:
         return nic_of(node, [*leaving, inside], [*entering, inside])
 
     def half_s(self, cluster: str) -> float:
-        """The part of the latency inside a cluster that stands on each of its hosts' links."""
+        """The part of a cluster's latency that each host's link carries."""
         return float(self.inside.get(cluster, {}).get("latency_s", 0.0)) / 2
 
     def left_s(self, one: str, other: str) -> float:
-        """What is left of a bridge's latency after its two ends' halves."""
+        """A bridge's latency without the halves of its two ends."""
         latency_s = float(self.bridges[one, other].get("latency_s", 0.0))
         return latency_s - self.half_s(one) - self.half_s(other)
 

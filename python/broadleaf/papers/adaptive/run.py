@@ -164,7 +164,7 @@ def improvements(samples: list[Sample], line: str, over: str, least: float, most
 
 
 def times_faster(samples: list[Sample], line: str, over: str, least: float, most: float = 1.0) -> float:
-    """Whole time of the broadcasts under loads of that much, theirs over ours."""
+    """Whole time of the broadcasts under loads of that much, the paper's over Broadleaf's."""
     these = [s for s in samples if least <= s.taken <= most]
     of = {name: [s.seconds for s in these if s.line == name] for name in (line, over)}
     return sum(of[over]) / sum(of[line]) if of[line] else float("nan")
@@ -195,7 +195,7 @@ def improvement_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
 
 
 def seed_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
-    """Ours, adaptive, draw by draw; settled: on a plan that is not from before a change."""
+    """Broadleaf's, adaptive, draw by draw; settled: on a plan that is not from before a change."""
     rows: list[tuple[Cell, ...]] = []
     for kind in kinds:
         for seed in sorted({s.seed for s in samples}):

@@ -41,7 +41,7 @@ GAPS = ("pair", "min", "receiver", "sender", "mean", "max")
 SHOWN_GAPS = ("pair", "min")
 # Of hit rates, as many as the paper's.
 HIT_DRAWS, QUICK_HIT_DRAWS = 10_000, 1_000
-# Of means, where ours are searched for on every draw: that takes a thousand times as long as a heuristic.
+# Of means, where Broadleaf searches on every draw: that takes a thousand times as long as a heuristic.
 DRAWS, QUICK_DRAWS = 1_000, 20
 # Standard deviations of a mean to either side: 95 % of a normal distribution.
 DEVIATIONS = 1.96
@@ -75,7 +75,7 @@ class Point:
     gaps: str
     local_start: str
     clusters: int
-    # By line: theirs and ours on the same draws; not a number where a proof took too long.
+    # By line: the paper's and Broadleaf's on the same draws; not a number where a proof took too long.
     makespans: dict[str, NDArray[np.float64]]
     # By line: which of more draws are hits.
     hits: dict[str, NDArray[np.float64]]
@@ -280,4 +280,7 @@ def lines_of(number: int, points: list[Point], lines: tuple[str, ...]) -> Iterat
             place,
             ":" if line == "bound" else "-",
             [0.0 if estimate is None else estimate.within for estimate in found],
+            [(p.clusters, PRINTED_HIT_RATE[line]) for p in points]
+            if line in PRINTED_HIT_RATE and number == 4
+            else (),
         )

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from broadleaf.plot.marks import PRINTED
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -25,6 +27,8 @@ class Line:
     style: str = "-"
     # How far each value may be from the true one, drawn as bars.
     within: Sequence[float] | None = None
+    # What the paper says, drawn as stars of the line's colour.
+    said: Sequence[tuple[float, float]] = ()
 
 
 def draw(title: str, across: str, up: str, lines: Iterable[Line], *, logarithmic: str = "") -> Figure:
@@ -45,6 +49,10 @@ def draw(title: str, across: str, up: str, lines: Iterable[Line], *, logarithmic
         axes.plot(line.at, line.values, line.style, marker=marker, color=colour, label=line.label)
         if line.within is not None:
             axes.errorbar(line.at, line.values, yerr=line.within, fmt="none", capsize=2, ecolor=colour)
+        if line.said:
+            axes.plot(
+                *zip(*line.said, strict=True), "*", **PRINTED, color=colour, label=f"{line.label}, text"
+            )
     if "x" in logarithmic:
         axes.set_xscale("log", base=2)
     if "y" in logarithmic:

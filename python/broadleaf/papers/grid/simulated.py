@@ -60,7 +60,7 @@ class Network:
 
     name: str
     suffix: str
-    # Whether ours are cut as the other's are, because its own segments are too many for SMPI.
+    # Whether Broadleaf's plan is cut as the other's is, because its own segments are too many for SMPI.
     is_cut: bool
     # Whether the paper's size goes from every cluster, too, and is measured with SimGrid's own shares.
     is_main: bool
@@ -194,7 +194,7 @@ def measure(
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be predicted and measured; `missing` says why nothing is measured."""
+    """The broadcasts to predict and measure; `missing` is the reason for measuring none."""
 
     quick: bool
     missing: str | None

@@ -54,7 +54,7 @@ TIMEOUT_S = 600.0
 # SMPI's pipelines take their time: of 240 MB in segments of 8 KB every one is looked at again for each other.
 SMPI_PATIENCE_S = 120.0
 
-# Where a planner takes so many times as long as the MPI by itself, the page says so.
+# A planner that takes so many times as long as the MPI alone is named on the page.
 FAR_BEHIND = 2.0
 SMPI_PIPELINE = (
     "SMPI's ompi_pipeline cuts the message into 128 KiB, and a rank waits a latency for each before the next "
@@ -108,7 +108,7 @@ def seconds_of(printed: str) -> list[float]:
 
 
 class SmpiBed:
-    """Broadcasts in simulated time on smp-16, SMPI's own and ours."""
+    """Broadcasts in simulated time on smp-16, SMPI's and Broadleaf's."""
 
     def __init__(self, folder: Path, with_ours: bool = True) -> None:
         source = TESTBEDS / "bcast.c"

@@ -19,7 +19,7 @@ from statistics import fmean, pstdev
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.trees import variations
-from broadleaf.papers.trees.figures import draw_lines
+from broadleaf.papers.trees.figures import draw_lines, draw_table
 
 # Ratios do not depend on it: the drawn links have no start-up.
 SEGMENT_BYTES = 1 << 20
@@ -182,7 +182,8 @@ def run(quick: bool, start: Start) -> Results:
                        multi_lines, of(samples, "random", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
     tiers = pivot("figure-5-tiers", "Figure 5 on Tiers platforms: per cent of the one-port optimum", "nodes",
                   multi_lines, of(samples, "tiers", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
-    largest = [s for s in of(samples, "random", "one-port") if s.draw.nodes == 50]
+    random_one_port = of(samples, "random", "one-port")
+    largest = [s for s in random_one_port if s.draw.nodes == 50]
     return Results(
         sheets=[
             by_nodes,
@@ -197,9 +198,30 @@ def run(quick: bool, start: Start) -> Results:
             raw(samples),
         ],
         figures={
-            "figure-4a": draw_lines(by_nodes, "nodes", "one-port", lines, OUR_LINES),
-            "figure-4b": draw_lines(by_density, "density", "one-port", lines, OUR_LINES),
-            "figure-5": draw_lines(multi_port, "nodes", "multi-port", multi_lines, OUR_LINES),
+            "figure-4a": draw_lines(
+                by_nodes, "nodes", "one-port", lines, OUR_LINES,
+                deviations(random_one_port, lines, lambda draw: draw.nodes),
+                {(50, line): said for line, said in SAID_AT_50.items()},
+            ),
+            "figure-4b": draw_lines(
+                by_density, "density", "one-port", lines, OUR_LINES,
+                deviations(random_one_port, lines, lambda draw: draw.density), {},
+            ),
+            "figure-5": draw_lines(
+                multi_port, "nodes", "multi-port", multi_lines, OUR_LINES,
+                deviations(of(samples, "random", "multi-port"), multi_lines, lambda draw: draw.nodes), {},
+            ),
+            "table-3": draw_table(
+                "Table 3", lines,
+                {
+                    (nodes, line): per_cent(
+                        s for s in of(samples, "tiers", "one-port") if (s.draw.nodes, s.line) == (nodes, line)
+                    )[:2]
+                    for nodes in TABLE_3
+                    for line in lines
+                },
+                TABLE_3,
+            ),
         },
         remarks=[
             "Ratios to the one-port optimum over any number of trees, certified to 1e-4. Each plan is "
@@ -213,7 +235,7 @@ def run(quick: bool, start: Start) -> Results:
             "The Tiers platforms are drawn anew: the paper does not say with which parameters its own were.",
             *variations.remarks(shares, densities, rates),
         ],
-    )
+    )  # fmt: skip
 
 
 def of(samples: Iterable[Sample], kind: str, port_model: str) -> list[Sample]:
@@ -229,6 +251,18 @@ def per_cent(samples: Iterable[Sample]) -> tuple[float, float, float]:
         round(pstdev(ratios), 1),
         round(100 * fmean(s.load_ratio for s in chosen), 1),
     )
+
+
+def deviations(
+    samples: list[Sample], lines: tuple[str, ...], key: Callable[[Draw], float]
+) -> dict[tuple[float, str], float]:
+    """Between the platforms of each point, per cent, by place on the X axis and line."""
+    places = sorted({key(sample.draw) for sample in samples})
+    return {
+        (at, line): per_cent(s for s in samples if s.line == line and key(s.draw) == at)[1]
+        for at in places
+        for line in lines
+    }
 
 
 def pivot(

@@ -11,7 +11,7 @@ from broadleaf.papers.results import Cell
 from broadleaf.papers.tuning.beds import Bed, Timed
 from broadleaf.papers.tuning.journal import Journal
 
-# Messages sent back to back to measure a gap; a bed says how many bytes they may be in all.
+# Messages sent back to back to measure a gap; a bed limits their bytes in all.
 TRAIN = 33
 # Everything is predicted from the parameters, so they are measured with more care than the rest.
 CARE = 5
@@ -20,7 +20,9 @@ CARE = 5
 LEAST_GAP_S = 1e-6
 # Sizes at which gaps are measured: half powers of four and their neighbours would add nothing to a line.
 SIZES = [1, *(1 << power for power in range(4, 25, 2))]
-COLUMNS = ("bed", "bytes", "g_s behind another", "g_s alone", "L_s", "start_s")
+COLUMNS = ("bed", "bytes", "g_s behind another", "g_s alone", "L_s", "start_s", "hop_s in a row")
+# One-byte messages to and fro, in threes, that a hop in a row is timed over, less those that warm up.
+ROW, WARM_UP = 640, 64
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,11 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
     """L, g(m) of a message alone, and of one behind another.
 
     A request, its answer and a message take 3 L and 3 g(1), the message by itself L and g(1); what the
-    common start costs (cold caches) is in both, so that half of the difference is L + g(1). A gap that falls
+    common start costs is in both, so that half of the difference is L + g(1). A gap that falls
     with the size, as noise makes it on local ranks, is lowered to the one behind.
+
+    That is L of a message after a pause, which all that is measured begins with. `hop_s in a row` is L + g(1)
+    of messages to and fro without one, as `broadleaf measure` takes them: half of an empty round trip.
     """
     sizes = [bytes_ for bytes_ in SIZES if 2 * bytes_ <= bed.train_bytes]
     trains = [max(2, min(TRAIN, bed.train_bytes // bytes_)) for bytes_ in sizes]
@@ -50,15 +55,17 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
         for bytes_, count in zip(sizes, trains, strict=True)
     ]
     asked = Timed("bcast", "rendezvous", 1, 1, "0>1")
-    times = journal.seconds(bed, 2, [*single, *several, asked], CARE)
-    whole, trained = lowered(times[: len(sizes)]), times[len(sizes) : -1]
+    rows_of = [Timed("bcast", "rendezvous", count, 1, "0>1") for count in (WARM_UP, ROW)]
+    times = journal.seconds(bed, 2, [*single, *several, *rows_of, asked], CARE)
+    whole, trained = lowered(times[: len(sizes)]), times[len(sizes) : -3]
+    in_row_s = (times[-2] - times[-3]) / (3 * (ROW - WARM_UP))
     in_train = [(trained[at] - whole[at]) / (count - 1) for at, count in enumerate(trains)]
     hop_s = (times[-1] - whole[0]) / 2
     behind = rising(in_train)
     latency_s = max(hop_s - behind[0], 0.0)
     alone = rising([max(whole[at] - whole[0] + behind[0], behind[at]) for at in range(len(sizes))])
     rows: list[tuple[Cell, ...]] = [
-        (bed.name, bytes_, behind[at], alone[at], latency_s, max(whole[0] - hop_s, 0.0))
+        (bed.name, bytes_, behind[at], alone[at], latency_s, max(whole[0] - hop_s, 0.0), in_row_s)
         for at, bytes_ in enumerate(sizes)
     ]
     tables = {name: list(zip(sizes, gaps, strict=True)) for name, gaps in (("b", behind), ("g", alone))}

@@ -1,7 +1,7 @@
 //! Links timed for nothing: by the messages of a broadcast that come over them anyway.
 //!
 //! For every sender, the times of its first, middle and last message are kept: three looks at the clock a
-//! broadcast, however many segments. What lies between them says how long each half kept the link busy; two halves
+//! broadcast, however many segments. The time between them is how long each half kept the link busy; two halves
 //! are two samples, so one broadcast is enough to tell a drift from a hiccup.
 
 use super::notes::SampleNote;
@@ -11,7 +11,7 @@ use broadleaf::platform::NodeId;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-/// Fewer messages say nothing of a rate.
+/// With fewer messages no rate is estimated.
 const LEAST_MESSAGES: u64 = 4;
 
 /// A rate this far from the one last told is told at once.

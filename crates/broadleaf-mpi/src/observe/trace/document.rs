@@ -2,8 +2,9 @@
 //! receives; arrows from each send to its receive and on to the sends that hand the segment on; what each link carries.
 
 use super::moves::{CallId, Move, Side};
-use crate::observe::stats::destination;
+use crate::observe::destination::{destination, Output};
 use crate::whole_file::replace;
+use broadleaf::plan::Collective;
 use broadleaf::trace_events::{nanoseconds, Document, Slice};
 use serde_json::{json, Value};
 use std::collections::HashMap;
@@ -21,7 +22,7 @@ struct RankMoves {
 
 /// Writes the file from all processes' lines; the error is one line for the user.
 pub fn write(lines: &str, is_spawned: bool) -> Result<(), String> {
-    let Some(path) = destination("BROADLEAF_TRACE", is_spawned) else { return Ok(()) };
+    let Some(path) = destination(Output::Trace, is_spawned) else { return Ok(()) };
     replace(&path, document(read(lines)).as_bytes()).map_err(|error| {
         let shown = path.display();
         format!("BROADLEAF_TRACE={shown}: cannot be written ({error}); name a file in a writable directory")
@@ -51,7 +52,7 @@ fn hop(one: &Move) -> Option<Hop> {
     Some((one.call, from, to, one.tree, one.segment))
 }
 
-const LANES: [&str; 3] = ["broadcasts", "sends", "receives"];
+const LANES: [&str; 3] = ["collectives", "sends", "receives"];
 
 fn document(mut processes: Vec<RankMoves>) -> String {
     settle_clocks(&mut processes);
@@ -107,13 +108,14 @@ fn settle_clocks(processes: &mut [RankMoves]) {
 
 fn slice(process: usize, one: &Move) -> Slice {
     let peer = one.peer.map_or_else(|| json!("several"), |peer| json!(peer));
+    let collective = if one.collective == Collective::Bcast { "broadcast" } else { one.collective.name() };
     let (name, args) = match one.side {
         Side::Call => {
             let name = match one.count {
-                1 => format!("broadcast {}", one.call.number),
-                count => format!("{count} broadcasts from {} on", one.call.number),
+                1 => format!("{collective} {}", one.call.number),
+                count => format!("{count} calls from {collective} {} on", one.call.number),
             };
-            (name, json!({"ran": one.label, "root": peer, "bytes": one.bytes, "broadcasts": one.count}))
+            (name, json!({"ran": one.label, "root": peer, "bytes": one.bytes, "calls": one.count}))
         }
         side => {
             let name = match one.count {
@@ -122,7 +124,7 @@ fn slice(process: usize, one: &Move) -> Slice {
             };
             let other = if side == Side::Send { "to_rank" } else { "from_rank" };
             let args = json!({other: peer, "tree": one.tree, "segment": one.segment, "transfers": one.count,
-                              "bytes": one.bytes, "broadcast": one.call.number, "communicator": one.label});
+                              "bytes": one.bytes, "call": one.call.number, "communicator": one.label});
             (name, args)
         }
     };
@@ -130,7 +132,7 @@ fn slice(process: usize, one: &Move) -> Slice {
         process,
         lane: one.side as usize,
         name,
-        category: if one.side == Side::Call { "broadcast" } else { "transfer" },
+        category: if one.side == Side::Call { collective } else { "transfer" },
         begin_ns: nanoseconds(one.begin_s),
         end_ns: nanoseconds(one.end_s),
         args: args.to_string(),

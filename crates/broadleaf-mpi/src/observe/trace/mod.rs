@@ -15,7 +15,7 @@ pub use watch::{Tracer, Watch};
 /// Seconds of this machine's steady clock, which all processes of it share.
 pub fn now_s() -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the address is of a timespec of ours. The clock is one that every Linux has.
+    // SAFETY: the address is of a local timespec. The clock is one that every Linux has.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as f64 + 1e-9 * now.tv_nsec as f64
 }

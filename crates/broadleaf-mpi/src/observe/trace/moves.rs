@@ -1,5 +1,6 @@
 //! What a process has seen moving, and how that is kept short.
 
+use broadleaf::plan::Collective;
 use serde_json::{json, Value};
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -44,6 +45,7 @@ pub struct Move {
     pub end_s: f64,
     /// The communicator's name, and for a call what it ran.
     pub label: String,
+    pub collective: Collective,
 }
 
 impl Move {
@@ -70,7 +72,8 @@ impl Move {
             self.bytes,
             begin_s,
             end_s,
-            self.label
+            self.label,
+            self.collective.name()
         ])
     }
 
@@ -88,6 +91,7 @@ impl Move {
             begin_s: value[9].as_f64()?,
             end_s: value[10].as_f64()?,
             label: value[11].as_str()?.to_string(),
+            collective: Collective::from_name(value[12].as_str()?)?,
         })
     }
 }
@@ -159,6 +163,7 @@ pub mod tests {
             begin_s,
             end_s: begin_s + 0.5,
             label: "MPI_COMM_WORLD".to_string(),
+            collective: Collective::Bcast,
         }
     }
 

@@ -3,6 +3,7 @@
 use super::moves::{keep, CallId, Move, Side};
 use super::now_s;
 use crate::observe::stats::Ran;
+use broadleaf::plan::Collective;
 use std::collections::HashMap;
 
 /// Traces a communicator's calls.
@@ -15,12 +16,19 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    pub fn watch(&self, call: u64) -> Watch {
-        Watch { tracer: self.clone(), call, open: HashMap::new(), last: HashMap::new(), done: Vec::new() }
+    pub fn watch(&self, call: u64, collective: Collective) -> Watch {
+        Watch {
+            tracer: self.clone(),
+            call,
+            collective,
+            open: HashMap::new(),
+            last: HashMap::new(),
+            done: Vec::new(),
+        }
     }
 
     /// A whole call, which began then and ends now.
-    pub fn called(&self, call: u64, bytes: u64, root: u32, begin_s: f64, ran: &Ran) {
+    pub fn called(&self, call: u64, collective: Collective, bytes: u64, root: u32, begin_s: f64, ran: &Ran) {
         let planner = if ran.planner.is_empty() { "no plan" } else { &ran.planner };
         keep([Move {
             side: Side::Call,
@@ -29,11 +37,11 @@ impl Tracer {
             begin_s,
             end_s: now_s(),
             label: format!("{}: {planner}", self.name),
-            ..self.any(call)
+            ..self.any(call, collective)
         }]);
     }
 
-    fn any(&self, call: u64) -> Move {
+    fn any(&self, call: u64, collective: Collective) -> Move {
         Move {
             side: Side::Call,
             call: CallId { communicator: self.communicator, number: call },
@@ -46,6 +54,7 @@ impl Tracer {
             begin_s: 0.0,
             end_s: 0.0,
             label: self.name.clone(),
+            collective,
         }
     }
 }
@@ -55,6 +64,7 @@ impl Tracer {
 pub struct Watch {
     tracer: Tracer,
     call: u64,
+    collective: Collective,
     /// By the request's number.
     open: HashMap<u32, Move>,
     /// When the last receive from a peer ended.
@@ -75,7 +85,7 @@ impl Watch {
             count,
             bytes,
             begin_s,
-            ..self.tracer.any(self.call)
+            ..self.tracer.any(self.call, self.collective)
         };
         self.open.insert(request, begun);
     }

@@ -1,4 +1,4 @@
-//! Sending and receiving in slot order: a plan with a period says what comes when.
+//! Sending and receiving in slot order: a plan with a period fixes the order.
 
 use super::{NodeExecutor, Permission};
 use crate::execute::message::{Kind, Message};
@@ -16,7 +16,7 @@ impl NodeExecutor {
         }
         let (slot, segment) = self.next_slot()?;
         let output = self.program.sends[slot].out;
-        if !self.slots().holds(segment) {
+        if !self.holds(output, segment) {
             return None;
         }
         let mut message = self.issue_slot(output, segment, NodeExecutor::next_send)?;
@@ -24,7 +24,7 @@ impl NodeExecutor {
             let Some((slot, segment)) = self.next_slot() else { break };
             let SlotSend { out: output, joins, .. } = self.program.sends[slot];
             let same_peer = joins && self.program.outputs[output as usize].to == message.to;
-            if !same_peer || !self.slots().holds(segment) {
+            if !same_peer || !self.holds(output, segment) {
                 break;
             }
             self.outgoing[output as usize].sent += 1;
@@ -48,6 +48,13 @@ impl NodeExecutor {
             done(self);
         }
         Some(message)
+    }
+
+    /// Whether the node has what an output sends: its part of the sum, or on the way out the sum.
+    fn holds(&mut self, output: u32, segment: u64) -> bool {
+        let is_final = self.program.is_inward && !self.program.outputs[output as usize].is_inward;
+        let slots = self.slots();
+        slots.holds(if is_final { slots.final_of(segment) } else { segment })
     }
 
     pub(super) fn slots(&mut self) -> &mut SlotOrder {

@@ -5,7 +5,7 @@
 //! where they differ. Then sizes are visited again, the least certain first, until every gap is known to 2 % or the time
 //! is up.
 //!
-//! `samples` holds what was measured, by size in `point`; `visit` says how often a size is timed.
+//! `samples` holds what was measured, by size in `point`; `visit` decides how often a size is timed.
 
 mod point;
 mod samples;

@@ -185,7 +185,7 @@ fn two_runs_agree() {
     }
 }
 
-/// Other programs keep the processors in most samples: what is left says what a quiet machine says.
+/// Other programs keep the processors in most samples: the rest must give the result of a quiet machine.
 #[test]
 fn a_busy_machine_is_seen_through_and_reported() {
     for seed in 1..=12 {

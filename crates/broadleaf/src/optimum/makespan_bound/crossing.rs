@@ -25,8 +25,9 @@ use std::rc::Rc;
 /// the first of its senders has a byte, which can only lower the bound.
 const PAIRWISE_NODES: usize = 128;
 
-/// Links added between two looks at the budget: less than a millisecond.
+/// Links added between two looks at the budget, and how many of them a unit of work stands for.
 const LINKS_PER_LOOK: usize = 1024;
+const LINKS_PER_UNIT: usize = 4;
 
 /// Which resource of a crossing hop is held against it: the first of these that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +116,7 @@ impl<'a> Crossings<'a> {
         let overridden = has_groups && !platform.explicit_links().is_empty();
         if overridden && platform.node_count() <= PAIRWISE_NODES {
             for from in platform.nodes() {
-                if budget.is_spent() {
+                if budget.spend((platform.node_count() / LINKS_PER_UNIT) as u64) {
                     return None;
                 }
                 for (to, class) in platform.successors(from) {
@@ -125,7 +126,7 @@ impl<'a> Crossings<'a> {
             return Some(crossings);
         }
         for (at, link) in platform.explicit_links().iter().enumerate() {
-            if at % LINKS_PER_LOOK == 0 && budget.is_spent() {
+            if at % LINKS_PER_LOOK == 0 && budget.spend((LINKS_PER_LOOK / LINKS_PER_UNIT) as u64) {
                 return None;
             }
             crossings.add(link.class, &[link.from], &[link.to]);

@@ -1,33 +1,53 @@
 //! Whether a period's static orders wait for each other in a circle.
 
-use crate::plan::{Period, Plan, Slot};
+use crate::plan::{Collective, Period, Plan, Slot};
 use crate::platform::{NodeId, Platform};
-use std::collections::HashMap;
 
 /// Transfers of a period that are played through in search of a deadlock, where the order of its slots does not
 /// already exclude one.
 const PLAYED_TRANSFERS: u64 = 4_000_000;
 
-/// What keeps a period from coming to its end, if anything does.
+/// What keeps a period from coming to its end, if anything does; `owners`: the root of each position.
 ///
-/// Where every slot stands behind the one that brings its segment, in the list or in an earlier period, all can be
+/// Where every slot stands behind those that bring its segment, in the list or in an earlier period, all can be
 /// done in the order of the list, however long the message; every planner lists its slots so. Others are played.
-pub(super) fn order_fault(platform: &Platform, plan: &Plan, period: &Period, blocks: u64) -> Option<String> {
-    let hosts: Vec<NodeId> = platform.hosts().collect();
-    let owner = |segment: u64| if blocks == 1 { plan.root } else { hosts[(segment % blocks) as usize] };
-    let into: HashMap<(NodeId, u32), usize> =
-        period.slots.iter().enumerate().map(|(index, slot)| ((slot.to, slot.segment), index)).collect();
-    let brought_by: Vec<Option<usize>> = period
+pub(super) fn order_fault(
+    platform: &Platform,
+    plan: &Plan,
+    period: &Period,
+    owners: &[NodeId],
+) -> Option<String> {
+    let (is_both, goes_in) = match plan.collective {
+        Collective::Allreduce => (true, false),
+        Collective::Gather | Collective::Reduce | Collective::ReduceScatter => (false, true),
+        _ => (false, false),
+    };
+    let blocks = plan.collective.blocks(platform.hosts().count()) as u64;
+    // The slots into each node at each position: several where the node combines what comes in.
+    let into_of = |&index: &u32| (period.slots[index as usize].to, period.slots[index as usize].segment);
+    let mut into: Vec<u32> = (0..period.slots.len() as u32).collect();
+    into.sort_unstable_by_key(into_of);
+    let brought_by: Vec<&[u32]> = period
         .slots
         .iter()
         .map(|slot| {
-            let is_own = slot.from == owner(u64::from(slot.segment));
-            (!is_own).then(|| into.get(&(slot.from, slot.segment)).copied()).flatten()
+            let goes_out = if is_both { slot.segment >= period.segments } else { !goes_in };
+            let starts = goes_out && slot.from == owners[(slot.segment % period.segments) as usize];
+            if starts && !is_both {
+                return &[][..];
+            }
+            // Where the way out begins, the way in has ended.
+            let position = slot.segment - if starts { period.segments } else { 0 };
+            let first = into.partition_point(|index| into_of(index) < (slot.from, position));
+            let bringing = &into[first..];
+            &bringing[..bringing.partition_point(|index| into_of(index) == (slot.from, position))]
         })
         .collect();
     let is_listed_in_order =
         period.slots.iter().zip(&brought_by).enumerate().all(|(index, (slot, before))| {
-            before.is_none_or(|before| (period.slots[before].lag, before) < (slot.lag, index))
+            let comes_before =
+                |&before: &u32| (period.slots[before as usize].lag, before as usize) < (slot.lag, index);
+            before.iter().all(comes_before)
         });
     if is_listed_in_order {
         return None;
@@ -50,7 +70,7 @@ pub(super) fn order_fault(platform: &Platform, plan: &Plan, period: &Period, blo
 /// has the segment.
 struct Play<'a> {
     period: &'a Period,
-    brought_by: &'a [Option<usize>],
+    brought_by: &'a [&'a [u32]],
     count: u64,
     periods: u64,
     /// Of each node, the slots in which it sends and in which it receives.
@@ -64,7 +84,7 @@ struct Play<'a> {
 }
 
 impl<'a> Play<'a> {
-    fn new(nodes: usize, period: &'a Period, brought_by: &'a [Option<usize>], count: u64) -> Play<'a> {
+    fn new(nodes: usize, period: &'a Period, brought_by: &'a [&'a [u32]], count: u64) -> Play<'a> {
         let mut sends: Vec<Vec<usize>> = vec![Vec::new(); nodes];
         let mut receives: Vec<Vec<usize>> = vec![Vec::new(); nodes];
         for (index, slot) in period.slots.iter().enumerate() {
@@ -95,7 +115,7 @@ impl<'a> Play<'a> {
             while let Some((index, _)) = self.next_send(node) {
                 let Slot { to, lag, .. } = self.period.slots[index];
                 let round = self.send_at[node.index()].0 - u64::from(lag);
-                let has_it = self.brought_by[index].is_none_or(|before| self.moved[before] > round);
+                let has_it = self.brought_by[index].iter().all(|&before| self.moved[before as usize] > round);
                 if !has_it || self.next_receive(to).is_none_or(|(next, _)| next != index) {
                     break;
                 }

@@ -3,7 +3,7 @@
 //! Reference: Thakur, Rabenseifner and Gropp, *Optimization of collective communication operations in MPICH*,
 //! section 4.1.
 
-use super::{Layout, Move};
+use super::{bine, Layout, Move};
 
 /// Everyone passes on to its right-hand neighbour what it last got from the left.
 pub(super) fn ring(hosts: usize) -> Layout {
@@ -38,34 +38,107 @@ pub(super) fn shift(hosts: usize) -> Layout {
 
 /// In round i, node r exchanges all it has with node r XOR 2^i.
 pub(super) fn recursive_doubling(hosts: usize) -> Layout {
+    butterfly(hosts, |bit, node| node ^ 1 << bit)
+}
+
+/// In round i, node r exchanges all it has with the node [`bine::partner`] places away: the distances alternate in sign and
+/// stay a third shorter than recursive doubling's.
+pub(super) fn bine(hosts: usize) -> Layout {
+    butterfly(hosts, |round, node| bine::partner(hosts, round, node))
+}
+
+/// All-gather among a power of two of hosts, who exchange all they have with one partner in each round.
+fn butterfly(hosts: usize, partner: impl Fn(u32, usize) -> usize) -> Layout {
     let mut moves = Vec::with_capacity(hosts * hosts);
-    for bit in 0..hosts.trailing_zeros() {
+    // What each has, by contributor, what came last first: the transfer waits for that and then takes everything.
+    let mut held: Vec<Vec<usize>> = (0..hosts).map(|host| vec![host]).collect();
+    for round in 0..hosts.trailing_zeros() {
+        let mut then = Vec::with_capacity(hosts);
         for from in 0..hosts {
-            let to = from ^ 1 << bit;
-            // All of its group's, what it got in the round before first: the transfer waits for that and
-            // then takes everything.
-            let group_of = |node: usize, bit: u32| {
-                let first = node >> bit << bit;
-                first..first + (1 << bit)
-            };
-            let group = group_of(from, bit);
-            let newest = match bit {
-                0 => group.clone(),
-                _ => group_of(from ^ 1 << (bit - 1), bit - 1),
-            };
-            let older = group.filter(|member| !newest.contains(member));
-            let (from, to) = (from as u32, to as u32);
-            let members = newest.clone().chain(older);
-            moves.extend(members.map(|member| Move { position: member as u32, from, to, lag: 0 }));
+            let to = partner(round, from);
+            let (sender, receiver) = (from as u32, to as u32);
+            let each = |&owner: &usize| Move { position: owner as u32, from: sender, to: receiver, lag: 0 };
+            moves.extend(held[from].iter().map(each));
+            let (mut newest, mut older) = (held[to].clone(), held[from].clone());
+            newest.sort_unstable();
+            older.sort_unstable();
+            then.push([newest, older].concat());
+        }
+        held = then;
+    }
+    Layout::of_own_trees(hosts, moves)
+}
+
+/// In round i every node gets from the one `held[i]` places ahead the first contributions that are missing: it then has
+/// `held[i + 1]` of them in a row, from its own on.
+///
+/// [`doubled`] makes it Bruck's all-gather, [`halved`] Träff's on a circulant graph.
+pub(super) fn dissemination(hosts: usize, held: &[usize]) -> Layout {
+    let mut moves = Vec::with_capacity(hosts * hosts);
+    for (round, pair) in held.windows(2).enumerate() {
+        let (ahead, wanted) = (pair[0], pair[1] - pair[0]);
+        // What the sender got in the round before goes first, as in a butterfly.
+        let newest = if round == 0 { 0 } else { held[round - 1].min(wanted) };
+        for to in 0..hosts {
+            let from = (to + ahead) % hosts;
+            let order = (newest..wanted).chain(0..newest);
+            let (sender, receiver) = (from as u32, to as u32);
+            moves.extend(order.map(|place| Move {
+                position: ((from + place) % hosts) as u32,
+                from: sender,
+                to: receiver,
+                lag: 0,
+            }));
         }
     }
     Layout::of_own_trees(hosts, moves)
+}
+
+/// 1, 2, 4 … contributions, and all in the end.
+pub(super) fn doubled(hosts: usize) -> Vec<usize> {
+    let mut held: Vec<usize> =
+        std::iter::successors(Some(1), |held| Some(held * 2)).take_while(|&held| held < hosts).collect();
+    held.push(hosts);
+    held
+}
+
+/// All, half of them rounded up, half of that …, turned round.
+pub(super) fn halved(hosts: usize) -> Vec<usize> {
+    let mut held: Vec<usize> =
+        std::iter::successors(Some(hosts), |&held| (held > 1).then_some(held.div_ceil(2))).collect();
+    held.reverse();
+    held
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    /// By its definition: every contribution comes to every node once, from one that has it by then, in ceil(log2 n) rounds
+    /// in which each node has one partner to send to and one to receive from.
+    #[test]
+    fn exchanges_bring_everything_to_everyone_once() {
+        for hosts in 1..40usize {
+            let mut layouts =
+                vec![dissemination(hosts, &doubled(hosts)), dissemination(hosts, &halved(hosts))];
+            if hosts.is_power_of_two() {
+                layouts.extend([recursive_doubling(hosts), bine(hosts)]);
+            }
+            for layout in layouts {
+                let mut held: HashSet<(u32, u32)> = (0..hosts as u32).map(|host| (host, host)).collect();
+                let mut pairs: HashSet<(u32, u32)> = HashSet::new();
+                for at in &layout.moves {
+                    assert!(held.contains(&(at.from, at.position)), "{hosts} hosts: not there yet");
+                    assert!(held.insert((at.to, at.position)), "{hosts} hosts: twice");
+                    pairs.insert((at.from, at.to));
+                }
+                assert_eq!(held.len(), hosts * hosts);
+                let rounds = hosts.next_power_of_two().trailing_zeros() as usize;
+                assert_eq!(pairs.len(), hosts * rounds, "{hosts} hosts");
+            }
+        }
+    }
 
     #[test]
     fn a_shift_serves_every_pair_once_and_keeps_everyone_busy() {

@@ -34,7 +34,8 @@ impl Plan {
         let pattern = self.pattern.as_ref()?;
         let period = self.period.as_ref().filter(|period| period.slots.len() >= WORTH_A_PATTERN)?;
         let expanded = pattern.expand(self.nodes.len());
-        (expanded.trees == self.trees && expanded.period == *period).then_some(pattern)
+        let whole = if self.collective.is_inward() { expanded.period.mirrored() } else { expanded.period };
+        (expanded.trees == self.trees && whole == *period).then_some(pattern)
     }
 }
 
@@ -72,38 +73,14 @@ impl Pattern {
             let known = Regular::NAMES.map(|(known, _)| known).join(", ");
             return Err(named.fault(format!("unknown pattern \"{name}\""), format!("use one of {known}")));
         };
-        if moves != collective {
-            let fact =
-                format!("\"{name}\" is a pattern for {moves}, and the plan's collective is {collective}");
-            return Err(named.fault(fact, "write the collective that it is for"));
+        if moves != collective.outward() {
+            let mirror = moves.mirror();
+            let fact = format!(
+                "\"{name}\" is a pattern for {moves} and {mirror}, and the plan's collective is {collective}"
+            );
+            return Err(named.fault(fact, "write a collective that it is for"));
         }
-        let number = |field| -> Result<Option<u32>, Fault> {
-            let Some(place) = place.optional(field)? else { return Ok(None) };
-            let number = place.whole()?;
-            let small = u32::try_from(number);
-            Ok(Some(
-                small.map_err(|_| place.fault(format!("{number} is too large"), "write less than 2^32"))?,
-            ))
-        };
-        let regular = match name {
-            "round-robin" | "round-robin-back-and-forth" => Regular::RoundRobin {
-                back_and_forth: name != "round-robin",
-                lookahead: number("lookahead")?.unwrap_or(1),
-            },
-            "exchange" => Regular::Exchange,
-            "shift" => Regular::Shift,
-            "ring" => Regular::Ring,
-            "recursive-doubling" => Regular::RecursiveDoubling,
-            "van-de-geijn" => Regular::VanDeGeijn,
-            _ => match number("segments")? {
-                Some(segments) if u64::from(segments) > most => {
-                    let fact = format!("{segments} segments, and the message has {most}");
-                    return Err(place.required("segments")?.fault(fact, "write as many as the message has"));
-                }
-                Some(segments) => Regular::CirculantOnce { segments },
-                None => Regular::Circulant { turn: number("turn")?.unwrap_or(0) },
-            },
-        };
+        let regular = regular(place, name, most)?;
         let list = place.required("hosts")?;
         let mut hosts = Vec::new();
         let mut seen = HashSet::new();
@@ -126,4 +103,36 @@ impl Pattern {
             Some(_) => Ok(Pattern { regular, hosts }),
         }
     }
+}
+
+/// The pattern of a known name, with what its fields say.
+fn regular(place: &Place, name: &str, most: u64) -> Result<Regular, Fault> {
+    let number = |field| -> Result<Option<u32>, Fault> {
+        let Some(place) = place.optional(field)? else { return Ok(None) };
+        let number = place.whole()?;
+        let small = u32::try_from(number);
+        Ok(Some(small.map_err(|_| place.fault(format!("{number} is too large"), "write less than 2^32"))?))
+    };
+    Ok(match name {
+        "round-robin" | "round-robin-back-and-forth" => Regular::RoundRobin {
+            back_and_forth: name != "round-robin",
+            lookahead: number("lookahead")?.unwrap_or(1),
+        },
+        "exchange" => Regular::Exchange,
+        "shift" => Regular::Shift,
+        "ring" => Regular::Ring,
+        "recursive-doubling" => Regular::RecursiveDoubling,
+        "bruck" => Regular::Bruck,
+        "circulant-allgather" => Regular::CirculantAllgather,
+        "bine" => Regular::Bine,
+        "van-de-geijn" => Regular::VanDeGeijn,
+        _ => match number("segments")? {
+            Some(segments) if u64::from(segments) > most => {
+                let fact = format!("{segments} segments, and the message has {most}");
+                return Err(place.required("segments")?.fault(fact, "write as many as the message has"));
+            }
+            Some(segments) => Regular::CirculantOnce { segments },
+            None => Regular::Circulant { turn: number("turn")?.unwrap_or(0) },
+        },
+    })
 }

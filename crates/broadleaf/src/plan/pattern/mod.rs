@@ -6,6 +6,7 @@
 //! only, the checker included.
 
 mod allgather;
+pub(crate) mod bine;
 pub(crate) mod binomial;
 mod circulant;
 mod file;
@@ -36,6 +37,12 @@ pub enum Regular {
     Ring,
     /// All-gather among a power of two of hosts, in log₂ n exchanges.
     RecursiveDoubling,
+    /// All-gather among any number of hosts in ⌈log₂ n⌉ rounds, as many contributions each as there are.
+    Bruck,
+    /// The same on Träff's circulant graph: rounds of about half of what is missing.
+    CirculantAllgather,
+    /// Recursive doubling with the partners of bine trees.
+    Bine,
     /// Scatter along a binomial tree, then the ring.
     VanDeGeijn,
     /// Träff's broadcast on a circulant graph, whose first segment leaves in round `turn` of ⌈log2 n⌉.
@@ -97,13 +104,16 @@ impl Layout {
 
 impl Regular {
     /// The names in plan files, and what they move.
-    pub const NAMES: [(&'static str, Collective); 8] = [
+    pub const NAMES: [(&'static str, Collective); 11] = [
         ("round-robin", Collective::Bcast),
         ("round-robin-back-and-forth", Collective::Bcast),
         ("exchange", Collective::Allgather),
         ("shift", Collective::Allgather),
         ("ring", Collective::Allgather),
         ("recursive-doubling", Collective::Allgather),
+        ("bruck", Collective::Allgather),
+        ("circulant-allgather", Collective::Allgather),
+        ("bine", Collective::Allgather),
         ("van-de-geijn", Collective::Bcast),
         ("circulant", Collective::Bcast),
     ];
@@ -117,6 +127,9 @@ impl Regular {
             Regular::Shift => "shift",
             Regular::Ring => "ring",
             Regular::RecursiveDoubling => "recursive-doubling",
+            Regular::Bruck => "bruck",
+            Regular::CirculantAllgather => "circulant-allgather",
+            Regular::Bine => "bine",
             Regular::VanDeGeijn => "van-de-geijn",
             Regular::Circulant { .. } | Regular::CirculantOnce { .. } => "circulant",
         }
@@ -125,11 +138,18 @@ impl Regular {
     /// What the pattern moves.
     pub fn collective(self) -> Collective {
         match self {
-            Regular::Exchange | Regular::Shift | Regular::Ring | Regular::RecursiveDoubling => {
-                Collective::Allgather
-            }
-            _ => Collective::Bcast,
+            Regular::RoundRobin { .. }
+            | Regular::VanDeGeijn
+            | Regular::Circulant { .. }
+            | Regular::CirculantOnce { .. } => Collective::Bcast,
+            _ => Collective::Allgather,
         }
+    }
+
+    /// Whether what one node sends another in a round travels as one transfer.
+    pub(in crate::plan) fn combines(self) -> bool {
+        use Regular::{Bine, Bruck, CirculantAllgather, RecursiveDoubling, VanDeGeijn};
+        matches!(self, RecursiveDoubling | Bruck | CirculantAllgather | Bine | VanDeGeijn)
     }
 
     /// How many slots it has on that many hosts; `None` for what the construction cannot do.
@@ -141,11 +161,14 @@ impl Regular {
             {
                 others.checked_mul(others)?.checked_mul(1 + u64::from(back_and_forth))
             }
-            Regular::RecursiveDoubling if !hosts.is_power_of_two() => None,
+            Regular::RecursiveDoubling | Regular::Bine if !hosts.is_power_of_two() => None,
             Regular::Exchange
             | Regular::Shift
             | Regular::Ring
             | Regular::RecursiveDoubling
+            | Regular::Bruck
+            | Regular::CirculantAllgather
+            | Regular::Bine
             | Regular::VanDeGeijn => hosts.checked_mul(others),
             Regular::Circulant { turn } if hosts > 1 && turn < circulant::rounds(hosts as usize) => {
                 u64::from(circulant::rounds(hosts as usize)).checked_mul(others)
@@ -166,6 +189,9 @@ impl Regular {
             Regular::Shift => allgather::shift(hosts),
             Regular::Ring => allgather::ring(hosts),
             Regular::RecursiveDoubling => allgather::recursive_doubling(hosts),
+            Regular::Bruck => allgather::dissemination(hosts, &allgather::doubled(hosts)),
+            Regular::CirculantAllgather => allgather::dissemination(hosts, &allgather::halved(hosts)),
+            Regular::Bine => allgather::bine(hosts),
             Regular::VanDeGeijn => van_de_geijn::layout(hosts),
             Regular::Circulant { turn } => circulant::repeated(hosts, turn),
             Regular::CirculantOnce { segments } => circulant::once(hosts, segments),

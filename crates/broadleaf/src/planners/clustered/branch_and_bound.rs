@@ -21,8 +21,9 @@ pub(super) const MOST_CLUSTERS: usize = 64;
 /// Two makespans closer than this part of themselves are one: sums in another order differ by so much.
 const SAME_MAKESPAN: f64 = 1e-12;
 
-/// Steps between two looks at the clock.
-const STEPS_PER_LOOK: u64 = 4096;
+/// Steps between two looks at the budget, and the units of work that each stands for.
+const STEPS_PER_LOOK: u64 = 1024;
+const STEP_UNITS: u64 = 3;
 
 type Row = [f64; MOST_CLUSTERS];
 
@@ -33,7 +34,7 @@ struct Sender {
     cluster: usize,
 }
 
-struct Branching {
+struct Branching<'b> {
     after_last_send: bool,
     gap_s: [Row; MOST_CLUSTERS],
     edge_s: [Row; MOST_CLUSTERS],
@@ -47,7 +48,7 @@ struct Branching {
     best_s: f64,
     best: Option<Vec<ClusterSend>>,
     sends: Vec<ClusterSend>,
-    budget: Budget,
+    budget: &'b Budget,
     steps: u64,
     most_steps: u64,
     out_of_time: bool,
@@ -89,8 +90,8 @@ fn members(mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Branching {
-    fn new(grid: &Grid, best_s: f64, most_steps: u64, budget: &Budget) -> Box<Self> {
+impl<'b> Branching<'b> {
+    fn new(grid: &Grid, best_s: f64, most_steps: u64, budget: &'b Budget) -> Box<Self> {
         let n = grid.len();
         let zero = [[0.0; MOST_CLUSTERS]; MOST_CLUSTERS];
         let mut branching = Box::new(Branching {
@@ -104,7 +105,7 @@ impl Branching {
             best_s,
             best: None,
             sends: Vec::with_capacity(n),
-            budget: *budget,
+            budget,
             steps: 0,
             most_steps,
             out_of_time: false,
@@ -145,7 +146,7 @@ impl Branching {
         self.steps += 1;
         self.out_of_time |= self.steps >= self.most_steps;
         if self.steps.is_multiple_of(STEPS_PER_LOOK) {
-            self.out_of_time |= self.budget.is_spent();
+            self.out_of_time |= self.budget.spend(STEPS_PER_LOOK * STEP_UNITS);
         }
         if waiting == 0 {
             self.best_s = latest_s;

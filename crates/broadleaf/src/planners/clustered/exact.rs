@@ -87,7 +87,7 @@ pub fn solve(grid: &Grid, seed: u64, budget: &Budget) -> Option<Proof> {
     }
     let start = annealed(grid, &start, START_MOVES * grid.len() as u64, seed, budget);
     // A time limit is a limit of its own; without one the number of steps is, so that results repeat.
-    let steps = if budget.is_limited() { u64::MAX } else { MOST_STEPS };
+    let steps = if budget.is_timed() { u64::MAX } else { MOST_STEPS };
     Some(prove(grid, &start, steps, budget))
 }
 
@@ -105,7 +105,7 @@ impl Planner for Exact {
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
         // With a time limit somebody is ready to wait.
-        if !budget.is_limited() {
+        if !budget.is_timed() {
             at_most(SUPPORTED_HOSTS, instance).map_err(|Unsupported(reason)| unsupported(reason))?;
         }
         // Segments would overlap what the model has one after the other, and the proof would be void.

@@ -47,7 +47,7 @@ const QUICK_NODES: usize = 200;
 
 /// Of every rule.
 pub(super) const PROFILE: Profile = Profile {
-    pace: |instance| Pace::quick_if(instance.platform.node_count() <= QUICK_NODES),
+    pace: |instance| Pace::uncounted(instance, instance.platform.node_count() <= QUICK_NODES),
     ..Profile::QUICK
 };
 

@@ -36,19 +36,18 @@ const STEPS: u64 = 3_000;
 /// Beyond so many clusters a proof hardly ever comes out in [`STEPS`].
 const PROVABLE_CLUSTERS: usize = 32;
 
-/// What annealing manages per second, nearly, to turn a generous time limit into moves.
-fn moves_per_s(clusters: usize) -> f64 {
-    6e6 / (1.0 + clusters as f64 / 300.0)
+/// What annealing manages per unit of work, nearly, to turn a generous time limit into moves.
+fn moves_per_unit(clusters: usize) -> f64 {
+    6.0 / (1.0 + clusters as f64 / 300.0)
 }
 
-/// By so much of the time limit the moves may be late before the clock rather than their number decides how far
-/// the search has come: until then results repeat.
-const LATE: f64 = 0.1;
+/// Pairs of clusters that a heuristic looks at in a unit of work.
+const PAIRS_PER_UNIT: usize = 20;
 
 /// Temperatures at the ends, as parts of the first makespan; tried out on the paper's draws.
 const HOT: f64 = 0.005;
 const COLD: f64 = 0.0004;
-/// Moves per temperature, and per look at the clock.
+/// Moves per temperature, and per look at the budget.
 const LEVEL_MOVES: u64 = 64;
 /// How often a move takes a send that delays the critical path, else any; and exchanges, else moves one.
 const CRITICAL: f64 = 0.7;
@@ -61,8 +60,7 @@ impl SearchEffort {
         let count = clusters as u64;
         let of_many = (LEAST_MOVES_PER_CLUSTER * count).min(MOST_MOVES_OF_MANY);
         let moves = (MOVES_PER_CLUSTER * count).min(MOST_MOVES).max(of_many);
-        let affordable =
-            budget.whole().map_or(0, |whole| (whole.as_secs_f64() * moves_per_s(clusters)) as u64);
+        let affordable = budget.asked().map_or(0, |units| (units as f64 * moves_per_unit(clusters)) as u64);
         let steps = if clusters <= PROVABLE_CLUSTERS { STEPS } else { 0 };
         SearchEffort { moves: moves.max(affordable), steps, seed }
     }
@@ -70,7 +68,8 @@ impl SearchEffort {
 
 /// The sends of the best of all heuristics and the flat tree, or of those that there is time for.
 pub(super) fn best_heuristic(grid: &Grid, budget: &Budget) -> Vec<ClusterSend> {
-    let in_time = HEURISTICS.iter().take_while(|_| !budget.is_spent());
+    let units = (grid.len() * grid.len() / PAIRS_PER_UNIT) as u64;
+    let in_time = HEURISTICS.iter().take_while(|_| !budget.spend(units));
     let all = in_time.map(|heuristic| heuristic.sends(grid)).chain([flat_sends(grid)]);
     let timed = all.map(|sends| (makespan_s(grid, &sends), sends));
     timed.reduce(|best, next| if next.0 < best.0 { next } else { best }).expect("there is the flat tree").1
@@ -146,12 +145,12 @@ struct OrderAnnealing<'g> {
 
 impl Moves for OrderAnnealing<'_> {
     fn next_level(&mut self) -> Option<Level> {
-        if self.level == self.levels || self.budget.is_spent() {
+        let units = LEVEL_MOVES as f64 / moves_per_unit(self.grid.len());
+        if self.level == self.levels || self.budget.spend(units.ceil() as u64) {
             return None;
         }
-        // Where not all moves can be made in time, it still cools down to the end.
-        let by_time = (self.budget.spent_part() - LATE) / (1.0 - LATE);
-        let done = (self.level as f64 / self.levels as f64).max(by_time);
+        // Where not all moves can be made within the budget, it still cools down to the end.
+        let done = (self.level as f64 / self.levels as f64).max(self.budget.spent_part());
         self.level += 1;
         let temperature = self.hot_s * (COLD / HOT).powf(done);
         Some(Level { temperature, moves: LEVEL_MOVES, most_kept: LEVEL_MOVES })

@@ -30,8 +30,11 @@ const LEAST_BUDGETS: usize = 6;
 /// at the ends as parts of the first makespan.
 const MOVES_PER_NODE: usize = 1_000;
 const EVALUATED_NODES: usize = 500_000;
-/// Moves between two looks at the clock.
+/// Moves between two looks at the budget.
 const MOVES_PER_LOOK: usize = 16;
+/// Nodes evaluated in a unit of work, and pairs that a tree grows over in one.
+const EVALUATED_PER_UNIT: usize = 25;
+const PAIRS_PER_UNIT: usize = 50;
 /// The first run leaves the start behind, the second refines.
 const HOT: [f64; 2] = [0.1, 0.003];
 const COLD: f64 = 0.0001;
@@ -42,7 +45,7 @@ pub(super) fn plan(grid: &Grid, segments: u64, seed: u64, budget: &Budget) -> (f
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
     for budget_s in budgets(grid) {
-        if best.is_some() && budget.is_spent() {
+        if best.is_some() && budget.spend((2 * grid.len() * grid.kinds() / PAIRS_PER_UNIT) as u64) {
             break;
         }
         for into_clusters_first in [false, true] {
@@ -149,7 +152,7 @@ fn annealed(pipeline: &mut Pipeline, start: Vec<u32>, hot: f64, seed: u64, budge
         temperature_s: hot * now_s,
         cool: (COLD / hot).powf(1.0 / moves.max(1) as f64),
         left: moves,
-        budget: *budget,
+        budget,
     };
     anneal::anneal(&mut annealing, &mut Random::new(seed));
     annealing.best
@@ -170,13 +173,14 @@ struct PipelineAnnealing<'a, 'g> {
     cool: f64,
     /// Moves to come.
     left: usize,
-    budget: Budget,
+    budget: &'a Budget,
 }
 
 impl Moves for PipelineAnnealing<'_, '_> {
     fn next_level(&mut self) -> Option<Level> {
         self.left = self.left.checked_sub(1)?;
-        if self.left.is_multiple_of(MOVES_PER_LOOK) && self.budget.is_spent() {
+        let units = MOVES_PER_LOOK * self.parents.len() / EVALUATED_PER_UNIT;
+        if self.left.is_multiple_of(MOVES_PER_LOOK) && self.budget.spend(1 + units as u64) {
             return None;
         }
         self.temperature_s *= self.cool;

@@ -10,7 +10,8 @@
 //! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
 
 use super::settings::balance::{
-    COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WORK,
+    COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WAYS_PER_UNIT,
+    WORK,
 };
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
@@ -139,7 +140,7 @@ impl<'a> Trees<'a> {
         for _ in 0..PASSES {
             let mut moved = false;
             for tree in 0..self.parent.len() {
-                if budget.is_spent() {
+                if budget.spend((hosts * hosts / WAYS_PER_UNIT) as u64) {
                     return;
                 }
                 for to in 1..hosts {

@@ -53,7 +53,8 @@ impl Candidate {
         let fitted = is_fitted.then(|| std::iter::once_with(|| timetables::STRETCHES.iter().find_map(fit)));
         let mut best: Option<(f64, Timetable, ServingOrders)> = None;
         for (start_s, period_s) in dense.chain(fitted.into_iter().flatten().flatten()) {
-            if best.is_some() && budget.is_spent() {
+            let is_spent = budget.spend(timetables::UNITS_PER_TRANSFER * transfers.len() as u64);
+            if best.is_some() && is_spent {
                 break;
             }
             let mut shop = ServingOrders::new(transfers, resources, &start_s, period_s);

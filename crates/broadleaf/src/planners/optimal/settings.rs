@@ -41,6 +41,8 @@ pub(super) mod timetables {
     pub const MOST_FITTED: usize = 500;
     /// Urgencies of the dense timetables, as parts of the busiest resource's time. Chosen.
     pub const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
+    /// What laying out a timetable, assigning its windows and playing it takes for each transfer, units of work.
+    pub const UNITS_PER_TRANSFER: u64 = 5;
     /// Placements tried for each transfer before a period is called too short. Chosen.
     pub const TRIES: usize = 5;
     /// A link on which more periods than this pass before a segment arrives gets no timetable, whose slots would mean
@@ -56,6 +58,8 @@ pub(super) mod timetables {
 pub(super) mod shortening {
     /// Sets of trees that are shortened where none was good enough. Chosen.
     pub const SETS: usize = 3;
+    /// Transfers whose times are measured again in a unit of work.
+    pub const TRANSFERS_PER_UNIT: usize = 10;
     /// Exchanges tried times transfers of a period: a second or two. Chosen.
     pub const EFFORT: usize = 120_000;
     /// A difference of times below this part of the period is rounding.
@@ -98,6 +102,8 @@ pub(super) mod turns {
 pub(super) mod balance {
     /// Nodes up to which that takes about a millisecond. Chosen.
     pub const QUICK_NODES: usize = 16;
+    /// Ways into a vertex that are looked at in a unit of work.
+    pub const WAYS_PER_UNIT: usize = 30;
     /// Nodes at most: growing takes n³ steps a tree. Chosen.
     pub const MOST_NODES: usize = 64;
     /// Numbers of trees tried. Chosen.

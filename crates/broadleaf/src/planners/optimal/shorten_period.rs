@@ -7,7 +7,7 @@
 //! algorithm for the job shop problem*, Management Science 1996). Whose segment a transfer carries does not
 //! matter here: lags make up for it.
 
-use super::settings::shortening::{ENOUGH, REMEMBERED, TOUCH};
+use super::settings::shortening::{ENOUGH, REMEMBERED, TOUCH, TRANSFERS_PER_UNIT};
 use super::timetable::PeriodTransfer;
 use crate::budget::Budget;
 use std::collections::VecDeque;
@@ -252,7 +252,7 @@ impl ServingOrders {
                 if found.as_ref().is_none_or(|(known, ..)| then.period_s < known.period_s) {
                     found = Some((then, tried, (b, a)));
                 }
-                if shortens || tries == 0 || budget.is_spent() {
+                if shortens || tries == 0 || budget.spend((self.next.len() / TRANSFERS_PER_UNIT) as u64) {
                     break;
                 }
             }

@@ -8,6 +8,9 @@
 //! asked for by name, and not too long to be written out, is one period of k segments in which the last has a
 //! tree of its own.
 //!
+//! An all-gather takes ⌈log2 n⌉ rounds of about half of what is missing each, for any n; turned round it is the
+//! reduce-scatter of Träff, *Optimal, non-pipelined reduce-scatter and allreduce algorithms* (2024).
+//!
 //! Reference: Träff, *Optimal broadcast schedules in logarithmic time with applications to broadcast,
 //! all-broadcast, reduction and all-reduction* (2024), section 2; *(Poly)logarithmic time construction of
 //! round-optimal n-block broadcast schedules* (2022).
@@ -31,8 +34,9 @@
 //! assert_eq!(made.plan.predicted.makespan_s, Some(3.0 - 1.0 + 20.0));
 //! ```
 
+use super::bruck::at_most;
 use crate::budget::Budget;
-use crate::plan::{Plan, PlanError, Regular, TreeBuilder};
+use crate::plan::{Collective, Plan, PlanError, Regular, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Circulant;
@@ -56,11 +60,22 @@ impl Planner for Circulant {
         &CARD
     }
 
-    fn supports(&self, _: &Instance) -> Result<(), Unsupported> {
-        Ok(())
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast, Collective::Allgather]
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        match instance.collective {
+            Collective::Allgather => at_most(instance),
+            _ => Ok(()),
+        }
     }
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+        if instance.collective == Collective::Allgather {
+            let hosts = instance.platform.hosts().collect();
+            return Ok(instance.regular_plan(CARD.name, Regular::CirculantAllgather, hosts));
+        }
         let hosts = instance.root_and_receivers();
         if hosts.len() < 2 {
             let empty = TreeBuilder::new(instance.platform.node_count());
@@ -76,6 +91,9 @@ impl Planner for Circulant {
 
 /// The plan as one period of all its segments, where that is not too long.
 fn written_out(instance: &Instance, plan: Plan) -> Plan {
+    if instance.collective != Collective::Bcast {
+        return plan;
+    }
     let (hosts, segments) = (instance.root_and_receivers(), plan.segment_count());
     let slots = segments.saturating_mul(hosts.len() as u64 - 1);
     if slots == 0 || slots > MOST_SLOTS {

@@ -1,5 +1,7 @@
 //! Fixed patterns for networks whose links are all alike: segments cross several trees or rings in set rounds.
 
+mod bine;
+mod bruck;
 mod circulant;
 mod recursive_doubling;
 mod ring;
@@ -7,6 +9,8 @@ mod round_robin;
 mod two_tree;
 mod van_de_geijn;
 
+pub use bine::Bine;
+pub use bruck::Bruck;
 pub use circulant::Circulant;
 pub use recursive_doubling::RecursiveDoubling;
 pub use ring::Ring;

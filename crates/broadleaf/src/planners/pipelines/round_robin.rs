@@ -62,7 +62,7 @@ static CARD: Card = Card {
     complexity: "O(n^2)",
     profile: Profile {
         // Every simulation of it lasts for whole periods of n² slots.
-        pace: |instance| Pace::quick_if(instance.receivers().count() < QUICK_HOSTS),
+        pace: |instance| Pace::uncounted(instance, instance.receivers().count() < QUICK_HOSTS),
         segments: Segmentation::Guided { whole: whole_tournaments, modelled: modelled_count },
         ..Profile::QUICK
     },

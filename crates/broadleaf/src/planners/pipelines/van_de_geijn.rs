@@ -60,7 +60,7 @@ static CARD: Card = Card {
                 homogeneous one-port network with n a power of two",
     complexity: "O(n^2)",
     profile: Profile {
-        pace: |instance| Pace::quick_if(instance.platform.hosts().count() <= QUICK_NODES),
+        pace: |instance| Pace::uncounted(instance, instance.platform.hosts().count() <= QUICK_NODES),
         segments: Segmentation::Fixed,
         ..Profile::QUICK
     },

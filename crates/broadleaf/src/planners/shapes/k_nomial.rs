@@ -6,7 +6,7 @@
 //! least makespan of unsegmented messages, of equal ones the smallest.
 //!
 //! Reference: MPICH, `src/mpi/coll/algorithms/treealgo`, trees of the kind knomial_1; the choice of the radix by the
-//! makespan is ours.
+//! makespan is Broadleaf's.
 //! Cost: ⌈log_k n⌉·((k − 1)·T(m) + latency) on a homogeneous one-port network. Complexity: O(n) a radix.
 //! Guarantee: none.
 //!

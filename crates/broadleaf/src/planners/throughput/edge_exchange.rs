@@ -23,6 +23,8 @@ const STEPS_PER_NODE: u64 = 1000;
 const TARGETS: u64 = 20;
 /// How often the budget is looked at, in edges tried.
 const STEPS_PER_LOOK: u64 = 1024;
+/// Edges tried in a unit of work on one node, by the slower of today's machines; more nodes make longer walks.
+pub const STEPS_PER_UNIT: u64 = 250;
 
 /// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and within the budget.
 /// The result is never worse than the start.
@@ -37,16 +39,8 @@ pub fn improve(
     let patience = (STEPS_PER_NODE * network.nodes as u64).min(steps / TARGETS).max(1);
     let aim = Aim { low_s, reach: FIRST_REACH, patience };
     let exchange = Exchange::new(network, start.to_vec(), aim.target_s(best_s));
-    let mut search = TargetSearch {
-        exchange,
-        best: start.to_vec(),
-        best_s,
-        aim,
-        step: 0,
-        since: 0,
-        steps,
-        budget: *budget,
-    };
+    let mut search =
+        TargetSearch { exchange, best: start.to_vec(), best_s, aim, step: 0, since: 0, steps, budget };
     anneal::anneal(&mut search, random);
     search.best
 }
@@ -83,7 +77,7 @@ struct TargetSearch<'a> {
     /// When the target was set, in steps.
     since: u64,
     steps: u64,
-    budget: Budget,
+    budget: &'a Budget,
 }
 
 impl TargetSearch<'_> {
@@ -113,7 +107,8 @@ impl Moves for TargetSearch<'_> {
             self.judge();
         }
         let is_over = self.step >= self.steps || self.best_s <= self.aim.low_s * (1.0 + ROUNDING);
-        if is_over || (self.step.is_multiple_of(STEPS_PER_LOOK) && self.budget.is_spent()) {
+        let units = || STEPS_PER_LOOK * self.exchange.tree.network.nodes as u64 / STEPS_PER_UNIT;
+        if is_over || (self.step.is_multiple_of(STEPS_PER_LOOK) && self.budget.spend(units())) {
             return None;
         }
         self.step += 1;

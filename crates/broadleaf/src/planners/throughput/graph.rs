@@ -57,9 +57,16 @@ pub fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
+/// Beyond so many edges a heuristic takes seconds, which it does not count.
+const PACED_EDGES: u64 = 20_000;
+
 /// Of every heuristic: about a millisecond on few edges.
 pub fn pace(instance: &Instance) -> Pace {
-    Pace::quick_if(most_edges(instance.platform) <= QUICK_EDGES)
+    let edges = most_edges(instance.platform);
+    if edges > PACED_EDGES {
+        return Pace::ByName;
+    }
+    Pace::uncounted(instance, edges <= QUICK_EDGES)
 }
 
 /// An upper limit of the number of edges, without writing them out.

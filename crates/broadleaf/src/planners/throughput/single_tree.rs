@@ -36,7 +36,7 @@
 //! ```
 
 use super::child_order::tree_plan;
-use super::edge_exchange::improve;
+use super::edge_exchange::{improve, STEPS_PER_UNIT};
 use super::graph::{self, Graph};
 use super::grow::GROW;
 use super::grow_multiport::GROW_MULTIPORT;
@@ -52,8 +52,6 @@ use std::collections::HashMap;
 
 /// Edges tried without a time limit: some 20 ms for 50 nodes.
 const DEFAULT_STEPS: u64 = 60_000;
-/// Edges tried a second on 50 nodes, by the slower of today's machines; more nodes make longer walks.
-const STEPS_PER_SECOND: f64 = 5e6 * 50.0;
 
 /// Pruning larger graphs takes longer than the search.
 const PRUNED_EDGES: usize = 20_000;
@@ -69,7 +67,7 @@ static CARD: Card = Card {
     guarantee:
         "at least grow and grow-multiport; to 20,000 edges prune-refined and its multi-port version too",
     complexity: "O(E log E), then O(depth) an edge tried",
-    profile: Profile { pace: |_| Pace::Slow, ..Profile::QUICK },
+    profile: Profile { pace, ..Profile::QUICK },
 };
 
 impl Planner for SingleTree {
@@ -89,13 +87,21 @@ impl Planner for SingleTree {
             .map(|tree| entering(&graph, &tree))
             .min_by(|a, b| network.period_s(a).total_cmp(&network.period_s(b)))
             .expect("there are heuristics");
-        let steps = budget.whole().map_or(DEFAULT_STEPS, |limit| {
-            (limit.as_secs_f64() * STEPS_PER_SECOND / graph.host_count() as f64) as u64
-        });
+        let steps = budget
+            .asked()
+            .map_or(DEFAULT_STEPS, |units| units.saturating_mul(STEPS_PER_UNIT) / graph.host_count() as u64);
         let into = improve(&network, &start, steps, &mut Random::new(instance.seed), budget);
         let tree: Vec<usize> =
             into.into_iter().filter(|&edge| edge != NO_EDGE).map(|edge| edge as usize).collect();
         Ok(tree_plan(&graph, CARD.name, &tree))
+    }
+}
+
+/// What it starts from is as slow as the paper's heuristics, and its own search is counted.
+fn pace(instance: &Instance) -> Pace {
+    match graph::pace(instance) {
+        Pace::ByName => Pace::ByName,
+        _ => Pace::Slow,
     }
 }
 

@@ -37,7 +37,7 @@ impl<'a> Routes<'a> {
         for (node, executor) in platform.nodes().zip(executors) {
             let mut of_node = Vec::new();
             for output in &executor.program().outputs {
-                let switches = programs.switches(output.tree, node, output.target);
+                let switches = programs.switches(node, output);
                 let key = (node, output.to, switches);
                 let route = match known.get(&key) {
                     Some(&route) => route,

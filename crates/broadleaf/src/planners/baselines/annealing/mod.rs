@@ -52,6 +52,9 @@ use crate::random::Random;
 const MOVES_A_PAIR: u64 = 32;
 const MOST_MOVES: u64 = 1_000_000;
 
+/// Moves in a unit of work.
+const MOVES_PER_UNIT: u64 = 2;
+
 /// What a search among so many hosts may cost that was given no time.
 fn usual_allowance(hosts: usize) -> Allowance {
     let pairs = (hosts as u64).pow(2);
@@ -86,7 +89,10 @@ impl Planner for Annealing {
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         Ok(pairs::plan(instance, CARD.name, |matrices, root| {
-            let allowance = budget.left().map_or(usual_allowance(matrices.len()), Allowance::Time);
+            let allowance = match budget.asked() {
+                Some(_) => Allowance::Moves(budget.left().saturating_mul(MOVES_PER_UNIT)),
+                None => usual_allowance(matrices.len()),
+            };
             let found = search(matrices, root, Rule::EveryPair, allowance, &mut Random::new(instance.seed));
             if !found.cost_s.is_finite() {
                 // Where some pairs have no path, random trees may not find a way round them; one that grows from the

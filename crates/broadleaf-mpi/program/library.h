@@ -1,20 +1,19 @@
-/* The MPI that the probe runs with. The probe is linked with none: it opens the library by its name, as the linker of
- * the machine finds it, so that one file fits every release of a kind of MPI, wherever that lies. */
+/* The MPI that a program of ours, the probe or the push, runs with. The program is linked with none: it opens the library
+ * by its name, as the linker of the machine finds it, so that one file fits every release of a kind of MPI, wherever
+ * that lies. Which calls, handles and names it needs stands in its own calls.h. */
 #ifndef BROADLEAF_LIBRARY_H
 #define BROADLEAF_LIBRARY_H
 
 #include <mpi.h>
 
-#define BL_CALLS(X)                                                                                                  \
-    X(Abort) X(Comm_dup) X(Comm_get_attr) X(Comm_rank) X(Comm_size) X(Finalize) X(Gather) X(Get_processor_name)      \
-    X(Init) X(Irecv) X(Isend) X(Recv) X(Send) X(Sendrecv) X(Test) X(Waitall) X(Wtime)
+#include "calls.h"
 
 /* Open MPI's handles are addresses of its variables. */
 #ifdef OPEN_MPI
-#define BL_HANDLES(X) X(ompi_mpi_comm_world) X(ompi_mpi_byte) X(ompi_mpi_double)
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)bl_mpi.global)
 #else
+#undef BL_HANDLES
 #define BL_HANDLES(X)
 #endif
 

@@ -34,17 +34,17 @@ int bl_open_mpi(void)
     for (size_t at = 0; library == NULL && at < sizeof names / sizeof *names; at++)
         library = dlopen(names[at], RTLD_NOW | RTLD_GLOBAL);
     if (library == NULL) {
-        fprintf(stderr, "broadleaf-probe: %s; add the folder of %s to LD_LIBRARY_PATH\n", dlerror(), names[0]);
+        fprintf(stderr, BL_PROGRAM ": %s; add the folder of %s to LD_LIBRARY_PATH\n", dlerror(), names[0]);
         return 0;
     }
     const char *lacking = NULL;
 #define FIND(member, name)                       \
-    *(void **)&bl_mpi.member = dlsym(library, name); \
+    *(void **)&bl_mpi.member = dlsym(BL_SCOPE(library), name); \
     if (bl_mpi.member == NULL) lacking = name;
-#define FIND_CALL(name) FIND(name, "PMPI_" #name)
+#define FIND_CALL(name) FIND(name, BL_PREFIX #name)
 #define FIND_HANDLE(name) FIND(name, #name)
     BL_CALLS(FIND_CALL) BL_HANDLES(FIND_HANDLE)
-    if (lacking != NULL) fprintf(stderr, "broadleaf-probe: the MPI has no %s; measure with a newer one\n", lacking);
+    if (lacking != NULL) fprintf(stderr, BL_PROGRAM ": the MPI has no %s; use a newer one\n", lacking);
     return lacking == NULL;
 }
 

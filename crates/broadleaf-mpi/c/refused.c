@@ -1,0 +1,16 @@
+/* The MPI is asked by a send to nobody, which is checked like any other, moves nothing, and whose error no handler of the
+ * program's sees. */
+#include "refused.h"
+
+#include <stddef.h>
+
+#include "agreed.h"
+
+int bl_is_refused(const void *data, MPI_Count count, MPI_Datatype type)
+{
+    if (data == MPI_IN_PLACE) return 1;
+#ifdef BROADLEAF_HAVE_BCAST_C
+    if (bl_mpi.Send_c != NULL) return bl_mpi.Send_c(data, count, type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
+#endif
+    return bl_mpi.Send(data, (int)count, type, MPI_PROC_NULL, 0, bl_messages()) != MPI_SUCCESS;
+}

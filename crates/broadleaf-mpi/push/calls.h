@@ -1,0 +1,15 @@
+/* What the push needs of its MPI (program/library.h): the calls as any program sees them, so that the runtime, where it is
+ * preloaded, plans the broadcasts. */
+#ifndef BROADLEAF_CALLS_H
+#define BROADLEAF_CALLS_H
+
+#define BL_PROGRAM "broadleaf-push"
+#define BL_PREFIX "MPI_"
+#define BL_SCOPE(library) RTLD_DEFAULT
+
+#define BL_CALLS(X) \
+    X(Abort) X(Bcast) X(Comm_rank) X(Comm_size) X(Comm_split) X(Finalize) X(Gather) X(Get_processor_name) X(Init_thread)
+
+#define BL_HANDLES(X) X(ompi_mpi_comm_world) X(ompi_mpi_comm_null) X(ompi_mpi_byte)
+
+#endif

@@ -1,0 +1,64 @@
+/* broadleaf-push: a file or a folder to every host of a job. Started under mpiexec by `broadleaf push`, with the settings as
+ * its one argument; how it goes comes as lines of JSON on rank 0's standard output. What is done, and in which order, is
+ * in crates/broadleaf-push; here are the MPI's calls for it.
+ *
+ * MPI's errors stay fatal: after one the launcher ends all ranks, and `broadleaf push` starts again without the host. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "library.h"
+#include "push.h"
+
+/* The most that one call is given, far below what a count of MPI's can hold. */
+static const uint64_t most_bytes = 1 << 30;
+
+static MPI_Comm *groups;
+static uint32_t group_count;
+
+static void push_gather(const void *mine, uint64_t bytes, void *all)
+{
+    bl_mpi.Gather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
+static void push_broadcast(uint32_t group, void *data, uint64_t bytes)
+{
+    MPI_Comm comm = group == 0 ? MPI_COMM_WORLD : groups[group - 1];
+    for (uint64_t at = 0; at < bytes; at += most_bytes) {
+        uint64_t part = bytes - at < most_bytes ? bytes - at : most_bytes;
+        bl_mpi.Bcast((char *)data + at, (int)part, MPI_BYTE, 0, comm);
+    }
+}
+
+static uint32_t push_group(uint32_t is_member)
+{
+    MPI_Comm *more = realloc(groups, (group_count + 1) * sizeof *groups);
+    if (more == NULL) {
+        fprintf(stderr, "broadleaf-push: no memory for a group of hosts; push fewer files at once\n");
+        bl_mpi.Abort(MPI_COMM_WORLD, 2);
+    }
+    groups = more;
+    bl_mpi.Comm_split(MPI_COMM_WORLD, is_member ? 0 : MPI_UNDEFINED, 0, &groups[group_count]);
+    return ++group_count;
+}
+
+int main(int argc, char **argv)
+{
+    if (!bl_open_mpi()) return 2;
+    /* Files are read and written on threads of their own, which make no calls. */
+    int provided, rank, ranks, length;
+    bl_mpi.Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank);
+    bl_mpi.Comm_size(MPI_COMM_WORLD, &ranks);
+    char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
+    bl_mpi.Get_processor_name(host, &length);
+    bl_push_job job = {(uint32_t)rank, (uint32_t)ranks, host, push_gather, push_broadcast, push_group};
+    if (argc != 2 && rank == 0)
+        fprintf(stderr, "broadleaf-push: one argument expected, the settings; start it with: broadleaf push\n");
+    int code = argc == 2 ? bl_push_run(&job, argv[1]) : 2;
+    /* A rank that is lost to a fault of its own would keep the others waiting. */
+    if (code == BL_PUSH_LOST) bl_mpi.Abort(MPI_COMM_WORLD, code);
+    bl_mpi.Finalize();
+    /* A host without the file is reported on standard output: launchers take any other code for a crash. */
+    return argc == 2 ? 0 : 2;
+}

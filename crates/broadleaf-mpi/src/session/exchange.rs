@@ -1,0 +1,123 @@
+//! A call of another collective than a broadcast.
+//!
+//! Rank 0 makes the plan for each (collective, root, size class) and sends it to all by the MPI's own broadcast. Later
+//! calls of the kind run it without another word between ranks, and no other plan takes its place.
+
+use super::{watch, Call, Session};
+use crate::error::CallError;
+use crate::mpi::Mpi;
+use crate::outcome::Outcome;
+use crate::planning::plan_cache::{part, Current};
+use crate::planning::ExchangeJob;
+use crate::rank_plan::carried::Carried;
+use crate::report;
+use crate::settings::WorldSettings;
+use crate::settings::{SharedMemory, BEST, DEFAULT_MIN_BYTES};
+use crate::topology::placement::Placement;
+use crate::topology::rank_map::RankMap;
+use crate::transport::MpiTransport;
+use broadleaf::plan::{Collective, Direction};
+use std::collections::HashMap;
+
+/// Kinds of calls that plans are kept for; then all are made anew.
+const MAX_PLANS: usize = 64;
+
+/// Collective, root, size class, and bytes of an element.
+type Kind = (Collective, u32, u32, u64);
+
+/// One communicator's plans for other collectives than broadcasts.
+#[derive(Default)]
+pub(super) struct Exchanges {
+    /// At rank 0, once it has made a plan.
+    placement: Option<Placement>,
+    /// None: all ranks use the MPI's own.
+    plans: HashMap<Kind, Option<Current>>,
+}
+
+/// From how many bytes in all on such calls are planned. Where all ranks are on one host, none is: what is copied through
+/// its memory by messages is never ahead of the MPI's own collectives.
+pub(super) fn from_bytes(mpi: &Mpi, rank_map: &RankMap, world: &WorldSettings) -> u64 {
+    let settings = &rank_map.settings;
+    let is_one_host = rank_map.hosts.of_rank().iter().all(|&host| host == 0);
+    let is_free = settings.planner == BEST && !settings.has_min_bytes;
+    if is_one_host && is_free && mpi.shares_memory() && settings.shared_memory != SharedMemory::Off {
+        return u64::MAX;
+    }
+    // What the platform predicts is for broadcasts.
+    if world.follows_platform {
+        DEFAULT_MIN_BYTES
+    } else {
+        world.min_bytes
+    }
+}
+
+impl Session {
+    /// Collective. `call.bytes` are those of a block, or of the vector that is reduced.
+    pub(super) unsafe fn exchange_blocks(&mut self, call: Call) -> Result<Outcome, CallError> {
+        let key = (call.collective, call.root, call.bytes.ilog2(), call.element_bytes);
+        if !self.exchanges.plans.contains_key(&key) {
+            if self.exchanges.plans.len() >= MAX_PLANS {
+                self.exchanges.plans.clear();
+            }
+            let plan = self.agree_on_exchange(call)?;
+            let current = plan.map(|plan| Current::new(plan, self.rank, call.bytes));
+            self.exchanges.plans.insert(key, current);
+        }
+        let Some(Some(current)) = self.exchanges.plans.get_mut(&key) else { return Ok(Outcome::Own) };
+        current.resize(call.bytes);
+        self.ran.set(&current.carried, 0);
+        let part = part(current);
+        let mut executor = part.executor();
+        let watch = watch(&self.tracer, call);
+        let mut transport = MpiTransport::new(&self.mpi, call.packed, part, call.number, watch);
+        let (is_root, direction) = (self.rank == call.root, call.collective.direction());
+        let sends = direction != Direction::Outward || is_root || call.collective == Collective::Allgather;
+        if call.packed.is_null() && sends {
+            transport.send_nothing();
+        }
+        transport.run(&mut executor)?;
+        Ok(match (transport.is_hollow(), direction) {
+            (false, _) => Outcome::Done,
+            // All ranks have heard of it.
+            (true, Direction::Outward) => Outcome::Own,
+            // They too, but what they would contribute again may be overwritten.
+            (true, Direction::Both) => Outcome::NoMemory,
+            (true, Direction::Inward) if is_root || call.packed.is_null() => Outcome::NoMemory,
+            (true, Direction::Inward) => Outcome::Done,
+        })
+    }
+
+    /// Rank 0's plan, which all learn; none: there is none, and rank 0 has said why.
+    fn agree_on_exchange(&mut self, call: Call) -> Result<Option<Carried>, CallError> {
+        let made = if self.rank == 0 { self.plan_exchange(call) } else { None };
+        let mut bytes = made.as_ref().map_or_else(Vec::new, |plan| plan.bytes().to_vec());
+        let mut length = (bytes.len() as u64).to_le_bytes();
+        self.mpi.share(&mut length)?;
+        bytes.resize(u64::from_le_bytes(length) as usize, 0);
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        self.mpi.share(&mut bytes)?;
+        Ok(Some(match made {
+            Some(plan) => plan,
+            None => Carried::received(bytes)?,
+        }))
+    }
+
+    fn plan_exchange(&mut self, call: Call) -> Option<Carried> {
+        let Call { collective, root, bytes, element_bytes, .. } = call;
+        let rank_map = self.known_ranks()?;
+        let planned = (|| {
+            let placement = match self.exchanges.placement.take() {
+                Some(placement) => placement,
+                None => rank_map.placement(&rank_map.node_of_rank)?,
+            };
+            let placement = &*self.exchanges.placement.insert(placement);
+            ExchangeJob { placement, collective, root, bytes, element_bytes }.plan(&rank_map.settings)
+        })();
+        planned
+            .map(Carried::made)
+            .map_err(|line| report::once(&format!("{line}; the MPI's own {collective} is used")))
+            .ok()
+    }
+}

@@ -1,0 +1,39 @@
+//! The settings of a push, as `broadleaf push` passes them on.
+
+use crate::place::Manner;
+use crate::ranks::Ranks;
+use serde_json::Value;
+
+/// What the user asks for, on every rank.
+pub struct Asked {
+    pub source: String,
+    to: String,
+    pub verify: bool,
+    pub limit_bytes_per_s: Option<f64>,
+    pub manner: Manner,
+}
+
+impl Asked {
+    pub fn read(text: &[u8]) -> Option<Asked> {
+        let value: Value = serde_json::from_slice(text).ok()?;
+        let number = |name: &str| value[name].as_u64().and_then(|number| u32::try_from(number).ok());
+        let manner = Manner {
+            mode: number("mode"),
+            keeps_set_id: value["keep_set_id"].as_bool()?,
+            user: number("user"),
+            group: number("group"),
+        };
+        Some(Asked {
+            source: value["source"].as_str()?.into(),
+            to: value["to"].as_str()?.into(),
+            verify: value["verify"].as_bool()?,
+            limit_bytes_per_s: value["limit_bytes_per_s"].as_f64(),
+            manner,
+        })
+    }
+
+    /// The target of one rank: a host's name and a rank's number stand for their words in braces.
+    pub fn target(&self, ranks: &dyn Ranks) -> String {
+        self.to.replace("{host}", ranks.host()).replace("{rank}", &ranks.rank().to_string())
+    }
+}

@@ -1,0 +1,51 @@
+//! BLAKE3 by blocks: the digest of a block is its node of the file's hash tree, so that the digests of all blocks
+//! give the digest of the file without reading it again, the one that `b3sum` prints.
+//!
+//! Reference: O'Connor, Aumasson, Neves, Wilcox-O'Hearn, "BLAKE3: one function, fast everywhere", 2020, section 2.1.
+
+use crate::index::BLOCK_BYTES;
+use blake3::hazmat::{left_subtree_len, merge_subtrees_non_root, merge_subtrees_root, HasherExt, Mode};
+use blake3::Hasher;
+
+/// 32 bytes, as BLAKE3 makes them.
+pub type Digest = [u8; 32];
+
+/// The digest of the block `data` that begins at byte `offset` of a file of `file_bytes`.
+pub fn of_block(data: &[u8], offset: u64, file_bytes: u64) -> Digest {
+    if file_bytes <= BLOCK_BYTES {
+        return *blake3::hash(data).as_bytes();
+    }
+    Hasher::new().set_input_offset(offset).update(data).finalize_non_root()
+}
+
+/// The digest of a file of `file_bytes` from those of its blocks.
+pub fn of_file(blocks: &[Digest], file_bytes: u64) -> Digest {
+    match blocks {
+        [] => *blake3::hash(b"").as_bytes(),
+        [one] => *one,
+        _ => {
+            let (left, right) = halves(blocks, file_bytes);
+            *merge_subtrees_root(&left, &right, Mode::Hash).as_bytes()
+        }
+    }
+}
+
+fn halves(blocks: &[Digest], bytes: u64) -> (Digest, Digest) {
+    // A multiple of a block, which is a power of two of chunks, as the left part is.
+    let left_bytes = left_subtree_len(bytes);
+    let (left, right) = blocks.split_at((left_bytes / BLOCK_BYTES) as usize);
+    (node(left, left_bytes), node(right, bytes - left_bytes))
+}
+
+fn node(blocks: &[Digest], bytes: u64) -> Digest {
+    if let [one] = blocks {
+        return *one;
+    }
+    let (left, right) = halves(blocks, bytes);
+    merge_subtrees_non_root(&left, &right, Mode::Hash)
+}
+
+/// As people read it.
+pub fn text(digest: &Digest) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}

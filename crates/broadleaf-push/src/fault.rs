@@ -1,0 +1,31 @@
+//! Why the source, or one host, cannot go on.
+
+use std::fmt;
+
+/// One line: fact, offending value, place, remedy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(pub String);
+
+impl Fault {
+    /// What the system refused at `path`, with a remedy where the reason names one.
+    pub fn system(path: impl fmt::Display, error: &std::io::Error) -> Fault {
+        let remedy = match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => "; free space there, and push again",
+            Some(libc::EACCES | libc::EPERM) => "; push as a user who may write there",
+            Some(libc::EROFS) => "; name another place",
+            Some(libc::ENOENT) => "; make its folder first",
+            Some(libc::EISDIR) => "; remove the folder, or name a file",
+            Some(libc::ENOTDIR | libc::ELOOP) => "; remove what is no folder there",
+            _ => "",
+        };
+        let text = error.to_string();
+        let reason = text.split(" (os error").next().unwrap_or(&text);
+        Fault(format!("{path}: {reason}{remedy}"))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}

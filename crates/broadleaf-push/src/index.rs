@@ -1,0 +1,152 @@
+//! What is sent, without its contents: entries in the order of their names, and the blocks that they are cut into.
+
+use crate::wire::{Reader, Writer};
+use std::ops::Range;
+
+/// Bytes of a block: a power of two of BLAKE3's chunks, so that a block is a node of the file's hash tree. What an
+/// interrupted push sends twice, and what a changed byte costs, is a block; its digest is 10⁻⁵ of it.
+pub const BLOCK_BYTES: u64 = 4 << 20;
+
+/// What stands at a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Folder,
+    /// `data`: the ranges that are no holes, in order; `is_sparse`: some of it is holes, perhaps inside blocks.
+    File {
+        bytes: u64,
+        is_sparse: bool,
+        data: Vec<Range<u64>>,
+    },
+    /// A symbolic link, with the text in it.
+    Link(Vec<u8>),
+    /// One more name of the file at that entry.
+    SameAs(usize),
+}
+
+/// A name and what stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Below the target, without a leading slash; empty: the target itself.
+    pub path: Vec<u8>,
+    /// Permissions, set-id bits included.
+    pub mode: u32,
+    /// Seconds and nanoseconds of the last change.
+    pub changed: (i64, u32),
+    pub kind: Kind,
+}
+
+/// One block of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub entry: usize,
+    /// First byte in the file.
+    pub offset: u64,
+    pub bytes: usize,
+    pub is_hole: bool,
+}
+
+/// All entries; folders before what is in them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Index {
+    pub entries: Vec<Entry>,
+    pub blocks: Vec<Block>,
+    /// The blocks of each entry.
+    pub blocks_of: Vec<Range<usize>>,
+}
+
+impl Index {
+    pub fn new(entries: Vec<Entry>) -> Index {
+        let (mut blocks, mut blocks_of) = (Vec::new(), Vec::new());
+        for (number, entry) in entries.iter().enumerate() {
+            let first = blocks.len();
+            if let Kind::File { bytes, data, .. } = &entry.kind {
+                let mut ranges = data.iter().peekable();
+                let mut offset = 0;
+                while offset < *bytes {
+                    let end = (offset + BLOCK_BYTES).min(*bytes);
+                    while ranges.next_if(|range| range.end <= offset).is_some() {}
+                    let is_hole = ranges.peek().is_none_or(|range| range.start >= end);
+                    blocks.push(Block { entry: number, offset, bytes: (end - offset) as usize, is_hole });
+                    offset = end;
+                }
+            }
+            blocks_of.push(first..blocks.len());
+        }
+        Index { entries, blocks, blocks_of }
+    }
+
+    /// Bytes of an entry's file; 0 for all else.
+    pub fn file_bytes(&self, entry: usize) -> u64 {
+        match self.entries[entry].kind {
+            Kind::File { bytes, .. } => bytes,
+            _ => 0,
+        }
+    }
+
+    /// The entries that are files, each once.
+    pub fn files(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.entries.len()).filter(|&entry| matches!(self.entries[entry].kind, Kind::File { .. }))
+    }
+
+    /// Bytes of all files, holes included.
+    pub fn total_bytes(&self) -> u64 {
+        self.files().map(|entry| self.file_bytes(entry)).sum()
+    }
+
+    pub fn encode(&self, out: &mut Writer) {
+        out.number(self.entries.len() as u64);
+        for entry in &self.entries {
+            out.bytes(&entry.path).number(entry.mode.into());
+            out.number(entry.changed.0 as u64).number(entry.changed.1.into());
+            match &entry.kind {
+                Kind::Folder => {
+                    out.number(0);
+                }
+                Kind::File { bytes, is_sparse, data } => {
+                    out.number(1).number(*bytes).number((*is_sparse).into()).number(data.len() as u64);
+                    for range in data {
+                        out.number(range.start).number(range.end);
+                    }
+                }
+                Kind::Link(text) => {
+                    out.number(2).bytes(text);
+                }
+                Kind::SameAs(entry) => {
+                    out.number(3).number(*entry as u64);
+                }
+            }
+        }
+    }
+
+    /// `None` for what [`Index::encode`] does not write, names that lead out of the target among it.
+    pub fn decode(text: &mut Reader<'_>) -> Option<Index> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for number in 0..text.number()? as usize {
+            let path = text.bytes()?.to_vec();
+            let mode = u32::try_from(text.number()?).ok()?;
+            let changed = (text.number()? as i64, u32::try_from(text.number()?).ok()?);
+            let kind = match text.number()? {
+                0 => Kind::Folder,
+                1 => {
+                    let (bytes, is_sparse) = (text.number()?, text.number()? != 0);
+                    let ranges = text.number()?;
+                    let data = (0..ranges).map(|_| Some(text.number()?..text.number()?));
+                    Kind::File { bytes, is_sparse, data: data.collect::<Option<_>>()? }
+                }
+                2 => Kind::Link(text.bytes()?.to_vec()),
+                3 => Kind::SameAs(text.number().map(|entry| entry as usize).filter(|&entry| entry < number)?),
+                _ => return None,
+            };
+            if !stays_inside(&path) {
+                return None;
+            }
+            entries.push(Entry { path, mode, changed, kind });
+        }
+        Some(Index::new(entries))
+    }
+}
+
+/// Whether a name below the target stays there by its words: links are refused where the name is opened.
+pub fn stays_inside(path: &[u8]) -> bool {
+    path.is_empty() || path.split(|&byte| byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
+}

@@ -1,0 +1,46 @@
+//! A file or a folder to every host of a job.
+//!
+//! 1. The root walks the source into an `index`: names, modes, times, links, and where files have data.
+//! 2. Every host takes `stock`: which blocks it holds already, by their digests, in an unfinished copy of
+//!    an earlier push or in an older version of the file.
+//! 3. The root groups the missing blocks by the hosts that lack them (`schedule`), and a
+//!    `stream` of windows goes to each group: reading, broadcasting and writing overlap.
+//! 4. A host renames its files when they are whole (`place`), and reports (`push`).
+//!
+//! Nothing here knows MPI: ranks meet through [`Ranks`]. Broadcasts are planned where the runtime is preloaded.
+//!
+//! Modules below, from the bottom up; each uses those before it only.
+
+mod wire;
+
+mod fault;
+
+mod ranks;
+
+mod index;
+
+mod digest;
+
+mod folder;
+
+mod source;
+
+mod place;
+
+mod asked;
+
+mod pace;
+
+mod stock;
+
+mod schedule;
+
+mod stream;
+
+mod push;
+
+pub use push::push;
+pub use ranks::Ranks;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! Where a host puts what it receives: unfinished copies beside the final names, which they take by rename.
+
+use crate::fault::Fault;
+use crate::folder::{self, Folder};
+use crate::index::{Block, Entry, Index, Kind};
+use std::fs::{File, Permissions};
+use std::io::{Error, Result};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{fchown, FileExt, MetadataExt, PermissionsExt};
+
+/// Modes and owners, as asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// The mode of all files; `None`: each as in the source.
+    pub mode: Option<u32>,
+    /// Whether set-user-id and set-group-id bits stay.
+    pub keeps_set_id: bool,
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+}
+
+impl Manner {
+    fn mode_of(&self, entry: &Entry) -> u32 {
+        let asked = self.mode.filter(|_| entry.kind != Kind::Folder).unwrap_or(entry.mode);
+        asked & if self.keeps_set_id { 0o7777 } else { 0o1777 }
+    }
+}
+
+/// The target on this host.
+pub struct Place {
+    /// The target where it is a folder, else the folder that it is in.
+    top: Folder,
+    /// The target's own name, where it is a file.
+    name: Vec<u8>,
+    shown: String,
+    manner: Manner,
+    /// Holds the lock of a single file.
+    _lock: Option<File>,
+    /// The folder that was used last, with its path below `top`.
+    last_folder: Option<(Vec<u8>, Folder)>,
+    /// The unfinished copy that was used last.
+    last_file: Option<(usize, File)>,
+}
+
+/// The name of an unfinished copy: the same in every push, so that the next one finds it.
+fn unfinished(name: &[u8]) -> Vec<u8> {
+    // Beyond that the system takes no name.
+    const LONGEST: usize = 255;
+    let named = [b".", name, b".broadleaf"].concat();
+    if named.len() <= LONGEST {
+        return named;
+    }
+    format!(".{}.broadleaf", blake3::hash(name).to_hex()).into_bytes()
+}
+
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&byte| byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b"", path),
+    }
+}
+
+impl Place {
+    /// Opens the target, makes its folders, and keeps other pushes to it out.
+    pub fn open(shown: &str, index: &Index, manner: Manner) -> std::result::Result<Place, Fault> {
+        let refused = |error: Error| Fault::system(shown, &error);
+        let path = shown.trim_end_matches('/').as_bytes();
+        let is_folder = matches!(index.entries.first(), Some(Entry { kind: Kind::Folder, .. }));
+        let (parent, name) = split(path);
+        let parent = if path.starts_with(b"/") && parent.is_empty() { b"/" } else { parent };
+        let above = Folder::open(parent).map_err(refused)?;
+        let mut place = Place {
+            top: above,
+            name: name.to_vec(),
+            shown: shown.to_owned(),
+            manner,
+            _lock: None,
+            last_folder: None,
+            last_file: None,
+        };
+        let is_free = if is_folder {
+            if Folder::open(path).is_err() {
+                place.top.make(name).map_err(refused)?;
+            }
+            place.top = Folder::open(path).map_err(refused)?;
+            for entry in
+                index.entries.iter().filter(|entry| entry.kind == Kind::Folder && !entry.path.is_empty())
+            {
+                let (_, name) = split(&entry.path);
+                place
+                    .folder_of(entry)
+                    .and_then(|folder| folder.make(name))
+                    .map_err(|e| place.refused(entry, &e))?;
+            }
+            place.top.lock()
+        } else {
+            if name.is_empty() || shown.ends_with('/') || place.top.has_folder(name) {
+                return Err(Fault(format!("{shown}: it is a folder; name a file")));
+            }
+            let file = place.top.write(&unfinished(name), true).map_err(refused)?;
+            let is_free = folder::lock(file.as_raw_fd());
+            place._lock = Some(file);
+            is_free
+        };
+        if !is_free {
+            return Err(Fault(format!("{shown}: another push writes there; wait for it")));
+        }
+        Ok(place)
+    }
+
+    /// What the system refused of an entry.
+    pub fn refused(&self, entry: &Entry, error: &Error) -> Fault {
+        if entry.path.is_empty() {
+            return Fault::system(&self.shown, error);
+        }
+        Fault::system(format!("{}/{}", self.shown, String::from_utf8_lossy(&entry.path)), error)
+    }
+
+    fn folder_of(&mut self, entry: &Entry) -> Result<&Folder> {
+        let (path, _) = split(&entry.path);
+        if path.is_empty() {
+            return Ok(&self.top);
+        }
+        if self.last_folder.as_ref().is_none_or(|(last, _)| last != path) {
+            self.last_folder = Some((path.to_vec(), self.top.descend(path)?));
+        }
+        let found = self.last_folder.as_ref().map(|(_, folder)| folder);
+        found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
+    }
+
+    fn name_of(&self, entry: &Entry) -> Vec<u8> {
+        if entry.path.is_empty() {
+            return self.name.clone();
+        }
+        split(&entry.path).1.to_vec()
+    }
+
+    /// What stands at an entry's name, if it is a regular file.
+    pub fn older(&mut self, entry: &Entry) -> Result<Option<File>> {
+        let name = self.name_of(entry);
+        self.folder_of(entry)?.read(&name)
+    }
+
+    /// What an interrupted push has left of an entry.
+    pub fn left_over(&mut self, entry: &Entry) -> Result<Option<File>> {
+        let name = unfinished(&self.name_of(entry));
+        let found = self.folder_of(entry)?.read(&name)?;
+        Ok(found.filter(|file| file.metadata().is_ok_and(|found| found.len() > 0)))
+    }
+
+    /// The unfinished copy of an entry, as long as the file will be.
+    pub fn unfinished(&mut self, index: &Index, number: usize) -> Result<&File> {
+        if self.last_file.as_ref().is_none_or(|(last, _)| *last != number) {
+            let entry = &index.entries[number];
+            let name = unfinished(&self.name_of(entry));
+            let file = self.folder_of(entry)?.write(&name, true)?;
+            let bytes = index.file_bytes(number);
+            if file.metadata()?.len() != bytes {
+                file.set_len(bytes)?;
+            }
+            self.last_file = Some((number, file));
+        }
+        let found = self.last_file.as_ref().map(|(_, file)| file);
+        found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
+    }
+
+    /// Writes a block; what is a hole in the source, and pages of zeros in a sparse file, become holes.
+    pub fn write(&mut self, index: &Index, block: &Block, data: &[u8]) -> Result<()> {
+        const PAGE: usize = 4096;
+        let is_sparse = matches!(index.entries[block.entry].kind, Kind::File { is_sparse: true, .. });
+        let file = self.unfinished(index, block.entry)?;
+        if !is_sparse {
+            return file.write_all_at(data, block.offset);
+        }
+        if !folder::punch(file, block.offset, block.bytes as u64) {
+            let zeros = if block.is_hole { vec![0; block.bytes] } else { Vec::new() };
+            return file.write_all_at(if block.is_hole { &zeros } else { data }, block.offset);
+        }
+        let mut at = 0;
+        while at < data.len() {
+            let is_zero = |from: usize| data[from..data.len().min(from + PAGE)].iter().all(|&byte| byte == 0);
+            let mut end = at;
+            while end < data.len() && !is_zero(end) {
+                end += PAGE;
+            }
+            if end > at {
+                file.write_all_at(&data[at..end.min(data.len())], block.offset + at as u64)?;
+            }
+            at = end + PAGE;
+        }
+        Ok(())
+    }
+
+    /// Removes the unfinished copy of an entry.
+    pub fn discard(&mut self, entry: &Entry) {
+        self.last_file = None;
+        let name = unfinished(&self.name_of(entry));
+        if let Ok(folder) = self.folder_of(entry) {
+            // What cannot be removed is found, and not trusted, by the next push.
+            let _ = folder.remove(&name);
+        }
+    }
+
+    /// Bytes that may still be written here.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.top.free_bytes()
+    }
+
+    fn dress(&self, file: &File, entry: &Entry) -> Result<()> {
+        let found = file.metadata()?;
+        let Manner { user, group, .. } = self.manner;
+        let is_owned =
+            user.is_none_or(|user| user == found.uid()) && group.is_none_or(|group| group == found.gid());
+        if !is_owned {
+            fchown(file, user, group)?;
+        }
+        let mode = self.manner.mode_of(entry);
+        // After the owner, whose change takes set-id bits away.
+        if !is_owned || found.mode() & 0o7777 != mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        if (found.mtime(), found.mtime_nsec() as u32) != entry.changed {
+            folder::set_time(file.as_raw_fd(), entry.changed)?;
+        }
+        Ok(())
+    }
+
+    /// Gives an entry its name, mode, owner and time; `is_there`: the older version is the same, byte for byte.
+    pub fn finish(&mut self, index: &Index, number: usize, is_there: bool) -> Result<()> {
+        let entry = &index.entries[number];
+        let name = self.name_of(entry);
+        let draft = unfinished(&name);
+        match &entry.kind {
+            Kind::Folder => {
+                let mode = self.manner.mode_of(entry);
+                let folder = if entry.path.is_empty() {
+                    self.top.descend(b"")?
+                } else {
+                    self.folder_of(entry)?.enter(&name)?
+                };
+                folder.own(self.manner.user, self.manner.group)?;
+                folder.finish(mode, entry.changed)
+            }
+            Kind::File { .. } if is_there => {
+                if let Some(file) = self.folder_of(entry)?.read(&name)? {
+                    self.dress(&file, entry)?;
+                }
+                self.folder_of(entry)?.remove(&draft)
+            }
+            Kind::File { .. } => {
+                // Made here where the file is empty and has no block.
+                self.unfinished(index, number)?;
+                if let Some((_, file)) = self.last_file.take() {
+                    self.dress(&file, entry)?;
+                }
+                self.folder_of(entry)?.rename(&draft, &name)
+            }
+            Kind::Link(text) => {
+                let folder = self.folder_of(entry)?;
+                folder.remove(&draft)?;
+                folder.link(&draft, text)?;
+                folder.set_time(&draft, entry.changed)?;
+                folder.rename(&draft, &name)
+            }
+            Kind::SameAs(other) => {
+                let (other_path, other_name) = split(&index.entries[*other].path);
+                let other = self.top.descend(other_path)?;
+                let folder = self.folder_of(entry)?;
+                folder.remove(&draft)?;
+                folder.same(&draft, &other, other_name)?;
+                folder.rename(&draft, &name)?;
+                // To rename one of two names of a file to the other leaves both.
+                folder.remove(&draft)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unfinished;
+
+    #[test]
+    fn unfinished_copies_have_names_of_a_length_that_the_system_takes() {
+        assert_eq!(unfinished(b"model"), b".model.broadleaf");
+        let (one, other) = (unfinished(&[b'x'; 255]), unfinished(&[b'y'; 255]));
+        assert!(one.len() <= 255 && one != other);
+    }
+}

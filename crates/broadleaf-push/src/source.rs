@@ -1,0 +1,203 @@
+//! What is pushed, on the root: walked into an index, read block by block, and looked at once more afterwards.
+
+use crate::digest::{self, Digest};
+use crate::fault::Fault;
+use crate::index::{Block, Entry, Index, Kind};
+use std::collections::HashMap;
+use std::fs::{self, File, Metadata};
+use std::io::{Error, ErrorKind};
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The source and its index.
+pub struct Source {
+    base: PathBuf,
+    pub index: Index,
+    /// Of each entry: what shows that it is still what was walked.
+    stamps: Vec<Stamp>,
+    /// The file that was read last.
+    open: Option<(usize, File)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    bytes: u64,
+    changed: (i64, i64),
+    renamed: (i64, i64),
+    file: (u64, u64),
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Stamp {
+        Stamp {
+            bytes: found.len(),
+            changed: (found.mtime(), found.mtime_nsec()),
+            renamed: (found.ctime(), found.ctime_nsec()),
+            file: (found.dev(), found.ino()),
+        }
+    }
+}
+
+impl Source {
+    /// Walks the file or folder at `base`; a link there is followed, none below it is.
+    pub fn walk(base: &Path) -> Result<Source, Fault> {
+        let mut walk = Walk::default();
+        let found = fs::metadata(base).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Fault(format!("{}: no such file or folder; name one", base.display())),
+            _ => Fault::system(base.display(), &error),
+        })?;
+        walk.add(base, Vec::new(), &found)?;
+        let Walk { entries, stamps, .. } = walk;
+        Ok(Source { base: base.to_owned(), index: Index::new(entries), stamps, open: None })
+    }
+
+    fn path(&self, entry: usize) -> PathBuf {
+        let path = &self.index.entries[entry].path;
+        if path.is_empty() {
+            self.base.clone()
+        } else {
+            self.base.join(std::ffi::OsStr::from_bytes(path))
+        }
+    }
+
+    /// A block's bytes into `data`, and its digest; `None`: the file is not what was walked any more. A hole has no
+    /// bytes, but a digest.
+    pub fn read(&mut self, block: &Block, data: &mut [u8]) -> Option<Digest> {
+        let file_bytes = self.index.file_bytes(block.entry);
+        if block.is_hole {
+            return Some(digest::of_block(&vec![0; block.bytes], block.offset, file_bytes));
+        }
+        if self.open.as_ref().is_none_or(|(entry, _)| *entry != block.entry) {
+            self.open = Some((block.entry, File::open(self.path(block.entry)).ok()?));
+        }
+        let (_, file) = self.open.as_ref()?;
+        file.read_exact_at(data, block.offset).ok()?;
+        Some(digest::of_block(data, block.offset, file_bytes))
+    }
+
+    /// Whether a file is not any more what was walked.
+    pub fn has_changed(&self, entry: usize) -> bool {
+        fs::metadata(self.path(entry)).map_or(true, |found| Stamp::of(&found) != self.stamps[entry])
+    }
+}
+
+#[derive(Default)]
+struct Walk {
+    entries: Vec<Entry>,
+    stamps: Vec<Stamp>,
+    /// Files of several names, by device and number.
+    seen: HashMap<(u64, u64), usize>,
+}
+
+impl Walk {
+    fn add(&mut self, at: &Path, path: Vec<u8>, found: &Metadata) -> Result<(), Fault> {
+        let refused = |error: Error| Fault::system(at.display(), &error);
+        let what = found.file_type();
+        let kind = if what.is_dir() {
+            Kind::Folder
+        } else if what.is_symlink() {
+            let text = fs::read_link(at).map_err(refused)?.into_os_string().into_vec();
+            if !link_stays_inside(&path, &text) {
+                let text = String::from_utf8_lossy(&text);
+                return Err(Fault(format!(
+                    "{}: the link leads out of the folder, to {text}; copy what it leads to, or remove it",
+                    at.display()
+                )));
+            }
+            Kind::Link(text)
+        } else if what.is_file() {
+            match self.seen.get(&(found.dev(), found.ino())) {
+                Some(&entry) => Kind::SameAs(entry),
+                None => {
+                    let file = File::open(at).map_err(refused)?;
+                    let is_sparse = found.blocks().saturating_mul(512) < found.len();
+                    let whole = std::iter::once(0..found.len()).collect();
+                    let data = if is_sparse { data_ranges(&file, found.len()) } else { whole };
+                    Kind::File { bytes: found.len(), is_sparse, data }
+                }
+            }
+        } else {
+            let what = if what.is_fifo() { "pipe" } else { "device or socket" };
+            return Err(Fault(format!("{}: a {what} cannot be sent; leave it out", at.display())));
+        };
+        if matches!(kind, Kind::File { .. }) && found.nlink() > 1 {
+            self.seen.insert((found.dev(), found.ino()), self.entries.len());
+        }
+        let is_folder = kind == Kind::Folder;
+        let changed = (found.mtime(), found.mtime_nsec() as u32);
+        self.entries.push(Entry { path: path.clone(), mode: found.mode() & 0o7777, changed, kind });
+        self.stamps.push(Stamp::of(found));
+        if is_folder {
+            let listed: Result<Vec<_>, Error> = fs::read_dir(at).map_err(refused)?.collect();
+            let mut names: Vec<_> =
+                listed.map_err(refused)?.into_iter().map(|each| each.file_name()).collect();
+            names.sort();
+            for name in names {
+                let mut below = path.clone();
+                if !below.is_empty() {
+                    below.push(b'/');
+                }
+                below.extend_from_slice(name.as_bytes());
+                let at = at.join(name);
+                let found = fs::symlink_metadata(&at).map_err(|error| Fault::system(at.display(), &error))?;
+                self.add(&at, below, &found)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a link at `path` with that text leads to something in the same tree, by its words.
+fn link_stays_inside(path: &[u8], text: &[u8]) -> bool {
+    let mut depth = path.split(|&byte| byte == b'/').count() - 1;
+    !text.starts_with(b"/")
+        && text.split(|&byte| byte == b'/').all(|part| {
+            match part {
+                b"" | b"." => {}
+                b".." if depth == 0 => return false,
+                b".." => depth -= 1,
+                _ => depth += 1,
+            }
+            true
+        })
+}
+
+/// Where a file has data; all of it where the file system does not tell.
+fn data_ranges(file: &File, bytes: u64) -> Vec<Range<u64>> {
+    // SAFETY: the handle is open.
+    let seek = |at: u64, how| unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, how) };
+    let (mut ranges, mut at) = (Vec::new(), 0);
+    while at < bytes {
+        let start = seek(at, libc::SEEK_DATA);
+        if start < 0 {
+            let is_end = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
+            if !is_end {
+                ranges.push(at..bytes);
+            }
+            break;
+        }
+        let end = seek(start as u64, libc::SEEK_HOLE);
+        let end = if end < 0 { bytes } else { (end as u64).min(bytes) };
+        ranges.push(start as u64..end);
+        at = end;
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::link_stays_inside;
+
+    #[test]
+    fn links_that_lead_out_are_known_by_their_words() {
+        for (path, text) in [("a", "b"), ("a/b", "../c"), ("a/b", "./x/../../c"), ("a/b/c", "../../d")] {
+            assert!(link_stays_inside(path.as_bytes(), text.as_bytes()), "{path} -> {text}");
+        }
+        for (path, text) in [("a", "../b"), ("a/b", "../../c"), ("a", "/etc/passwd"), ("a", "x/../../b")] {
+            assert!(!link_stays_inside(path.as_bytes(), text.as_bytes()), "{path} -> {text}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a host holds already: blocks of an interrupted push's unfinished copies and of older versions of the files.
+//! Both are read again and compared by digest, so no record of an earlier push has to be kept or believed.
+
+use crate::digest::{self, Digest};
+use crate::fault::Fault;
+use crate::index::{Block, Index};
+use crate::place::Place;
+use std::fs::File;
+use std::io::Result;
+use std::os::unix::fs::FileExt;
+
+/// What one host has, and what it knows of the blocks.
+pub struct Stock {
+    /// Of each block: whether it stands in the unfinished copy, or in an older version that is the same.
+    pub has: Vec<bool>,
+    /// Of each block: its digest, once the root has sent it.
+    pub digests: Vec<Digest>,
+    /// Of each entry: the older version is the same, byte for byte.
+    pub is_there: Vec<bool>,
+}
+
+impl Stock {
+    pub fn empty(index: &Index) -> Stock {
+        Stock {
+            has: vec![false; index.blocks.len()],
+            digests: vec![[0; 32]; index.blocks.len()],
+            is_there: vec![false; index.entries.len()],
+        }
+    }
+
+    /// Of each entry: whether something stands there that may have some of its blocks.
+    pub fn candidates(index: &Index, place: &mut Place) -> std::result::Result<Vec<bool>, Fault> {
+        let mut found = vec![false; index.entries.len()];
+        for number in index.files() {
+            let entry = &index.entries[number];
+            let older = place.older(entry).map_err(|error| place.refused(entry, &error))?;
+            let left_over = place.left_over(entry).map_err(|error| place.refused(entry, &error))?;
+            found[number] = older.is_some() || left_over.is_some();
+        }
+        Ok(found)
+    }
+
+    /// Looks at the entries in `candidates`, whose digests are known.
+    pub fn take(
+        &mut self,
+        index: &Index,
+        place: &mut Place,
+        candidates: &[bool],
+    ) -> std::result::Result<(), Fault> {
+        for number in index.files().filter(|&number| candidates[number]) {
+            self.take_entry(index, place, number)
+                .map_err(|error| place.refused(&index.entries[number], &error))?;
+        }
+        Ok(())
+    }
+
+    fn take_entry(&mut self, index: &Index, place: &mut Place, number: usize) -> Result<()> {
+        let entry = &index.entries[number];
+        let blocks = index.blocks_of[number].clone();
+        let file_bytes = index.file_bytes(number);
+        let older = place.older(entry)?;
+        let in_older = self.matching(index, number, older.as_ref());
+        let same_length =
+            older.as_ref().is_some_and(|file| file.metadata().is_ok_and(|found| found.len() == file_bytes));
+        if same_length && in_older.iter().all(|&matches| matches) {
+            self.has[blocks].fill(true);
+            self.is_there[number] = true;
+            return Ok(());
+        }
+        let left_over = place.left_over(entry)?;
+        let in_left_over = self.matching(index, number, left_over.as_ref());
+        let mut data = Vec::new();
+        for (at, block) in blocks.clone().zip(&index.blocks[blocks]) {
+            let first = at - index.blocks_of[number].start;
+            self.has[at] = in_left_over[first];
+            if let Some(older) = older.as_ref().filter(|_| in_older[first] && !in_left_over[first]) {
+                data.resize(if block.is_hole { 0 } else { block.bytes }, 0);
+                older.read_exact_at(&mut data, block.offset)?;
+                place.write(index, block, &data)?;
+                self.has[at] = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of each block of an entry: whether the file has it at the same place.
+    fn matching(&self, index: &Index, number: usize, file: Option<&File>) -> Vec<bool> {
+        let mut data = Vec::new();
+        let file_bytes = index.file_bytes(number);
+        let blocks = index.blocks_of[number].clone();
+        let of_block = |(block, known): (&Block, &Digest)| {
+            data.resize(block.bytes, 0);
+            file.is_some_and(|file| file.read_exact_at(&mut data, block.offset).is_ok())
+                && digest::of_block(&data, block.offset, file_bytes) == *known
+        };
+        index.blocks[blocks.clone()].iter().zip(&self.digests[blocks]).map(of_block).collect()
+    }
+
+    /// Whether all of an entry's blocks are here.
+    pub fn is_whole(&self, index: &Index, number: usize) -> bool {
+        self.has[index.blocks_of[number].clone()].iter().all(|&has| has)
+    }
+
+    /// Reads a finished file again, from the disk where the system forgets what it wrote; whether it is right.
+    pub fn verify(&self, index: &Index, place: &mut Place, number: usize) -> Result<bool> {
+        let Some(file) = place.older(&index.entries[number])? else {
+            return Ok(false);
+        };
+        file.sync_all()?;
+        // SAFETY: the handle is open. What cannot be dropped from memory is read from there.
+        unsafe {
+            libc::posix_fadvise(std::os::fd::AsRawFd::as_raw_fd(&file), 0, 0, libc::POSIX_FADV_DONTNEED)
+        };
+        let same_length = file.metadata()?.len() == index.file_bytes(number);
+        Ok(same_length && self.matching(index, number, Some(&file)).iter().all(|&matches| matches))
+    }
+
+    /// The digest of all files: the file's own where there is one, else that of the lines `DIGEST  NAME` of all.
+    pub fn total(&self, index: &Index) -> Digest {
+        let of = |number: usize| {
+            digest::of_file(&self.digests[index.blocks_of[number].clone()], index.file_bytes(number))
+        };
+        if let [only] = &index.entries[..] {
+            if only.path.is_empty() {
+                return of(0);
+            }
+        }
+        let mut lines = Vec::new();
+        for number in index.files() {
+            lines.extend_from_slice(digest::text(&of(number)).as_bytes());
+            lines.extend_from_slice(b"  ");
+            lines.extend_from_slice(&index.entries[number].path);
+            lines.push(b'\n');
+        }
+        *blake3::hash(&lines).as_bytes()
+    }
+}

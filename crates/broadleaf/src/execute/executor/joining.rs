@@ -1,0 +1,62 @@
+//! A segment that is combined here goes on once every input has brought its part of it.
+//!
+//! An output sends its segments in one order. It may send up to the first one that some input has not brought: in a
+//! reduction the same one for all inputs, in a gather the first of the blocks that come in there.
+
+use super::NodeExecutor;
+
+impl NodeExecutor {
+    /// What may go out before anything has come in: the node's own blocks, as far as the order begins with them.
+    pub(super) fn begin_joining(&mut self) {
+        for output in 0..self.joined.len() as u32 {
+            if !self.joined[output as usize].is_empty() {
+                self.look_at_inputs(output);
+                self.enqueue(output);
+            }
+        }
+    }
+
+    /// One more segment came in on `input`, one of those that `output` joins.
+    pub(super) fn join(&mut self, input: usize, output: u32) {
+        let before = self.first_missing(input, output, self.received[input] - 1);
+        let after = self.first_missing(input, output, self.received[input]);
+        let channel = &mut self.outgoing[output as usize];
+        // Only who kept the output waiting can let it go on, and the last of them does: so each segment is looked at
+        // once, however many inputs there are.
+        if before == channel.available && after != before {
+            channel.waits_for -= 1;
+            if channel.waits_for == 0 {
+                self.look_at_inputs(output);
+            }
+        }
+    }
+
+    fn look_at_inputs(&mut self, output: u32) {
+        let (mut least, mut waits_for) = (self.outgoing[output as usize].carried, 0);
+        for &input in &self.joined[output as usize] {
+            let missing = self.first_missing(input as usize, output, self.received[input as usize]);
+            if missing < least {
+                (least, waits_for) = (missing, 1);
+            } else if missing == least {
+                waits_for += 1;
+            }
+        }
+        let channel = &mut self.outgoing[output as usize];
+        (channel.available, channel.waits_for) = (least, waits_for);
+    }
+
+    /// The first of an output's segments that `input` has not brought when it has brought so many, by its place among
+    /// the output's.
+    fn first_missing(&self, input: usize, output: u32, received: u64) -> u64 {
+        let blocks = (self.program.input_blocks.get(input), self.program.output_blocks.get(output as usize));
+        let (Some(of_input), Some(of_output)) = blocks else { return received };
+        let each = of_input.len() as u64;
+        let whole = received / each * of_output.len() as u64;
+        if self.combine {
+            // The blocks of a segment leave together, as a scatter's come together.
+            return whole;
+        }
+        let block = of_input[(received % each) as usize];
+        whole + of_output.binary_search(&block).expect("a block of the subtree") as u64
+    }
+}

@@ -1,0 +1,70 @@
+//! What no all-reduce can beat.
+//!
+//! 1. At any host the result holds everyone's contribution: the all-reduce is a reduction to it, and from it, since its
+//!    own contribution is in everyone's result, a broadcast. Both bounds hold, and are taken for one host.
+//! 2. *Transfers*: each byte of the result is combined from n contributions, which takes n − 1 transfers until some host
+//!    has it; each of the n − 1 others gets it by one more transfer. Together 2·(n − 1)·m bytes come in at the hosts, each
+//!    at most at the rate of its fastest link in, and go out likewise. On a homogeneous network: Patarasuk and Yuan,
+//!    *Bandwidth optimal all-reduce algorithms for clusters of workstations*, section 3.
+
+use super::makespan_bound_within;
+use crate::budget::Budget;
+use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
+
+/// Rounding of sums, as for every bound.
+const ROUNDING: f64 = 1e-9;
+
+/// Beyond so many hosts every one is taken to have the fastest link: the bound is as valid, and n² links are not looked at.
+const MOST_LOOKED_AT: usize = 2000;
+
+/// A time below which no plan combines the `message_bytes` of every host and has the result at each, seconds; `root` is
+/// the host whose part is looked at more closely.
+pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
+    let (inward, outward) = (platform.reversed(), platform);
+    let one_way_s = |platform: &Platform| makespan_bound_within(platform, root, message_bytes, budget);
+    let halves_s = one_way_s(inward).max(one_way_s(outward));
+    let in_s = transfers_s(platform, message_bytes);
+    halves_s.max(in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING))
+}
+
+/// Argument 2 for what comes in; 0 where a port may receive several messages at a time, or needs no time.
+fn transfers_s(platform: &Platform, message_bytes: u64) -> f64 {
+    let has_one_port = match platform.port_model() {
+        PortModel::OnePort | PortModel::OnePortUnidirectional | PortModel::OnePortSamePartner => true,
+        PortModel::MultiPort | PortModel::LinkCapacity => false,
+    };
+    let hosts = platform.hosts().count();
+    if !has_one_port || hosts < 2 {
+        return 0.0;
+    }
+    let rate = |class: LinkClassId| fastest_rate(&platform.class(class).time, message_bytes);
+    let into = |host: NodeId| {
+        let links = platform.predecessors(host);
+        links.into_iter().map(|(_, class)| rate(class)).fold(0.0, f64::max)
+    };
+    let fastest = || {
+        platform.classes().iter().map(|class| fastest_rate(&class.time, message_bytes)).fold(0.0, f64::max)
+    };
+    let rates: f64 = match hosts <= MOST_LOOKED_AT {
+        true => platform.hosts().map(into).sum(),
+        false => hosts as f64 * fastest(),
+    };
+    if rates == 0.0 {
+        return 0.0;
+    }
+    2.0 * (hosts - 1) as f64 * message_bytes as f64 / rates
+}
+
+/// The most bytes/s that transfers of any size up to `most_bytes` move; infinite where they take no time.
+fn fastest_rate(time: &TransferTime, most_bytes: u64) -> f64 {
+    let at = |bytes: u64| bytes as f64 / time.seconds(bytes);
+    match time {
+        // Start-ups count least in the longest transfer.
+        TransferTime::Affine { .. } => at(most_bytes),
+        // On a straight piece, bytes over seconds are greatest at one of its ends.
+        TransferTime::Gap(table) => {
+            let sizes = table.rows().iter().map(|&(size, _)| size).filter(|&size| size < most_bytes);
+            sizes.chain([1, most_bytes]).filter(|&size| size > 0).map(at).fold(0.0, f64::max)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Edges without a link: the quickest path stands in for it.
+
+use super::{Flow, Plan, PlanError};
+use crate::platform::{NodeId, Platform};
+
+impl Plan {
+    /// The plan with every edge that has no link and no `via` routed along the quickest path.
+    ///
+    /// # Errors
+    /// As [`Programs::for_platform`](super::Programs::for_platform).
+    pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
+        // (sender, flow, receiver)
+        let mut missing: Vec<(NodeId, usize, NodeId)> = Vec::new();
+        let flows = self.flows();
+        for (at, flow) in flows.iter().enumerate() {
+            for (parent, child) in flow.tree.edges() {
+                let (from, to) = flow.ends(parent, child);
+                if platform.link(from, to).is_none() && !flow.tree.via.contains_key(&child) {
+                    missing.push((from, at, to));
+                }
+            }
+        }
+        let mut plan = self.clone();
+        // One search of paths for each sender.
+        missing.sort_unstable();
+        for of_sender in missing.chunk_by(|a, b| a.0 == b.0) {
+            let targets: Vec<NodeId> = of_sender.iter().map(|&(_, _, to)| to).collect();
+            let routes = platform.routes(of_sender[0].0, &targets, self.segment_bytes);
+            for (&(from, flow, to), route) in of_sender.iter().zip(routes) {
+                let route = route.ok_or_else(|| PlanError::NoPath {
+                    from: platform.node(from).id.clone(),
+                    to: platform.node(to).id.clone(),
+                })?;
+                let mut relays: Vec<NodeId> = route.hops[1..].iter().map(|hop| hop.from).collect();
+                let Flow { index, is_inward, .. } = flows[flow];
+                // They stand in order from the parent.
+                if is_inward {
+                    relays.reverse();
+                }
+                let besides = is_inward && !self.collective.is_inward();
+                let trees = if besides { &mut plan.inward } else { &mut plan.trees };
+                trees[index as usize].via.insert(if is_inward { from } else { to }, relays);
+            }
+        }
+        Ok(plan)
+    }
+}

@@ -1,0 +1,233 @@
+//! One planner in the contest of `best`: what is known of its plan, and the next closer look at it.
+
+use super::outcome::unsupported;
+use super::request::{Effort, SegmentChoice};
+use super::segment_search::{search, sketch, steady_s, Tuned};
+use super::settings::{FULL_TRANSFERS, TUNING_GAIN};
+use crate::budget::Budget;
+use crate::plan::{Plan, PlanError};
+use crate::planners::{finish_with, plan_with, supports, Instance, Pace, Planner, LARGE_NODES, PLANNERS};
+
+/// How closely an entrant has been looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Look {
+    Sketched,
+    /// Simulated at two lengths.
+    Rough,
+    /// The segment size searched, longer simulations.
+    Tuned,
+    Simulated,
+}
+
+pub(super) struct Entrant {
+    /// Its place in [`PLANNERS`].
+    pub at: usize,
+    pub look: Look,
+    pub tuned: Tuned,
+}
+
+/// What became of one planner.
+pub(super) enum Attempt {
+    Entered(Box<Entrant>),
+    PassedOver(String),
+}
+
+/// What is asked of all entrants alike.
+#[derive(Clone, Copy)]
+pub(super) struct Task<'a> {
+    pub instance: &'a Instance<'a>,
+    pub segment: SegmentChoice,
+    pub effort: Effort,
+}
+
+impl Task<'_> {
+    pub fn is_large(&self) -> bool {
+        self.instance.platform.node_count() > LARGE_NODES
+    }
+
+    /// `must`: whatever is left of the budget. A planner whose plan cannot come out below `to_beat_s` is passed over.
+    pub fn attempt(
+        &self,
+        at: usize,
+        must: bool,
+        to_beat_s: f64,
+        budget: &Budget,
+    ) -> Result<Attempt, PlanError> {
+        let planner = PLANNERS[at];
+        if let Err(unsupported) = supports(planner, self.instance) {
+            return Ok(Attempt::PassedOver(unsupported.to_string()));
+        }
+        if planner.card().profile.is_baseline {
+            return Ok(Attempt::PassedOver("a baseline, planned only by name".to_string()));
+        }
+        if pace(planner, self.instance) == Pace::ByName {
+            let reason = "takes long there; ask for it by name";
+            return Ok(Attempt::PassedOver(reason.to_string()));
+        }
+        if !must && budget.is_spent() {
+            let reason = match budget.is_timed() {
+                true => "the time limit was reached before its turn",
+                false => "the search's work was done before its turn",
+            };
+            return Ok(Attempt::PassedOver(reason.to_string()));
+        }
+        match self
+            .first_look(planner, to_beat_s, budget)
+            .map_err(|error| unsupported(planner.card().name, error))
+        {
+            Ok(Some((look, tuned))) => Ok(Attempt::Entered(Box::new(Entrant { at, look, tuned }))),
+            Ok(None) => {
+                let reason = "its busiest port or link alone takes longer than the fastest plan";
+                Ok(Attempt::PassedOver(reason.to_string()))
+            }
+            // Some only find out while they plan, e.g. that a proof takes too long.
+            Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The smallest segment to try, where the planner's segment size is to be searched.
+    fn searched_from(&self, planner: &dyn Planner) -> Option<u64> {
+        self.segment.searched_from().filter(|_| planner.card().profile.is_segmentable())
+    }
+
+    fn sized(&self) -> Result<Instance<'_>, PlanError> {
+        self.segment.applied(self.instance)
+    }
+
+    fn first_look(
+        &self,
+        planner: &dyn Planner,
+        to_beat_s: f64,
+        budget: &Budget,
+    ) -> Result<Option<(Look, Tuned)>, PlanError> {
+        let platform = self.instance.platform;
+        if !planner.card().profile.is_quick(self.instance) {
+            return Ok(Some((Look::Tuned, self.tune(planner, budget)?)));
+        }
+        let Some(least_bytes) = self.searched_from(planner) else {
+            let plan = plan_with(planner, &self.sized()?, budget)?;
+            if steady_s(platform, &plan)? >= to_beat_s {
+                return Ok(None);
+            }
+            return Ok(Some(match self.effort {
+                Effort::Quick => (Look::Rough, Tuned::rough(platform, plan, budget)?),
+                Effort::Thorough => (Look::Tuned, Tuned::estimated(platform, plan, budget)?),
+            }));
+        };
+        let sketched = sketch(self.instance, planner, least_bytes, self.effort, to_beat_s, budget)?;
+        let Some(sketched) = sketched else { return Ok(None) };
+        if self.effort == Effort::Quick || self.is_large() {
+            return Ok(Some((Look::Sketched, sketched)));
+        }
+        // Whoever compares planners reads the numbers of those that are not looked at again, too.
+        Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.plan, budget)?)))
+    }
+
+    /// The plan that the planner by itself would make.
+    fn tune(&self, planner: &dyn Planner, budget: &Budget) -> Result<Tuned, PlanError> {
+        let tuned = match self.searched_from(planner) {
+            Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, budget)?,
+            None => {
+                let plan = plan_with(planner, &self.sized()?, budget)?;
+                Tuned::estimated(self.instance.platform, plan, budget)?
+            }
+        };
+        let finished = finish_with(planner, self.instance, &tuned.plan);
+        let (Effort::Thorough, Some(finished)) = (self.effort, finished) else { return Ok(tuned) };
+        // What a planner adds at the end may hold for just that many segments: no estimate from fewer.
+        if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
+            return Ok(tuned);
+        }
+        let finished = Tuned { plan: finished, makespan_s: tuned.makespan_s };
+        Ok(finished.simulated(self.instance.platform, budget)?.unwrap_or(tuned))
+    }
+
+    pub fn is_settled(&self, entrant: &Entrant) -> bool {
+        match self.effort {
+            Effort::Quick => entrant.look >= Look::Rough || self.is_large(),
+            Effort::Thorough => {
+                entrant.look == Look::Simulated || (entrant.look == Look::Tuned && self.is_long(entrant))
+            }
+        }
+    }
+
+    /// Too long to be simulated in full.
+    fn is_long(&self, entrant: &Entrant) -> bool {
+        transfers(self.instance, &entrant.tuned.plan) > FULL_TRANSFERS
+    }
+
+    /// What an entrant's makespan may still come down to, seconds.
+    pub fn hoped_s(&self, entrant: &Entrant) -> f64 {
+        let gain = match (self.effort, entrant.look) {
+            (Effort::Thorough, Look::Sketched | Look::Rough) => TUNING_GAIN,
+            _ => 1.0,
+        };
+        entrant.tuned.makespan_s / gain
+    }
+
+    pub fn look_closer(
+        &self,
+        entrant: &Entrant,
+        others: &[Entrant],
+        budget: &Budget,
+    ) -> Result<(Look, Tuned), PlanError> {
+        let platform = self.instance.platform;
+        let plan = || entrant.tuned.plan.clone();
+        if let Some(known) = self.known_from_twin(entrant, others, budget)? {
+            return Ok(known);
+        }
+        match entrant.look {
+            Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), budget)?)),
+            Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at], budget)?)),
+            Look::Tuned | Look::Simulated => {
+                let simulated = entrant.tuned.simulated(platform, budget)?;
+                Ok(simulated.map_or((entrant.look, entrant.tuned.clone()), |tuned| (Look::Simulated, tuned)))
+            }
+        }
+    }
+
+    /// Several planners often find the same trees: what is known of another one's plan holds for this one's,
+    /// if it makes the same plan for that segment size too.
+    fn known_from_twin(
+        &self,
+        entrant: &Entrant,
+        others: &[Entrant],
+        budget: &Budget,
+    ) -> Result<Option<(Look, Tuned)>, PlanError> {
+        let known_better = |other: &&Entrant| other.look >= Look::Tuned && other.look > entrant.look;
+        for other in others.iter().filter(known_better) {
+            let known = &other.tuned;
+            if !is_same_way(&entrant.tuned.plan, &known.plan) {
+                continue;
+            }
+            let planner = PLANNERS[entrant.at];
+            let plan = match entrant.look {
+                Look::Tuned => entrant.tuned.plan.clone(),
+                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes), budget)?,
+            };
+            if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
+                return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));
+            }
+        }
+        Ok(None)
+    }
+}
+
+pub(super) fn pace(planner: &dyn Planner, instance: &Instance) -> Pace {
+    planner.card().profile.pace_of(instance)
+}
+
+fn transfers(instance: &Instance, plan: &Plan) -> u64 {
+    plan.segment_count().saturating_mul(instance.platform.node_count() as u64)
+}
+
+/// Whether one closer look tells about both.
+pub(super) fn is_twin(a: &Entrant, b: &Entrant) -> bool {
+    a.look >= Look::Rough && a.look == b.look && is_same_way(&a.tuned.plan, &b.tuned.plan)
+}
+
+/// Whether two plans send the same way, segment sizes apart.
+fn is_same_way(a: &Plan, b: &Plan) -> bool {
+    a.combine == b.combine && a.protocol == b.protocol && a.trees == b.trees && a.period == b.period
+}

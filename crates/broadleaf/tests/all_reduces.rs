@@ -1,0 +1,133 @@
+//! All-reduces: known optima, the bound, and what the checker refuses; bounds of collectives with blocks.
+
+use broadleaf::budget::Budget;
+use broadleaf::optimum::allreduce_bound_s;
+use broadleaf::plan::{check, Collective, Plan};
+use broadleaf::planners::{find, plan_with, Instance};
+use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use broadleaf::simulate::simulate;
+
+/// Hosts alike, 1 byte/s each way.
+fn mesh(count: usize, latency_s: f64) -> Platform {
+    let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
+    let nodes: Vec<NodeId> = (0..count).map(|index| builder.add_host(format!("n{index}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(latency_s, 1.0));
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    builder.build().unwrap()
+}
+
+fn allreduce(platform: &Platform, message_bytes: u64) -> Instance<'_> {
+    let instance = Instance::new(platform, NodeId(0), message_bytes).unwrap();
+    Instance { collective: Collective::Allreduce, ..instance }
+}
+
+/// Patarasuk and Yuan: 2·(n − 1)/n messages through each port, which no all-reduce goes below.
+#[test]
+fn the_ring_and_recursive_halving_reach_the_bound() {
+    for hosts in 2..=9 {
+        let platform = mesh(hosts, 0.0);
+        let message_bytes = 840 * hosts as u64;
+        let wanted_s = 2.0 * (hosts - 1) as f64 * 840.0;
+        let bound_s = allreduce_bound_s(&platform, NodeId(0), message_bytes, &Budget::UNLIMITED);
+        assert!((bound_s / wanted_s - 1.0).abs() < 1e-6, "{hosts} hosts: {bound_s} s, not {wanted_s} s");
+        for name in ["ring", "recursive-doubling", "bruck", "circulant", "bine"] {
+            if ["recursive-doubling", "bine"].contains(&name) && !hosts.is_power_of_two() {
+                continue;
+            }
+            let instance = allreduce(&platform, message_bytes);
+            let plan = plan_with(find(name).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+            let trace = simulate(&platform, &plan, false).unwrap();
+            assert!((trace.makespan_s / wanted_s - 1.0).abs() < 1e-9, "{name}: {} s", trace.makespan_s);
+        }
+    }
+}
+
+/// A chain in and out again: inner hosts send every segment both ways through one port, 2 s each; by tree order they wait for
+/// each other at times.
+#[test]
+fn a_chain_goes_in_and_out_again() {
+    let platform = mesh(4, 0.25);
+    let instance = allreduce(&platform, 100).segmented(1);
+    let plan = plan_with(find("chain").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+    let trace = simulate(&platform, &plan, false).unwrap();
+    assert!((200.0..300.0).contains(&trace.makespan_s), "{} s", trace.makespan_s);
+    assert_eq!(trace.transfer_count, 600);
+}
+
+#[test]
+fn best_plans_all_reduces_and_says_how_near_the_bound() {
+    for hosts in [1, 2, 3, 8] {
+        let platform = mesh(hosts, 0.01);
+        let instance = allreduce(&platform, 100_000);
+        let made =
+            make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
+        assert_eq!(check::faults(&platform, &made.plan), [""; 0]);
+        let (makespan_s, bound_s) =
+            (made.plan.predicted.makespan_s.unwrap(), made.plan.predicted.bound_s.unwrap());
+        assert!(
+            bound_s <= makespan_s && makespan_s <= bound_s * 1.01,
+            "{hosts}: {makespan_s} s, {bound_s} s"
+        );
+        let read = Plan::from_json(&made.plan.to_json().to_string()).unwrap();
+        assert_eq!(read.to_json(), made.plan.to_json());
+    }
+}
+
+fn faults(inward: &str, outward: &str, rest: &str) -> String {
+    let text = format!(
+        r#"{{"format": "broadleaf-plan/1", "collective": "allreduce", "root": "n0", "message_bytes": 4,
+            "segment_bytes": 1, "inward": {inward}, "outward": {outward}{rest}}}"#
+    );
+    check::faults(&mesh(3, 0.0), &Plan::from_json(&text).unwrap()).join("; ")
+}
+
+#[test]
+fn halves_that_do_not_meet_are_faults() {
+    let star = r#"[{"children": {"n0": ["n1", "n2"]}}]"#;
+    let chain = r#"[{"children": {"n0": ["n1"], "n1": ["n2"]}}]"#;
+    assert_eq!(faults(chain, star, ""), "");
+    let lost = faults(r#"[{"children": {"n0": ["n1"]}}]"#, star, "");
+    assert!(lost.contains("tree 0, inward: \"n2\" never gives its contribution"), "{lost}");
+    let apart = faults(r#"[{"root": "n1", "children": {"n1": ["n0", "n2"]}}]"#, star, "");
+    assert!(apart.contains("another root"), "{apart}");
+    assert!(faults("[]", star, "").contains("0 inward trees beside 1"));
+    let half = r#"[{"share": 0.5, "children": {"n0": ["n1", "n2"]}}]"#;
+    assert!(faults(half, star, "").contains("has share 1, but 0.5 inward"));
+    let order = r#", "period": {"segments": 1, "slots": [[0, "n2", "n1", 0], [0, "n1", "n0", 0], [1, "n0", "n1", 0],
+        [1, "n0", "n2", 0]]}"#;
+    assert_eq!(faults(chain, star, order), "");
+    // The way out cannot come before the way in: n1 has one port, and takes what it waits for last.
+    let circle = r#", "period": {"segments": 1, "slots": [[1, "n0", "n1", 0], [0, "n2", "n1", 0], [0, "n1", "n0", 0],
+        [1, "n0", "n2", 0]]}"#;
+    assert!(faults(chain, star, circle).contains("waits for ever"), "{}", faults(chain, star, circle));
+    let inward_twice = r#", "period": {"segments": 1, "slots": [[0, "n2", "n1", 0], [0, "n1", "n0", 0]]}"#;
+    assert!(faults(chain, star, inward_twice).contains("none of the trees"));
+}
+
+/// Two clusters of four, joined by a pipe of 1 byte/s: every block for the other side goes through it.
+#[test]
+fn blocks_cross_a_shared_pipe_one_by_one() {
+    let text = r#"{"format": "broadleaf-platform/1", "name": "two clusters", "port_model": "one-port",
+        "nodes": [{"id": "a0", "cluster": "A"}, {"id": "a1", "cluster": "A"}, {"id": "a2", "cluster": "A"},
+            {"id": "a3", "cluster": "A"}, {"id": "b0", "cluster": "B"}, {"id": "b1", "cluster": "B"},
+            {"id": "b2", "cluster": "B"}, {"id": "b3", "cluster": "B"}],
+        "shared": [{"id": "east", "bandwidth_bytes_per_s": 1}, {"id": "west", "bandwidth_bytes_per_s": 1}],
+        "meshes": [{"nodes": ["a0", "a1", "a2", "a3"], "link": {"bandwidth_bytes_per_s": 100}},
+            {"nodes": ["b0", "b1", "b2", "b3"], "link": {"bandwidth_bytes_per_s": 100}}],
+        "bridges": [{"from_cluster": "A", "to_cluster": "B", "link": {"bandwidth_bytes_per_s": 1, "uses": ["east"]}},
+            {"from_cluster": "B", "to_cluster": "A", "link": {"bandwidth_bytes_per_s": 1, "uses": ["west"]}}]}"#;
+    let platform = Platform::from_json(text).unwrap();
+    for collective in Collective::ALL {
+        let instance = Instance { collective, ..Instance::new(&platform, NodeId(1), 100).unwrap() };
+        let made =
+            make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap().plan;
+        let least_s = match collective {
+            Collective::Bcast | Collective::Reduce | Collective::Allreduce => 100.0,
+            _ => 400.0,
+        };
+        let (makespan_s, bound_s) = (made.predicted.makespan_s.unwrap(), made.predicted.bound_s.unwrap());
+        assert!(bound_s >= least_s * (1.0 - 1e-6), "{collective}: {bound_s} s");
+        assert!(makespan_s >= bound_s, "{collective}: {makespan_s} s, bound {bound_s} s");
+    }
+}

@@ -1,0 +1,52 @@
+//! What each host starts with, and what it must have when a plan has run. Sums are taken here by their definition.
+
+use broadleaf::plan::{Collective, Programs};
+use broadleaf::platform::NodeId;
+use std::ops::Range;
+
+/// Byte `at` of what everyone is to get where nothing is combined.
+pub fn shared_byte(at: usize) -> u8 {
+    (at * 167 % 251) as u8
+}
+
+/// Byte `at` of what a host contributes to a reduction.
+fn own_byte(host: NodeId, at: usize) -> u8 {
+    (at * 167 % 251) as u8 ^ (host.0 as u8).wrapping_mul(73)
+}
+
+fn block_of(programs: &Programs, node: NodeId) -> Range<usize> {
+    let bytes = programs.transfers().message_bytes as usize;
+    let block = programs.node(node).block as usize;
+    block * bytes..(block + 1) * bytes
+}
+
+/// What a node gives; elsewhere bytes that are not what it must get.
+pub fn initial(programs: &Programs, node: NodeId) -> Vec<u8> {
+    let count = programs.total_bytes() as usize;
+    let is_root = programs.node(node).is_root;
+    let given = match programs.transfers().collective {
+        Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce => {
+            return (0..count).map(|at| own_byte(node, at)).collect();
+        }
+        Collective::Bcast | Collective::Scatter if is_root => 0..count,
+        Collective::Bcast | Collective::Scatter => 0..0,
+        Collective::Allgather | Collective::Gather => block_of(programs, node),
+    };
+    let byte = |at| if given.contains(&at) { shared_byte(at) } else { !shared_byte(at) };
+    (0..count).map(byte).collect()
+}
+
+/// Where a node's result stands, and what it is; empty where it gets none.
+pub fn wanted(programs: &Programs, hosts: &[NodeId], node: NodeId) -> (Range<usize>, Vec<u8>) {
+    let (all, is_root) = (0..programs.total_bytes() as usize, programs.node(node).is_root);
+    let place = match programs.transfers().collective {
+        Collective::Bcast | Collective::Allgather | Collective::Allreduce => all,
+        Collective::Scatter | Collective::ReduceScatter => block_of(programs, node),
+        Collective::Gather | Collective::Reduce if is_root => all,
+        Collective::Gather | Collective::Reduce => 0..0,
+    };
+    let combines = programs.transfers().collective.combines();
+    let sum = |at| hosts.iter().fold(0u8, |sum, &host| sum.wrapping_add(own_byte(host, at)));
+    let bytes = place.clone().map(|at| if combines { sum(at) } else { shared_byte(at) }).collect();
+    (place, bytes)
+}

@@ -1,0 +1,156 @@
+"""`broadleaf push`: a file or a folder to every host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+import broadleaf as bl
+from broadleaf.cli.display import print_document, print_table, table_of
+from broadleaf.cli.options import example, json_option, launcher_options, ranks_option
+from broadleaf.mpi.find import Flavour
+from broadleaf.pushing import Progress, Pushed
+from broadleaf.units import amount, parse_size, rate, seconds
+
+# Some host does not have it.
+INCOMPLETE = 1
+# Of a digest in the table; --json has all of it.
+SHOWN_DIGITS = 16
+
+
+class Rate(click.ParamType[float]):
+    """Bytes per second on the command line: 200MB/s, or 200MB."""
+
+    name = "rate"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return float(parse_size(str(value).removesuffix("/s")))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Mode(click.ParamType[int]):
+    """Permissions in octal digits."""
+
+    name = "mode"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            mode = int(str(value), 8)
+        except ValueError:
+            mode = -1
+        if not 0 <= mode <= 0o7777:
+            self.fail(f"{value!r} is no mode; give octal digits, such as 644", param, ctx)
+        return mode
+
+
+@click.command(
+    "push",
+    short_help="Sends a file or a folder to every host.",
+    epilog=example("broadleaf push net.json --to copy-{rank}.json -n 3"),
+)
+@click.argument("source", metavar="SOURCE")
+@click.option(
+    "--to", required=True, metavar="PATH", help="The path on every host; {host} and {rank} are filled in."
+)
+@ranks_option(1, "How many hosts, one rank on each.  [default: all of --hosts]")
+@click.option("--hosts", metavar="FILE", help="Machines to push to, a line each; the first has SOURCE.")
+@click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
+@click.option("--save-platform", metavar="FILE", help="Measure the network first, for 10 s, and keep it.")
+@click.option("--verify", is_flag=True, help="Read every file again in the end, from the disk.")
+@click.option("--limit", type=Rate(), metavar="RATE", help="What a host receives at most: 200MB/s.")
+@click.option("--mode", type=Mode(), metavar="OCTAL", help="The mode of all files.  [default: as in SOURCE]")
+@click.option("--owner", metavar="USER[:GROUP]", help="The owner of all files.  [default: who pushes]")
+@click.option("--keep-set-id", is_flag=True, help="Keep set-user-id and set-group-id bits.")
+@launcher_options
+@json_option
+def command(
+    source: str,
+    to: str,
+    ranks: int | None,
+    hosts: str | None,
+    platform: str | None,
+    save_platform: str | None,
+    verify: bool,
+    limit: float | None,
+    mode: int | None,
+    owner: str | None,
+    keep_set_id: bool,
+    flavour: Flavour | None,
+    launcher: str | None,
+    launcher_args: str | None,
+    as_json: bool,
+) -> int:
+    """Sends a file or a folder to every host by planned broadcasts; every block is checked by its digest.
+
+    A file appears at its name when it is whole. What a host has already, from an interrupted push or in an
+    older version of the file, is not sent again. The exit code is 0 if every host has it and 1 if one has
+    not; the table names every host, and what went wrong there.
+    """
+    with shown() as progress:
+        pushed = bl.push(
+            source,
+            to,
+            ranks,
+            hosts=hosts,
+            platform=platform,
+            save_platform=save_platform,
+            verify=verify,
+            limit_bytes_per_s=limit,
+            mode=mode,
+            owner=owner,
+            keep_set_id=keep_set_id,
+            mpi=flavour,
+            launcher=launcher,
+            launcher_args=launcher_args,
+            progress=progress,
+        )
+    if as_json:
+        print_document(pushed.to_dict())
+    else:
+        print_hosts(pushed)
+    return 0 if pushed.is_everywhere else INCOMPLETE
+
+
+@contextmanager
+def shown() -> Iterator[Progress | None]:
+    """One line on standard error, where somebody watches: percent, rate, and the time that is left."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with console.status("starting") as status:
+
+        def update(done: int, total: int, elapsed_s: float) -> None:
+            speed = done / elapsed_s if elapsed_s else 0.0
+            left = f", {seconds((total - done) / speed)} left" if speed else ""
+            status.update(Text(f"{100 * done / max(total, 1):3.0f} %  {rate(speed or None)}{left}"))
+
+        yield update
+
+
+def print_hosts(pushed: Pushed) -> None:
+    """A line a host."""
+    have = sum(host["fault"] is None for host in pushed.hosts)
+    what = amount(pushed.bytes) + (f" in {pushed.files} files" if pushed.files != 1 else "")
+    table = table_of(
+        f"{pushed.to}: {what} on {have} of {len(pushed.hosts)} hosts after {seconds(pushed.seconds)}",
+        *("host", "received", "written", "rate", "digest", "fault"),
+        numbers=("received", "written", "rate"),
+    )
+    for host in pushed.hosts:
+        received, written, took_s = host["received_bytes"], host["written_bytes"], host["seconds"]
+        table.add_row(
+            host["host"],
+            "" if received is None else amount(received),
+            "" if written is None else amount(written),
+            rate(received / took_s) if received else "",
+            (host["digest"] or "")[:SHOWN_DIGITS],
+            host["fault"] or "",
+        )
+    print_table(table)

@@ -1,0 +1,278 @@
+"""A file or a folder to every host: the push program under MPI, with its broadcasts planned.
+
+What is sent, and how, is decided in `crates/broadleaf-push`. Its rank 0 writes a line of JSON for each step;
+their kinds are those of `crates/broadleaf-push/src/push.rs`.
+"""
+
+from __future__ import annotations
+
+import grp
+import json
+import math
+import os
+import pwd
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from broadleaf._core import Platform
+from broadleaf.errors import visible
+from broadleaf.files import refuse_unwritable
+from broadleaf.given import File, platform_of
+from broadleaf.measuring import first_complaint, measure, started
+from broadleaf.mpi import Host, Start, launch_command, read_hosts, start_of
+from broadleaf.mpi.find import Flavour
+from broadleaf.mpi.presence import is_remote, refuse_without_runtime
+
+# Seconds that a network without a platform is measured for, where its platform is asked for.
+MEASURING_S = 10.0
+
+# How launchers name a host whose process has died, or that they have lost. A rank that ends because another
+# one has is reported too, in other words.
+LOST = (
+    r"process rank \d+ with PID \d+ on node (\S+) exited on signal \d+",
+    r"lost communication with a remote daemon.*?Remote daemon: .*? on node (\S+)",
+    r"PID \d+ RUNNING AT (\S+)\s+=\s+EXIT CODE: 9\b",
+    r"error: ([^\s:]+): task \d+: Killed",
+)
+
+# Called with the bytes sent so far, those to be sent, and the seconds since the beginning.
+Progress = Callable[[int, int, float], None]
+
+
+class PushError(ValueError):
+    """A push that could not be made, or not to its end; the message is one line."""
+
+
+class JobEndedError(Exception):
+    """The job has ended before it was done; with the launcher's complaints."""
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """How a push ended: `hosts` has a dictionary for each host that should have the file."""
+
+    source: str
+    to: str
+    bytes: int
+    files: int
+    # BLAKE3 of the file, as `b3sum` prints it; of a folder that of the lines `DIGEST  NAME` of its files.
+    digest: str
+    seconds: float
+    hosts: list[dict[str, Any]] = field(repr=False)
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every host has it."""
+        return all(host["fault"] is None for host in self.hosts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document of `broadleaf push --json`."""
+        return {**vars(self), "complete": self.is_everywhere}
+
+
+def push(
+    source: File,
+    to: str,
+    n: int | None = None,
+    *,
+    hosts: File | Sequence[Host] | None = None,
+    platform: Platform | File | None = None,
+    save_platform: File | None = None,
+    verify: bool = False,
+    limit_bytes_per_s: float | None = None,
+    mode: int | None = None,
+    owner: str | None = None,
+    keep_set_id: bool = False,
+    mpi: Flavour | None = None,
+    launcher: File | None = None,
+    launcher_args: str | None = None,
+    progress: Progress | None = None,
+) -> Pushed:
+    """Sends the file or folder `source` to the path `to` on `n` hosts, one rank on each.
+
+    `hosts` names the machines (file or list); the first has the source. In `to`, `{host}` and `{rank}` stand
+    for the host's name and the rank's number. `platform` is the network to plan for; with `save_platform` it
+    is measured first, and saved. Blocks that a host has already, from an interrupted push or in an older
+    version of a file, are not sent again. `verify` reads all files again in the end; no host receives more
+    than `limit_bytes_per_s`. `mode` is the mode of all files, by default that of the source; `owner` is
+    `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`.
+
+    A host that cannot write costs only itself; where one dies, the job starts again without it. The result
+    names every host, and what went wrong there.
+
+    Raises PushError, MpiNotFoundError, HostsFileError, PlatformError or OSError, each one line.
+    """
+    began_s = time.monotonic()
+    machines = read_hosts(Path(hosts)) if isinstance(hosts, str | os.PathLike) else list(hosts or ())
+    machines = [Host(machine.name, 1) for machine in machines]
+    count = len(machines) if n is None else n
+    if count < 1:
+        raise PushError("no hosts to push to; give their number with -n, or their names with --hosts")
+    if machines and count > len(machines):
+        raise PushError(f"{count} hosts are asked for and {len(machines)} are named; name more, or lower -n")
+    machines = machines[:count]
+    if limit_bytes_per_s is not None and not (math.isfinite(limit_bytes_per_s) and limit_bytes_per_s > 0):
+        raise PushError(f"the limit {limit_bytes_per_s} is no rate; give bytes per second above 0")
+    if mode is not None and not 0 <= mode <= 0o7777:
+        raise PushError(f"the mode {mode:o} is none; give up to four octal digits, such as 644")
+    user, group = owner_of(owner)
+    refuse_unwritable(save_platform)
+    start = start_of(
+        flavour=mpi, launcher=None if launcher is None else str(launcher), arguments=launcher_args
+    )
+    if machines and is_remote(machines):
+        refuse_without_runtime(start, machines)
+    if platform is None and save_platform is not None:
+        platform = measure(
+            *(count, machines or None, save_platform),
+            mpi=start.mpi,
+            launcher=launcher,
+            launcher_args=launcher_args,
+            budget_s=MEASURING_S,
+        )
+    settings: dict[str, Any] = {
+        "source": str(Path.cwd() / source),
+        "to": to,
+        "verify": verify,
+        "limit_bytes_per_s": limit_bytes_per_s,
+        "mode": mode,
+        "user": user,
+        "group": group,
+        "keep_set_id": keep_set_id,
+    }
+    try:
+        json.dumps(settings, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise PushError(f"{visible(str(source))}: the name is no UTF-8 text; rename it") from None
+    with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
+        described = None
+        if platform is not None:
+            described = Path(scratch) / "platform.json"
+            platform_of(platform).save(described)
+        job = Job(start, count, machines, settings, described, progress)
+        events = job.to_the_end()
+    begun, ended = events["start"], events["hosts"]
+    return Pushed(
+        source=settings["source"],
+        to=to,
+        bytes=begun["bytes"],
+        files=begun["files"],
+        digest=ended["digest"],
+        seconds=time.monotonic() - began_s,
+        hosts=[*ended["hosts"], *job.lost],
+    )
+
+
+def owner_of(text: str | None) -> tuple[int | None, int | None]:
+    """User and group by number of `USER`, `USER:GROUP` or `:GROUP`, by names of this machine or numbers."""
+    if text is None:
+        return None, None
+    user, _, group = text.partition(":")
+
+    def number(name: str, known: Callable[[str], int], what: str) -> int | None:
+        if not name:
+            return None
+        try:
+            return int(name) if name.isdecimal() else known(name)
+        except KeyError:
+            raise PushError(f"there is no {what} {name!r} here; give its number") from None
+
+    return (
+        number(user, lambda name: pwd.getpwnam(name).pw_uid, "user"),
+        number(group, lambda name: grp.getgrnam(name).gr_gid, "group"),
+    )
+
+
+@dataclass
+class Job:
+    """The push program on all hosts, again without those that are lost on the way."""
+
+    start: Start
+    ranks: int
+    machines: list[Host]
+    settings: dict[str, Any]
+    platform: Path | None
+    progress: Progress | None
+    # As the push program reports hosts.
+    lost: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_the_end(self) -> dict[str, Any]:
+        """Runs it until those hosts that are left have been served; its last events by kind."""
+        is_repeated = False
+        while True:
+            try:
+                return self.run()
+            except JobEndedError as ended:
+                complaint = str(ended)
+                name, how = lost_host(complaint)
+                gone = next((host for host in self.machines[1:] if host.name == name), None)
+                line = visible(how if gone else first_complaint(complaint))
+                if gone is not None:
+                    self.drop(gone, line)
+                    print(f"broadleaf: {line}; starting again without {visible(gone.name)}", file=sys.stderr)
+                elif is_repeated:
+                    raise PushError(
+                        f"the push ended early: {line}; push again, it goes on from there"
+                    ) from None
+                else:
+                    is_repeated = True
+                    print(f"broadleaf: the push ended early: {line}; starting again", file=sys.stderr)
+
+    def drop(self, gone: Host, line: str) -> None:
+        """Goes on without a host."""
+        self.machines.remove(gone)
+        self.ranks -= 1
+        unknown = dict.fromkeys(("rank", "path", "received_bytes", "written_bytes", "seconds", "digest"))
+        self.lost.append({"host": gone.name, **unknown, "fault": f"lost on the way: {line}"})
+
+    def run(self) -> dict[str, Any]:
+        variables = {} if self.platform is None else {"BROADLEAF_PLATFORM": str(self.platform)}
+        program = [str(self.start.mpi.program("push")), json.dumps(self.settings, ensure_ascii=False)]
+        argv, environment = launch_command(
+            self.start.mpi,
+            self.ranks,
+            program,
+            launcher=self.start.launcher,
+            hosts=self.machines,
+            variables=variables,
+            preload=self.start.runtime,
+        )
+        heard: dict[str, Any] = {}
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as complaints,
+            started(argv, environment, complaints) as job,
+        ):
+            assert job.stdout is not None
+            with closing(job.stdout) as lines:
+                for line in lines:
+                    # Launchers write on standard output too, and one that dies may cut a line short.
+                    if line.startswith('{"') and line.endswith("\n"):
+                        event = json.loads(line)
+                        if event["event"] == "error":
+                            raise PushError(event["message"])
+                        if event["event"] == "progress" and self.progress is not None:
+                            self.progress(event["done_bytes"], event["total_bytes"], event["seconds"])
+                        heard[event["event"]] = event
+            code = job.wait()
+            complaints.seek(0)
+            complaint = complaints.read()
+        if "hosts" not in heard:
+            raise JobEndedError(complaint or f"{argv[0]} ended with exit code {code} and gave no reason")
+        for line in complaint.splitlines():
+            if line.startswith("broadleaf: "):
+                print(visible(line), file=sys.stderr)
+        return heard
+
+
+def lost_host(complaint: str) -> tuple[str | None, str]:
+    """The host whose death a launcher reports, and its words for that."""
+    text = " ".join(complaint.split())
+    found = (re.search(pattern, text) for pattern in LOST)
+    return next(((match[1].rstrip(".,;"), match[0]) for match in found if match), (None, ""))

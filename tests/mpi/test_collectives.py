@@ -1,0 +1,143 @@
+"""BROADLEAF_COLLECTIVES: collectives of unmodified programs beside the broadcast, caught and planned."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from conftest import Bench, Run
+
+CALLS = "200"
+MOST_INTS = "60000"
+
+
+def planned(run: Run) -> dict[str, int]:
+    """Planned calls by collective."""
+    assert run.stats is not None
+    counts: dict[str, int] = {}
+    for row in run.stats["broadcasts"]:
+        counts[row["collective"]] = counts.get(row["collective"], 0) + row["planned"]
+    return counts
+
+
+@pytest.mark.parametrize(("ranks", "seed"), [(2, 1), (3, 2), (7, 3)])
+def test_every_int_arrives_and_nothing_else_is_touched(bench: Bench, ranks: int, seed: int) -> None:
+    run = bench.check(
+        ranks, "random_collectives", CALLS, MOST_INTS, str(seed), min_bytes="1", collectives="all"
+    )
+    assert run.reports == []
+    counts = planned(run)
+    for collective in ("scatter", "gather", "allgather", "reduce", "allreduce"):
+        assert counts[collective] > 10
+    # One rank, no bytes, an intercommunicator, an operation that the MPI alone knows.
+    assert run.stats is not None
+    assert run.stats["not_planned"]["MPI_Scatter"] >= 1
+    assert run.stats["not_planned"]["MPI_Allgather"] >= 2
+    assert run.stats["not_planned"]["MPI_Reduce"] >= 3
+    assert run.stats["not_planned"]["MPI_Allreduce"] >= 3
+
+
+def test_programs_of_the_standard_abi(abi_bench: Bench) -> None:
+    run = abi_bench.check(
+        3,
+        "random_collectives",
+        CALLS,
+        MOST_INTS,
+        "4",
+        min_bytes="1",
+        collectives="scatter,gather,allgather,reduce,allreduce",
+    )
+    assert run.reports == []
+    assert min(planned(run).values()) > 10
+
+
+def test_over_several_hosts(hosts_of: Bench) -> None:
+    """Seven ranks on four hosts, with one plan for each kind of call."""
+    run = hosts_of.check(
+        7, "random_collectives", CALLS, MOST_INTS, "5", collectives="all", test_ranks_per_host="2"
+    )
+    assert run.reports == []
+    assert min(planned(run).values()) > 10
+
+
+@pytest.mark.parametrize("planner", ["ring", "bruck"])
+def test_all_reduces_by_a_timetable(hosts_of: Bench, planner: str) -> None:
+    """A rank on each host; Bruck's all-reduce has several segments in one message."""
+    settings = {"planner": planner, "min_bytes": "1", "test_ranks_per_host": "1"}
+    run = hosts_of.check(5, "random_collectives", "50", "9000", "5", collectives="allreduce", **settings)
+    assert run.reports == []
+    assert planned(run)["allreduce"] > 10
+    assert {row["planner"] for row in run.rows(collective="allreduce") if row["planned"]} == {planner}
+
+
+@pytest.mark.parametrize(
+    ("listed", "counted"), [("", {"MPI_Scatter", "MPI_Allgather"}), ("scatter", {"MPI_Allgather"})]
+)
+def test_what_is_not_listed_goes_to_the_mpi(bench: Bench, listed: str, counted: set[str]) -> None:
+    run = bench.check(2, "random_collectives", "100", "900", "1", min_bytes="1", collectives=listed)
+    assert run.stats is not None
+    assert "allgather" not in planned(run)
+    assert ("scatter" in planned(run)) == bool(listed)
+    assert all(run.stats["not_planned"][name] > 5 for name in counted)
+
+
+def test_broadcasts_that_are_not_listed(bench: Bench) -> None:
+    run = bench.check(2, "many", "10", "200000", "1", min_bytes="1", collectives="scatter")
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+    assert run.stats["passed_through"] == {"not-listed": 10}
+
+
+def test_on_one_host_the_mpi_serves(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without BROADLEAF_MIN_BYTES; an empty value counts as none."""
+    run = bench.check(2, "random_collectives", "40", MOST_INTS, "1", collectives="all", min_bytes="")
+    assert planned(run) == {}
+
+
+def test_a_misspelt_collective_is_told_once(bench: Bench) -> None:
+    run = bench.check(2, "random_collectives", "8", "900", "1", collectives="bcast,scater")
+    (line,) = run.reports
+    assert "BROADLEAF_COLLECTIVES=bcast,scater" in line
+    assert "`scater`" in line
+    assert planned(run) == {}
+
+
+def test_plans_over_a_platform_with_several_ranks_a_node(bench: Bench, tmp_path: Path, host: str) -> None:
+    nodes = [{"id": f"n{at}", "host": host} for at in range(3)]
+    link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "three",
+        "port_model": "one-port",
+        "nodes": nodes,
+        "meshes": [{"nodes": ["n0", "n1", "n2"], "link": link}],
+    }
+    platform = tmp_path / "three.json"
+    platform.write_text(json.dumps(document))
+    run = bench.check(
+        7, "random_collectives", "80", "9000", "6", min_bytes="1", platform=platform, collectives="all"
+    )
+    assert run.reports == []
+    for collective in ("allgather", "allreduce"):
+        assert {row["planner"] for row in run.rows(collective=collective, communicator="") if row["planned"]}
+
+
+def test_a_comparison_alternates(bench: Bench) -> None:
+    run = bench.check(
+        2, "random_collectives", "600", "900", "1", min_bytes="1", collectives="all", mode="compare"
+    )
+    assert run.stats is not None
+    rows = run.rows(collective="scatter")
+    assert sum(row["planned"] for row in rows) > 5
+    assert sum(row["passed_through"].get("compared", 0) for row in rows) > 5
+
+
+def test_the_trace_names_the_collective(bench: Bench, tmp_path: Path) -> None:
+    trace = tmp_path / "trace.json"
+    bench.check(2, "random_collectives", "60", "900", "1", min_bytes="1", collectives="all", trace=trace)
+    names = {event["name"].split()[0] for event in json.loads(trace.read_text())["traceEvents"]}
+    assert {"scatter", "gather", "allgather", "reduce", "allreduce", "segment"} <= names

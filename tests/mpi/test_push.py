@@ -1,0 +1,220 @@
+"""`broadleaf push` for real: ranks of this machine that believe they run on several hosts, and faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broadleaf.mpi import Mpi, find_mpi
+from broadleaf.pushing import lost_host, owner_of
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+TIMEOUT_S = 120
+BLOCK = 4 << 20
+HOSTS = 3
+
+
+def command(mpi: Mpi, *arguments: str) -> list[str]:
+    launcher = ["--mpiexec", str(mpi.mpiexec)]
+    return [sys.executable, "-m", "broadleaf", "push", *arguments, *launcher]
+
+
+def push(bench: Bench, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    words = command(bench.mpi, *arguments)
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def told(done: subprocess.CompletedProcess[str], code: int = 0) -> dict[str, Any]:
+    assert done.returncode == code, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert document["complete"] == (code == 0)
+    return document
+
+
+def ranks_of(folder: Path) -> list[int]:
+    """The push program's processes that work for a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if "broadleaf-push" in Path(words[0]).name and str(folder) in " ".join(words):
+            found.append(int(entry.name))
+    return found
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()
+
+
+@pytest.fixture
+def targets(tmp_path: Path) -> Path:
+    """A folder for each host, in which the push goes to `out`."""
+    for host in range(HOSTS):
+        (tmp_path / f"host{host}").mkdir()
+    return tmp_path
+
+
+def test_a_file_and_what_changes_in_it(
+    hosts_of: Bench, targets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROADLEAF_STATS", str(targets / "stats.json"))
+    source = targets / "source"
+    data = bytearray(os.urandom(9 * BLOCK + 5))
+    source.write_bytes(data)
+    words = ("source", "--to", f"{targets}/{{host}}/out", "-n", str(HOSTS), "--json")
+    document = told(push(hosts_of, targets, *words, "--mode", "640", "--verify"))
+    assert [host["host"] for host in document["hosts"]] == ["host0", "host1", "host2"]
+    assert document["bytes"] == len(data)
+    assert {host["digest"] for host in document["hosts"]} == {document["digest"]}
+    for host in range(HOSTS):
+        out = targets / f"host{host}" / "out"
+        assert out.read_bytes() == data
+        assert out.stat().st_mode & 0o7777 == 0o640
+        assert out.stat().st_mtime_ns == source.stat().st_mtime_ns
+        assert [path.name for path in out.parent.iterdir()] == ["out"]
+    # Windows of 32 MiB travel by a plan.
+    assert json.loads((targets / "stats.json").read_text())["planned"] >= 2
+
+    data[5 * BLOCK] ^= 1
+    source.write_bytes(data)
+    (targets / "host2" / "out").write_bytes(data)
+    received = [host["written_bytes"] for host in told(push(hosts_of, targets, *words))["hosts"]]
+    assert received == [BLOCK, BLOCK, 0]
+    assert (targets / "host1" / "out").read_bytes() == data
+
+
+def test_a_folder_to_a_full_disk_and_others(hosts_of: Bench, targets: Path) -> None:
+    folder = targets / "source"
+    (folder / "deep").mkdir(parents=True)
+    for number in range(200):
+        (folder / "deep" / f"file{number}").write_bytes(os.urandom(10_000))
+    words = command(hosts_of.mpi, "source", "--to", f"{targets}/{{host}}/out", "-n", str(HOSTS), "--json")
+    small = f"mount -t tmpfs -o size=1m none {targets}/host1"
+    inside = ["unshare", "--mount", "/bin/sh", "-c", f'{small} && exec "$0" "$@"', *words]
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        pytest.skip("mount namespaces cannot be had here; run as root")
+    done = subprocess.run(inside, cwd=targets, capture_output=True, text=True, timeout=TIMEOUT_S)
+    hosts = told(done, 1)["hosts"]
+    assert hosts[1]["fault"].startswith(f"{targets}/host1/out: 2000000 bytes are needed and ")
+    assert hosts[1]["digest"] is None
+    assert [hosts[0]["fault"], hosts[2]["fault"]] == [None, None]
+    for number in (0, 199):
+        wanted = (folder / "deep" / f"file{number}").read_bytes()
+        assert (targets / "host2/out/deep" / f"file{number}").read_bytes() == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "facts"),
+    [
+        (("none", "--to", "out", "-n", "2"), ["none: no such file or folder; name one"]),
+        (("source", "--to", "out"), ["no hosts to push to", "-n"]),
+        (("source", "--to", "out", "-n", "2", "--limit", "fast"), ["fast"]),
+        (("source", "--to", "out", "-n", "2", "--mode", "9"), ["'9' is no mode"]),
+        (("source", "--to", "out", "-n", "2", "--owner", "no such user"), ["no user 'no such user'"]),
+        (("source", "--to", "out", "-n", "2", "--platform", "none.json"), ["none.json"]),
+        (("source", "--to", "out", "-n", "2", "--hosts", "hosts"), ["2 hosts are asked for and 1 are named"]),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, arguments: tuple[str, ...], facts: list[str]) -> None:
+    (tmp_path / "source").write_text("text")
+    (tmp_path / "hosts").write_text("localhost\n")
+    words = command(find_mpi("openmpi"), *arguments)
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert all(fact in done.stderr for fact in facts), done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
+    hosts_of: Bench, targets: Path
+) -> None:
+    data = os.urandom(24 * BLOCK)
+    (targets / "source").write_bytes(data)
+    words = ["source", "--to", f"{targets}/{{host}}/out", "-n", "2", "--json"]
+    slow = command(hosts_of.mpi, *words, "--limit", "40MB/s")
+    job = subprocess.Popen(slow, cwd=targets, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    left_over = targets / "host1/.out.broadleaf"
+    # A window and more has been written.
+    wait_for(lambda: left_over.exists() and left_over.stat().st_blocks * 512 >= 8 * BLOCK)
+    time.sleep(0.2)
+    job.send_signal(signal.SIGINT)
+    out, err = job.communicate(timeout=TIMEOUT_S)
+    assert (job.returncode, out, err.strip()) == (130, "", "broadleaf: interrupted")
+    wait_for(lambda: not ranks_of(targets), 30)
+    assert [path.name for path in (targets / "host1").iterdir()] == [".out.broadleaf"]
+    hosts = told(push(hosts_of, targets, *words))["hosts"]
+    assert 0 < hosts[1]["written_bytes"] <= 16 * BLOCK
+    assert (targets / "host1/out").read_bytes() == data
+
+
+# MPICH 5.0.2 does not start between host names that share one network.
+@pytest.mark.parametrize("bench", ["openmpi"], indirect=True)
+def test_a_lost_host_costs_only_itself(bench: Bench, agent: Path) -> None:
+    data = os.urandom(24 * BLOCK)
+    (agent / "source").write_bytes(data)
+    (agent / "hosts").write_text("localhost\nfirst\nsecond\n")
+    words = ["source", "--to", f"{agent}/{{host}}-out", "--hosts", "hosts", "--json", "--limit", "40MB/s"]
+    job = subprocess.Popen(
+        command(bench.mpi, *words), cwd=agent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    left_over = agent / ".second-out.broadleaf"
+    wait_for(lambda: left_over.exists() and left_over.stat().st_blocks * 512 >= 8 * BLOCK)
+    (victim,) = (pid for pid in ranks_of(agent) if host_of(pid) == "second")
+    os.kill(victim, signal.SIGKILL)
+    out, err = job.communicate(timeout=TIMEOUT_S)
+    assert "starting again" in err
+    assert (agent / "first-out").read_bytes() == data
+    hosts = {host["host"]: host for host in json.loads(out)["hosts"]}
+    assert hosts["first"]["written_bytes"] < len(data)
+    if "starting again without second" in err:
+        assert job.returncode == 1
+        assert hosts["second"]["fault"].endswith("on node second exited on signal 9")
+    else:
+        # The launcher heard first of the rank that lost its connection, and named no host that died.
+        assert job.returncode == 0
+        assert (agent / "second-out").read_bytes() == data
+
+
+def host_of(pid: int) -> str:
+    inside = ["nsenter", "--target", str(pid), "--uts", "hostname"]
+    return subprocess.run(inside, capture_output=True, text=True).stdout.strip()
+
+
+OPEN_MPI = """--------------------------------------------------------------------------
+prterun noticed that process rank 2 with PID 24154 on node h2 exited on
+signal 9 (Killed).
+--------------------------------------------------------------------------
+"""
+MPICH = """=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   PID 1234 RUNNING AT h2
+=   EXIT CODE: 9
+"""
+
+
+@pytest.mark.parametrize("complaint", [OPEN_MPI, MPICH, "srun: error: h2: task 1: Killed\n"])
+def test_launchers_name_the_host_that_died(complaint: str) -> None:
+    assert lost_host(complaint)[0] == "h2"
+    # A rank that ended by itself, as those do that lose their connection.
+    other = complaint.replace("signal 9", "code 1").replace("CODE: 9", "CODE: 1").replace("Killed", "Exited")
+    assert lost_host(other)[0] is None
+
+
+def test_owners_are_names_or_numbers() -> None:
+    assert owner_of("root:0") == (0, 0)
+    assert owner_of(":7") == (None, 7)
