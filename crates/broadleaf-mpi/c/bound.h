@@ -20,6 +20,7 @@
     X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
     X(Error_class) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
     X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Lookup_name)       \
+    X(Op_commutative)                                                                                                \
     X(Pack) X(Publish_name) X(Recv) X(Reduce_local) X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit) \
     X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval) X(Type_create_struct) X(Type_free)              \
     X(Type_free_keyval) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                \
@@ -48,7 +49,11 @@
     X(ompi_mpi_op_max) X(ompi_mpi_op_min) X(ompi_mpi_op_sum) X(ompi_mpi_op_prod)              \
     X(ompi_mpi_op_lor) X(ompi_mpi_op_bor) X(ompi_mpi_op_lxor) X(ompi_mpi_op_bxor)                                 \
     X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_return) X(ompi_mpi_info_null) X(ompi_mpi_op_band)               \
-    X(ompi_mpi_op_land) X(ompi_request_null) X(OMPI_C_MPI_COMM_NULL_COPY_FN) X(OMPI_C_MPI_TYPE_NULL_COPY_FN)      \
+    X(ompi_mpi_op_land) X(ompi_request_null) X(ompi_mpi_op_maxloc) X(ompi_mpi_op_minloc) X(ompi_mpi_op_replace) X(ompi_mpi_op_no_op)        \
+    X(ompi_mpi_op_null) X(ompi_mpi_int8_t) X(ompi_mpi_uint8_t) X(ompi_mpi_int16_t) X(ompi_mpi_uint16_t)          \
+    X(ompi_mpi_signed_char) X(ompi_mpi_c_bool) X(ompi_mpi_c_float_complex) X(ompi_mpi_c_double_complex)           \
+    X(ompi_mpi_float_int) X(ompi_mpi_double_int) X(ompi_mpi_long_int) X(ompi_mpi_2int) X(ompi_mpi_short_int)     \
+    X(OMPI_C_MPI_COMM_NULL_COPY_FN) X(OMPI_C_MPI_TYPE_NULL_COPY_FN)      \
     X(OMPI_C_MPI_TYPE_NULL_DELETE_FN)
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)bl_mpi.global)

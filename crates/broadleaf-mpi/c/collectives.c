@@ -21,8 +21,9 @@ typedef struct {
     const bl_exchange *call;
     bl_comm *comm;
     uint64_t bytes;   /* of a block */
-    uint64_t all;     /* of all blocks; a reduction has one */
+    uint64_t all;     /* of all blocks; reductions have one, but for the reduce-scatter */
     uint64_t element; /* segments end between elements of so many bytes */
+    bl_reduction reduction;
 } exchange;
 
 static int run(const exchange *it, unsigned char *packed, int *handled)
@@ -136,27 +137,55 @@ static int gather(const exchange *it, int *handled)
     return error;
 }
 
-/* Contributions are combined where a rank gets the result, and elsewhere in memory of the library's own. */
+/* Elements as they lie in memory, but for what follows the last one's data. */
+static void copy_elements(unsigned char *to, const void *from, uint64_t bytes, const bl_reduction *reduction)
+{
+    memcpy(to, from, bytes - reduction->element + reduction->last);
+}
+
+/* The result into the program's memory, with nothing written between its elements. */
+static int give(const exchange *it, const unsigned char *result)
+{
+    const bl_side *to = &it->call->receive;
+    if (it->reduction.is_dense) {
+        memcpy(to->data, result, it->bytes);
+        return MPI_SUCCESS;
+    }
+    const uint64_t bytes = side_bytes(to);
+    unsigned char *packed = malloc(bytes);
+    if (packed == NULL) return MPI_ERR_NO_MEM;
+    int error = bl_pack(result, to->count, to->type, packed, bytes);
+    if (error == MPI_SUCCESS) error = bl_unpack(packed, bytes, to->data, to->count, to->type);
+    free(packed);
+    return error;
+}
+
+/* Contributions are combined where a rank gets the result, if that holds nothing else, and else in memory of the library's
+ * own. */
 static int reduce(const exchange *it, int *handled)
 {
     const bl_exchange *call = it->call;
-    const int has_result = call->collective == BL_ALLREDUCE || it->comm->rank == call->root;
-    unsigned char *own = has_result ? NULL : malloc(it->bytes);
-    unsigned char *result = has_result ? call->receive.data : own;
+    const int is_scattered = call->collective == BL_REDUCE_SCATTER;
+    const int has_result = call->collective != BL_REDUCE || it->comm->rank == call->root;
+    const int is_there = has_result && !is_scattered && it->reduction.is_dense;
+    const void *from = call->send.data == MPI_IN_PLACE ? call->receive.data : call->send.data;
+    unsigned char *own = is_there ? NULL : malloc(it->all);
+    unsigned char *all = is_there ? call->receive.data : own;
     /* Not every MPI refuses one buffer for both. */
-    const int is_there = call->send.data == MPI_IN_PLACE || call->send.data == result;
-    if (result != NULL && !is_there) memcpy(result, call->send.data, it->bytes);
-    it->comm->transport.type = call->send.type;
+    if (all != NULL && all != from) copy_elements(all, from, it->all, &it->reduction);
+    it->comm->transport.type = call->receive.type;
     it->comm->transport.op = call->op;
     it->comm->transport.element = it->element;
-    const int error = run(it, result, handled);
+    int error = run(it, all, handled);
+    if (error == MPI_SUCCESS && *handled && has_result && own != NULL)
+        error = give(it, is_scattered ? own + (uint64_t)it->comm->rank * it->bytes : own);
     free(own);
     return error;
 }
 
 static int is_reduction(bl_collective collective)
 {
-    return collective == BL_REDUCE || collective == BL_ALLREDUCE;
+    return collective == BL_REDUCE || collective == BL_ALLREDUCE || collective == BL_REDUCE_SCATTER;
 }
 
 /* Which side of the call gives the size of a block. */
@@ -169,8 +198,10 @@ static const bl_side *measured_side(const bl_exchange *call, int is_root)
     }
 }
 
-static int is_refused(const bl_side *side)
+static int is_refused(const bl_exchange *call, const bl_side *side)
 {
+    /* Elements that are combined lie behind the address itself, and not every MPI refuses null. */
+    if (is_reduction(call->collective) && side->data == NULL) return 1;
     return bl_is_refused(side->data, side->count, side->type);
 }
 
@@ -180,29 +211,51 @@ static int are_refused(const bl_exchange *call, int is_root)
     const bl_side *send = &call->send, *receive = &call->receive;
     if (call->collective == BL_SCATTER) {
         const int receives = !is_root || receive->data != MPI_IN_PLACE;
-        return (is_root && is_refused(send)) || (receives && is_refused(receive));
+        return (is_root && is_refused(call, send)) || (receives && is_refused(call, receive));
     }
     /* Only a root of its own rank, and every rank of a collective without one, may send in place. */
-    const int is_rooted = call->collective != BL_ALLGATHER && call->collective != BL_ALLREDUCE;
+    const int is_rooted = call->collective == BL_GATHER || call->collective == BL_REDUCE;
     const int receives = is_root || !is_rooted;
-    return (receives && is_refused(receive)) || (!(receives && send->data == MPI_IN_PLACE) && is_refused(send));
+    return (receives && is_refused(call, receive)) ||
+           (!(receives && send->data == MPI_IN_PLACE) && is_refused(call, send));
+}
+
+/* The bytes of a block; 0 where the call is not planned. */
+static uint64_t block_bytes(const bl_exchange *call, int rank, exchange *it)
+{
+    uint64_t bytes;
+    it->element = 1;
+    if (!is_reduction(call->collective)) return side_bytes(measured_side(call, rank == call->root));
+    const MPI_Count count = call->receive.count;
+    if (count <= 0 || !bl_reduction_of(call->receive.type, call->op, &it->reduction)) return 0;
+    it->element = it->reduction.element;
+    return bl_size_of(count, (int64_t)it->element, 0, &bytes) == BL_SIZE_PLANNED ? bytes : 0;
+}
+
+/* The count of a reduce-scatter's blocks, where they have one length. */
+static int has_equal_counts(const bl_exchange *call, int size, MPI_Count *count)
+{
+    if (call->counts == NULL && call->large_counts == NULL) return 1;
+    for (int rank = 0; rank < size; rank++) {
+        const MPI_Count one = call->counts != NULL ? call->counts[rank] : call->large_counts[rank];
+        if (rank > 0 && one != *count) return 0;
+        *count = one;
+    }
+    return 1;
 }
 
 /* Where the call can be planned: its communicator's private side and the bytes. Else 0, or with *error set. */
-static int is_planned(const bl_exchange *call, MPI_Comm user, exchange *it, int *error)
+static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error)
 {
     int rank, size, is_inter;
     if (bl_inside || user == MPI_COMM_NULL || bl_agreed_config()->mode == BL_MODE_OBSERVE) return 0;
     if (bl_mpi.Comm_test_inter(user, &is_inter) != MPI_SUCCESS || is_inter) return 0;
     if (bl_mpi.Comm_rank(user, &rank) != MPI_SUCCESS || bl_mpi.Comm_size(user, &size) != MPI_SUCCESS) return 0;
     if (call->root < 0 || call->root >= size) return 0;
-    it->bytes = side_bytes(measured_side(call, rank == call->root));
-    it->element = 1;
-    if (is_reduction(call->collective)) {
-        if (it->bytes == 0 || !bl_is_reducible(call->receive.type, call->op)) return 0;
-        it->element = it->bytes / (uint64_t)call->receive.count;
-    }
-    const int blocks = is_reduction(call->collective) ? 1 : size;
+    if (!has_equal_counts(call, size, &call->receive.count)) return 0;
+    if (is_reduction(call->collective)) call->send.count = call->receive.count;
+    it->bytes = block_bytes(call, rank, it);
+    const int blocks = call->collective == BL_REDUCE || call->collective == BL_ALLREDUCE ? 1 : size;
     if (bl_size_of((int64_t)it->bytes, blocks, bl_agreed_config()->min_bytes, &it->all) != BL_SIZE_PLANNED) return 0;
     *error = bl_comm_fault(user);
     if (*error == MPI_SUCCESS) *error = bl_comm_of(user, &it->comm);
@@ -217,6 +270,7 @@ static int by_plan(const exchange *it, int *handled)
     case BL_SCATTER: return scatter(it, handled);
     case BL_GATHER: return gather(it, handled);
     case BL_REDUCE:
+    case BL_REDUCE_SCATTER:
     case BL_ALLREDUCE: return reduce(it, handled);
     default: return allgather(it, handled);
     }
@@ -237,13 +291,14 @@ static int move(const exchange *it, int *handled, bl_times **timed)
     return error;
 }
 
-int bl_exchange_run(const bl_exchange *call, MPI_Comm user, int *handled, bl_times **timed, uint64_t *bytes)
+int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_times **timed, uint64_t *bytes)
 {
-    exchange it = {.call = call};
+    bl_exchange call = *given;
+    exchange it = {.call = &call};
     int error = MPI_SUCCESS;
     *handled = 0;
     *timed = NULL;
-    if (is_planned(call, user, &it, &error)) {
+    if (is_planned(&call, user, &it, &error)) {
         bl_inside = 1;
         error = move(&it, handled, timed);
         bl_inside = 0;

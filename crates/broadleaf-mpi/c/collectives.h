@@ -17,7 +17,10 @@ typedef struct {
     bl_collective collective;
     bl_side send, receive;
     int root;  /* 0 where the collective has none */
-    MPI_Op op; /* of a reduction, whose sides have the same count and type */
+    MPI_Op op; /* of a reduction, whose sides have the same type; a reduce-scatter's count is that of a block */
+    /* Of a reduce-scatter with a count for each rank, ints or MPI_Counts; else both null. */
+    const int *counts;
+    const MPI_Count *large_counts;
 } bl_exchange;
 
 /* *handled = 0: the MPI's own call is to be made; *timed, if it is set then, is to be told how long that takes for how

@@ -110,8 +110,8 @@ static inline any_call *own_call(kind kind)
 }
 
 /* The calls that a plan may serve: the sending side, the receiving side, in some the root, and the communicator; in a
- * reduction both buffers, their count and type, the operation, in some the root, and the communicator. */
-typedef enum { FORM_NONE, FORM_ROOTED, FORM_ROOTLESS, FORM_REDUCED, FORM_REDUCED_FOR_ALL } form;
+ * reduction both buffers, their count (or the counts) and type, the operation, in some the root, and the communicator. */
+typedef enum { FORM_NONE, FORM_ROOTED, FORM_ROOTLESS, FORM_REDUCED, FORM_REDUCED_FOR_ALL, FORM_REDUCED_BY_COUNTS } form;
 typedef struct {
     form form;
     bl_collective collective;
@@ -123,12 +123,15 @@ static const planned_call planned[KINDS] = {
     [CALL_Allgather] = {FORM_ROOTLESS, BL_ALLGATHER, 0},
     [CALL_Reduce] = {FORM_REDUCED, BL_REDUCE, 0},
     [CALL_Allreduce] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 0},
+    [CALL_Reduce_scatter_block] = {FORM_REDUCED_FOR_ALL, BL_REDUCE_SCATTER, 0},
+    [CALL_Reduce_scatter] = {FORM_REDUCED_BY_COUNTS, BL_REDUCE_SCATTER, 0},
 #ifdef BROADLEAF_HAVE_BCAST_C
     [CALL_Scatter_c] = {FORM_ROOTED, BL_SCATTER, 1},
     [CALL_Gather_c] = {FORM_ROOTED, BL_GATHER, 1},
     [CALL_Allgather_c] = {FORM_ROOTLESS, BL_ALLGATHER, 1},
     [CALL_Reduce_c] = {FORM_REDUCED, BL_REDUCE, 1},
     [CALL_Allreduce_c] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 1},
+    [CALL_Reduce_scatter_block_c] = {FORM_REDUCED_FOR_ALL, BL_REDUCE_SCATTER, 1},
 #endif
 };
 
@@ -141,9 +144,11 @@ static bl_side side_of(word data, word count, word type, int is_large)
 static bl_exchange exchange_of(const planned_call *known, const word *words, MPI_Comm *comm)
 {
     const int is_rooted = known->form == FORM_ROOTED || known->form == FORM_REDUCED;
-    const int is_reduced = known->form == FORM_REDUCED || known->form == FORM_REDUCED_FOR_ALL;
+    const int has_counts = known->form == FORM_REDUCED_BY_COUNTS;
+    const int is_reduced = known->form == FORM_REDUCED || known->form == FORM_REDUCED_FOR_ALL || has_counts;
     bl_exchange call = {.collective = known->collective};
     if (is_reduced) {
+        if (has_counts) call.counts = (const int *)words[2];
         call.send = side_of(words[0], words[2], words[3], known->is_large);
         call.receive = side_of(words[1], words[2], words[3], known->is_large);
         call.op = (MPI_Op)words[4];

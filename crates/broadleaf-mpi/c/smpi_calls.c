@@ -53,3 +53,8 @@ CALL(Reduce, (const void *from, void *to, int count, MPI_Datatype type, MPI_Op o
      SIDES(BL_REDUCE, root), from, to, count, type, op, root, comm)
 CALL(Allreduce, (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
      SIDES(BL_ALLREDUCE, 0), from, to, count, type, op, comm)
+CALL(Reduce_scatter_block, (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     SIDES(BL_REDUCE_SCATTER, 0), from, to, count, type, op, comm)
+CALL(Reduce_scatter, (const void *from, void *to, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
+     ((bl_exchange){.collective = BL_REDUCE_SCATTER, .send = {(void *)from, 0, type}, .receive = {to, 0, type}, .op = op,
+                    .counts = counts}), from, to, counts, type, op, comm)

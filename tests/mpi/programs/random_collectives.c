@@ -1,15 +1,15 @@
-/* Scatters, gathers, all-gathers and reductions at random: roots, lengths, datatypes of each side, communicators, in-place forms, names
- * of the call; and on two threads at once. Every int arrives, nothing beside it is touched, and sums of floats have the same
+/* Scatters, gathers, all-gathers and reductions at random: roots, lengths, datatypes of each side, communicators, in-place
+ * forms, names of the call, operations of the program's own; and on two threads at once. Every int arrives, nothing beside it is touched, and sums of floats have the same
  * bits when the same call is made again.
  *
  *     random_collectives CALLS MOST-INTS SEED */
 #include "check.h"
+#include "random_reductions.h"
 
 #include <pthread.h>
 
 #define COMMS 4
 #define KINDS 4
-#define HOLE ((int)0xa5a5a5a5)
 
 /* Blocks of ints in memory: int `at` of block `block` is at place(). */
 typedef struct {
@@ -52,8 +52,6 @@ static int *memory(const layout *it, int blocks)
     for (size_t at = 0; at < room(it, blocks); at++) ints[at] = HOLE;
     return ints;
 }
-
-static int value(int call, int block, int at) { return (call * 31 + block) * 1009 + at; }
 
 static void put(int *ints, const layout *it, int first, int blocks, int call, int from)
 {
@@ -143,159 +141,6 @@ static void gathers(int call, int ints, int root, uint64_t *own, MPI_Comm comm)
     forget(&got);
 }
 
-static int reduce_by(int name, const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
-{
-#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
-    if (name == 2) return MPI_Reduce_c(from, to, count, type, op, root, comm);
-#endif
-    if (name == 1) return PMPI_Reduce(from, to, count, type, op, root, comm);
-    return MPI_Reduce(from, to, count, type, op, root, comm);
-}
-
-static int allreduce_by(int name, const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-{
-#if MPI_VERSION >= 4 && !defined(OPEN_MPI)
-    if (name == 2) return MPI_Allreduce_c(from, to, count, type, op, comm);
-#endif
-    if (name == 1) return PMPI_Allreduce(from, to, count, type, op, comm);
-    return MPI_Allreduce(from, to, count, type, op, comm);
-}
-
-/* Numbers of one type, all of which it holds as they are. */
-typedef union {
-    int *ints;
-    int64_t *longs;
-    double *doubles;
-    void *data;
-} numbers;
-
-static void put_number(numbers all, MPI_Datatype type, int at, int64_t number)
-{
-    if (type == MPI_INT) all.ints[at] = (int)number;
-    else if (type == MPI_DOUBLE) all.doubles[at] = (double)number;
-    else all.longs[at] = number;
-}
-
-static int64_t number_of(numbers all, MPI_Datatype type, int at)
-{
-    return type == MPI_INT ? all.ints[at] : type == MPI_DOUBLE ? (int64_t)all.doubles[at] : all.longs[at];
-}
-
-static numbers numbers_for(int count)
-{
-    numbers all = {.data = malloc(((size_t)count + 1) * sizeof(int64_t))};
-    REQUIRE(all.data != NULL, "no memory");
-    memset(all.data, 0xa5, ((size_t)count + 1) * sizeof(int64_t));
-    return all;
-}
-
-/* Sums and maxima, known beforehand, to one root or to all. */
-static void reduces(int call, int count, int root, int is_for_all, uint64_t *own, MPI_Comm comm)
-{
-    int rank, size, bytes;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    const MPI_Datatype types[] = {MPI_INT64_T, MPI_INT, MPI_DOUBLE}, type = types[call % 5 % 3];
-    const int is_sum = call % 2, has_result = is_for_all || rank == root;
-    const MPI_Op op = is_sum ? MPI_SUM : MPI_MAX;
-    MPI_Type_size(type, &bytes);
-    numbers to = {.data = NULL}, from = {.data = NULL};
-    if (has_result) to = numbers_for(count);
-    if (is_for_all ? call % 3 != 0 : rank != root || draw(own) % 3 != 0) from = numbers_for(count);
-    for (int at = 0; at < count; at++) put_number(from.data != NULL ? from : to, type, at, value(call, rank, at));
-    const void *out = from.data == NULL ? MPI_IN_PLACE : from.data;
-    const int name = (int)(draw(own) % 3);
-    const int error = is_for_all ? allreduce_by(name, out, to.data, count, type, op, comm)
-                                 : reduce_by(name, out, to.data, count, type, op, root, comm);
-    REQUIRE(error == MPI_SUCCESS, "reduction %d: error %d", call, error);
-    for (int at = 0; has_result && at < count; at++) {
-        int64_t sum = 0;
-        for (int other = 0; other < size; other++) sum += value(call, other, at);
-        const int64_t wanted = is_sum ? sum : value(call, size - 1, at), got = number_of(to, type, at);
-        REQUIRE(got == wanted, "reduction %d: number %d is %lld, not %lld", call, at, (long long)got, (long long)wanted);
-    }
-    for (int at = 0; from.data != NULL && at < count; at++)
-        REQUIRE(number_of(from, type, at) == value(call, rank, at), "what a reduction sends: number %d", at);
-    for (size_t at = 0; has_result && at < sizeof(int64_t); at++)
-        REQUIRE(((unsigned char *)to.data)[(size_t)count * (size_t)bytes + at] == 0xa5, "written beyond the end");
-    free(from.data);
-    free(to.data);
-}
-
-/* Whose last bits depend on the order in which they are added. */
-static float *inexact(int call, int count, int rank)
-{
-    float *from = malloc((size_t)count * sizeof *from);
-    REQUIRE(from != NULL, "no memory");
-    uint64_t state = (uint64_t)(call * 100 + rank);
-    for (int at = 0; at < count; at++) from[at] = (float)(draw(&state) % 1000003) / 7;
-    return from;
-}
-
-static void bits(int call, int count, int root, MPI_Comm comm)
-{
-    int rank;
-    MPI_Comm_rank(comm, &rank);
-    float *from = inexact(call, count, rank), *to = malloc(2 * (size_t)count * sizeof *to);
-    MPI_Reduce(from, to, count, MPI_FLOAT, MPI_SUM, root, comm);
-    MPI_Reduce(from, to + count, count, MPI_FLOAT, MPI_SUM, root, comm);
-    if (rank == root)
-        REQUIRE(memcmp(to, to + count, (size_t)count * sizeof *to) == 0, "reduction %d: other bits the second time", call);
-    free(from);
-    free(to);
-}
-
-/* The same on all ranks, and in the next call. */
-static void bits_of_all(int call, int count, MPI_Comm comm)
-{
-    int rank, size;
-    MPI_Comm_rank(comm, &rank);
-    MPI_Comm_size(comm, &size);
-    float *from = inexact(call, count, rank), *to = malloc(2 * (size_t)count * sizeof *to);
-    const size_t bytes = (size_t)count * sizeof *to;
-    MPI_Allreduce(from, to, count, MPI_FLOAT, MPI_SUM, comm);
-    memcpy(to + count, from, bytes);
-    MPI_Allreduce(MPI_IN_PLACE, to + count, count, MPI_FLOAT, MPI_SUM, comm);
-    REQUIRE(memcmp(to, to + count, bytes) == 0, "all-reduce %d: other bits the second time", call);
-    for (int other = 1; rank == 0 && other < size; other++) MPI_Send(to, count, MPI_FLOAT, other, 1, comm);
-    if (rank > 0) MPI_Recv(to + count, count, MPI_FLOAT, 0, 1, comm, MPI_STATUS_IGNORE);
-    REQUIRE(memcmp(to, to + count, bytes) == 0, "all-reduce %d: other bits than rank 0", call);
-    free(from);
-    free(to);
-}
-
-static void reverse(void *came, void *into, int *count, MPI_Datatype *type)
-{
-    (void)came, (void)into, (void)count, (void)type;
-}
-
-/* What the MPI knows and a plan does not: operations of the program's own, pairs. */
-static void reductions_of_the_mpi(int rank, int ranks)
-{
-    struct {
-        double number;
-        int at;
-    } mine = {rank == ranks - 1 ? 9 : 1, rank}, most;
-    REQUIRE(MPI_Reduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "a pair");
-    if (rank == 0) REQUIRE(most.at == ranks - 1, "%d", most.at);
-    MPI_Op op;
-    MPI_Op_create(reverse, 0, &op);
-    int one = rank, kept;
-    REQUIRE(MPI_Reduce(&one, &kept, 1, MPI_INT, op, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "an operation of one's own");
-    REQUIRE(MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD) == MPI_SUCCESS, "a pair");
-    REQUIRE(most.at == ranks - 1, "%d", most.at);
-    REQUIRE(MPI_Allreduce(&one, &kept, 1, MPI_INT, op, MPI_COMM_WORLD) == MPI_SUCCESS, "an operation of one's own");
-    MPI_Op_free(&op);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    float number = 1, result;
-    int kind, error = MPI_Reduce(&number, &result, 1, MPI_FLOAT, MPI_BAND, 0, MPI_COMM_WORLD);
-    MPI_Error_class(error, &kind);
-    REQUIRE(kind == MPI_ERR_OP, "class %d: bits of a float", kind);
-    MPI_Error_class(MPI_Allreduce(&number, &result, 1, MPI_FLOAT, MPI_BAND, MPI_COMM_WORLD), &kind);
-    REQUIRE(kind == MPI_ERR_OP, "class %d: bits of a float for all", kind);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
-}
-
 static void allgathers(int call, int ints, uint64_t *own, MPI_Comm comm)
 {
     int rank, size;
@@ -329,7 +174,7 @@ static void *calls(void *given)
     for (int call = 0; call < it->calls; call++) {
         MPI_Comm comm = it->comms[draw(&all) % COMMS];
         const int ints = (int)(draw(&all) % (uint64_t)(call % 4 ? it->most : 40));
-        const uint64_t collective = draw(&all) % 5;
+        const uint64_t collective = draw(&all) % 7;
         const uint64_t root = draw(&all);
         int size;
         if (comm == MPI_COMM_NULL) continue;
@@ -339,9 +184,12 @@ static void *calls(void *given)
         if (collective == 0) scatters(call, ints, to, &own, comm);
         if (collective == 1) gathers(call, ints, to, &own, comm);
         if (collective == 2) allgathers(call, ints, &own, comm);
-        if (collective >= 3) reduces(call, ints, to, collective == 4, &own, comm);
+        if (collective == 3 || collective == 4) reduces(call, ints, to, collective == 4, &own, comm);
         if (collective == 3 && call % 3 == 0) bits(call, ints, to, comm);
         if (collective == 4 && call % 3 == 0) bits_of_all(call, ints, comm);
+        if (collective == 5) reduce_scatters(call, 1 + ints / size, &own, comm);
+        if (collective == 6) own_operations(call, 1 + ints / 4 / size, to, comm);
+        if (collective == 6 && call % 3 == 0) pairs(call, 1 + ints / 4, comm);
     }
     return NULL;
 }

@@ -2,7 +2,7 @@
 
 use super::job::Limit;
 use super::threads::on_threads;
-use crate::rank_plan::allgather::{allgather_over_ranks, ring_by_node};
+use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
 use crate::rank_plan::{expand, RankPlan};
 use crate::settings::{PlanSettings, PlanTime, BEST};
 use crate::tags::{channels, CHANNEL_TAGS};
@@ -32,9 +32,11 @@ impl ExchangeJob<'_> {
     pub fn plan(&self, settings: &PlanSettings) -> Result<RankPlan, String> {
         let Placement { handled, ranks, node_of_rank, .. } = self.placement;
         let shares_nodes = ranks.iter().any(|ranks| ranks.len() > 1);
-        if self.collective == Collective::Allgather && shares_nodes {
+        let has_blocks_of_all = matches!(self.collective, Collective::Allgather | Collective::ReduceScatter);
+        if has_blocks_of_all && shares_nodes {
             // It goes around the nodes, and so enters each just once.
-            return checked(ring_by_node(node_of_rank, self.bytes));
+            let block = Block { bytes: self.bytes, segment_bytes: self.bytes };
+            return checked(ring_by_node(self.collective, node_of_rank, block));
         }
         let root = node_of_rank[self.root as usize];
         let instance = Instance::new(handled, root, self.bytes).map_err(|error| error.to_string())?;
@@ -53,10 +55,7 @@ impl ExchangeJob<'_> {
         let plan = Plan { segment_bytes, ..plan };
         let ranked =
             expand(&plan, handled, ranks, self.root, &|_| false).map_err(|error| error.to_string())?;
-        checked(match self.collective {
-            Collective::Allgather => allgather_over_ranks(&plan, ranked, handled, ranks),
-            _ => ranked,
-        })
+        checked(if has_blocks_of_all { blocks_over_ranks(&plan, ranked, handled, ranks) } else { ranked })
     }
 }
 

@@ -1,4 +1,5 @@
-//! All-gathers from a plan over nodes to a plan over ranks: a tree for every rank, and blocks in rank order.
+//! All-gathers and reduce-scatters from a plan over nodes to a plan over ranks: a tree for every rank, and blocks in rank
+//! order.
 
 use super::edge::Edge;
 use super::RankPlan;
@@ -9,12 +10,7 @@ use std::sync::Arc;
 
 /// `ranked` is `plan` with ranks for nodes, one on each; what is missing is whose tree is whose, and the period's
 /// positions, which count contributions in the order of nodes there and in the order of ranks here.
-pub fn allgather_over_ranks(
-    plan: &Plan,
-    ranked: RankPlan,
-    platform: &Platform,
-    ranks: &[Vec<u32>],
-) -> RankPlan {
+pub fn blocks_over_ranks(plan: &Plan, ranked: RankPlan, platform: &Platform, ranks: &[Vec<u32>]) -> RankPlan {
     let rank_of = |node: NodeId| ranks[node.index()][0];
     let by_place: Vec<u32> = platform.hosts().map(rank_of).collect();
     let mut trees = ranked.transfers.trees.clone();
@@ -33,9 +29,17 @@ pub fn allgather_over_ranks(
     RankPlan { transfers: Arc::new(transfers), ..ranked }
 }
 
+/// A block of an all-gather or reduce-scatter, and the segments that it travels in.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    pub bytes: u64,
+    pub segment_bytes: u64,
+}
+
 /// Every rank passes on to the next what it last got from the one before, around the nodes one by one: so each
-/// contribution comes to each node once, and goes through its memory from there.
-pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64) -> RankPlan {
+/// contribution comes to each node once, and goes through its memory from there. A reduce-scatter is that turned round.
+pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Block) -> RankPlan {
+    let Block { bytes, segment_bytes } = block;
     let count = node_of_rank.len();
     let mut around: Vec<usize> = (0..count).collect();
     around.sort_by_key(|&rank| (node_of_rank[rank], rank));
@@ -51,18 +55,22 @@ pub fn ring_by_node(node_of_rank: &[NodeId], block_bytes: u64) -> RankPlan {
             slots.push(Slot { segment: owner as u32, from, to, lag: 0 });
         }
     }
+    if collective.is_inward() {
+        slots.reverse();
+        slots.iter_mut().for_each(|slot| std::mem::swap(&mut slot.from, &mut slot.to));
+    }
     let transfers = Transfers {
-        collective: Collective::Allgather,
+        collective,
         root: NodeId(0),
-        message_bytes: block_bytes,
-        segment_bytes: block_bytes,
+        message_bytes: bytes,
+        segment_bytes,
         trees: trees.into_iter().map(TreeBuilder::build).collect(),
         inward: Vec::new(),
         period: Some(Period { segments: count as u32, slots }),
         combine: false,
         protocol: Protocol::Eager,
     };
-    let edges = vec![vec![Edge::local(&memory_link(), block_bytes); count]; count];
+    let edges = vec![vec![Edge::local(&memory_link(), segment_bytes); count]; count];
     RankPlan {
         planner: "ring".to_string(),
         transfers: Arc::new(transfers),
@@ -82,7 +90,7 @@ mod tests {
     #[test]
     fn the_ring_comes_to_every_node_once() {
         let nodes = [0, 1, 2, 0, 2, 2].map(NodeId);
-        let ranked = ring_by_node(&nodes, 5);
+        let ranked = ring_by_node(Collective::Allgather, &nodes, Block { bytes: 5, segment_bytes: 5 });
         let mut entries: HashMap<(u32, NodeId), usize> = HashMap::new();
         let Some(period) = &ranked.transfers.period else { panic!("a ring has a period") };
         for slot in &period.slots {
@@ -98,5 +106,17 @@ mod tests {
         let message: Vec<u8> = (0..30).collect();
         let buffers = threads::run(&Programs::for_ranks(Arc::clone(&ranked.transfers)), &message).unwrap();
         assert!(buffers.iter().all(|buffer| *buffer == message));
+    }
+
+    /// Each rank contributes its number to every byte, and has the sum in its own block.
+    #[test]
+    fn the_ring_turned_round_combines_every_rank_once() {
+        let nodes = [0, 1, 2, 0, 2, 2].map(NodeId);
+        let ranked = ring_by_node(Collective::ReduceScatter, &nodes, Block { bytes: 5, segment_bytes: 2 });
+        let programs = Programs::for_ranks(Arc::clone(&ranked.transfers));
+        let buffers = threads::run_on(&programs, |rank| vec![rank.0 as u8 + 1; 30]).unwrap();
+        for (rank, buffer) in buffers.iter().enumerate() {
+            assert_eq!(buffer[rank * 5..][..5], [21; 5], "rank {rank}");
+        }
     }
 }

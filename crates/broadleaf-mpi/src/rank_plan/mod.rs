@@ -14,7 +14,7 @@ mod tests;
 
 use crate::smpi;
 use crate::topology::placement::{memory, memory_link};
-use broadleaf::plan::{Direction, Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilder};
+use broadleaf::plan::{Collective, Direction, Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilder};
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
@@ -71,14 +71,10 @@ pub fn expand(
         edges.push(into);
     }
     let inward = trees.split_off(plan.trees.len());
-    // Inward, a node's ranks come together before the node sends, in which a timetable of nodes has no place: there the
-    // trees alone give the order.
-    let keeps_period = plan.collective.direction() == Direction::Outward || inner_edges.is_empty();
     let period = plan
         .period
         .as_ref()
-        .filter(|_| keeps_period)
-        .map(|period| expand_period(period, plan.root, &leader, &inner_edges, count));
+        .map(|period| expand_period(period, plan.collective, &leader, &inner_edges, count));
     let planner = plan.planner.clone();
     let transfers = Transfers { root: NodeId(root), trees, inward, period, ..plan.into() };
     Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
@@ -115,30 +111,49 @@ fn expand_tree(
     builder.build()
 }
 
-/// Every node passes a segment on inside in the same period in which it got it, after all other transfers of
-/// that period. So if the outer period can be run slot by slot, the whole one can.
+/// Outward, every node passes a segment on inside in the same period in which it got it, after all other transfers of
+/// that period; inward, its ranks come together in the same period in which it sends, before all others. So if the outer
+/// period can be run slot by slot, the whole one can.
 fn expand_period(
     period: &Period,
-    root: NodeId,
+    collective: Collective,
     leader: &dyn Fn(NodeId) -> NodeId,
     inner: &[(NodeId, NodeId)],
     count: usize,
 ) -> Period {
-    let mut slots: Vec<Slot> = period
+    let between: Vec<Slot> = period
         .slots
         .iter()
         .map(|slot| Slot { from: leader(slot.from), to: leader(slot.to), ..*slot })
         .collect();
-    let within = if inner.is_empty() { 0 } else { period.segments };
-    for segment in 0..within {
-        let mut lag = vec![0; count];
-        for slot in period.slots.iter().filter(|slot| slot.segment == segment && slot.to != root) {
-            lag[leader(slot.to).index()] = slot.lag;
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    let ways = if collective.direction() == Direction::Both { 2 } else { 1 };
+    for segment in 0..if inner.is_empty() { 0 } else { ways * period.segments } {
+        let goes_in = match collective.direction() {
+            Direction::Both => segment < period.segments,
+            direction => direction == Direction::Inward,
+        };
+        // A node's only transfer with its parent, which its tree's root has not: that takes the last one that comes in, and
+        // the first one that goes out.
+        let mut lag = vec![None; count];
+        let of_segment = || between.iter().filter(|slot| slot.segment == segment);
+        for slot in of_segment() {
+            let child = if goes_in { slot.from } else { slot.to };
+            lag[child.index()] = Some(slot.lag);
         }
+        let with_children = of_segment().map(|slot| slot.lag);
+        let of_root = if goes_in { with_children.max() } else { with_children.min() }.unwrap_or(0);
         for &(from, to) in inner {
-            lag[to.index()] = lag[from.index()];
-            slots.push(Slot { segment, from, to, lag: lag[from.index()] });
+            let lag_of = *lag[from.index()].get_or_insert(of_root);
+            lag[to.index()] = Some(lag_of);
+            if goes_in {
+                before.push(Slot { segment, from: to, to: from, lag: lag_of });
+            } else {
+                behind.push(Slot { segment, from, to, lag: lag_of });
+            }
         }
     }
-    Period { segments: period.segments, slots }
+    // Inner edges are listed from the leader down.
+    before.reverse();
+    Period { segments: period.segments, slots: [before, between, behind].concat() }
 }

@@ -82,6 +82,7 @@ impl Session {
             (true, Direction::Outward) => Outcome::Own,
             // They too, but what they would contribute again may be overwritten.
             (true, Direction::Both) => Outcome::NoMemory,
+            (true, Direction::Inward) if !call.collective.is_rooted() => Outcome::NoMemory,
             (true, Direction::Inward) if is_root || call.packed.is_null() => Outcome::NoMemory,
             (true, Direction::Inward) => Outcome::Done,
         })

@@ -3,8 +3,8 @@
 //! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
 //! length, keeps every segment, and so still serves the ranks behind it. Where it is the source of blocks and has no
 //! memory for them, the message is *hollow*: all its messages are empty from then on, and so are those of whoever has
-//! received one. In a scatter from the root, an all-gather and an all-reduce all ranks hear of it so, in a gather and a
-//! reduction the root.
+//! received one. In a scatter from the root, an all-gather, a reduce-scatter and an all-reduce all ranks hear of it so, in a
+//! gather and a reduction the root.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
