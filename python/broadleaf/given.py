@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import SupportsIndex, TypeAlias
 
 from broadleaf._core import Plan, Platform, planners
+from broadleaf.errors import PlanError
 from broadleaf.units import parse_size
 
 # A file's name.
@@ -60,10 +61,10 @@ def sizes_of(sizes: Size | Iterable[Size]) -> list[int]:
 
 
 def refuse_unknown_planner(name: str, *, with_best: bool = True) -> None:
-    """Raises ValueError where no planner is called so, with the name that was probably meant."""
+    """Raises PlanError where no planner is called so, with the name that was probably meant."""
     known = [*(["best"] if with_best else []), *(card.name for card in planners())]
     if name in known:
         return
     near = difflib.get_close_matches(name, known, n=1)
     meant = f"did you mean {near[0]!r}?" if near else "see broadleaf planners"
-    raise ValueError(f"no planner is called {name!r}; {meant}")
+    raise PlanError(f"no planner is called {name!r}; {meant}")

@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from broadleaf._core import Comparison, Optimum, Plan, Platform, Trace, Tried
+from broadleaf.collectives import moved
 from broadleaf.errors import visible
 from broadleaf.units import rate, seconds, size
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 # An SVG of more nodes is larger than its PNG.
 MOST_DRAWN_AS_SVG = 150
+# The resources with the highest prices, which sum to 1; `Optimum.prices` has all.
+MOST_PRICES, LEAST_PRICE = 8, 0.001
 
 
 def several(count: int, what: str) -> str:
@@ -38,9 +41,13 @@ def platform_line(platform: Platform) -> str:
 
 
 def plan_line(plan: Plan, trees: int) -> str:
-    told = f'{plan.collective} of {size(plan.message_bytes)} from "{visible(plan.root)}"'
+    told = moved(plan, repr_of(plan.root))
     by = f"{several(trees, 'tree')}, segments of {size(plan.segment_bytes)}"
     return f'<Plan "{visible(plan.planner)}" on "{visible(plan.platform)}": {told}, {by}{expected(plan)}>'
+
+
+def repr_of(name: str) -> str:
+    return f'"{visible(name)}"'
 
 
 def expected(plan: Plan) -> str:
@@ -63,11 +70,39 @@ def tried_line(tried: Tried) -> str:
     return f'<Tried "{tried.planner}": {predicted} in segments of {segment}>'
 
 
+def comparison_line(comparison: Comparison) -> str:
+    plan = comparison.plan
+    told = f'{moved(plan, repr_of(plan.root))} on "{visible(plan.platform)}"'
+    fastest = f'"{visible(plan.planner)}" is the fastest{expected(plan)}'
+    return f"<Comparison of {several(len(comparison.tried), 'planner')}, {told}: {fastest}>"
+
+
 def optimum_line(optimum: Optimum, trees: int) -> str:
     found, most = optimum.throughput_bytes_per_s, optimum.upper_bound_bytes_per_s
     if not math.isfinite(most):
         return "<Optimum: nothing limits the throughput>"
     return f"<Optimum: {rate(found)} by {several(trees, 'tree')}, at most {rate(most)}>"
+
+
+def optimum_html(optimum: Optimum) -> str:
+    """The two bounds, what each number of trees reaches, and the resources whose prices prove the upper."""
+    most = optimum.upper_bound_bytes_per_s
+    facts = [
+        ("at most", rate(most) if math.isfinite(most) else "nothing limits it"),
+        ("reached", rate(optimum.throughput_bytes_per_s)),
+        ("gap", f"{optimum.gap:.1e}"),
+        ("trees", str(len(optimum.trees))),
+        *([("a bound only", optimum.bound_only)] if optimum.bound_only else []),
+    ]
+    title = f"Throughput from {optimum.root} in segments of {size(optimum.segment_bytes)}"
+    page = f"<p><b>{shown(title)}</b></p>{table(facts)}"
+    if not math.isfinite(most):
+        return page
+    few = [(str(count), rate(reached)) for count, reached in optimum.throughput_by_trees().items()]
+    dearest = sorted(optimum.prices.items(), key=lambda item: -item[1])[:MOST_PRICES]
+    prices = [(name, f"{price:.3f}") for name, price in dearest if price >= LEAST_PRICE]
+    limits = table(prices, ("what limits it", "price"))
+    return page + table(few, ("trees", "load bound")) + limits
 
 
 def platform_html(platform: Platform) -> str:
@@ -88,7 +123,7 @@ def plan_html(plan: Plan) -> str:
     predicted = plan.predicted
     trees = plan.trees
     facts = [
-        ("moves", f"{plan.collective} of {size(plan.message_bytes)} from {plan.root}"),
+        ("moves", moved(plan, plan.root)),
         ("predicted", seconds(predicted.makespan_s)),
         ("bound", seconds(predicted.bound_s)),
         ("x bound", "-" if predicted.x_bound is None else f"{predicted.x_bound:.3f}"),
@@ -129,7 +164,7 @@ def comparison_html(comparison: Comparison) -> str:
     ]
     rows.append(("(bound: no plan is faster)", seconds(bound_s), "1.000" if bound_s else "-", ""))
     plan = comparison.plan
-    title = f"{size(plan.message_bytes)} from {plan.root} on {plan.platform}"
+    title = f"{moved(plan, plan.root)} on {plan.platform}"
     return f"<p><b>{shown(title)}</b></p>{table(rows, ('planner', 'predicted', 'x bound', 'segment'))}"
 
 

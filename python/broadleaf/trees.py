@@ -18,17 +18,19 @@ if TYPE_CHECKING:
 class Tree:
     """One tree of a plan. `share` is the part of the segments that it carries, above 0 and at most 1; `root`
     the node from which it grows; `children` the children of each node that has some, in serving order; `via`
-    the relays of the transfer into a node, where the plan names them.
+    the relays of the transfer between a node and its parent, where the plan names them. Data go from parents
+    to children or, where it `is_inward`, from children to parents.
     """
 
     share: float
     root: str
     children: Mapping[str, list[str]]
     via: Mapping[str, list[str]] = field(default_factory=dict)
+    is_inward: bool = False
 
     @property
     def edges(self) -> list[tuple[str, str]]:
-        """(parent, child) of every edge, a parent's in serving order."""
+        """(parent, child) of every edge, a parent's in serving order, whichever way the data go."""
         return [(parent, child) for parent, below in self.children.items() for child in below]
 
     def refuse_what_is_no_tree(self) -> None:
@@ -48,17 +50,25 @@ class Tree:
                 raise no_tree(parent, child, f'is not below the root "{self.root}"')
 
     def to_networkx(self) -> nx.DiGraph[str]:
-        """The tree as a NetworkX DiGraph; `order` is a child's place among its parent's children, from 0."""
+        """The tree as a NetworkX DiGraph, its edges in the direction of the data; `order` is a child's place
+        among its parent's children, from 0.
+        """
         import networkx as nx
 
         graph: nx.DiGraph[str] = nx.DiGraph(root=self.root, share=self.share)
         graph.add_node(self.root)
         for parent, below in self.children.items():
-            graph.add_edges_from((parent, child, {"order": at}) for at, child in enumerate(below))
+            for at, child in enumerate(below):
+                graph.add_edge(*self.along(parent, child), order=at)
         return graph
 
+    def along(self, parent: str, child: str) -> tuple[str, str]:
+        """The ends of an edge, the sender first."""
+        return (child, parent) if self.is_inward else (parent, child)
+
     def __repr__(self) -> str:
-        return f'<Tree from "{visible(self.root)}": share {self.share:.3g}, {len(self.edges)} edges>'
+        way = "to" if self.is_inward else "from"
+        return f'<Tree {way} "{visible(self.root)}": share {self.share:.3g}, {len(self.edges)} edges>'
 
 
 def no_tree(parent: str, child: str, fact: str) -> PlanError:
@@ -66,21 +76,26 @@ def no_tree(parent: str, child: str, fact: str) -> PlanError:
 
 
 def plan_graph(plan: Plan) -> nx.DiGraph[str]:
-    """All trees in one graph: an edge has the `share` that crosses it and the numbers of its `trees`."""
+    """All trees in one graph, its edges in the direction of the data: an edge has the `share` that crosses it
+    and the numbers of its `trees`. The two trees of a share of an allreduce have one number.
+    """
     import networkx as nx
 
     graph: nx.DiGraph[str] = nx.DiGraph(
         planner=plan.planner,
+        collective=plan.collective,
         root=plan.root,
         message_bytes=plan.message_bytes,
         segment_bytes=plan.segment_bytes,
     )
     graph.add_node(plan.root)
-    for number, tree in enumerate(plan.trees):
+    for number, tree in (*enumerate(plan.inward), *enumerate(plan.trees)):
         for parent, child in tree.edges:
-            if not graph.has_edge(parent, child):
-                graph.add_edge(parent, child, share=0.0, trees=[])
-            edge = graph.edges[parent, child]
+            ends = tree.along(parent, child)
+            if not graph.has_edge(*ends):
+                graph.add_edge(*ends, share=0.0, trees=[])
+            edge = graph.edges[ends]
             edge["share"] += tree.share
-            edge["trees"].append(number)
+            if number not in edge["trees"]:
+                edge["trees"].append(number)
     return graph

@@ -15,6 +15,7 @@ import pytest
 import broadleaf as bl
 from documents import one_mesh
 
+COLLECTIVES = ["bcast", "scatter", "allgather", "gather", "reduce", "reduce-scatter", "allreduce"]
 PLANNERS = ["flat", "chain", "binomial", "round-robin", "two-tree", "van-de-geijn", "optimal"]
 
 
@@ -74,6 +75,73 @@ def test_relays_and_an_allgathers_roots_stand_in_the_trees() -> None:
     assert plan.trees[0].via == {"b": ["sw"]}
     gathered = bl.plan(mesh(3), "n0", 1000, planner="ring", collective="allgather")
     assert {tree.root for tree in gathered.trees} == {"n0", "n1", "n2"}
+
+
+def sending(trace: bl.Trace) -> set[tuple[str, str]]:
+    """The pairs between which a simulation moved something."""
+    ends = zip(trace.transfers["from"], trace.transfers["to"], strict=True)
+    return {(trace.nodes[source], trace.nodes[target]) for source, target in ends}
+
+
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_graphs_point_the_way_the_data_go(collective: str) -> None:
+    # A mesh has no relays: the simulator's transfers are the edges.
+    platform = mesh(5)
+    plan = bl.plan(platform, "n1", "64KiB", collective=collective)
+    graph = plan.to_networkx()
+    assert set(graph.edges) == sending(bl.simulate(platform, plan))
+    assert graph.graph["collective"] == collective
+    ways = [*plan.inward, *plan.trees]
+    assert {edge for tree in ways for edge in tree.to_networkx().edges} == set(graph.edges)
+    # Of an allreduce the shares come in once and go out once.
+    assert sum(tree.share for tree in plan.inward) == pytest.approx(float(collective == "allreduce"))
+    for tree in ways:
+        data = tree.to_networkx()
+        leads = data.reverse() if tree.is_inward else data
+        assert nx.is_arborescence(leads)
+        assert [node for node, parents in leads.in_degree() if not parents] == [tree.root]
+
+
+@pytest.mark.parametrize(
+    ("collective", "told"),
+    [
+        ("bcast", 'bcast of 4 KiB from "n1"'),
+        ("scatter", 'scatter of 4 KiB blocks from "n1"'),
+        ("allgather", "allgather of 4 KiB blocks"),
+        ("gather", 'gather of 4 KiB blocks to "n1"'),
+        ("reduce", 'reduce of 4 KiB to "n1"'),
+        ("reduce-scatter", "reduce-scatter of 4 KiB blocks"),
+        ("allreduce", "allreduce of 4 KiB"),
+    ],
+)
+def test_every_collective_in_words_and_pictures(collective: str, told: str) -> None:
+    platform = mesh(3)
+    planner = "ring" if collective in ("allgather", "reduce-scatter") else "flat"
+    comparison = bl.compare(platform, "n1", 4096, planner=planner, collective=collective)
+    plan = comparison.plan
+    assert re.match(rf'<Plan "{planner}" on "mesh": {told}, [13] trees?, segments', repr(plan))
+    assert f'<Comparison of 1 planner, {told} on "mesh": "{planner}" is the fastest' in repr(comparison)
+    plain = told.replace('"', "")
+    assert f"<td>{plain}</td>" in plan._repr_html_()
+    assert f"<b>{plain} on mesh</b>" in comparison._repr_html_()
+    for figure in (plan.plot(platform), bl.simulate(platform, plan).plot()):
+        assert plain in figure.get_suptitle()
+    titles = [axes.get_title() for axes in plan.plot().axes]
+    inward = collective in ("gather", "reduce", "reduce-scatter", "allreduce")
+    assert any("in to n" in title for title in titles) == inward
+    assert any("out from n1" in title for title in titles) == (collective == "allreduce")
+
+
+def test_arrowheads_by_hand() -> None:
+    reduce = bl.plan(mesh(2), "n1", 100, planner="flat", collective="reduce")
+    (axes,) = reduce.plot().axes
+    # The root stands on the left, its child on the right, and the head between them points to the left.
+    drawn: list[Any] = list(axes.collections)
+    places = sorted(x for each in drawn for x, _ in each.get_offsets().tolist())
+    assert len(places) == 3
+    (heads,) = (each for each in drawn if each.get_offsets().tolist()[0][0] == places[1])
+    outline = heads.get_paths()[0].vertices
+    assert all(abs(y) < 1e-9 for x, y in outline if x == outline[:, 0].min())
 
 
 def test_predicted_is_the_documents(platform: bl.Platform, chain_plan: dict[str, Any]) -> None:
@@ -193,6 +261,70 @@ def test_a_pickled_plan_is_as_small_as_its_file() -> None:
     kept = pickle.dumps(plan)
     assert len(kept) < 20_000
     assert pickle.loads(kept) == plan
+
+
+@pytest.mark.parametrize("collective", ["bcast", "allreduce"])
+def test_traces_and_comparisons_are_pickled_copied_and_compared(
+    collective: str, two_sites: dict[str, Any], platform: bl.Platform
+) -> None:
+    comparison = bl.compare(platform, "a0", "64KiB", collective=collective)
+    other = bl.compare(platform, "a0", "64KiB", planner="binomial", collective=collective)
+    pairs: list[tuple[Any, Any]] = [
+        (comparison, other),
+        (comparison.tried[0], comparison.tried[1]),
+        (bl.simulate(platform, comparison.plan), bl.simulate(platform, other.plan)),
+    ]
+    for thing, another in pairs:
+        again = pickle.loads(pickle.dumps(thing))
+        assert again == thing
+        assert (hash(again), repr(again)) == (hash(thing), repr(thing))
+        assert copy.copy(thing) == copy.deepcopy(thing) == thing
+        assert thing != another
+        assert thing != "thing"
+    kept = pickle.loads(pickle.dumps(comparison))
+    assert (kept.plan, kept.tried, kept.passed_over) == (
+        comparison.plan,
+        comparison.tried,
+        comparison.passed_over,
+    )
+    trace = bl.simulate(platform, comparison.plan)
+    assert pickle.loads(pickle.dumps(trace)).transfers.tolist() == trace.transfers.tolist()
+    # A plan that names no platform, over a slower link.
+    anywhere = bl.Plan.from_dict({**comparison.plan.to_dict(), "platform_digest": ""})
+    two_sites["links"][0]["latency_s"] = 1.0
+    slower = bl.Platform.from_dict(two_sites)
+    assert bl.simulate(slower, anywhere) != bl.simulate(platform, anywhere)
+
+
+def test_an_optimum_is_pickled_copied_and_compared(platform: bl.Platform) -> None:
+    optimum = bl.optimum(platform, "a0", "64KiB")
+    again = pickle.loads(pickle.dumps(optimum))
+    assert again == optimum == copy.copy(optimum) == copy.deepcopy(optimum)
+    assert hash(again) == hash(optimum)
+    assert (again.trees, again.prices, again.link_load) == (optimum.trees, optimum.prices, optimum.link_load)
+    assert (optimum.root, optimum.segment_bytes) == ("a0", 65536)
+    assert optimum != bl.optimum(platform, "a1", "64KiB")
+    assert optimum != bl.optimum(platform, "a0", "32KiB")
+    assert optimum != bl.optimum(platform, "a0", "64KiB", gap=0.5)
+
+
+def test_an_optimum_in_a_notebook(platform: bl.Platform) -> None:
+    optimum = bl.optimum(platform, "a0", "64KiB")
+    page = optimum._repr_html_()
+    assert "Throughput from a0 in segments of 64 KiB" in page
+    dearest = max(optimum.prices, key=lambda name: optimum.prices[name])
+    assert f"<td>{dearest}</td><td>{optimum.prices[dearest]:.3f}</td>" in page
+    free = {**one_mesh("free", "link-capacity", ["a", "b"], 1e8), "meshes": []}
+    free["links"] = [{"from": "a", "to": "b", "both_ways": True, "latency_s": 1e-3}]
+    assert "nothing limits it" in bl.optimum(bl.Platform.from_dict(free), "a", 1000)._repr_html_()
+
+
+def test_a_misspelt_planner_is_named(platform: bl.Platform) -> None:
+    for call in (bl.plan, bl.compare):
+        with pytest.raises(bl.PlanError, match=r"^no planner is called 'optimla'; did you mean 'optimal'\?$"):
+            call(platform, "a0", 1000, planner="optimla")
+        with pytest.raises(bl.PlanError, match=r"^no planner is called 'x'; see broadleaf planners$"):
+            call(platform, "a0", 1000, planner="x")
 
 
 def test_platforms_are_pickled_copied_and_compared(two_sites: dict[str, Any]) -> None:

@@ -34,6 +34,20 @@ def test_filling_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> N
     ]
 
 
+def test_filling_inward_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
+    # A reduce over the same chain: what c sends counts for c, which receives nothing.
+    reduce = bl.Plan.from_dict({**chain_plan, "collective": "reduce"})
+    trace = bl.simulate(bl.Platform.from_dict(chain), reduce)
+    arrivals = sorted(trace.transfers["arrival_s"].tolist())
+    held = filling(trace, ["a", "b", "c"], arrivals[-1], 2)
+    assert [each[0] for each in held] == [0, 0, 0]
+    assert [each[-1] for each in held] == [1, 1, 1]
+    # b takes part in all six transfers, of which some are still to come halfway.
+    assert 0 < held[1][1] < 1
+    race = bl.race(bl.Platform.from_dict(chain), [reduce])
+    assert "reduce of 3 kB on chain-of-three" in race.svg
+
+
 def test_both_are_on_the_slower_ones_clock(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
     platform = bl.Platform.from_dict(chain)
     whole = bl.Plan.from_dict({**chain_plan, "segment_bytes": 3000})

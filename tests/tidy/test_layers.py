@@ -113,7 +113,7 @@ C_FILES = [
 BASE = {"_core", "checkout", "errors", "files", "units"}
 GIVEN = {"given"} | BASE
 # `api` is what `import broadleaf` gives; `_core` the bindings, which call `notebook`, `frames` and `plot` for
-# what Python draws.
+# what Python draws, and `given` for the planner that was probably meant.
 PYTHON = {
     "api": {
         "benchmarks",
@@ -132,19 +132,20 @@ PYTHON = {
     "generate": {"_core"},
     "grid": {"_core"},
     "trees": BASE,
+    "collectives": BASE,
     "predicted": BASE,
     "frames": {"_core"},
     "bars": {"_core"},
     "network": {"_core"},
-    "notebook": {"plot"} | BASE,
+    "notebook": {"collectives", "plot"} | BASE,
     "mpi": BASE,
     "formats": {"bars"} | BASE,
-    "plot": {"bars", "network", "trees"} | GIVEN,
+    "plot": {"bars", "collectives", "network", "trees"} | GIVEN,
     "measured": {"_core"},
     "changes": BASE,
     "clustered": BASE,
     "provenance": {"measured", "mpi"} | BASE,
-    "reporting": {"bars", "measured", "network"} | GIVEN,
+    "reporting": {"bars", "collectives", "measured", "network"} | GIVEN,
     "smpi": BASE,
     "measuring": {"mpi", "provenance"} | GIVEN,
     "advise": {"mpi"} | BASE,
@@ -161,6 +162,7 @@ PYTHON = {
         "benchmarks",
         "changes",
         "clustered",
+        "collectives",
         "doctor",
         "formats",
         "measured",

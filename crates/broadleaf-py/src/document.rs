@@ -138,6 +138,14 @@ pub fn reduced<'py, T>(object: &Bound<'py, T>, document: Bound<'py, PyDict>) -> 
     Ok((operator.call_method1("methodcaller", ("from_dict", document))?, (object.as_any().get_type(),)))
 }
 
+/// As [`Reduced`], by a function of the package.
+pub type Computed<'py, A> = (Bound<'py, PyAny>, A);
+
+/// `__reduce__` of what a function of `broadleaf` computes from these arguments, and computes again.
+pub fn computed<'py, A>(py: Python<'py>, function: &str, arguments: A) -> PyResult<Computed<'py, A>> {
+    Ok((py.import("broadleaf")?.getattr(function)?, arguments))
+}
+
 /// The text of a file: one line a field, and one line an item of a top-level list, so that files can be
 /// read and compared line by line without a gap table filling the screen.
 pub fn to_text(value: &Value) -> String {

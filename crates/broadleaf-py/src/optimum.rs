@@ -1,9 +1,9 @@
 //! `bl.optimum`: the throughput optimum over any number of trees, with its proof.
 
 use crate::arguments::{size, Count};
-use crate::document::to_document;
+use crate::document::{computed, to_document, Computed};
 use crate::errors::{plan_error, PlanError};
-use crate::notebook::asked;
+use crate::notebook::{asked, shown};
 use crate::platform::Platform;
 use crate::trace::resource_name;
 use broadleaf::budget::Budget;
@@ -17,13 +17,18 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// The most that trees can carry together, enclosed from both sides.
+///
+/// Equal where platform, root, segment size and the gap that was asked for are: the search has no other input. Pickled as
+/// those four, and solved again.
 #[pyclass(module = "broadleaf", frozen, name = "Optimum")]
 pub struct Optimum {
     core: broadleaf::optimum::Optimum,
     platform: Arc<broadleaf::platform::Platform>,
+    asked_gap: f64,
 }
 
 fn refused(error: OptimumError) -> PyErr {
@@ -34,6 +39,11 @@ fn refused(error: OptimumError) -> PyErr {
 }
 
 impl Optimum {
+    /// All that it was computed from.
+    fn input(&self) -> (&str, NodeId, u64, u64) {
+        (self.platform.digest(), self.core.root, self.core.segment_bytes, self.asked_gap.to_bits())
+    }
+
     /// The trees as they stand in plan documents.
     fn documents<'py>(&self, py: Python<'py>, trees: Vec<Tree>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = self.core.segment_bytes;
@@ -63,6 +73,22 @@ impl Optimum {
     #[getter]
     fn throughput_bytes_per_s(&self) -> f64 {
         self.core.throughput_bytes_per_s
+    }
+
+    /// The id of the node that the trees grow from.
+    ///
+    /// Type: `str`
+    #[getter]
+    fn root(&self) -> &str {
+        &self.platform.node(self.core.root).id
+    }
+
+    /// The size at which the links' times are read, bytes.
+    ///
+    /// Type: `int`
+    #[getter]
+    fn segment_bytes(&self) -> u64 {
+        self.core.segment_bytes
     }
 
     /// What no number of trees exceeds, bytes/s.
@@ -152,6 +178,37 @@ impl Optimum {
         self.documents(py, merged.values().map(plan_tree).collect())
     }
 
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, (Platform, String, u64, f64)>> {
+        let optimum = slf.get();
+        let platform = Platform { core: Arc::clone(&optimum.platform) };
+        let arguments = (platform, optimum.root().to_string(), optimum.core.segment_bytes, optimum.asked_gap);
+        computed(slf.py(), "optimum", arguments)
+    }
+
+    // An optimum cannot change: it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.input().hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.input() == other.input()
+    }
+
+    /// Facts, what each number of trees reaches and the resources that limit, for a notebook.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "optimum_html")
+    }
+
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let trees = slf.get().core.trees.len();
         asked(slf.py(), "broadleaf.notebook", "optimum_line", (slf, trees))
@@ -178,7 +235,7 @@ pub fn optimum(
     let segment_bytes = size("segment_bytes", segment_bytes)?;
     let core =
         py.detach(|| solve(&platform.core, root, segment_bytes, gap, Limits::default())).map_err(refused)?;
-    Ok(Optimum { core, platform: Arc::clone(&platform.core) })
+    Ok(Optimum { core, platform: Arc::clone(&platform.core), asked_gap: gap })
 }
 
 /// A time below which no plan, of whatever segment size, broadcasts the message, seconds.

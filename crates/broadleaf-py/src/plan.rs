@@ -4,6 +4,7 @@ use crate::document::{reduced, to_document, to_text, to_value, Reduced};
 use crate::errors::{plan_error, PlanError};
 use crate::notebook::{asked, shown};
 use crate::platform::Platform;
+use broadleaf::plan::Tree;
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -11,7 +12,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A way to broadcast a message: weighted trees, a segment size, and serving orders. Immutable.
+/// A way to move a message: weighted trees, a segment size, and serving orders. Immutable.
 #[pyclass(module = "broadleaf", frozen, name = "Plan")]
 pub struct Plan {
     pub core: Arc<broadleaf::plan::Plan>,
@@ -20,6 +21,46 @@ pub struct Plan {
 impl From<broadleaf::plan::Plan> for Plan {
     fn from(core: broadleaf::plan::Plan) -> Self {
         Plan { core: Arc::new(core) }
+    }
+}
+
+impl Plan {
+    fn listed<'py>(&self, py: Python<'py>, given: &[Tree], is_inward: bool) -> PyResult<Bound<'py, PyList>> {
+        let id = |node: NodeId| self.core.nodes[node.index()].as_str();
+        let trees = PyList::empty(py);
+        for tree in given {
+            let (children, via) = (PyDict::new(py), PyDict::new(py));
+            for node in (0..tree.node_count() as u32).map(NodeId) {
+                let below: Vec<&str> = tree.children(node).iter().copied().map(id).collect();
+                if !below.is_empty() {
+                    children.set_item(id(node), below)?;
+                }
+            }
+            for (&node, relays) in &tree.via {
+                via.set_item(id(node), relays.iter().copied().map(id).collect::<Vec<_>>())?;
+            }
+            let root = id(tree.root.unwrap_or(self.core.root));
+            trees.append(asked(
+                py,
+                "broadleaf.trees",
+                "Tree",
+                (tree.share, root, children, via, is_inward),
+            )?)?;
+        }
+        Ok(trees)
+    }
+
+    /// Equal plans agree in all of this; what else there is takes as long to read as to compare.
+    pub fn hash(&self) -> u64 {
+        let plan = &self.core;
+        let mut hasher = DefaultHasher::new();
+        (&plan.platform_digest, plan.collective, &plan.planner, self.root()).hash(&mut hasher);
+        (plan.message_bytes, plan.segment_bytes, plan.seed, plan.trees.len()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    pub fn equals(&self, other: &Self) -> bool {
+        self.core.to_json() == other.core.to_json()
     }
 }
 
@@ -75,7 +116,7 @@ impl Plan {
         &self.core.platform_digest
     }
 
-    /// What it moves: bcast.
+    /// What it moves: bcast, scatter, allgather, gather, reduce, reduce-scatter or allreduce.
     ///
     /// Type: `str`
     #[getter]
@@ -83,7 +124,8 @@ impl Plan {
         self.core.collective.name()
     }
 
-    /// The id of the node that has the message.
+    /// The id of the node that has the message, or gets it (gather, reduce). In an allgather, a reduce-scatter and an
+    /// allreduce no node is special: the root of the first tree.
     ///
     /// Type: `str`
     #[getter]
@@ -91,7 +133,7 @@ impl Plan {
         &self.core.nodes[self.core.root.index()]
     }
 
-    /// The size of the message, bytes.
+    /// The size of the message (bcast, reduce, allreduce) or of one host's block, bytes.
     ///
     /// Type: `int`
     #[getter]
@@ -163,32 +205,25 @@ impl Plan {
         asked(py, "broadleaf.predicted", "Predicted", values)
     }
 
-    /// The trees, each with `share`, `root`, `children` in serving order, and `via`.
+    /// The trees, each with `share`, `root`, `children` in serving order, `via`, and `is_inward` where data go from the
+    /// children to the root.
     ///
     /// Type: `list[Tree]`
     #[getter]
     fn trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let id = |node: NodeId| self.core.nodes[node.index()].as_str();
-        let trees = PyList::empty(py);
-        for tree in &self.core.trees {
-            let (children, via) = (PyDict::new(py), PyDict::new(py));
-            for node in (0..tree.node_count() as u32).map(NodeId) {
-                let below: Vec<&str> = tree.children(node).iter().copied().map(id).collect();
-                if !below.is_empty() {
-                    children.set_item(id(node), below)?;
-                }
-            }
-            for (&node, relays) in &tree.via {
-                via.set_item(id(node), relays.iter().copied().map(id).collect::<Vec<_>>())?;
-            }
-            let root = id(tree.root.unwrap_or(self.core.root));
-            trees.append(asked(py, "broadleaf.trees", "Tree", (tree.share, root, children, via))?)?;
-        }
-        Ok(trees)
+        self.listed(py, &self.core.trees, self.core.collective.is_inward())
     }
 
-    /// One NetworkX DiGraph of all trees: an edge has the `share` of the segments that crosses it, and its `trees`
-    /// by number. A single tree's graph: `plan.trees[0].to_networkx()`.
+    /// Of an allreduce, the tree along which each share comes in to the root of its outward tree in `trees`; else none.
+    ///
+    /// Type: `list[Tree]`
+    #[getter]
+    fn inward<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.listed(py, &self.core.inward, true)
+    }
+
+    /// One NetworkX DiGraph of all trees, its edges in the direction of the data: an edge has the `share` of the segments
+    /// that crosses it, and its `trees` by number. A single tree's graph: `plan.trees[0].to_networkx()`.
     ///
     /// Types: `() -> nx.DiGraph`
     fn to_networkx<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
@@ -231,16 +266,11 @@ impl Plan {
         slf
     }
 
-    // Equal plans agree in all of this; what else there is takes as long to read as to compare.
     fn __hash__(&self) -> u64 {
-        let plan = &self.core;
-        let mut hasher = DefaultHasher::new();
-        (&plan.platform_digest, &plan.planner, self.root()).hash(&mut hasher);
-        (plan.message_bytes, plan.segment_bytes, plan.seed, plan.trees.len()).hash(&mut hasher);
-        hasher.finish()
+        self.hash()
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.core.to_json() == other.core.to_json()
+        self.equals(other)
     }
 }

@@ -1,16 +1,18 @@
 //! `bl.plan` and `bl.compare`.
 
 use crate::arguments::{limit, size, Seed};
+use crate::document::Computed;
 use crate::errors::{plan_error, PlanError};
 use crate::notebook::{asked, shown};
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
-use broadleaf::plan::{Collective, Protocol};
-use broadleaf::planners::{Instance, BEST};
+use broadleaf::plan::{Collective, Interval, Protocol};
+use broadleaf::planners::{Instance, BEST, PLANNERS};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use pyo3::prelude::*;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A planner's plan with the segment size that suits it best.
 #[pyclass(module = "broadleaf", frozen, name = "Tried")]
@@ -69,9 +71,71 @@ impl Tried {
         self.core.throughput_bytes_per_s
     }
 
+    /// What `pickle` makes it again from.
+    #[staticmethod]
+    fn _of(
+        planner: &str,
+        segment_bytes: u64,
+        makespan_s: f64,
+        interval: Option<(f64, f64)>,
+        is_simulated: bool,
+        throughput_bytes_per_s: f64,
+    ) -> PyResult<Self> {
+        let interval = interval.map(|(low_s, high_s)| Interval { low_s, high_s });
+        let name = name_of(planner)?;
+        let core = broadleaf::portfolio::Tried {
+            name,
+            segment_bytes,
+            makespan_s,
+            interval,
+            is_simulated,
+            throughput_bytes_per_s,
+        };
+        Ok(Tried { core })
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, TriedParts>> {
+        let tried = slf.get();
+        let again = slf.get_type().getattr("_of")?;
+        let broadleaf::portfolio::Tried { name, segment_bytes, makespan_s, is_simulated, .. } = tried.core;
+        let (interval, rate) = (tried.makespan_interval_s(), tried.core.throughput_bytes_per_s);
+        Ok((again, (name, segment_bytes, makespan_s, interval, is_simulated, rate)))
+    }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.core.name, self.core.segment_bytes, self.core.makespan_s.to_bits()).hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.core == other.core
+    }
+
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         asked(slf.py(), "broadleaf.notebook", "tried_line", (slf,))
     }
+}
+
+/// The arguments of `Tried._of`.
+type TriedParts = (&'static str, u64, f64, Option<(f64, f64)>, bool, f64);
+/// The arguments of `Comparison._of`.
+type ComparisonParts = (Plan, Vec<Tried>, Vec<(&'static str, String)>, bool);
+
+/// A planner's name as the registry has it.
+fn name_of(planner: &str) -> PyResult<&'static str> {
+    let names = PLANNERS.iter().map(|planner| planner.card().name);
+    names.into_iter().find(|name| *name == planner).ok_or_else(|| {
+        PlanError::new_err(format!("no planner is called {planner:?}; compare again with this version"))
+    })
 }
 
 /// A chosen plan and what it was compared with.
@@ -119,9 +183,59 @@ impl Comparison {
         shown(slf, "comparison_html")
     }
 
-    fn __repr__(&self) -> String {
-        let (plan, tried) = (&self.core.plan, self.core.tried.len());
-        format!("<Comparison of {tried} planners: \"{}\" is the fastest>", plan.planner)
+    /// What `pickle` makes it again from.
+    #[staticmethod]
+    fn _of(
+        plan: &Plan,
+        tried: Vec<Bound<'_, Tried>>,
+        passed_over: Vec<(String, String)>,
+        is_cut_by_time: bool,
+    ) -> PyResult<Self> {
+        let passed_over = passed_over.into_iter().map(|(planner, reason)| {
+            Ok(broadleaf::portfolio::PassedOver { name: name_of(&planner)?, reason })
+        });
+        let core = broadleaf::portfolio::Outcome {
+            plan: (*plan.core).clone(),
+            tried: tried.iter().map(|tried| tried.get().core.clone()).collect(),
+            passed_over: passed_over.collect::<PyResult<_>>()?,
+            is_cut_by_time,
+        };
+        Ok(Comparison { core })
+    }
+
+    // What a time limit cut short could not be computed again.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, ComparisonParts>> {
+        let comparison = slf.get();
+        let again = slf.get_type().getattr("_of")?;
+        let passed_over =
+            comparison.core.passed_over.iter().map(|passed| (passed.name, passed.reason.clone()));
+        let parts =
+            (comparison.plan(), comparison.tried(), passed_over.collect(), comparison.is_cut_by_time());
+        Ok((again, parts))
+    }
+
+    // A comparison cannot change: it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.plan().hash()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        let (one, two) = (&self.core, &other.core);
+        (&one.tried, &one.passed_over, one.is_cut_by_time)
+            == (&two.tried, &two.passed_over, two.is_cut_by_time)
+            && self.plan().equals(&other.plan())
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        asked(slf.py(), "broadleaf.notebook", "comparison_line", (slf,))
     }
 }
 
@@ -133,12 +247,16 @@ pub fn collective_of(name: &str) -> PyResult<Collective> {
     })
 }
 
-/// Plans a broadcast with the planner of that name, or with `best`: all that support it, the fastest kept.
+/// Plans a collective with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
+/// `collective` is bcast, scatter or allgather; their mirrors reduce, gather, reduce-scatter; or allreduce. `message_bytes`
+/// is the whole message of a bcast, a reduce and an allreduce, else one host's block. `root` has the message, or gets it
+/// (gather, reduce); it makes no difference to an allgather, a reduce-scatter and an allreduce.
 /// With protocol "rendezvous" a ready message precedes each transfer.
 /// Without `segment_bytes` each planner's segment size is searched. Equal arguments give equal plans, on a busy machine
-/// too, unless `time_limit_s` strikes first (`compare(…).is_cut_by_time`). Raises PlatformError for a root that the platform does not have or that cannot reach
-/// all hosts, PlanError for a planner that is unknown or does not support the broadcast.
+/// too, unless `time_limit_s` strikes first (`compare(…).is_cut_by_time`). Raises PlatformError for a root that the
+/// platform does not have or that cannot reach all hosts, PlanError for a planner that is unknown or does not support the
+/// collective.
 ///
 /// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
 /// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
@@ -199,6 +317,8 @@ pub fn compare(
     time_limit_s: Option<f64>,
     protocol: &str,
 ) -> PyResult<Comparison> {
+    // With the name that was probably meant.
+    asked(py, "broadleaf.given", "refuse_unknown_planner", (planner,))?;
     let root = platform.node(root)?;
     let message_bytes = size("message_bytes", message_bytes)?;
     let segment = match segment_bytes {

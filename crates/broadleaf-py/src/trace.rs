@@ -1,7 +1,9 @@
 //! `bl.Trace`: what a simulation saw, as numpy arrays.
 
+use crate::document::{computed, Computed};
 use crate::notebook::{asked, shown};
 use crate::plan::Plan;
+use crate::platform::Platform as PyPlatform;
 use broadleaf::model::Resource;
 use broadleaf::plan::Interval;
 use broadleaf::platform::Platform;
@@ -23,7 +25,9 @@ const FIELDS: [(&str, &str); 9] = [
     ("arrival_s", "<f8"),
 ];
 
-/// A simulated broadcast.
+/// A plan in simulated time.
+///
+/// Equal where platform and plan are: a simulation has no other input. Pickled as the two, and simulated again.
 #[pyclass(module = "broadleaf", frozen, name = "Trace")]
 pub struct Trace {
     pub core: broadleaf::simulate::Trace,
@@ -70,7 +74,8 @@ impl Trace {
         self.platform.ids().iter().map(String::as_str).collect()
     }
 
-    /// When each node has the whole message, seconds: 0 for the root, NaN for switches.
+    /// When each node is done, seconds, with all that it gets and, inward, gives: 0 for a broadcast's root, NaN for
+    /// switches.
     ///
     /// Type: `np.ndarray`
     #[getter]
@@ -108,8 +113,8 @@ impl Trace {
     ///
     /// Type: `Platform`
     #[getter]
-    fn platform(&self) -> crate::platform::Platform {
-        crate::platform::Platform { core: Arc::clone(&self.platform) }
+    fn platform(&self) -> PyPlatform {
+        PyPlatform { core: Arc::clone(&self.platform) }
     }
 
     /// The plan that was simulated.
@@ -138,6 +143,28 @@ impl Trace {
     /// Facts and the timeline for a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         shown(slf, "trace_html")
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, (PyPlatform, Plan)>> {
+        let trace = slf.get();
+        computed(slf.py(), "simulate", (trace.platform(), trace.plan()))
+    }
+
+    // A trace cannot change: it is its own copy.
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __hash__(&self) -> u64 {
+        self.plan().hash()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.platform.digest() == other.platform.digest() && self.plan().equals(&other.plan())
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

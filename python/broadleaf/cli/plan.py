@@ -1,4 +1,4 @@
-"""`broadleaf plan`: the fastest plan for a broadcast, and what the others would take."""
+"""`broadleaf plan`: the fastest plan for a collective, and what the others would take."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from broadleaf.cli.options import (
     root_of,
     root_option,
 )
+from broadleaf.collectives import moved
 from broadleaf.files import refuse_unwritable
 from broadleaf.measured import measured_line
 from broadleaf.units import interval, rate, seconds, size
@@ -25,7 +26,7 @@ from broadleaf.units import interval, rate, seconds, size
 
 @click.command(
     "plan",
-    short_help="Plans a broadcast: the fastest plan, beside the bound.",
+    short_help="Plans a collective: the fastest plan, beside the bound.",
     epilog=example("broadleaf plan net.json --root a --size 64MiB -o plan.json"),
 )
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
@@ -151,7 +152,9 @@ def by_makespan(comparison: bl.Comparison) -> list[bl.Tried]:
 
 
 def title(plan: bl.Plan) -> str:
-    return f"{size(plan.message_bytes)} from {plan.root} on {plan.platform}"
+    what = moved(plan, plan.root)
+    # Without a collective's name a plan is a broadcast, in tables too.
+    return f"{what.removeprefix('bcast of ')} on {plan.platform}"
 
 
 def print_comparison(comparison: bl.Comparison) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from broadleaf._core import Platform, Trace
+from broadleaf.collectives import INWARD
 from broadleaf.errors import visible
 from broadleaf.plot.figures import COLOURS
 from broadleaf.units import seconds, size
@@ -66,7 +67,8 @@ class Race:
 
 
 def draw_race(platform: Platform, runners: Sequence[Runner]) -> Race:
-    """The race as an SVG: a lane a plan with a bar a host, which fills as the host receives.
+    """The race as an SVG: a lane a plan with a bar a host, which fills as the host receives; in a gather, a
+    reduce and a reduce-scatter as it receives and sends.
 
     Raises ValueError for nothing to race, and for plans that do not move the same message.
     """
@@ -74,10 +76,10 @@ def draw_race(platform: Platform, runners: Sequence[Runner]) -> Race:
     if len(messages) != 1:
         what = " and ".join(f"{name} of {size(count)}" for name, count in sorted(messages)) or "no plan"
         raise ValueError(f"{what} cannot race; give plans of one message")
-    ((collective, message_bytes),) = messages
     end_s = max(each.trace.makespan_s for each in runners) or 1.0
     height = 64 + LANE * len(runners) + 34
     steps = max(FEWEST_STEPS, min(MOST_STEPS, MOST_FRAMES // (len(platform.hosts) * len(runners))))
+    ((collective, message_bytes),) = messages
     title = f"{collective} of {size(message_bytes)} on {platform.name}"
     rules, shapes = [STYLE.replace("DURATION", f"{RUN_S + PAUSE_S:g}s")], []
     for at, runner in enumerate(runners):
@@ -148,14 +150,16 @@ def lane_of(at: int, runner: Runner, hosts: Sequence[str], end_s: float, steps: 
 
 def filling(trace: Trace, hosts: Sequence[str], end_s: float, steps: int) -> list[NDArray[np.float64]]:
     """The part of what it gets in all that each host has, at each step of the clock; a root has all from the
-    beginning on.
+    beginning on. Inward, where a leaf gets nothing, what it sends counts as well.
     """
     table = trace.transfers
+    is_inward = trace.plan.collective in INWARD
     clock = np.linspace(0.0, end_s, steps + 1)
     place = {name: at for at, name in enumerate(trace.nodes)}
     found = []
     for host in hosts:
-        mine = table[table["to"] == place[host]]
+        own = table["to"] == place[host]
+        mine = table[own | (table["from"] == place[host]) if is_inward else own]
         order = np.argsort(mine["arrival_s"], kind="stable")
         got = np.concatenate(([0.0], np.cumsum(mine["bytes"][order].astype(np.float64))))
         at = np.searchsorted(mine["arrival_s"][order], clock * (1 + 1e-12), side="right")

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from broadleaf._core import Plan, Platform, check
+from broadleaf.collectives import goes_outward, moved
 from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.trees import Tree
 from broadleaf.units import seconds, size
@@ -30,11 +31,17 @@ Place = tuple[float, float]
 def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None) -> Picture:
     """A figure of the plan's trees, the largest shares first; each grows along the page from the root.
 
-    So many stand side by side as `columns` says, or as a page is wide enough for. With the platform its
-    clusters have colours. Raises InvalidPlan, or PlanError without the platform: what is no tree has no
-    places.
+    Where not all data go outward, arrowheads mark the direction. `columns` trees stand side by side, or as
+    many as a page is wide enough for. With the platform its clusters have colours. Raises InvalidPlan, or
+    PlanError without the platform: what is no tree has no places.
     """
-    trees = sorted(plan.trees, key=lambda tree: -tree.share)
+    # Of an allreduce, each share's way in and its way out.
+    both = (
+        plan.trees
+        if not plan.inward
+        else [tree for ways in zip(plan.inward, plan.trees, strict=True) for tree in ways]
+    )
+    trees = sorted(both, key=lambda tree: -tree.share)
     if platform is not None:
         check(platform, plan)
     shown = trees[:MOST_TREES]
@@ -52,7 +59,7 @@ def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None
     colours = node_colours(platform) if platform is not None else {}
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes, tree, layout in zip(grid, shown, places, strict=False):
-        draw_tree(axes, tree, layout, colours)
+        draw_tree(axes, tree, layout, colours, None if goes_outward(plan) else way_of(tree))
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
     if platform is not None and cluster_names(platform):
@@ -63,7 +70,7 @@ def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None
 def title(plan: Plan, trees: int, shown: int) -> str:
     parts = [
         f"{label(plan.planner)} on {label(plan.platform)}",
-        f"{size(plan.message_bytes)} from {label(plan.root)} in {size(plan.segment_bytes)} segments",
+        f"{moved(plan, label(plan.root))} in {size(plan.segment_bytes)} segments",
     ]
     if plan.makespan_s is not None:
         bound = f" (bound {seconds(plan.bound_s)})" if plan.bound_s is not None else ""
@@ -104,7 +111,15 @@ def folded(places: Mapping[str, Place]) -> dict[str, Place]:
     }
 
 
-def draw_tree(axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapping[str, str]) -> None:
+def way_of(tree: Tree) -> str:
+    return "in to" if tree.is_inward else "out from"
+
+
+def draw_tree(
+    axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapping[str, str], way: str | None
+) -> None:
+    """Draws a tree; with a `way`, its edges have arrowheads and its title names the direction."""
+    heads: list[Place] = []
     for parent, below in tree.children.items():
         for child in below:
             (x0, y0), (x1, y1) = places[parent], places[child]
@@ -116,6 +131,12 @@ def draw_tree(axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapp
                 paths = [([x0, middle, middle, x1], [y0, y0, y1, y1])]
             for xs, ys in paths:
                 axes.plot(xs, ys, style, color="0.6", lw=0.8, zorder=1)
+            # On the part that is the child's alone.
+            heads.append((x1 - 0.25, y1))
+    if way is not None and heads:
+        marker = "<" if tree.is_inward else ">"
+        xs, ys = [x for x, _ in heads], [y for _, y in heads]
+        axes.scatter(xs, ys, marker=marker, c="0.4", s=14, lw=0, zorder=2)
     nodes = list(places)
     axes.scatter(
         [places[node][0] for node in nodes],
@@ -127,7 +148,10 @@ def draw_tree(axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapp
     if len(nodes) <= MOST_LABELS:
         for node, (x, y) in places.items():
             axes.annotate(label(node), (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
-    axes.set_title(f"share {tree.share:.3g}", fontsize=8)
+    axes.set_title(
+        f"share {tree.share:.3g}" if way is None else f"share {tree.share:.3g}, {way} {label(tree.root)}",
+        fontsize=8,
+    )
     axes.invert_yaxis()
     axes.margins(0.06, 0.03)
     axes.set_axis_off()

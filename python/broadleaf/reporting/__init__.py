@@ -15,8 +15,6 @@ from broadleaf.given import File, Size, platform_of, sizes_of
 
 # At each size of the comparison no planner is begun after that many seconds.
 TIME_LIMIT_S = 3.0
-# Every host is a root.
-ROOTLESS = ("allgather", "reduce-scatter", "allreduce")
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,9 @@ def report(
     broadcasts = [broadcast_of(network, plan) for plan in listed(plans)]
     if not broadcasts:
         raise ValueError("no plan to report; give at least one")
-    # Without one root there is none from which planners could be compared.
-    first = next(
-        (each.plan for each in broadcasts if each.plan.collective not in ROOTLESS), broadcasts[0].plan
-    )
+    first = broadcasts[0].plan
     asked = sizes_below(first.message_bytes) if sizes is None else sizes_of(sizes)
-    curves = None
-    if asked and first.collective not in ROOTLESS:
-        curves = curves_of(network, first.root, first.collective, asked, time_limit_s)
+    curves = curves_of(network, first, asked, time_limit_s) if asked else None
     measured = [row for file, each in rows for row in beside_predicted(network, each, str(file))]
     verdicts = [verdict_of(network, each, bound_of(network, each.plan)) for each in broadcasts]
     page = page_of(network, broadcasts, verdicts, curves, measured)

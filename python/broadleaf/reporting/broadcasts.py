@@ -11,6 +11,7 @@ import numpy as np
 from broadleaf import _core
 from broadleaf._core import Plan, Platform, Trace, simulate, throughput
 from broadleaf.bars import SEVERAL, bars_of
+from broadleaf.collectives import ROOTLESS, goes_outward, moved
 from broadleaf.errors import PlanError, naming
 from broadleaf.given import File, name_of, plan_of
 
@@ -55,7 +56,7 @@ def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Docum
     given = document["outward" if plan.collective == "allreduce" else "trees"]
     trees = sorted(enumerate(given), key=lambda item: -item[1]["share"])
     bars = bars_of(trace, most_bars)
-    hops = hops_of(trace)
+    hops, outward = hops_of(trace), goes_outward(plan)
     finish = [seconds if isfinite(seconds) else None for seconds in trace.finish_s.tolist()]
     steady = broadcast.steady_bytes_per_s
     busy = sorted(trace.busy_s.items(), key=lambda item: -item[1])
@@ -63,7 +64,9 @@ def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Docum
         "label": broadcast.label,
         "planner": plan.planner,
         "collective": plan.collective,
-        "root": place.get(plan.root),
+        "moves": moved(plan, plan.root),
+        "is_outward": outward,
+        "root": None if plan.collective in ROOTLESS else place.get(plan.root),
         "message_bytes": plan.message_bytes,
         "segment_bytes": plan.segment_bytes,
         "makespan_s": trace.makespan_s,
@@ -73,7 +76,7 @@ def described(broadcast: Broadcast, platform: Platform, most_bars: int) -> Docum
             {
                 "number": number,
                 "share": tree["share"],
-                **edges_of(platform, tree, place, hops.get(number, [])),
+                **edges_of(platform, tree, place, hops.get(number, []), outward),
             }
             for number, tree in trees[:MOST_TREES]
         ],
@@ -100,10 +103,19 @@ def bound_of(platform: Platform, plan: Plan) -> float | None:
 
 
 def edges_of(
-    platform: Platform, tree: Document, place: dict[str, int], hops: list[tuple[int, int]]
+    platform: Platform,
+    tree: Document,
+    place: dict[str, int],
+    hops: list[tuple[int, int]],
+    is_outward: bool,
 ) -> Document:
-    """Each node's parent by place, -1 where none sends to it directly; and the hops over relays."""
+    """Each node's parent by place, -1 where none sends to it directly; and the hops over relays.
+
+    Where data go inward too, all pairs that send are hops, in the direction of the data.
+    """
     parents = [-1] * len(place)
+    if not is_outward:
+        return {"parents": parents, "hops": hops}
     relayed = False
     for parent, children in tree["children"].items():
         for child in children:

@@ -59,7 +59,7 @@ function placesBy(column, length) {
   return lists;
 }
 
-// The share of what it is sent that each node has at a time; the root has all, and so has a finished node.
+// The share of what it is sent that each node has at a time; an outward root has all, and so has a finished node.
 function progressAt(plan, time) {
   const { columns, due } = plan;
   const got = new Float64Array(platform.nodes.length);
@@ -73,7 +73,7 @@ function progressAt(plan, time) {
       got[target] += sent[at] * (time - into[at]) / (arrive[at] - into[at]);
   }
   return got.map((sum, node) => {
-    if (node === plan.root) return 1;
+    if (node === plan.root && plan.is_outward) return 1;
     const finish = plan.finish_s[node];
     if (finish !== null && finish <= time * (1 + 1e-6)) return 1;
     // Of bars with several receivers only the beginning and the end are known.

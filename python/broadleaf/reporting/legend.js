@@ -28,7 +28,8 @@ function drawMapLegend() {
     item.append(rate(value));
     legend.append(item);
   }
-  const parts = ["a node fills up as the message arrives", "the root has a red rim"];
+  const parts = [`a node fills up as the message arrives${plan.is_outward ? "" : ", and is full when its part is done"}`];
+  if (plan.root !== null) parts.push("the root has a red rim");
   if (platform.inside.some((value) => value !== null) && !places.loose) parts.unshift("a cluster's rim: the rate inside");
   if ([...limitsOf(plan)].some((name) => name.startsWith("shared ") || name.startsWith("link "))) parts.push("in red: the links or pipes that limit the plan");
   if (platform.ties.length > MOST_TIES) parts.push(`of ${whole(platform.ties.length)} links between clusters those that a tree uses`);

@@ -30,12 +30,11 @@ function tick(now) {
 
 function drawFacts() {
   const plan = thePlan();
-  const root = plan.root === null ? "" : ` from ${platform.nodes[plan.root]}`;
   $("title").textContent = platform.name;
   const count = hosts.length;
   const clusters = platform.clusters.filter(Boolean).length;
   const sites = new Set(platform.sites.filter((site) => site !== null)).size;
-  $("subtitle").textContent = [`${plan.collective} of ${bytes(plan.message_bytes)}${root}`, `${whole(count)} host${count === 1 ? "" : "s"}`,
+  $("subtitle").textContent = [plan.moves, `${whole(count)} host${count === 1 ? "" : "s"}`,
     clusters && !platform.grouping ? `${clusters} cluster${clusters === 1 ? "" : "s"}` : "", sites && !platform.grouping ? `${sites} site${sites === 1 ? "" : "s"}` : "", platform.port_model].filter(Boolean).join(" · ");
   const facts = [
     ["planner", plan.planner], ["predicted time", seconds(plan.makespan_s)], ["bound", seconds(plan.bound_s)],

@@ -13,7 +13,7 @@ function drawSizes() {
   }
   const points = (curves.collective === "bcast" ? page.measured : []).map((row) => ({ size: row.bytes, time: row.mean_s, row }));
   // What another collective or root takes has no place beside these curves.
-  const alike = (plan) => plan.collective === curves.collective && platform.nodes[plan.root] === curves.root;
+  const alike = (plan) => plan.collective === curves.collective && (plan.root === null ? null : platform.nodes[plan.root]) === curves.root;
   const plans = page.plans.filter((plan) => plan.makespan_s > 0 && alike(plan)).map((plan) => ({ size: plan.message_bytes, time: plan.makespan_s, plan }));
   const wide = Math.max(240, holder.clientWidth), high = 430;
   // In a narrow window the names at the curves' ends would take the place of the curves: the buttons have the colours.
@@ -114,7 +114,7 @@ function sizesTable() {
   $("sizes-table").querySelector(".scroll").replaceChildren(table("Predicted time of each planner with its best segment size", heads, rows));
   const left = Object.entries(curves.passed_over);
   const reasons = d3.rollups(left, (list) => list.map(([name]) => name).join(", "), ([, reason]) => reason).map(([reason, names]) => `${names}: ${reason}`);
-  $("sizes-hint").textContent = `${curves.planners.length} planners from ${curves.root}, each with its best segment size; no planner was begun after ${significant(curves.time_limit_s)} s a size.` +
+  $("sizes-hint").textContent = `${curves.planners.length} planners of ${curves.collective}${curves.root === null ? "" : ` with root ${curves.root}`}, each with its best segment size; no planner was begun after ${significant(curves.time_limit_s)} s a size.` +
     (reasons.length ? ` Not tried: ${reasons.join("; ")}.` : "");
 }
 

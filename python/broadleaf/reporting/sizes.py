@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from broadleaf._core import Platform, compare
+from broadleaf._core import Plan, Platform, compare
+from broadleaf.collectives import ROOTLESS
 
 # The step between default sizes, and their number.
 FACTOR = 8
@@ -23,17 +24,17 @@ def sizes_below(message_bytes: int) -> list[int]:
     return sorted(sizes)
 
 
-def curves_of(
-    platform: Platform, root: str, collective: str, sizes: list[int], time_limit_s: float
-) -> Document:
-    """Each planner's predicted times and the bound, at every size; a planner has no time where it was not
-    tried, because it does not support the broadcast or nothing was begun any more after `time_limit_s`.
+def curves_of(platform: Platform, plan: Plan, sizes: list[int], time_limit_s: float) -> Document:
+    """Each planner's predicted times and the bound for the plan's collective and root, at every size.
+
+    A planner has no time where it was not tried: it does not support the collective, or nothing was begun any
+    more after `time_limit_s`.
     """
     times: dict[str, list[float | None]] = {}
     bounds: list[float | None] = []
     passed_over: dict[str, str] = {}
     for at, size in enumerate(sizes):
-        comparison = compare(platform, root, size, collective=collective, time_limit_s=time_limit_s)
+        comparison = compare(platform, plan.root, size, collective=plan.collective, time_limit_s=time_limit_s)
         bounds.append(comparison.plan.bound_s)
         passed_over.update(comparison.passed_over)
         for tried in comparison.tried:
@@ -41,8 +42,8 @@ def curves_of(
             row[at] = tried.makespan_s
     never = {name: reason for name, reason in passed_over.items() if name not in times}
     return {
-        "root": root,
-        "collective": collective,
+        "root": None if plan.collective in ROOTLESS else plan.root,
+        "collective": plan.collective,
         "sizes": sizes,
         "bounds": bounds,
         "planners": [[name, row] for name, row in sorted(times.items(), key=lambda item: rank(item[1]))],

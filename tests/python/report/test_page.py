@@ -14,9 +14,10 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.bars import REAL, SEVERAL, WHOLE, Bars, bars_of
+from broadleaf.collectives import moved
 from broadleaf.network import drawing_of
 from broadleaf.reporting.broadcasts import Broadcast, described
-from documents import write
+from documents import one_mesh, write
 from outcome import Command, refused
 
 
@@ -234,6 +235,32 @@ def test_nodes_fill_up_where_bars_have_several_receivers() -> None:
         )
         assert firsts[node] == pytest.approx(first, rel=1e-5)
     assert firsts[0] is None
+
+
+@pytest.mark.parametrize("collective", ["reduce", "reduce-scatter", "allgather", "allreduce"])
+def test_other_collectives_are_drawn_the_way_their_data_go(collective: str, tmp_path: Path) -> None:
+    platform = bl.Platform.from_dict(one_mesh("mesh", "one-port", ["a", "b", "c", "d"], 1e8))
+    plan = bl.plan(platform, "b", "64KiB", collective=collective)
+    bl.report(platform, plan, tmp_path / "report.html", sizes=[1024])
+    data = data_of(tmp_path / "report.html")
+    (drawn,) = data["plans"]
+    assert drawn["moves"] == ("reduce of 64 KiB to b" if collective == "reduce" else moved(plan, "b"))
+    assert drawn["root"] == (1 if collective == "reduce" else None)
+    assert drawn["is_outward"] == (collective == "allgather")
+    edges = {
+        edge
+        for tree in drawn["trees"]
+        for edge in (
+            *((parent, node) for node, parent in enumerate(tree["parents"]) if parent >= 0),
+            *map(tuple, tree["hops"]),
+        )
+    }
+    table = bl.simulate(platform, plan).transfers
+    assert edges == set(zip(table["from"].tolist(), table["to"].tolist(), strict=True))
+    assert data["curves"]["collective"] == collective
+    assert data["curves"]["root"] == ("b" if collective == "reduce" else None)
+    comparison = bl.compare(platform, "b", 1024, collective=collective)
+    assert {name for name, _ in data["curves"]["planners"]} == {tried.planner for tried in comparison.tried}
 
 
 def test_a_plan_for_another_platform_is_refused(
