@@ -31,7 +31,7 @@ CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
 # What stands for these files in simulated time.
 SIMULATED = {"smpi.c", "smpi_calls.c"}
-REAL = {"bound.c", "counted.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
+REAL = {"bound.c", "counted.c", "narrow.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
 # For programs that call Broadleaf's collectives by name.
 INCLUDED = ("broadleaf.h", "broadleaf.pc")
 # The Rust part for SMPI's programs.

@@ -78,6 +78,7 @@ PUSH = [
 C_FILES = [
     *(
         "bound.c",
+        "narrow.c",
         "passed.c",
         "pmix.c",
         "pmi.c",

@@ -44,7 +44,7 @@ static const void *library_base;
 /* It is in the global scope, where the program's own calls are looked up. */
 static int is_in_scope;
 static int is_bound;
-/* Another Broadleaf for the same MPI comes before this one, which then hands everything on to it. */
+/* Another Broadleaf of this kind, which is the MPI's, comes before this one, which then hands everything on to it. */
 static int is_second;
 
 static kind kind_of(void *mpi)
@@ -177,11 +177,13 @@ static void bind(void)
         return;
     }
     library_base = where.dli_fbase;
-    if (is_second) return;
     if (kind_of(library) != OWN_KIND) {
-        report_other_kind(where.dli_fname);
+        /* The first one hands calls on to those behind it, which must not hand them back. */
+        if (!is_second) report_other_kind(where.dli_fname);
+        is_second = 0;
         return;
     }
+    if (is_second) return;
     const char *lacking = fill_table();
     if (lacking != NULL) report_lack(lacking, where.dli_fname);
     is_bound = lacking == NULL;

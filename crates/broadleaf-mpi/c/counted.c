@@ -9,6 +9,7 @@
 
 #include "bound.h"
 #include "collectives.h"
+#include "narrow.h"
 #include "passed.h"
 #include "simulated.h"
 
@@ -25,25 +26,35 @@
     X(9, B_AND_E, Allgather_init) X(9, B_AND_E, Alltoall_init) X(9, C, Reduce_init)                          \
     X(9, B_AND_E, Neighbor_allgather_init) X(9, B_AND_E, Neighbor_alltoall_init) X(10, B_AND_E, Gather_init) \
     X(10, B_AND_E, Scatter_init)
-/* Those with arrays of counts, or with none. Siblings in _c are not caught: an MPI may lack them, and mpi4py then does
- * without, but not if it finds them here. */
-#define WITHOUT_COUNTS(X)                                                                                    \
-    X(6, Reduce_scatter) X(7, Ireduce_scatter) X(8, Allgatherv) X(8, Reduce_scatter_init)                    \
-    X(8, Neighbor_allgatherv) X(9, Alltoallv) X(9, Alltoallw) X(9, Gatherv) X(9, Scatterv) X(9, Iallgatherv) \
-    X(9, Neighbor_alltoallv) X(9, Neighbor_alltoallw) X(9, Ineighbor_allgatherv) X(10, Ialltoallv)           \
-    X(10, Ialltoallw) X(10, Igatherv) X(10, Iscatterv) X(10, Allgatherv_init) X(10, Ineighbor_alltoallv)     \
-    X(10, Ineighbor_alltoallw) X(10, Neighbor_allgatherv_init) X(11, Alltoallv_init) X(11, Alltoallw_init)   \
-    X(11, Gatherv_init) X(11, Scatterv_init) X(11, Neighbor_alltoallv_init) X(11, Neighbor_alltoallw_init)   \
-    X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
+/* Those with arrays of counts, and which arguments these are. */
+#define REDUCED {{-1, -1}, {2, -1}, -1, 5}
+#define TO_ALL {{-1, -1}, {4, 5}, 1, 7}
+#define TO_ROOT {{-1, -1}, {4, 5}, 1, 8}
+#define FROM_ROOT {{1, 2}, {-1, -1}, 5, 8}
+#define BOTH_WAYS {{1, 2}, {5, 6}, -1, 8}
+#define BOTH_WAYS_BY_ADDRESS {{1, -1}, {5, -1}, -1, 8}
+#define WITH_ARRAYS(X)                                                                                       \
+    X(6, REDUCED, Reduce_scatter) X(7, REDUCED, Ireduce_scatter) X(8, REDUCED, Reduce_scatter_init)          \
+    X(8, TO_ALL, Allgatherv) X(9, TO_ALL, Iallgatherv) X(10, TO_ALL, Allgatherv_init)                        \
+    X(8, TO_ALL, Neighbor_allgatherv) X(9, TO_ALL, Ineighbor_allgatherv)                                     \
+    X(10, TO_ALL, Neighbor_allgatherv_init) X(9, TO_ROOT, Gatherv) X(10, TO_ROOT, Igatherv)                  \
+    X(11, TO_ROOT, Gatherv_init) X(9, FROM_ROOT, Scatterv) X(10, FROM_ROOT, Iscatterv)                       \
+    X(11, FROM_ROOT, Scatterv_init) X(9, BOTH_WAYS, Alltoallv) X(10, BOTH_WAYS, Ialltoallv)                  \
+    X(11, BOTH_WAYS, Alltoallv_init) X(9, BOTH_WAYS, Alltoallw) X(10, BOTH_WAYS, Ialltoallw)                 \
+    X(11, BOTH_WAYS, Alltoallw_init) X(9, BOTH_WAYS, Neighbor_alltoallv)                                     \
+    X(10, BOTH_WAYS, Ineighbor_alltoallv) X(11, BOTH_WAYS, Neighbor_alltoallv_init)                          \
+    X(9, BOTH_WAYS_BY_ADDRESS, Neighbor_alltoallw) X(10, BOTH_WAYS_BY_ADDRESS, Ineighbor_alltoallw)          \
+    X(11, BOTH_WAYS_BY_ADDRESS, Neighbor_alltoallw_init)
+#define WITHOUT_COUNTS(X) X(1, Barrier) X(2, Ibarrier) X(3, Barrier_init)
 
 #define SMALL(count, counts, name) ONE(count, name)
 #ifdef BROADLEAF_HAVE_BCAST_C
 #define LARGE(count, counts, name) ONE(count, name##_c)
-#define LARGE_COLLECTIVES WITH_COUNTS(LARGE)
+#define LARGE_COLLECTIVES WITH_COUNTS(LARGE) WITH_ARRAYS(LARGE)
 #else
 #define LARGE_COLLECTIVES
 #endif
-#define COLLECTIVES WITH_COUNTS(SMALL) WITHOUT_COUNTS(ONE) LARGE_COLLECTIVES
+#define COLLECTIVES WITH_COUNTS(SMALL) WITH_ARRAYS(SMALL) WITHOUT_COUNTS(ONE) LARGE_COLLECTIVES
 
 typedef enum {
 #define ONE(count, name) CALL_##name,
@@ -246,12 +257,33 @@ COLLECTIVES
         return FITS_##counts && other != NULL ? other(ARGUMENTS_##count) : MPI_ERR_COUNT;           \
     }
 WITH_COUNTS(SMALL_OF)
+
+#define WORDS_6 words[0], words[1], words[2], words[3], words[4], words[5]
+#define WORDS_7 WORDS_6, words[6]
+#define WORDS_8 WORDS_7, words[7]
+#define WORDS_9 WORDS_8, words[8]
+#define WORDS_10 WORDS_9, words[9]
+#define WORDS_11 WORDS_10, words[10]
+#define SMALL_OF_ARRAYS(count, counts, name)                                     \
+    static int small_##name(PARAMETERS_##count)                                  \
+    {                                                                            \
+        static const bl_counts arrays = counts;                                  \
+        call_##name *const other = (call_##name *)bl_outermost("MPI_" #name);    \
+        if (other == NULL) return absent();                                      \
+        word words[] = {ARGUMENTS_##count};                                      \
+        bl_narrowed narrowed;                                                    \
+        int error = bl_narrow(&narrowed, words, &arrays, "MPI_" #name);          \
+        if (error == MPI_SUCCESS) error = other(WORDS_##count);                  \
+        bl_narrow_end(&narrowed);                                                \
+        return error;                                                            \
+    }
+WITH_ARRAYS(SMALL_OF_ARRAYS)
 #endif
 
 static any_call *const small[KINDS] = {
 #ifdef BROADLEAF_HAVE_BCAST_C
 #define SMALL_OF_LARGE(count, counts, name) [CALL_##name##_c] = (any_call *)small_##name,
-    WITH_COUNTS(SMALL_OF_LARGE)
+    WITH_COUNTS(SMALL_OF_LARGE) WITH_ARRAYS(SMALL_OF_LARGE)
 #else
     NULL,
 #endif
