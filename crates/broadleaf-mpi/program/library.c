@@ -15,6 +15,7 @@ int bl_open_mpi(void)
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
 
 bl_mpi_table bl_mpi;
 
@@ -30,11 +31,15 @@ static const char *const names[] = {"libmpi.so.12", "libmpich.so.12"};
 int bl_open_mpi(void)
 {
     void *library = NULL;
+    char reasons[2048] = "";
     /* Global: the MPI's own plugins may look for it there. */
-    for (size_t at = 0; library == NULL && at < sizeof names / sizeof *names; at++)
+    for (size_t at = 0; library == NULL && at < sizeof names / sizeof *names; at++) {
         library = dlopen(names[at], RTLD_NOW | RTLD_GLOBAL);
+        const size_t used = strlen(reasons);
+        if (library == NULL) snprintf(reasons + used, sizeof reasons - used, "%s; ", dlerror());
+    }
     if (library == NULL) {
-        fprintf(stderr, BL_PROGRAM ": %s; add the folder of %s to LD_LIBRARY_PATH\n", dlerror(), names[0]);
+        fprintf(stderr, BL_PROGRAM ": %sadd the folder of %s to LD_LIBRARY_PATH\n", reasons, names[0]);
         return 0;
     }
     const char *lacking = NULL;
