@@ -172,6 +172,8 @@ class Plan:
     @property
     def segment_bytes(self) -> int: ...
     @property
+    def weights(self) -> dict[str, float] | None: ...
+    @property
     def planner(self) -> str: ...
     @property
     def seed(self) -> int: ...
@@ -270,6 +272,7 @@ def plan(
     seed: SupportsIndex = 0,
     time_limit_s: float | None = None,
     protocol: str = "eager",
+    weights: Mapping[str, float] | None = None,
 ) -> Plan: ...
 def compare(
     platform: Platform,
@@ -281,6 +284,7 @@ def compare(
     seed: SupportsIndex = 0,
     time_limit_s: float | None = None,
     protocol: str = "eager",
+    weights: Mapping[str, float] | None = None,
 ) -> Comparison: ...
 def random_graph(
     nodes: SupportsIndex,
@@ -399,7 +403,13 @@ class Optimum:
     def __ne__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
-def makespan_bound_s(platform: Platform, root: str, message_bytes: _Size) -> float: ...
+def makespan_bound_s(
+    platform: Platform,
+    root: str,
+    message_bytes: _Size,
+    collective: str = "bcast",
+    weights: Mapping[str, float] | None = None,
+) -> float: ...
 def optimum(platform: Platform, root: str, segment_bytes: _Size, gap: float = 1e-4) -> Optimum: ...
 
 @final

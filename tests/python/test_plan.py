@@ -56,6 +56,12 @@ def test_one_planner_and_one_segment_size(two_sites: dict[str, Any]) -> None:
         ({"segment_bytes": -4}, ValueError, "segment_bytes is -4"),
         ({"planner": "luck"}, bl.PlanError, "luck"),
         ({"collective": "gossip"}, bl.PlanError, "gossip"),
+        ({"weights": {"a0": 2}}, bl.PlanError, "bcast has no block for each host"),
+        ({"weights": {"a0": -2}, "collective": "scatter"}, bl.PlanError, 'weight of "a0" is -2'),
+        ({"weights": {"a0": float("nan")}, "collective": "scatter"}, bl.PlanError, 'weight of "a0" is NaN'),
+        ({"weights": {"zz": 2}, "collective": "scatter"}, bl.PlatformError, '"zz"'),
+        ({"weights": {"sw": 2}, "collective": "scatter"}, ValueError, '"sw" is a switch'),
+        ({"weights": [1, 2], "collective": "scatter"}, ValueError, "no dict of hosts"),
         ({"seed": -1}, ValueError, "seed is -1"),
         ({"time_limit_s": -1.0}, ValueError, "time_limit_s is -1"),
         ({"time_limit_s": float("nan")}, ValueError, "time_limit_s is NaN"),
@@ -208,3 +214,30 @@ def test_a_misspelt_planner_gets_a_suggestion(command: Command, two_sites: dict[
     shown = command("planners", "chain")
     assert "guarantee   optimal steady state" in shown.out
     assert "flat" not in shown.out
+
+
+def test_weights_make_unequal_blocks(command: Command, two_sites: dict[str, Any]) -> None:
+    platform = bl.Platform.from_dict(two_sites)
+    weights = {"a0": 0.0, "b0": 2.5}
+    plan = bl.plan(platform, "a0", "1MiB", collective="gather", weights=weights)
+    assert plan.weights is not None
+    assert {host: weight for host, weight in plan.weights.items() if weight != 1} == weights
+    assert bl.Plan.from_dict(plan.to_dict()) == plan
+    assert bl.makespan_bound_s(platform, "a0", "1MiB", "gather", weights) == plan.bound_s
+    assert plan.makespan_s == pytest.approx(bl.simulate(platform, plan).makespan_s)
+    into_root = [t["bytes"] for t in bl.simulate(platform, plan).transfers if t["to"] == 0]
+    hosts = [host for host in platform.hosts if host != "a0"]
+    assert sum(into_root) == sum(round((1 << 20) * weights.get(host, 1.0)) for host in hosts)
+    write("net.json", two_sites)
+    write("weights.json", weights)
+    for given in ("a0=0,b0=2.5", "weights.json"):
+        asked = ("--root", "a0", "--size", "1MiB", "--collective", "gather", "--weights", given)
+        assert command("plan", "net.json", *asked, "--json").document["weights"] == weights
+    for given, part in (
+        ("a0=x", "no host=number"),
+        ("a0=1,a0=2", "two weights"),
+        ("nothing.json", "nothing.json"),
+        ("a0=-1", "weight of"),
+        ("zz=1", "zz"),
+    ):
+        refused(command("plan", "net.json", *ASK, "--collective", "scatter", "--weights", given), part)

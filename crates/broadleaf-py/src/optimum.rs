@@ -4,11 +4,12 @@ use crate::arguments::{size, Count};
 use crate::document::{computed, to_document, Computed};
 use crate::errors::{plan_error, PlanError};
 use crate::notebook::{asked, shown};
+use crate::planning::{by_node, collective_of};
 use crate::platform::Platform;
 use crate::trace::resource_name;
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{
-    equal_trees, makespan_bound_s as bound_s, rates_by_trees, solve, Limits, OptimumError, WeightedTree,
+    collective_bound_s, equal_trees, rates_by_trees, solve, Limits, OptimumError, WeightedTree,
 };
 use broadleaf::plan::{Plan, Tree, TreeBuilder};
 use broadleaf::planners::Instance;
@@ -238,22 +239,31 @@ pub fn optimum(
     Ok(Optimum { core, platform: Arc::clone(&platform.core), asked_gap: gap })
 }
 
-/// A time below which no plan, of whatever segment size, broadcasts the message, seconds.
+/// A time below which no plan, of whatever segment size, does the collective, seconds; `weights` are those of `plan`.
 ///
-/// Raises PlatformError for a root that the platform does not have, PlanError for one that is a switch and for
-/// hosts that it cannot reach, ValueError for an empty message.
+/// Raises PlatformError for a root that the platform does not have, PlanError for one that is a switch, for
+/// hosts that it cannot reach and for a collective that is unknown or cannot have weights, ValueError for an empty message.
 ///
-/// Types: `(platform: Platform, root: str, message_bytes: int | str) -> float`
+/// Types: `(platform: Platform, root: str, message_bytes: int | str, collective: str='bcast', weights: Mapping[str, float]
+/// | None=None) -> float`
 #[pyfunction]
+#[pyo3(signature = (platform, root, message_bytes, collective="bcast", weights=None))]
 pub fn makespan_bound_s(
     py: Python<'_>,
     platform: &Platform,
     root: &str,
     message_bytes: &Bound<'_, PyAny>,
+    collective: &str,
+    weights: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<f64> {
     let root = platform.node(root)?;
     let message_bytes = size("message_bytes", message_bytes)?;
+    let (collective, weights) = (collective_of(collective)?, by_node(platform, weights)?);
     // The same requests are refused as for a plan.
-    Instance::new(&platform.core, root, message_bytes).map_err(plan_error)?;
-    Ok(py.detach(|| bound_s(&platform.core, root, message_bytes)))
+    let instance = Instance::new(&platform.core, root, message_bytes).map_err(plan_error)?;
+    let instance = Instance { collective, ..instance };
+    let instance = weights.as_deref().map_or(Ok(instance), |weights| instance.weighted(weights));
+    let weights = instance.map_err(plan_error)?.weights;
+    let core = &platform.core;
+    Ok(py.detach(|| collective_bound_s(core, collective, root, message_bytes, weights, &Budget::UNLIMITED)))
 }

@@ -149,6 +149,15 @@ impl Plan {
         self.core.segment_bytes
     }
 
+    /// The weight of each host's block, where they differ: it has so many times `message_bytes`; None where they do not.
+    ///
+    /// Type: `dict[str, float] | None`
+    #[getter]
+    fn weights(&self) -> Option<std::collections::BTreeMap<&str, f64>> {
+        let weights = self.core.weights.as_ref()?;
+        Some(self.core.nodes.iter().map(String::as_str).zip(weights.iter().copied()).collect())
+    }
+
     /// The planner that made it.
     ///
     /// Type: `str`

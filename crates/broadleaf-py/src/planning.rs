@@ -11,7 +11,9 @@ use broadleaf::parallel::on_all_cores;
 use broadleaf::plan::{Collective, Interval, Protocol};
 use broadleaf::planners::{Instance, BEST, PLANNERS};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A planner's plan with the segment size that suits it best.
@@ -247,11 +249,30 @@ pub fn collective_of(name: &str) -> PyResult<Collective> {
     })
 }
 
+/// Weights of hosts' blocks by node; 1 for those that are not named.
+pub fn by_node(platform: &Platform, weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<f64>>> {
+    let Some(given) = weights else { return Ok(None) };
+    let refused = |fact: String| PyValueError::new_err(format!("weights: {fact}"));
+    let named: BTreeMap<String, f64> =
+        given.extract().map_err(|_| refused(format!("{given} is no dict of hosts and numbers")))?;
+    let mut by_node = vec![1.0; platform.core.node_count()];
+    for (host, weight) in named {
+        let node = platform.node(&host)?;
+        if !platform.core.node(node).is_host() {
+            return Err(refused(format!("\"{host}\" is a switch and has no block; name hosts")));
+        }
+        by_node[node.index()] = weight;
+    }
+    Ok(Some(by_node))
+}
+
 /// Plans a collective with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
 /// `collective` is bcast, scatter or allgather; their mirrors reduce, gather, reduce-scatter; or allreduce. `message_bytes`
 /// is the whole message of a bcast, a reduce and an allreduce, else one host's block. `root` has the message, or gets it
 /// (gather, reduce); it makes no difference to an allgather, a reduce-scatter and an allreduce.
+/// With `weights`, the block of a host that is named has `message_bytes` times its weight: a scatter, gather, allgather or
+/// reduce-scatter of unequal blocks.
 /// With protocol "rendezvous" a ready message precedes each transfer.
 /// Without `segment_bytes` each planner's segment size is searched. Equal arguments give equal plans, on a busy machine
 /// too, unless `time_limit_s` strikes first (`compare(…).is_cut_by_time`). Raises PlatformError for a root that the
@@ -260,11 +281,11 @@ pub fn collective_of(name: &str) -> PyResult<Collective> {
 ///
 /// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
 /// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
-/// str='eager') -> Plan`
+/// str='eager', weights: Mapping[str, float] | None=None) -> Plan`
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
-    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager')"
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager", weights=None),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager', weights=None)"
 )]
 #[allow(clippy::too_many_arguments)] // the contract's signature
 pub fn plan(
@@ -278,6 +299,7 @@ pub fn plan(
     seed: Seed,
     time_limit_s: Option<f64>,
     protocol: &str,
+    weights: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Plan> {
     let comparison = compare(
         py,
@@ -290,6 +312,7 @@ pub fn plan(
         seed,
         time_limit_s,
         protocol,
+        weights,
     )?;
     Ok(comparison.core.plan.into())
 }
@@ -298,11 +321,11 @@ pub fn plan(
 ///
 /// Types: `(platform: Platform, root: str, message_bytes: int | str, planner: str='best', collective:
 /// str='bcast', segment_bytes: int | str | None=None, seed: int=0, time_limit_s: float | None=None, protocol:
-/// str='eager') -> Comparison`
+/// str='eager', weights: Mapping[str, float] | None=None) -> Comparison`
 #[pyfunction]
 #[pyo3(
-    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager"),
-    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager')"
+    signature = (platform, root, message_bytes, planner="best", collective="bcast", segment_bytes=None, seed=Seed(0), time_limit_s=None, protocol="eager", weights=None),
+    text_signature = "(platform, root, message_bytes, planner='best', collective='bcast', segment_bytes=None, seed=0, time_limit_s=None, protocol='eager', weights=None)"
 )]
 #[allow(clippy::too_many_arguments)] // those of `plan`
 pub fn compare(
@@ -316,6 +339,7 @@ pub fn compare(
     seed: Seed,
     time_limit_s: Option<f64>,
     protocol: &str,
+    weights: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Comparison> {
     // With the name that was probably meant.
     asked(py, "broadleaf.given", "refuse_unknown_planner", (planner,))?;
@@ -331,10 +355,12 @@ pub fn compare(
         let known = Protocol::ALL.map(Protocol::name).join(", ");
         PlanError::new_err(format!("unknown protocol \"{protocol}\"; use one of {known}"))
     })?;
+    let weights = by_node(platform, weights)?;
     let work = || {
         let instance = Instance::new(&platform.core, root, message_bytes)?;
+        let instance = Instance { collective, protocol, seed: seed.0, ..instance };
         make(
-            &Instance { collective, protocol, seed: seed.0, ..instance },
+            &weights.as_deref().map_or(Ok(instance), |weights| instance.weighted(weights))?,
             planner,
             segment,
             Effort::Thorough,

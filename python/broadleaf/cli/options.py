@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -44,6 +46,74 @@ class Sizes(click.ParamType[list[int]]):
         if isinstance(value, list):
             return value
         return sorted({Size().convert(part, param, ctx) for part in str(value).split(",")})
+
+
+class Weights(click.ParamType[dict[str, float]]):
+    """Weights of hosts: `a=3,b=0.5`, or a JSON file of an object."""
+
+    name = "weights"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, float]:
+        if isinstance(value, dict):
+            return value
+        try:
+            return weights_of(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def weights_of(text: str) -> dict[str, float]:
+    """Hosts and their weights, of a list or of a JSON file; raises ValueError for anything else.
+
+    >>> weights_of("a=3,b=0.5")
+    {'a': 3.0, 'b': 0.5}
+    """
+    if "=" not in text:
+        return weights_in(text)
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        host, _, number = part.rpartition("=")
+        try:
+            weight = float(number)
+        except ValueError:
+            raise ValueError(f"{part!r} is no host=number; write a=3,b=0.5, or name a JSON file") from None
+        if host in weights:
+            raise ValueError(f"{host!r} has two weights; write one")
+        weights[host] = weight
+    return weights
+
+
+def weights_in(file: str) -> dict[str, float]:
+    remedy = 'write a=3,b=0.5, or name a JSON file such as {"a": 3}'
+    try:
+        document = json.loads(Path(file).read_text())
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}; {remedy}") from None
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}; {remedy}") from None
+    numbers = isinstance(document, dict) and all(type(value) in (int, float) for value in document.values())
+    if not numbers:
+        raise ValueError(f"{file}: no object of hosts and numbers; {remedy}")
+    return {host: float(weight) for host, weight in document.items()}
+
+
+def weights_option(function: F) -> F:
+    """Adds `--weights` as the parameter `weights`: a dict, or None."""
+    help_text = "Unequal blocks, --size times these: a=3,b=0.5, or a JSON file; 1 for other hosts."
+    return click.option("--weights", type=Weights(), metavar="LIST|FILE", help=help_text)(function)
+
+
+def collective_option(function: F) -> F:
+    """Adds `--collective` as the parameter `collective`."""
+    return click.option(
+        "--collective",
+        metavar="NAME",
+        default="bcast",
+        show_default=True,
+        help="bcast, scatter, allgather; their mirrors reduce, gather, reduce-scatter; allreduce.",
+    )(function)
 
 
 class PlannerName(click.ParamType[str]):

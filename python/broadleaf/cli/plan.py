@@ -12,11 +12,13 @@ from broadleaf.cli.options import (
     PlannerName,
     SegmentSize,
     Size,
+    collective_option,
     example,
     json_option,
     output_option,
     root_of,
     root_option,
+    weights_option,
 )
 from broadleaf.collectives import moved
 from broadleaf.files import refuse_unwritable
@@ -42,13 +44,8 @@ from broadleaf.units import interval, rate, seconds, size
     show_default=True,
     help="A planner listed by broadleaf planners.",
 )
-@click.option(
-    "--collective",
-    metavar="NAME",
-    default="bcast",
-    show_default=True,
-    help="bcast, scatter, allgather; their mirrors reduce, gather, reduce-scatter; allreduce.",
-)
+@collective_option
+@weights_option
 @click.option(
     "--segment",
     "segment_bytes",
@@ -81,6 +78,7 @@ def command(
     message_bytes: int,
     planner: str,
     collective: str,
+    weights: dict[str, float] | None,
     segment_bytes: int | None,
     protocol: str,
     seed: int,
@@ -108,6 +106,7 @@ def command(
         seed,
         time_limit_s,
         protocol,
+        weights,
     )
     doing = f"planning {size(message_bytes)} on {network.name}"
     comparison = wait_for(doing, lambda: bl.compare(network, *asked))

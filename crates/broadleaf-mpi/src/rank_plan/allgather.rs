@@ -64,6 +64,8 @@ pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Bloc
         root: NodeId(0),
         message_bytes: bytes,
         segment_bytes,
+        weights: None,
+        element_bytes: 1,
         trees: trees.into_iter().map(TreeBuilder::build).collect(),
         inward: Vec::new(),
         period: Some(Period { segments: count as u32, slots }),

@@ -12,6 +12,7 @@ const COMBINE: u8 = 1;
 const RENDEZVOUS: u8 = 2;
 const PERIOD: u8 = 4;
 const LED: u8 = 8;
+const WEIGHTS: u8 = 16;
 /// Of a tree from the plan's root.
 const NO_ROOT: u32 = u32::MAX;
 
@@ -31,8 +32,13 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
         if plan.combine { COMBINE } else { 0 }
             | if rendezvous { RENDEZVOUS } else { 0 }
             | if plan.period.is_some() { PERIOD } else { 0 }
-            | if ranked.led { LED } else { 0 },
+            | if ranked.led { LED } else { 0 }
+            | if plan.weights.is_some() { WEIGHTS } else { 0 },
     );
+    if let Some(weights) = &plan.weights {
+        put_u64(&mut out, plan.element_bytes);
+        weights.iter().for_each(|weight| put_u64(&mut out, weight.to_bits()));
+    }
     put_u32(&mut out, ranked.planner.len() as u32);
     out.extend_from_slice(ranked.planner.as_bytes());
     put_u32(&mut out, plan.trees.len() as u32);
@@ -81,6 +87,13 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
     let message_bytes = from.u64()?;
     let segment_bytes = from.u64()?;
     let flags = from.take(1)?[0];
+    let (mut weights, mut element_bytes) = (None, 1);
+    if flags & WEIGHTS != 0 {
+        element_bytes = from.u64()?;
+        let of_ranks: Vec<f64> =
+            (0..ranks).map(|_| from.u64().map(f64::from_bits)).collect::<Result<_, _>>()?;
+        weights = Some(of_ranks.into());
+    }
     let name = from.u32()? as usize;
     let planner = String::from_utf8(from.take(name)?.to_vec()).map_err(|_| Malformed("plan"))?;
     let tree_count = from.u32()?;
@@ -101,6 +114,8 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         root,
         message_bytes,
         segment_bytes,
+        weights,
+        element_bytes,
         trees,
         inward,
         period,

@@ -76,7 +76,14 @@ pub fn expand(
         .as_ref()
         .map(|period| expand_period(period, plan.collective, &leader, &inner_edges, count));
     let planner = plan.planner.clone();
-    let transfers = Transfers { root: NodeId(root), trees, inward, period, ..plan.into() };
+    let weights = plan.weights.as_ref().map(|of_node| {
+        let mut of_rank = vec![1.0; count];
+        for (ranks, &weight) in ranks.iter().zip(&of_node[..]) {
+            ranks.iter().for_each(|&rank| of_rank[rank as usize] = weight);
+        }
+        of_rank.into()
+    });
+    let transfers = Transfers { root: NodeId(root), weights, trees, inward, period, ..plan.into() };
     Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
 }
 

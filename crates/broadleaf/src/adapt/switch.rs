@@ -303,6 +303,8 @@ mod tests {
             root: NodeId(root),
             message_bytes: 8,
             segment_bytes,
+            weights: None,
+            element_bytes: 1,
             trees: vec![tree.build()],
             inward: Vec::new(),
             period: None,

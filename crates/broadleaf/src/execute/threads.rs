@@ -187,9 +187,8 @@ fn initial(programs: &Programs, node: NodeId, message: &[u8]) -> Vec<u8> {
         Collective::Bcast | Collective::Scatter if program.is_root => 0..message.len(),
         Collective::Bcast | Collective::Scatter => 0..0,
         Collective::Allgather | Collective::Gather => {
-            let bytes = programs.transfers().message_bytes as usize;
-            let start = program.block as usize * bytes;
-            start..start + bytes
+            let (start, bytes) = programs.blocks().range(program.block);
+            start as usize..(start + bytes) as usize
         }
     };
     buffer[own.clone()].copy_from_slice(&message[own]);

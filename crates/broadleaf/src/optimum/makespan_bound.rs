@@ -102,7 +102,7 @@ impl<'a> MakespanBound<'a> {
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
         for host in self.receivers().take_while(|_| !self.budget.spend(HOST_UNITS)) {
-            let alone_s = self.crossings.alone_s(host);
+            let alone_s = self.crossings.alone_s(host, self.message_bytes);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
         // Each argument looks at every link; what is left out only lowers the bound.

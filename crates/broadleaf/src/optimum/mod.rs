@@ -30,6 +30,7 @@ mod all_reduce_bound;
 mod arborescence;
 mod balance_loads;
 pub mod certificate;
+mod collective_bound;
 mod column_generation;
 mod cut_relaxation;
 mod drawn_trees;
@@ -45,6 +46,7 @@ mod solve;
 mod switch_paths;
 
 pub use all_reduce_bound::allreduce_bound_s;
+pub use collective_bound::collective_bound_s;
 pub use enclose::Limits;
 pub use equal_trees::{equal_trees, rates_by_trees};
 pub use error::OptimumError;

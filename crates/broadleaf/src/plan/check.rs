@@ -51,6 +51,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
         faults.push("no trees".to_string());
         return faults;
     }
+    weights_faults(platform, &plan, &mut faults);
     size_faults(platform, &plan, &mut faults);
     shares_faults(platform, &plan, &mut faults);
     pairs_faults(&plan, &mut faults);
@@ -77,11 +78,36 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     faults
 }
 
+/// Weights are of hosts' blocks; at least one has bytes.
+fn weights_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
+    let Some(weights) = &plan.weights else { return };
+    if !plan.collective.has_blocks() {
+        faults.push(format!("weights in a plan for {}, which has no block for each host", plan.collective));
+    }
+    for (node, &weight) in platform.nodes().zip(&weights[..]) {
+        let name = &platform.node(node).id;
+        if !(weight >= 0.0 && weight.is_finite()) {
+            faults.push(format!("\"{name}\" has the weight {weight}, not a number from 0 on"));
+        } else if !platform.node(node).is_host() && weight != 1.0 {
+            faults.push(format!("\"{name}\" is a switch and has no block, but a weight"));
+        }
+    }
+    if platform.hosts().all(|host| weights[host.index()] == 0.0) {
+        faults.push("all weights are 0".to_string());
+    }
+}
+
 /// Whoever runs the plan counts its bytes, and remembers each segment's tree where shares deal them.
 fn size_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     let blocks = plan.collective.blocks(platform.hosts().count()) as u64;
     let bytes = plan.message_bytes;
-    if bytes.checked_mul(blocks).is_none_or(|all| all > MOST_BYTES) {
+    let weighted: Option<f64> = plan
+        .weights
+        .as_ref()
+        .map(|weights| platform.hosts().map(|host| bytes as f64 * weights[host.index()]).sum());
+    if let Some(all) = weighted.filter(|&all| all > MOST_BYTES as f64) {
+        faults.push(format!("blocks of {all:.3e} bytes are more than the 2^63 - 1 that a message can have"));
+    } else if bytes.checked_mul(blocks).is_none_or(|all| all > MOST_BYTES) {
         faults.push(format!("{blocks} x {bytes} bytes are more than the 2^63 - 1 that a message can have"));
     }
     let dealt =

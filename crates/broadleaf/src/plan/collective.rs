@@ -119,11 +119,18 @@ impl Collective {
         matches!(self, Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce)
     }
 
+    /// Whether each host has a block of its own, which may have a weight.
+    pub fn has_blocks(self) -> bool {
+        use Collective::{Allgather, Gather, ReduceScatter, Scatter};
+        matches!(self, Scatter | Gather | Allgather | ReduceScatter)
+    }
+
     /// Into how many blocks of the plan's message size all data fall, among that many hosts.
     pub fn blocks(self, hosts: usize) -> usize {
-        match self {
-            Collective::Bcast | Collective::Reduce | Collective::Allreduce => 1,
-            _ => hosts,
+        if self.has_blocks() {
+            hosts
+        } else {
+            1
         }
     }
 }

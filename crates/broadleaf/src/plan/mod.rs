@@ -4,6 +4,7 @@
 //! Every broadcast algorithm is such a plan; there is one checker ([`check`]), one executor and one file
 //! format for all of them.
 
+mod blocks;
 pub mod check;
 mod collective;
 mod error;
@@ -22,6 +23,8 @@ mod transfers;
 mod tree;
 mod write;
 
+pub use blocks::Blocks;
+pub(crate) use blocks::{block_bytes, segment_bytes_of};
 pub use collective::{Collective, Direction};
 pub use error::PlanError;
 pub(crate) use flow::{flows, Flow};
@@ -191,6 +194,8 @@ pub struct Plan {
     pub message_bytes: u64,
     /// ≥ 1; an unsegmented plan's is the message's size.
     pub segment_bytes: u64,
+    /// By node, where the blocks differ: a host's block and its segments have so many times those bytes; ≥ 0.
+    pub weights: Option<Arc<[f64]>>,
     /// Name of the planner, as in the registry.
     pub planner: String,
     /// Of the planner's random draws.
@@ -230,6 +235,7 @@ impl Plan {
             root,
             message_bytes,
             segment_bytes,
+            weights: None,
             planner: planner.to_string(),
             seed: 0,
             trees,
@@ -310,9 +316,15 @@ impl Plan {
                 .map(|slot| Slot { from: moved(slot.from), to: moved(slot.to), ..*slot })
                 .collect(),
         });
+        let weights = self.weights.as_ref().map(|weights| {
+            let mut moved_weights = vec![1.0; platform.node_count()];
+            weights.iter().zip(&map).for_each(|(&weight, node)| moved_weights[node.index()] = weight);
+            moved_weights.into()
+        });
         Ok(Plan {
             nodes: Arc::clone(platform.ids()),
             root: moved(self.root),
+            weights,
             trees: self.trees.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
             inward: self.inward.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
             pattern: self.pattern.as_ref().map(|pattern| pattern.renamed(&moved)),

@@ -4,7 +4,7 @@
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 use super::positions::tree_of_positions;
 use super::subtrees::Subtrees;
-use super::{Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree};
+use super::{Blocks, Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub struct Programs {
     transfers: Arc<Transfers>,
     segments: Arc<Segments>,
+    blocks: Blocks,
     /// By flow ([`Transfers::flows`]).
     parents: Vec<Vec<Option<NodeId>>>,
     /// Hosts that relay, in the order of flows and children.
@@ -65,14 +66,24 @@ impl Programs {
         let blocks = plan.collective.blocks(host_count as usize) as u32;
         let count = plan.message_bytes.div_ceil(plan.segment_bytes.max(1));
         let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
+        let lengths = match &plan.weights {
+            None => Blocks::alike(plan.message_bytes, plan.segment_bytes, u64::from(blocks)),
+            Some(weights) => {
+                let of_hosts =
+                    weights.iter().zip(&is_host).filter(|(_, &is_host)| is_host).map(|(&weight, _)| weight);
+                Blocks::weighted(plan.message_bytes, plan.segment_bytes, plan.element_bytes, of_hosts)
+            }
+        };
+        let is_empty = |block: u32| lengths.is_empty(block);
         let segments = match (&plan.period, plan.collective) {
             (Some(period), _) => {
                 let tree_of = tree_of_positions(period, plan.collective, &plan.trees, &plan.inward);
-                Segments::periodic(count, blocks, tree_of, plan.trees.len())
+                Segments::periodic(count, blocks, tree_of, plan.trees.len(), is_empty)
             }
             (None, collective) if !collective.is_rooted() && blocks > 1 => {
                 let owner = |tree: &Tree| host_index[tree.root.unwrap_or(plan.root).index()];
-                Segments::deal_by_block(count, blocks, &shares, plan.trees.iter().map(owner).collect())
+                let owners = plan.trees.iter().map(owner).collect();
+                Segments::deal_by_block(count, blocks, &shares, owners, is_empty)
             }
             (None, _) => Segments::deal(count, blocks, &shares),
         };
@@ -85,7 +96,8 @@ impl Programs {
         let mut slots_of = Vec::new();
         if let Some(period) = &plan.period {
             slots_of = vec![(Vec::new(), Vec::new()); is_host.len()];
-            for (index, slot) in period.slots.iter().enumerate() {
+            let is_sent = |slot: &Slot| !is_empty(slot.segment % blocks);
+            for (index, slot) in period.slots.iter().enumerate().filter(|(_, slot)| is_sent(slot)) {
                 slots_of[slot.from.index()].0.push(index as u32);
                 slots_of[slot.to.index()].1.push(index as u32);
             }
@@ -93,6 +105,7 @@ impl Programs {
         Programs {
             transfers,
             segments: Arc::new(segments),
+            blocks: lengths,
             parents,
             relays,
             slots_of,
@@ -112,6 +125,11 @@ impl Programs {
         self.is_host.len()
     }
 
+    /// Whether a node takes part, and has a block where the collective has them.
+    pub fn is_host(&self, node: NodeId) -> bool {
+        self.is_host[node.index()]
+    }
+
     /// Whether every node receives in the order of its slots.
     ///
     /// Without a period there is no such order. Where hosts relay it would not be safe: what is only relayed
@@ -129,14 +147,17 @@ impl Programs {
     /// `(offset, length)` of a segment among all blocks, one behind the other in the order of the hosts, bytes.
     pub fn place(&self, id: u64) -> (u64, u64) {
         let (block, segment) = self.segments.split(id);
-        let Transfers { message_bytes, segment_bytes, .. } = *self.transfers;
-        let start = segment * segment_bytes;
-        (u64::from(block) * message_bytes + start, segment_bytes.min(message_bytes - start))
+        self.blocks.place(block, segment)
+    }
+
+    /// How long each block is.
+    pub fn blocks(&self) -> &Blocks {
+        &self.blocks
     }
 
     /// The size of all blocks together, bytes.
     pub fn total_bytes(&self) -> u64 {
-        u64::from(self.segments.blocks()) * self.transfers.message_bytes
+        self.blocks.total_bytes()
     }
 
     /// The switches that a transfer on one of its channels passes on its hop from the host `from`, as the plan gives
@@ -243,7 +264,8 @@ impl Programs {
     /// The blocks of a node and of everyone below it.
     fn blocks_below(&self, tree: u32, node: NodeId) -> Arc<[u32]> {
         let below = self.subtrees[tree as usize].below(node);
-        let mut blocks: Vec<u32> = below.iter().map(|node| self.host_index[node.index()]).collect();
+        let blocks = below.iter().map(|node| self.host_index[node.index()]);
+        let mut blocks: Vec<u32> = blocks.filter(|&block| !self.blocks.is_empty(block)).collect();
         blocks.sort_unstable();
         blocks.into()
     }
@@ -269,7 +291,9 @@ impl Programs {
         };
         let joins = |at: usize| {
             let pair = |at: usize| (period.slots[at].from, period.slots[at].to);
-            at > 0 && pair(at - 1) == pair(at)
+            let is_sent =
+                |&at: &usize| !self.blocks.is_empty(period.slots[at].segment % self.segments.blocks());
+            (0..at).rev().find(is_sent).is_some_and(|before| pair(before) == pair(at))
         };
         let sends = sending
             .iter()

@@ -143,12 +143,18 @@ impl Plan {
                 })?
             }
         };
+        let given = read_weights(&document, collective, &mut names)?;
         let combine =
             document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
         let built = |raw: Vec<RawTree>| raw.into_iter().map(|tree| tree.build(count)).collect::<Vec<Tree>>();
         let (mut trees, inward) = (built(raw), built(raw_inward));
+        let weights = given.map(|given| {
+            let mut weights = vec![1.0; count];
+            given.into_iter().for_each(|(node, weight)| weights[node.index()] = weight);
+            weights.into()
+        });
         if let Some(pattern) = &pattern {
             let expanded = pattern.expand(count);
             let whole = if collective.is_inward() { expanded.period.mirrored() } else { expanded.period };
@@ -162,6 +168,7 @@ impl Plan {
             root,
             message_bytes,
             segment_bytes,
+            weights,
             planner: text("planner")?,
             seed,
             trees,
@@ -173,6 +180,24 @@ impl Plan {
             predicted: read_predicted(&document)?,
         })
     }
+}
+
+/// The weights that are written out, where the plan has some.
+fn read_weights(
+    document: &Place,
+    collective: Collective,
+    names: &mut Names,
+) -> Result<Option<Vec<(NodeId, f64)>>, Fault> {
+    let Some(place) = document.optional("weights")? else { return Ok(None) };
+    if !collective.has_blocks() {
+        let fact = format!("weights in a plan for {collective}, which has no block for each host");
+        return Err(place.fault(fact, "leave them out"));
+    }
+    let mut weights = Vec::new();
+    for (node, weight) in place.entries()? {
+        weights.push((names.id(node), weight.not_negative()?));
+    }
+    Ok(Some(weights))
 }
 
 fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {

@@ -91,20 +91,35 @@ impl Segments {
         Segments { blocks, count: count * u64::from(blocks), deal: Deal::Alike(Ways::deal(count, shares)) }
     }
 
-    /// `count` segments of each block over its own trees: tree t belongs to block `block_of[t]`.
-    pub fn deal_by_block(count: u64, blocks: u32, shares: &[f64], block_of: Vec<u32>) -> Segments {
+    /// `count` segments of each block that is not empty over its own trees: tree t belongs to block `block_of[t]`.
+    pub fn deal_by_block(
+        count: u64,
+        blocks: u32,
+        shares: &[f64],
+        block_of: Vec<u32>,
+        is_empty: impl Fn(u32) -> bool,
+    ) -> Segments {
         let mut trees = vec![Vec::new(); blocks as usize];
         for (tree, &block) in block_of.iter().enumerate() {
             trees[block as usize].push(tree as u32);
         }
         let of_block = |trees: &Vec<u32>| trees.iter().map(|&tree| shares[tree as usize]).collect::<Vec<_>>();
-        let ways = trees.iter().map(|trees| Ways::deal(count, &of_block(trees))).collect();
+        let count_of = |block: u32| if is_empty(block) { 0 } else { count };
+        let ways = trees.iter().zip(0..).map(|(trees, block)| Ways::deal(count_of(block), &of_block(trees)));
+        let ways = ways.collect();
         Segments { blocks, count: count * u64::from(blocks), deal: Deal::ByBlock { ways, trees, block_of } }
     }
 
-    /// `tree_of[j]` is the tree of position j of the period; `count` segments in each of `blocks`.
-    pub fn periodic(count: u64, blocks: u32, tree_of: Vec<u32>, trees: usize) -> Segments {
-        let of_tree = lists(&tree_of, trees);
+    /// `tree_of[j]` is the tree of position j of the period; `count` segments in each of `blocks` that is not empty.
+    pub fn periodic(
+        count: u64,
+        blocks: u32,
+        tree_of: Vec<u32>,
+        trees: usize,
+        is_empty: impl Fn(u32) -> bool,
+    ) -> Segments {
+        let mut of_tree = lists(&tree_of, trees);
+        of_tree.iter_mut().for_each(|positions| positions.retain(|&position| !is_empty(position % blocks)));
         Segments { blocks, count: count * u64::from(blocks), deal: Deal::Periodic { tree_of, of_tree } }
     }
 
@@ -256,7 +271,7 @@ mod tests {
 
     #[test]
     fn periods_repeat_their_positions() {
-        let segments = Segments::periodic(11, 1, vec![0, 1, 0, 2], 3);
+        let segments = Segments::periodic(11, 1, vec![0, 1, 0, 2], 3, |_| false);
         for tree in 0..3 {
             let brute: Vec<u64> = (0..11).filter(|&segment| segments.tree_of(segment) == tree).collect();
             assert_eq!(segments.in_tree(tree), brute.len() as u64);
@@ -268,7 +283,7 @@ mod tests {
     #[test]
     fn blocks_take_turns() {
         // Three blocks of two segments; blocks 0 and 2 have one tree each, block 1 has two.
-        let segments = Segments::deal_by_block(2, 3, &[1.0, 0.5, 0.5, 1.0], vec![0, 1, 1, 2]);
+        let segments = Segments::deal_by_block(2, 3, &[1.0, 0.5, 0.5, 1.0], vec![0, 1, 1, 2], |_| false);
         let trees: Vec<usize> = (0..segments.count()).map(|id| segments.tree_of(id)).collect();
         assert_eq!(trees, [0, 1, 3, 0, 2, 3]);
         assert_eq!((segments.in_tree(0), segments.in_tree(2)), (2, 1));

@@ -1,9 +1,9 @@
 //! The load bound of a plan: the steady-state throughput that its busiest resource allows.
 
 use super::subtrees::Subtrees;
-use super::{Flow, Plan, PlanError};
+use super::{segment_bytes_of, Flow, Plan, PlanError};
 use crate::model::{occupation, Resource};
-use crate::platform::{Hop, Platform};
+use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
 /// Bytes/s of the message (of one block, where there is one for each host) that a valid plan moves once its pipeline is
@@ -44,13 +44,17 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
         let tree = flow.tree;
         let below = plan.collective.is_personalised().then(|| Subtrees::new(tree, plan.root));
         for (parent, child) in tree.edges() {
-            let blocks = below.as_ref().map_or(1.0, |below| below.below(child).len() as f64);
+            let carried = match &below {
+                Some(below) => carried_below(plan, below.below(child), bytes),
+                None => vec![(segment_of(plan, plan.root_of(tree), bytes), 1.0)],
+            };
             let (_, to) = flow.ends(parent, child);
             let rate = platform
                 .node(to)
                 .combine_bytes_per_s
                 .filter(|_| flow.is_inward && plan.collective.combines());
-            busy.combining_s[to.index()] += tree.share * rate.map_or(0.0, |rate| bytes as f64 / rate);
+            let combined: f64 = carried.iter().map(|&(bytes, count)| bytes as f64 * count).sum();
+            busy.combining_s[to.index()] += tree.share * rate.map_or(0.0, |rate| combined / rate);
             let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
             let path = [&[parent], relays, &[child]].concat();
             for pair in path.windows(2) {
@@ -59,8 +63,10 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
                     from: platform.node(from).id.clone(),
                     to: platform.node(to).id.clone(),
                 })?;
-                for window in occupation(platform, Hop { from, to, class }, bytes).windows {
-                    busy.add(window.resource, tree.share * blocks * window.duration_s);
+                for &(bytes, count) in &carried {
+                    for window in occupation(platform, Hop { from, to, class }, bytes).windows {
+                        busy.add(window.resource, tree.share * count * window.duration_s);
+                    }
                 }
             }
         }
@@ -72,6 +78,24 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
         .chain(busy.others_s.into_values())
         .fold(0.0, f64::max);
     Ok(bytes as f64 / busiest_s)
+}
+
+/// The bytes of a segment of a node's block, where those of a block without weight have `bytes`.
+fn segment_of(plan: &Plan, owner: NodeId, bytes: u64) -> u64 {
+    match plan.weights {
+        Some(_) => segment_bytes_of(plan.message_bytes.max(1), bytes, plan.weight_of(owner)),
+        None => bytes,
+    }
+}
+
+/// `(bytes, how many)`: the segments, one of each block, that go to nodes and no farther up than to them.
+fn carried_below(plan: &Plan, below: &[NodeId], bytes: u64) -> Vec<(u64, f64)> {
+    match plan.weights {
+        Some(_) => {
+            below.iter().map(|&node| (segment_of(plan, node, bytes), 1.0)).filter(|each| each.0 > 0).collect()
+        }
+        None => vec![(bytes, below.len() as f64)],
+    }
 }
 
 /// How long each resource is held for a segment, seconds.

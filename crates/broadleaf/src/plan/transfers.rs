@@ -2,6 +2,7 @@
 
 use super::{flows, Collective, Flow, Period, Plan, Protocol, Tree};
 use crate::platform::NodeId;
+use std::sync::Arc;
 
 /// The transfers of a plan between nodes that only have numbers: the platform's nodes, or MPI ranks.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,6 +15,10 @@ pub struct Transfers {
     pub message_bytes: u64,
     /// As [`Plan::segment_bytes`].
     pub segment_bytes: u64,
+    /// As [`Plan::weights`].
+    pub weights: Option<Arc<[f64]>>,
+    /// Segments of weighted blocks end between elements of so many bytes.
+    pub element_bytes: u64,
     /// At least one; all over the same nodes.
     pub trees: Vec<Tree>,
     /// As [`Plan::inward`].
@@ -28,9 +33,21 @@ pub struct Transfers {
 
 impl From<Plan> for Transfers {
     fn from(plan: Plan) -> Transfers {
-        let Plan { collective, root, message_bytes, segment_bytes, trees, inward, .. } = plan;
+        let Plan { collective, root, message_bytes, segment_bytes, weights, trees, inward, .. } = plan;
         let Plan { period, combine, protocol, .. } = plan;
-        Transfers { collective, root, message_bytes, segment_bytes, trees, inward, period, combine, protocol }
+        Transfers {
+            collective,
+            root,
+            message_bytes,
+            segment_bytes,
+            weights,
+            element_bytes: 1,
+            trees,
+            inward,
+            period,
+            combine,
+            protocol,
+        }
     }
 }
 

@@ -14,6 +14,11 @@ impl Plan {
         document.insert("root".into(), json!(self.id(self.root)));
         document.insert("message_bytes".into(), json!(self.message_bytes));
         document.insert("segment_bytes".into(), json!(self.segment_bytes));
+        if let Some(weights) = &self.weights {
+            let of_node = |(node, &weight): (usize, &f64)| (self.nodes[node].clone(), json!(weight));
+            let listed = weights.iter().enumerate().filter(|(_, &weight)| weight != 1.0).map(of_node);
+            document.insert("weights".into(), Value::Object(listed.collect()));
+        }
         document.insert("planner".into(), json!(self.planner));
         document.insert("seed".into(), json!(self.seed));
         let list = |trees: &[Tree]| trees.iter().map(|tree| self.tree_json(tree)).collect::<Value>();

@@ -16,6 +16,8 @@ pub struct Instance<'a> {
     pub message_bytes: u64,
     /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
     pub segment_bytes: u64,
+    /// By node, as [`Plan::weights`]; set by [`Instance::weighted`].
+    pub weights: Option<&'a [f64]>,
     /// How the plan's transfers start, whatever the planner ([`plan_with`](super::plan_with)).
     pub protocol: Protocol,
     /// For planners that draw.
@@ -46,9 +48,48 @@ impl<'a> Instance<'a> {
             root,
             message_bytes,
             segment_bytes: message_bytes,
+            weights: None,
             protocol: Protocol::Eager,
             seed: 0,
         })
+    }
+
+    /// The instance with blocks of `message_bytes` × the weight of their host, by node; switches have none.
+    ///
+    /// # Errors
+    /// A collective without a block for each host, a weight that is negative or no number, only weights of 0, or blocks
+    /// of more than 2^63 - 1 bytes together.
+    pub fn weighted(self, weights: &'a [f64]) -> Result<Self, PlanError> {
+        let refused = |reason: String| Err(PlanError::BadRequest(reason));
+        if !self.collective.has_blocks() {
+            let collective = self.collective;
+            return refused(format!(
+                "a {collective} has no block for each host to weigh; leave the weights out, or plan a scatter, gather, \
+                 allgather or reduce-scatter"
+            ));
+        }
+        let mut all_bytes = 0.0;
+        for host in self.platform.hosts() {
+            let weight = weights[host.index()];
+            if !(weight >= 0.0 && weight.is_finite()) {
+                let id = &self.platform.node(host).id;
+                return refused(format!("the weight of \"{id}\" is {weight}; give a number of at least 0"));
+            }
+            all_bytes += weight * self.message_bytes as f64;
+        }
+        if all_bytes == 0.0 {
+            return refused(
+                "all weights are 0, so nothing is to be moved; give one host a weight above 0".to_string(),
+            );
+        }
+        if all_bytes > i64::MAX as f64 {
+            let fact = format!(
+                "the weighted blocks have {all_bytes:.3e} bytes, more than the 2^63 - 1 of a message"
+            );
+            return refused(format!("{fact}; give smaller weights"));
+        }
+        let are_equal = self.platform.hosts().all(|host| weights[host.index()] == 1.0);
+        Ok(Instance { weights: (!are_equal).then_some(weights), ..self })
     }
 
     /// The same broadcast in segments of that size, at most the whole message.

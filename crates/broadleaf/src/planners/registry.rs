@@ -63,7 +63,7 @@ pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) ->
     // Planners that do not search count no work of their own.
     budget.spend(instance.platform.node_count() as u64 * NODE_UNITS);
     let plan = planner.plan(&instance.outward(), budget)?;
-    Ok(Plan { protocol: instance.protocol, ..turned(plan, instance) })
+    Ok(asked(plan, instance))
 }
 
 /// The plan as the planner finishes it once the segment size is settled
@@ -72,15 +72,16 @@ pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> O
     let finish = planner.card().profile.finish.filter(|_| instance.collective != Collective::Allreduce)?;
     let outward = instance.outward();
     let plan = if instance.collective.is_inward() { plan.mirrored(outward.platform) } else { plan.clone() };
-    Some(Plan { protocol: instance.protocol, ..turned(finish(&outward, plan), instance) })
+    Some(asked(finish(&outward, plan), instance))
 }
 
-fn turned(plan: Plan, instance: &Instance) -> Plan {
-    if instance.collective.is_inward() {
-        plan.mirrored(instance.platform)
-    } else {
-        plan
-    }
+/// An outward plan as the instance asks for it: with its protocol and weights, turned round where it is inward.
+fn asked(plan: Plan, instance: &Instance) -> Plan {
+    let plan = match instance.collective.is_inward() {
+        true => plan.mirrored(instance.platform),
+        false => plan,
+    };
+    Plan { protocol: instance.protocol, weights: instance.weights.map(Into::into), ..plan }
 }
 
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.

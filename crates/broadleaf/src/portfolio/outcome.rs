@@ -3,8 +3,8 @@
 use super::request::Effort;
 use super::segment_search::Tuned;
 use crate::budget::Budget;
-use crate::optimum::{allgather_bound_s, allreduce_bound_s, makespan_bound_within, scatter_bound_s};
-use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted};
+use crate::optimum::collective_bound_s;
+use crate::plan::{throughput, Interval, Plan, PlanError, Predicted};
 use crate::planners::Instance;
 use crate::platform::Quartiles;
 use crate::simulate::interval;
@@ -107,15 +107,9 @@ pub(super) fn finish(
 impl Outcome {
     /// Fills in what no plan can beat, unless it is known, and whether the clock of `budget` struck.
     pub(super) fn with_bound(mut self, instance: &Instance, budget: &Budget) -> Outcome {
-        // Played backwards, an inward plan is an outward one on the reversed network.
-        let Instance { platform, root, message_bytes, collective, .. } = instance.outward();
-        let known = self.plan.predicted.bound_s;
-        self.plan.predicted.bound_s = known.or_else(|| match collective {
-            Collective::Bcast => Some(makespan_bound_within(platform, root, message_bytes, budget)),
-            Collective::Allgather => Some(allgather_bound_s(platform, message_bytes)),
-            Collective::Allreduce => Some(allreduce_bound_s(platform, root, message_bytes, budget)),
-            _ => Some(scatter_bound_s(platform, root, message_bytes, budget)),
-        });
+        let Instance { platform, root, message_bytes, collective, weights, .. } = *instance;
+        let bound_s = || collective_bound_s(platform, collective, root, message_bytes, weights, budget);
+        self.plan.predicted.bound_s = self.plan.predicted.bound_s.or_else(|| Some(bound_s()));
         self.is_cut_by_time = budget.was_cut_by_time();
         self
     }

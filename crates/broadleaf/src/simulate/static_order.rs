@@ -12,6 +12,7 @@ use super::calendar::same_until;
 use crate::budget::Budget;
 use crate::plan::{tree_of_positions, Collective, Direction, Period, Plan, PlanError, Protocol, Slot, Tree};
 use crate::platform::{NodeId, Platform, PortModel};
+use std::borrow::Cow;
 
 /// When each node has its message, seconds; `None` where more than ports and orders decide, or where a segment
 /// comes to its sender later in the list of slots than it leaves.
@@ -43,8 +44,20 @@ pub(super) fn finish_s(
     if !is_plain {
         return Ok(None);
     }
+    let sent = sent_slots(platform, plan, period);
+    let period = &sent;
     let timing = Timing::new(platform, plan, period);
     timing.map(|timing| timing.run(platform, plan, period, budget)).transpose()
+}
+
+/// The period without the slots of empty blocks.
+fn sent_slots<'a>(platform: &Platform, plan: &Plan, period: &'a Period) -> Cow<'a, Period> {
+    if plan.weights.is_none() {
+        return Cow::Borrowed(period);
+    }
+    let (blocks, count) = (plan.blocks(platform), blocks_of(platform, plan) as u32);
+    let slots = period.slots.iter().copied().filter(|slot| !blocks.is_empty(slot.segment % count));
+    Cow::Owned(Period { segments: period.segments, slots: slots.collect() })
 }
 
 /// The sends of one segment along the tree, each after the one that brings it.
@@ -171,7 +184,8 @@ impl Timing {
         let count = plan.segment_count() * blocks;
         let full: Vec<f64> =
             platform.classes().iter().map(|class| class.time.seconds(plan.segment_bytes)).collect();
-        let bytes = |segment: u64| plan.segment_range(segment / blocks).1;
+        let lengths = plan.blocks(platform);
+        let bytes = |segment: u64| lengths.place((segment % blocks) as u32, segment / blocks).1;
         let busy_s = |class: usize, bytes: u64| match bytes == plan.segment_bytes {
             true => full[class],
             false => platform.classes()[class].time.seconds(bytes),

@@ -3,8 +3,8 @@
 use crate::delivery;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
-use broadleaf::optimum::{allgather_bound_s, allreduce_bound_s, makespan_bound_s, scatter_bound_s};
-use broadleaf::plan::{check, throughput, Collective, Plan, PlanError, Programs};
+use broadleaf::optimum::collective_bound_s;
+use broadleaf::plan::{check, throughput, Plan, PlanError, Programs};
 use broadleaf::planners::{find, plan_with, supports, Instance, Planner};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -77,26 +77,16 @@ pub fn judge_plan(instance: &Instance, plan: &Plan) {
     assert_eq!(plan.message_bytes, instance.message_bytes, "{}", place());
     assert_eq!(plan.collective, instance.collective, "{}", place());
     assert_eq!(check::faults(platform, plan), Vec::<String>::new(), "{}", place());
+    assert_eq!(plan.weights.as_deref(), instance.weights, "{}", place());
     let read = Plan::from_json(&plan.to_json().to_string()).unwrap();
     assert_eq!(read.to_json(), plan.to_json(), "{}: another plan when read back", place());
     let trace = simulate(platform, plan, false).unwrap_or_else(|error| panic!("{}: {error}", place()));
     let reread = simulate(platform, &read, false).unwrap();
     assert_eq!(trace.makespan_s, reread.makespan_s, "{}: another time when read back", place());
     assert!(trace.makespan_s.is_finite(), "{}", place());
-    // Turned round, every plan is one of the reversed network.
-    let outward = instance.outward();
-    let bound_s = match outward.collective {
-        Collective::Allgather => allgather_bound_s(outward.platform, instance.message_bytes),
-        Collective::Allreduce => {
-            let (root, bytes) = (instance.root, instance.message_bytes);
-            allreduce_bound_s(outward.platform, root, bytes, &Budget::UNLIMITED)
-        }
-        Collective::Scatter => {
-            let (root, bytes) = (instance.root, instance.message_bytes);
-            scatter_bound_s(outward.platform, root, bytes, &Budget::UNLIMITED)
-        }
-        _ => makespan_bound_s(outward.platform, instance.root, instance.message_bytes),
-    };
+    let Instance { collective, root, message_bytes, weights, .. } = *instance;
+    let unlimited = &Budget::UNLIMITED;
+    let bound_s = collective_bound_s(platform, collective, root, message_bytes, weights, unlimited);
     assert!(
         bound_s <= trace.makespan_s,
         "{}: {} s is under the bound {bound_s} s",

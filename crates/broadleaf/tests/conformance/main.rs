@@ -6,6 +6,7 @@ mod delivery;
 mod judge;
 mod random_platforms;
 mod small_platforms;
+mod weights;
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::Collective;

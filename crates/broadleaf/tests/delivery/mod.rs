@@ -15,9 +15,14 @@ fn own_byte(host: NodeId, at: usize) -> u8 {
 }
 
 fn block_of(programs: &Programs, node: NodeId) -> Range<usize> {
-    let bytes = programs.transfers().message_bytes as usize;
-    let block = programs.node(node).block as usize;
-    block * bytes..(block + 1) * bytes
+    let transfers = programs.transfers();
+    let bytes = |node: usize| {
+        let weight = transfers.weights.as_ref().map_or(1.0, |weights| weights[node]);
+        (transfers.message_bytes as f64 * weight).round() as usize
+    };
+    let hosts = (0..programs.node_count()).filter(|&node| programs.is_host(NodeId(node as u32)));
+    let start = hosts.take_while(|&before| before < node.index()).map(bytes).sum();
+    start..start + bytes(node.index())
 }
 
 /// What a node gives; elsewhere bytes that are not what it must get.

@@ -51,6 +51,10 @@ impl NodeExecutor {
         let blocks = (self.program.input_blocks.get(input), self.program.output_blocks.get(output as usize));
         let (Some(of_input), Some(of_output)) = blocks else { return received };
         let each = of_input.len() as u64;
+        if each == 0 {
+            // Empty blocks only: nothing to wait for.
+            return u64::MAX;
+        }
         let whole = received / each * of_output.len() as u64;
         if self.combine {
             // The blocks of a segment leave together, as a scatter's come together.

@@ -8,12 +8,42 @@
 use super::crossing::{Cover, Crossings};
 use super::{makespan_bound_within, ROUNDING};
 use crate::budget::Budget;
+use crate::plan::block_bytes;
 use crate::platform::{NodeId, Platform, SharedId};
 
-/// A time below which no plan sends every host a block of `message_bytes` from `root`, seconds; 0 where there is nothing to
-/// do. Within a budget: as valid, and lower, where that is spent first.
-pub fn scatter_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
-    let hosts_of = |behind: &[bool]| platform.hosts().filter(|host| behind[host.index()]).count() as u64;
+/// The bytes of each node's block; none of a switch.
+struct BlockBytes {
+    of_node: Vec<u64>,
+}
+
+impl BlockBytes {
+    fn new(platform: &Platform, message_bytes: u64, weights: Option<&[f64]>) -> BlockBytes {
+        let bytes = |node: NodeId| match weights {
+            _ if !platform.node(node).is_host() => 0,
+            Some(weights) => block_bytes(message_bytes, weights[node.index()]),
+            None => message_bytes,
+        };
+        BlockBytes { of_node: platform.nodes().map(bytes).collect() }
+    }
+
+    /// Of all nodes for which it holds; beyond 2^64 the bound is that of fewer bytes.
+    fn of(&self, holds: impl Fn(usize) -> bool) -> u64 {
+        let counted = self.of_node.iter().enumerate().filter(|&(node, _)| holds(node));
+        counted.fold(0, |sum, (_, &bytes)| sum.saturating_add(bytes))
+    }
+}
+
+/// A time below which no plan sends every host its block from `root`, seconds; 0 where there is nothing to do. A block has
+/// `message_bytes`, times its node's weight where there are weights. Within a budget: as valid, and lower, where that is
+/// spent first.
+pub fn scatter_bound_s(
+    platform: &Platform,
+    root: NodeId,
+    message_bytes: u64,
+    weights: Option<&[f64]>,
+    budget: &Budget,
+) -> f64 {
+    let blocks = BlockBytes::new(platform, message_bytes, weights);
     let mut groups = groups(platform);
     groups.push(platform.nodes().map(|node| node != root).collect());
     for shared in (0..platform.shared().len() as u32).map(SharedId) {
@@ -24,28 +54,39 @@ pub fn scatter_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, bu
         groups.push(platform.distances(root, without).into_iter().map(f64::is_infinite).collect());
     }
     let entered = groups.iter().filter(|behind| !behind[root.index()]).take_while(|_| !budget.is_spent());
-    let entered_s = entered.map(|behind| entered_s(platform, behind, hosts_of(behind), message_bytes));
-    // Blocks that happen to be equal make it a broadcast.
-    let one_block_s = makespan_bound_within(platform, root, message_bytes, budget);
-    (entered_s.fold(0.0, f64::max) * (1.0 - ROUNDING)).max(one_block_s)
+    let entered_s = entered.map(|behind| entered_s(platform, behind, blocks.of(|node| behind[node])));
+    // Blocks that happen to begin alike make it a broadcast of the shortest one.
+    let bytes = |host: NodeId| blocks.of_node[host.index()];
+    let receivers = || platform.hosts().filter(|&host| host != root);
+    let shortest = receivers().map(bytes).min().unwrap_or(0);
+    let one_block_s = makespan_bound_within(platform, root, shortest, budget);
+    let most_s = match (weights, receivers().map(bytes).max()) {
+        (Some(_), Some(longest)) if longest > 0 => {
+            let crossings = crossings(platform, longest);
+            receivers().map(|host| crossings.alone_s(host, bytes(host))).fold(0.0, f64::max)
+        }
+        _ => 0.0,
+    };
+    (entered_s.fold(most_s, f64::max) * (1.0 - ROUNDING)).max(one_block_s)
 }
 
-/// A time below which no plan gathers the `message_bytes` of every host on every host, seconds; 0 where there is
-/// nothing to do.
-pub fn allgather_bound_s(platform: &Platform, message_bytes: u64) -> f64 {
-    let hosts = platform.hosts().count() as u64;
-    // Beyond 2^64 bytes the bound is that of fewer.
-    let received_bytes = message_bytes.saturating_mul(hosts - 1);
-    if received_bytes == 0 {
-        return 0.0;
-    }
-    let crossings = crossings(platform, received_bytes);
-    let alone_s = platform.hosts().map(|host| crossings.alone_s(host)).fold(0.0, f64::max);
-    let others = |behind: &[bool]| platform.hosts().filter(|host| !behind[host.index()]).count() as u64;
+/// A time below which no plan gathers the blocks of all hosts on every host, seconds; 0 where there is nothing to do. A
+/// block has `message_bytes`, times its node's weight where there are weights.
+pub fn allgather_bound_s(platform: &Platform, message_bytes: u64, weights: Option<&[f64]>) -> f64 {
+    let blocks = BlockBytes::new(platform, message_bytes, weights);
+    let received = |host: NodeId| blocks.of(|node| node != host.index());
+    let most = match weights {
+        Some(_) => platform.hosts().map(received).max(),
+        None => platform.hosts().next().map(received),
+    };
+    let Some(most) = most.filter(|&most| most > 0) else { return 0.0 };
+    let crossings = crossings(platform, most);
+    let received = |host: NodeId| if weights.is_some() { received(host) } else { most };
+    let alone_s = platform.hosts().map(|host| crossings.alone_s(host, received(host))).fold(0.0, f64::max);
     let entered_s = groups(platform)
         .iter()
         .filter(|behind| platform.hosts().any(|host| behind[host.index()]))
-        .map(|behind| entered_s(platform, behind, others(behind), message_bytes))
+        .map(|behind| entered_s(platform, behind, blocks.of(|node| !behind[node])))
         .fold(0.0, f64::max);
     alone_s.max(entered_s) * (1.0 - ROUNDING)
 }
@@ -55,9 +96,8 @@ fn crossings(platform: &Platform, bytes: u64) -> Crossings<'_> {
     Crossings::new(platform, &from_the_start, bytes, &Budget::UNLIMITED).expect("there is time")
 }
 
-/// When so many blocks can have come behind a cut, seconds.
-fn entered_s(platform: &Platform, behind: &[bool], blocks: u64, message_bytes: u64) -> f64 {
-    let bytes = message_bytes.saturating_mul(blocks);
+/// When so many bytes can have come behind a cut, seconds.
+fn entered_s(platform: &Platform, behind: &[bool], bytes: u64) -> f64 {
     if bytes == 0 {
         return 0.0;
     }

@@ -231,8 +231,11 @@ impl<'a> Crossings<'a> {
         }
     }
 
-    /// When all bytes can have arrived at a host, cut off from all others, seconds.
-    pub fn alone_s(&self, host: NodeId) -> f64 {
+    /// When so many bytes, at most the message, can have arrived at a host, cut off from all others, seconds.
+    pub fn alone_s(&self, host: NodeId, bytes: u64) -> f64 {
+        if bytes == 0 {
+            return 0.0;
+        }
         let bound_s = |cover: Cover| {
             let mut lanes = Lanes::default();
             for &index in &self.into[host.index()] {
@@ -260,7 +263,7 @@ impl<'a> Crossings<'a> {
                     _ => lanes.open(group.ready_s + imprints.arrival_s),
                 }
             }
-            lanes.carried_s(self.message_bytes as f64)
+            lanes.carried_s(bytes as f64)
         };
         bound_s(Cover::In).max(bound_s(Cover::Pipe))
     }

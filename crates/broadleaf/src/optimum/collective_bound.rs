@@ -1,0 +1,27 @@
+//! The bound of every collective: those of its outward form, on the network that this runs on.
+
+use super::{allgather_bound_s, allreduce_bound_s, makespan_bound_within, scatter_bound_s};
+use crate::budget::Budget;
+use crate::plan::Collective;
+use crate::platform::{NodeId, Platform};
+
+/// A time below which no plan does the collective, seconds; 0 where there is nothing to do. `weights` by node are those of
+/// [`Plan::weights`](crate::plan::Plan::weights). Within a budget: as valid, and lower, where that is spent first.
+///
+/// Played backwards, an inward plan is an outward one on the reversed network.
+pub fn collective_bound_s(
+    platform: &Platform,
+    collective: Collective,
+    root: NodeId,
+    message_bytes: u64,
+    weights: Option<&[f64]>,
+    budget: &Budget,
+) -> f64 {
+    let outward = if collective.is_inward() { platform.reversed() } else { platform };
+    match collective.outward() {
+        Collective::Scatter => scatter_bound_s(outward, root, message_bytes, weights, budget),
+        Collective::Allgather => allgather_bound_s(outward, message_bytes, weights),
+        Collective::Allreduce => allreduce_bound_s(outward, root, message_bytes, budget),
+        _ => makespan_bound_within(outward, root, message_bytes, budget),
+    }
+}
