@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from broadleaf._core import Platform
+from broadleaf._core import Platform, plan
 from broadleaf.errors import visible
 from broadleaf.files import refuse_unwritable
 from broadleaf.given import File, platform_of
@@ -29,6 +29,8 @@ from broadleaf.measuring import first_complaint, measure, started
 from broadleaf.mpi import Host, Start, launch_command, read_hosts, start_of
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
+from broadleaf.reporting import report as write_page
+from broadleaf.reporting.measured import planned_rows
 
 # Seconds that a network without a platform is measured for, where its platform is asked for.
 MEASURING_S = 10.0
@@ -42,8 +44,8 @@ LOST = (
     r"error: ([^\s:]+): task \d+: Killed",
 )
 
-# Called with the bytes sent so far, those to be sent, and the seconds since the beginning.
-Progress = Callable[[int, int, float], None]
+# Called with the slowest host's bytes so far, those that it needs, the seconds so far, and that host.
+Progress = Callable[[int, int, float, str], None]
 
 
 class PushError(ValueError):
@@ -58,7 +60,7 @@ class JobEndedError(Exception):
 class Pushed:
     """How a push ended: `hosts` has a dictionary for each host that should have the file."""
 
-    source: str
+    sources: list[str]
     to: str
     bytes: int
     files: int
@@ -78,7 +80,7 @@ class Pushed:
 
 
 def push(
-    source: File,
+    source: File | Sequence[File],
     to: str,
     n: int | None = None,
     *,
@@ -90,19 +92,22 @@ def push(
     mode: int | None = None,
     owner: str | None = None,
     keep_set_id: bool = False,
+    report: File | None = None,
     mpi: Flavour | None = None,
     launcher: File | None = None,
     launcher_args: str | None = None,
     progress: Progress | None = None,
 ) -> Pushed:
-    """Sends the file or folder `source` to the path `to` on `n` hosts, one rank on each.
+    """Sends the file or folder `source` to the path `to` on `n` hosts, one rank on each; several go into the
+    folder `to`, in one stream.
 
     `hosts` names the machines (file or list); the first has the source. In `to`, `{host}` and `{rank}` stand
     for the host's name and the rank's number. `platform` is the network to plan for; with `save_platform` it
     is measured first, and saved. Blocks that a host has already, from an interrupted push or in an older
     version of a file, are not sent again. `verify` reads all files again in the end; no host receives more
     than `limit_bytes_per_s`. `mode` is the mode of all files, by default that of the source; `owner` is
-    `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`.
+    `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`. `report` is a
+    page to write, with the map of the network and the times of the broadcasts.
 
     A host that cannot write costs only itself; where one dies, the job starts again without it. The result
     names every host, and what went wrong there.
@@ -123,7 +128,16 @@ def push(
     if mode is not None and not 0 <= mode <= 0o7777:
         raise PushError(f"the mode {mode:o} is none; give up to four octal digits, such as 644")
     user, group = owner_of(owner)
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    if not sources:
+        raise PushError("nothing to push; name a file or a folder")
     refuse_unwritable(save_platform)
+    if report is not None:
+        refuse_unwritable(report)
+        if platform is None and save_platform is None:
+            raise PushError(
+                "a report needs the network; name it with --platform, or measure it with --save-platform"
+            )
     start = start_of(
         flavour=mpi, launcher=None if launcher is None else str(launcher), arguments=launcher_args
     )
@@ -138,7 +152,7 @@ def push(
             budget_s=MEASURING_S,
         )
     settings: dict[str, Any] = {
-        "source": str(Path.cwd() / source),
+        "sources": [str(Path.cwd() / each) for each in sources],
         "to": to,
         "verify": verify,
         "limit_bytes_per_s": limit_bytes_per_s,
@@ -150,17 +164,21 @@ def push(
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise PushError(f"{visible(str(source))}: the name is no UTF-8 text; rename it") from None
+        names = " ".join(map(str, sources))
+        raise PushError(f"{visible(names)}: the name is no UTF-8 text; rename it") from None
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
         described = None
         if platform is not None:
             described = Path(scratch) / "platform.json"
             platform_of(platform).save(described)
-        job = Job(start, count, machines, settings, described, progress)
+        stats = None if report is None else Path(scratch) / "stats.json"
+        job = Job(start, count, machines, settings, described, stats, progress)
         events = job.to_the_end()
+        if report is not None and platform is not None and stats is not None:
+            write_report(platform_of(platform), stats, events["hosts"]["hosts"][0]["host"], report)
     begun, ended = events["start"], events["hosts"]
     return Pushed(
-        source=settings["source"],
+        sources=settings["sources"],
         to=to,
         bytes=begun["bytes"],
         files=begun["files"],
@@ -168,6 +186,22 @@ def push(
         seconds=time.monotonic() - began_s,
         hosts=[*ended["hosts"], *job.lost],
     )
+
+
+def write_report(platform: Platform, stats: Path, root: str, path: File) -> None:
+    """The page of the broadcast that most of the time went into, with its measured times."""
+    rows = planned_rows(stats) if stats.exists() else []
+    if not rows:
+        print("broadleaf: no broadcast was planned, so there is no report", file=sys.stderr)
+        return
+    longest = max(rows, key=lambda row: row["seconds"])
+    made = plan(
+        platform,
+        root if root in platform.hosts else platform.hosts[0],
+        longest["bytes"],
+        planner=longest["planner"],
+    )
+    write_page(platform, made, path, stats=stats, sizes=[])
 
 
 def owner_of(text: str | None) -> tuple[int | None, int | None]:
@@ -199,6 +233,8 @@ class Job:
     machines: list[Host]
     settings: dict[str, Any]
     platform: Path | None
+    # Where the statistics of the broadcasts go.
+    stats: Path | None
     progress: Progress | None
     # As the push program reports hosts.
     lost: list[dict[str, Any]] = field(default_factory=list)
@@ -229,11 +265,15 @@ class Job:
         """Goes on without a host."""
         self.machines.remove(gone)
         self.ranks -= 1
-        unknown = dict.fromkeys(("rank", "path", "received_bytes", "written_bytes", "seconds", "digest"))
+        unknown = dict.fromkeys(
+            ("rank", "path", "received_bytes", "written_bytes", "damaged_blocks", "seconds", "digest")
+        )
         self.lost.append({"host": gone.name, **unknown, "fault": f"lost on the way: {line}"})
 
     def run(self) -> dict[str, Any]:
         variables = {} if self.platform is None else {"BROADLEAF_PLATFORM": str(self.platform)}
+        if self.stats is not None:
+            variables["BROADLEAF_STATS"] = str(self.stats)
         program = [str(self.start.mpi.program("push")), json.dumps(self.settings, ensure_ascii=False)]
         argv, environment = launch_command(
             self.start.mpi,
@@ -258,7 +298,14 @@ class Job:
                         if event["event"] == "error":
                             raise PushError(event["message"])
                         if event["event"] == "progress" and self.progress is not None:
-                            self.progress(event["done_bytes"], event["total_bytes"], event["seconds"])
+                            self.progress(
+                                *(
+                                    event["done_bytes"],
+                                    event["total_bytes"],
+                                    event["seconds"],
+                                    event["slowest"],
+                                )
+                            )
                         heard[event["event"]] = event
             code = job.wait()
             complaints.seek(0)

@@ -73,6 +73,7 @@ BINDINGS = [
 ]
 PUSH = [
     *("wire", "fault", "ranks", "index", "digest", "folder", "source", "place", "asked", "pace"),
+    "progress",
     *("stock", "schedule", "stream", "push"),
 ]
 C_FILES = [
@@ -150,7 +151,7 @@ PYTHON = {
     "smpi": BASE,
     "measuring": {"mpi", "provenance"} | GIVEN,
     "advise": {"mpi"} | BASE,
-    "pushing": {"measuring", "mpi"} | GIVEN,
+    "pushing": {"measuring", "mpi", "reporting"} | GIVEN,
     "running": {"advise", "mpi"} | GIVEN,
     "doctor": {"mpi"} | BASE,
     "tuning": {"api", "mpi"} | BASE,

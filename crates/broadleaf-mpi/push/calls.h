@@ -8,7 +8,8 @@
 #define BL_SCOPE(library) RTLD_DEFAULT
 
 #define BL_CALLS(X) \
-    X(Abort) X(Bcast) X(Comm_rank) X(Comm_size) X(Comm_split) X(Finalize) X(Gather) X(Get_processor_name) X(Init_thread)
+    X(Abort) X(Bcast) X(Comm_rank) X(Comm_size) X(Comm_split) X(Finalize) X(Gather) X(Get_processor_name) X(Init_thread) \
+    X(Iprobe) X(Recv) X(Send)
 
 #define BL_HANDLES(X) X(ompi_mpi_comm_world) X(ompi_mpi_comm_null) X(ompi_mpi_byte)
 

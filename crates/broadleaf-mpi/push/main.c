@@ -12,6 +12,7 @@
 
 /* The most that one call is given, far below what a count of MPI's can hold. */
 static const uint64_t most_bytes = 1 << 30;
+static const int told_tag = 1;
 
 static MPI_Comm *groups;
 static uint32_t group_count;
@@ -42,6 +43,23 @@ static uint32_t push_group(uint32_t is_member)
     return ++group_count;
 }
 
+/* Short enough that the MPI sends it at once. */
+static void push_tell(uint64_t number)
+{
+    bl_mpi.Send(&number, sizeof number, MPI_BYTE, 0, told_tag, MPI_COMM_WORLD);
+}
+
+static uint32_t push_hear(uint32_t waits, uint32_t *rank, uint64_t *number)
+{
+    int is_here = 1;
+    MPI_Status status;
+    if (!waits) bl_mpi.Iprobe(MPI_ANY_SOURCE, told_tag, MPI_COMM_WORLD, &is_here, MPI_STATUS_IGNORE);
+    if (!is_here) return 0;
+    bl_mpi.Recv(number, sizeof *number, MPI_BYTE, MPI_ANY_SOURCE, told_tag, MPI_COMM_WORLD, &status);
+    *rank = (uint32_t)status.MPI_SOURCE;
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     if (!bl_open_mpi()) return 2;
@@ -52,7 +70,8 @@ int main(int argc, char **argv)
     bl_mpi.Comm_size(MPI_COMM_WORLD, &ranks);
     char host[MPI_MAX_PROCESSOR_NAME + 1] = {0};
     bl_mpi.Get_processor_name(host, &length);
-    bl_push_job job = {(uint32_t)rank, (uint32_t)ranks, host, push_gather, push_broadcast, push_group};
+    bl_push_job job = {(uint32_t)rank, (uint32_t)ranks, host, push_gather, push_broadcast, push_group, push_tell,
+                       push_hear};
     if (argc != 2 && rank == 0)
         fprintf(stderr, "broadleaf-push: one argument expected, the settings; start it with: broadleaf push\n");
     int code = argc == 2 ? bl_push_run(&job, argv[1]) : 2;

@@ -15,6 +15,10 @@ typedef struct {
     void (*broadcast)(uint32_t group, void *data, uint64_t bytes);
     /* Makes a group of those ranks that are members, in rank order; collective over the world. */
     uint32_t (*group)(uint32_t is_member);
+    /* A number for rank 0, which takes it when it comes to it. */
+    void (*tell)(uint64_t number);
+    /* The next number that a rank has told, on rank 0; 0: none is there, and it was not to be waited for. */
+    uint32_t (*hear)(uint32_t waits, uint32_t *rank, uint64_t *number);
 } bl_push_job;
 
 /* A fault of our own on this rank, reported on standard error. */

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 /// What the user asks for, on every rank.
 pub struct Asked {
-    pub source: String,
+    /// Several go into a folder, each under its own name.
+    pub sources: Vec<String>,
     to: String,
     pub verify: bool,
     pub limit_bytes_per_s: Option<f64>,
@@ -24,12 +25,26 @@ impl Asked {
             group: number("group"),
         };
         Some(Asked {
-            source: value["source"].as_str()?.into(),
+            sources: value["sources"]
+                .as_array()?
+                .iter()
+                .map(|each| Some(each.as_str()?.into()))
+                .collect::<Option<_>>()?,
             to: value["to"].as_str()?.into(),
             verify: value["verify"].as_bool()?,
             limit_bytes_per_s: value["limit_bytes_per_s"].as_f64(),
             manner,
         })
+    }
+
+    /// An entry as it is called on the root.
+    pub fn shown(&self, path: &[u8]) -> String {
+        let path = String::from_utf8_lossy(path);
+        match &self.sources[..] {
+            [only] if path.is_empty() => only.clone(),
+            [only] => format!("{only}/{path}"),
+            _ => path.into_owned(),
+        }
     }
 
     /// The target of one rank: a host's name and a rank's number stand for their words in braces.

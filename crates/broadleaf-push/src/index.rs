@@ -11,6 +11,8 @@ pub const BLOCK_BYTES: u64 = 4 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     Folder,
+    /// The folder that several sources go into; one that is there stays as it is.
+    Around,
     /// `data`: the ranges that are no holes, in order; `is_sparse`: some of it is holes, perhaps inside blocks.
     File {
         bytes: u64,
@@ -83,6 +85,12 @@ impl Index {
         }
     }
 
+    /// Whether one write makes the whole file.
+    pub fn is_written_at_once(&self, entry: usize) -> bool {
+        let is_whole = matches!(self.entries[entry].kind, Kind::File { is_sparse: false, .. });
+        is_whole && self.blocks_of[entry].len() == 1
+    }
+
     /// The entries that are files, each once.
     pub fn files(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.entries.len()).filter(|&entry| matches!(self.entries[entry].kind, Kind::File { .. }))
@@ -101,6 +109,9 @@ impl Index {
             match &entry.kind {
                 Kind::Folder => {
                     out.number(0);
+                }
+                Kind::Around => {
+                    out.number(4);
                 }
                 Kind::File { bytes, is_sparse, data } => {
                     out.number(1).number(*bytes).number((*is_sparse).into()).number(data.len() as u64);
@@ -135,6 +146,7 @@ impl Index {
                 }
                 2 => Kind::Link(text.bytes()?.to_vec()),
                 3 => Kind::SameAs(text.number().map(|entry| entry as usize).filter(|&entry| entry < number)?),
+                4 => Kind::Around,
                 _ => return None,
             };
             if !stays_inside(&path) {

@@ -31,6 +31,8 @@ mod asked;
 
 mod pace;
 
+mod progress;
+
 mod stock;
 
 mod schedule;

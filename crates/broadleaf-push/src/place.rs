@@ -3,6 +3,7 @@
 use crate::fault::Fault;
 use crate::folder::{self, Folder};
 use crate::index::{Block, Entry, Index, Kind};
+use std::collections::HashSet;
 use std::fs::{File, Permissions};
 use std::io::{Error, Result};
 use std::os::fd::AsRawFd;
@@ -21,7 +22,8 @@ pub struct Manner {
 
 impl Manner {
     fn mode_of(&self, entry: &Entry) -> u32 {
-        let asked = self.mode.filter(|_| entry.kind != Kind::Folder).unwrap_or(entry.mode);
+        let asked =
+            self.mode.filter(|_| !matches!(entry.kind, Kind::Folder | Kind::Around)).unwrap_or(entry.mode);
         asked & if self.keeps_set_id { 0o7777 } else { 0o1777 }
     }
 }
@@ -32,6 +34,8 @@ pub struct Place {
     top: Folder,
     /// The target's own name, where it is a file.
     name: Vec<u8>,
+    /// Whether this push has made the folder `top`.
+    is_made: bool,
     shown: String,
     manner: Manner,
     /// Holds the lock of a single file.
@@ -40,6 +44,8 @@ pub struct Place {
     last_folder: Option<(Vec<u8>, Folder)>,
     /// The unfinished copy that was used last.
     last_file: Option<(usize, File)>,
+    /// Unfinished copies that have owner, mode and time.
+    dressed: HashSet<usize>,
 }
 
 /// The name of an unfinished copy: the same in every push, so that the next one finds it.
@@ -65,22 +71,26 @@ impl Place {
     pub fn open(shown: &str, index: &Index, manner: Manner) -> std::result::Result<Place, Fault> {
         let refused = |error: Error| Fault::system(shown, &error);
         let path = shown.trim_end_matches('/').as_bytes();
-        let is_folder = matches!(index.entries.first(), Some(Entry { kind: Kind::Folder, .. }));
+        let is_folder =
+            matches!(index.entries.first(), Some(Entry { kind: Kind::Folder | Kind::Around, .. }));
         let (parent, name) = split(path);
         let parent = if path.starts_with(b"/") && parent.is_empty() { b"/" } else { parent };
         let above = Folder::open(parent).map_err(refused)?;
         let mut place = Place {
             top: above,
             name: name.to_vec(),
+            is_made: false,
             shown: shown.to_owned(),
             manner,
             _lock: None,
             last_folder: None,
             last_file: None,
+            dressed: HashSet::new(),
         };
         let is_free = if is_folder {
             if Folder::open(path).is_err() {
                 place.top.make(name).map_err(refused)?;
+                place.is_made = true;
             }
             place.top = Folder::open(path).map_err(refused)?;
             for entry in
@@ -155,7 +165,9 @@ impl Place {
             let name = unfinished(&self.name_of(entry));
             let file = self.folder_of(entry)?.write(&name, true)?;
             let bytes = index.file_bytes(number);
-            if file.metadata()?.len() != bytes {
+            let found = file.metadata()?.len();
+            // A new file of one block gets its length as it is written.
+            if found > bytes || found < bytes && !index.is_written_at_once(number) {
                 file.set_len(bytes)?;
             }
             self.last_file = Some((number, file));
@@ -164,8 +176,24 @@ impl Place {
         found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
     }
 
-    /// Writes a block; what is a hole in the source, and pages of zeros in a sparse file, become holes.
+    /// Writes a block. A small file gets its owner, mode and time at once, while it is open: to open thousands of them
+    /// again costs as much as to write them.
     pub fn write(&mut self, index: &Index, block: &Block, data: &[u8]) -> Result<()> {
+        self.write_block(index, block, data)?;
+        let entry = &index.entries[block.entry];
+        // One that its owner may not write would stop the next push, were this one interrupted.
+        let is_ours = self.manner.mode_of(entry) & 0o600 == 0o600 && self.manner.user.is_none();
+        if is_ours && index.is_written_at_once(block.entry) {
+            if let Some((_, file)) = self.last_file.take() {
+                self.dress(&file, entry)?;
+                self.dressed.insert(block.entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a block; what is a hole in the source, and pages of zeros in a sparse file, become holes.
+    fn write_block(&mut self, index: &Index, block: &Block, data: &[u8]) -> Result<()> {
         const PAGE: usize = 4096;
         let is_sparse = matches!(index.entries[block.entry].kind, Kind::File { is_sparse: true, .. });
         let file = self.unfinished(index, block.entry)?;
@@ -231,7 +259,8 @@ impl Place {
         let name = self.name_of(entry);
         let draft = unfinished(&name);
         match &entry.kind {
-            Kind::Folder => {
+            Kind::Around if !self.is_made => Ok(()),
+            Kind::Folder | Kind::Around => {
                 let mode = self.manner.mode_of(entry);
                 let folder = if entry.path.is_empty() {
                     self.top.descend(b"")?
@@ -248,10 +277,12 @@ impl Place {
                 self.folder_of(entry)?.remove(&draft)
             }
             Kind::File { .. } => {
-                // Made here where the file is empty and has no block.
-                self.unfinished(index, number)?;
-                if let Some((_, file)) = self.last_file.take() {
-                    self.dress(&file, entry)?;
+                if !self.dressed.contains(&number) {
+                    // Made here where the file is empty and has no block.
+                    self.unfinished(index, number)?;
+                    if let Some((_, file)) = self.last_file.take() {
+                        self.dress(&file, entry)?;
+                    }
                 }
                 self.folder_of(entry)?.rename(&draft, &name)
             }

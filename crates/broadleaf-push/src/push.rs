@@ -1,7 +1,7 @@
 //! A push from beginning to end, as every rank runs it.
 //!
 //! Rank 0 says what happens in lines of JSON, their kind in `event`: `start` (bytes, files, hosts), `progress`
-//! (done_bytes, total_bytes, seconds), at most ten a second, and at the end `hosts` (hosts, digest) or `error`
+//! (done_bytes and total_bytes of the slowest host, slowest, seconds), at most ten a second, and at the end `hosts` (hosts, digest) or `error`
 //! (message).
 
 use crate::asked::Asked;
@@ -10,6 +10,7 @@ use crate::fault::Fault;
 use crate::index::{Index, Kind};
 use crate::pace::Pace;
 use crate::place::Place;
+use crate::progress::{word, Progress};
 use crate::ranks::Ranks;
 use crate::schedule::{schedule, Schedule};
 use crate::source::Source;
@@ -19,13 +20,12 @@ use crate::wire::{bit, packed, Reader, Writer};
 use serde_json::{json, Value};
 use std::collections::{BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::Instant;
 
 /// How often a block is sent that arrived damaged.
 const MOST_ROUNDS: usize = 3;
-/// Seconds between two lines of progress.
-const PROGRESS_S: f64 = 0.1;
+/// Bytes of a host's name that the root learns ahead of the report.
+const NAME_BYTES: usize = 64;
 
 /// One rank's side of a push under way.
 struct Host<'a> {
@@ -40,6 +40,10 @@ struct Host<'a> {
     failed: BTreeSet<usize>,
     received_bytes: u64,
     written_bytes: u64,
+    damaged_blocks: u64,
+    /// Of each rank, on the root.
+    hosts: Vec<String>,
+    said_s: f64,
     say: &'a mut dyn FnMut(Value),
     started: Instant,
 }
@@ -79,6 +83,9 @@ pub fn push(ranks: &dyn Ranks, settings: &str, say: &mut dyn FnMut(Value)) -> bo
         failed: BTreeSet::new(),
         received_bytes: 0,
         written_bytes: 0,
+        damaged_blocks: 0,
+        hosts: Vec::new(),
+        said_s: 0.0,
         say,
         started: Instant::now(),
     };
@@ -96,7 +103,7 @@ pub fn push(ranks: &dyn Ranks, settings: &str, say: &mut dyn FnMut(Value)) -> bo
 fn walked(settings: &str) -> Result<Source, Fault> {
     let asked = Asked::read(settings.as_bytes())
         .ok_or_else(|| Fault("settings that cannot be read; start it with: broadleaf push".into()))?;
-    Source::walk(Path::new(&asked.source))
+    Source::walk(&asked.sources)
 }
 
 impl Host<'_> {
@@ -108,12 +115,25 @@ impl Host<'_> {
     /// the root: whether it writes.
     fn open(&mut self) -> Vec<bool> {
         let target = self.asked.target(self.ranks);
+        // Of one length for all: the host's name as far as it fits, and a digest of all of it and the target.
+        let host = self.ranks.host().as_bytes();
         let mut name = Writer::default();
-        name.bytes(self.ranks.host().as_bytes()).bytes(target.trim_end_matches('/').as_bytes());
+        name.bytes(host).bytes(target.trim_end_matches('/').as_bytes());
+        let mut mine = host[..host.len().min(NAME_BYTES)].to_vec();
+        mine.resize(NAME_BYTES, 0);
+        mine.extend_from_slice(blake3::hash(&name.0).as_bytes());
+        let all = self.ranks.gather_equal(&mine);
         let mut seen = HashSet::new();
-        let writers: Vec<bool> =
-            self.ranks.gather(&name.0).into_iter().map(|name| seen.insert(name)).collect();
-        let writing = self.ranks.share(packed(writers.iter().copied()));
+        let mut writers = Vec::new();
+        for each in all.chunks_exact(mine.len()) {
+            let (name, digest) = each.split_at(NAME_BYTES);
+            writers.push(seen.insert(digest));
+            let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+            self.hosts.push(String::from_utf8_lossy(name).into_owned());
+        }
+        let mut writing = packed(writers.iter().copied());
+        writing.resize(self.ranks.size().div_ceil(8), 0);
+        self.ranks.broadcast(0, &mut writing);
         if self.is_root() {
             (self.say)(json!({
                 "event": "start",
@@ -122,7 +142,8 @@ impl Host<'_> {
                 "hosts": writers.iter().filter(|&&writes| writes).count(),
             }));
         }
-        let is_source = self.is_root() && is_same_file(&self.asked.source, &target);
+        let is_source =
+            self.is_root() && matches!(&self.asked.sources[..], [only] if is_same_file(only, &target));
         if bit(&writing, self.ranks.rank()) && !is_source {
             match Place::open(&target, &self.index, self.asked.manner) {
                 Ok(place) => self.place = Some(place),
@@ -130,6 +151,14 @@ impl Host<'_> {
             }
         }
         writers
+    }
+
+    /// One bit for each flag, of which all ranks have as many, of every rank on the root.
+    fn gather_flags(&self, flags: impl IntoIterator<Item = bool>) -> Vec<Vec<u8>> {
+        let mut mine = packed(flags);
+        // Without any flag there is a row a rank as well.
+        mine.push(0);
+        self.ranks.gather_equal(&mine).chunks_exact(mine.len()).map(<[u8]>::to_vec).collect()
     }
 
     /// Finds what hosts hold already. The root sends the digests of the files that any host has something of.
@@ -141,7 +170,7 @@ impl Host<'_> {
                 Err(fault) => self.give_up(fault),
             }
         }
-        let all = self.ranks.gather(&packed(candidates.iter().copied()));
+        let all = self.gather_flags(candidates.iter().copied());
         let known: Vec<bool> =
             (0..candidates.len()).map(|entry| all.iter().any(|bits| bit(bits, entry))).collect();
         let mut digests = Writer::default();
@@ -217,8 +246,8 @@ impl Host<'_> {
         made.groups.iter().map(number_of).collect()
     }
 
-    /// Sends every block that is lacking somewhere; false: none is.
-    fn round(&mut self, source: Option<&mut Source>) -> bool {
+    /// Which blocks go to which hosts.
+    fn agree(&self) -> Schedule {
         let lacks = |number: usize| {
             let block = &self.index.blocks[number];
             self.place.is_some()
@@ -226,18 +255,36 @@ impl Host<'_> {
                 && !self.stock.has[number]
                 && !self.failed.contains(&block.entry)
         };
-        let needs = self.ranks.gather(&packed((0..self.index.blocks.len()).map(lacks)));
+        let needs = self.gather_flags((0..self.index.blocks.len()).map(lacks));
         let made = if self.is_root() { schedule(&self.index, &needs).encode() } else { Vec::new() };
-        let made = Schedule::decode(&self.ranks.share(made)).unwrap_or_default();
+        Schedule::decode(&self.ranks.share(made)).unwrap_or_default()
+    }
+
+    /// Sends every block that is lacking somewhere; false: none is.
+    fn round(&mut self, source: Option<&mut Source>) -> bool {
+        let made = self.agree();
+        if made.runs.is_empty() {
+            return false;
+        }
         let groups = self.groups_of(&made);
         let windows = made.windows(&self.index);
+        let is_root = self.is_root();
         let mine: Vec<_> = windows
             .iter()
             .filter(|window| self.is_member(&made.groups[window.group]))
             .map(|window| (groups[window.group], window))
             .collect();
-        let total: usize = windows.iter().map(|window| window.wire_bytes(&self.index)).sum();
-        let is_root = self.is_root();
+        let needed = if is_root { made.needed(&self.index, &windows) } else { Vec::new() };
+        let mut progress = Progress {
+            ranks: self.ranks,
+            kept: vec![0; needed.len()],
+            needed,
+            hosts: &self.hosts,
+            working: self.ranks.size() - 1,
+            started: self.started,
+            said_s: self.said_s,
+            say: &mut self.say,
+        };
         let mut reading = source.map(|source| Reading { source, unreadable: Vec::new() });
         let mut keeping = Keeping {
             place: self.place.as_mut(),
@@ -245,32 +292,36 @@ impl Host<'_> {
             fault: &mut self.fault,
             is_root,
             written_bytes: 0,
+            damaged_blocks: 0,
         };
         let mut pace = Pace::new(self.asked.limit_bytes_per_s);
-        let (mut done, mut said_s) = (0, 0.0);
-        let (started, say) = (self.started, &mut self.say);
-        let mut before = |bytes: usize| {
+        let (ranks, mut received) = (self.ranks, 0);
+        let mut before = |bytes: usize, kept: u64| {
             if is_root {
                 pace.wait_for(bytes);
-                let seconds = started.elapsed().as_secs_f64();
-                if seconds >= said_s + PROGRESS_S {
-                    said_s = seconds;
-                    say(
-                        json!({"event": "progress", "done_bytes": done, "total_bytes": total, "seconds": seconds}),
-                    );
-                }
+                progress.kept[0] = kept;
+                progress.hear(false);
+            } else {
+                ranks.tell(word(kept, false));
             }
-            done += bytes;
+            received += bytes as u64;
         };
-        stream(self.ranks, &self.index, &mine, reading.as_mut(), &mut keeping, &mut before);
-        let written_bytes = keeping.written_bytes;
-        self.written_bytes += written_bytes;
-        self.received_bytes += if is_root { 0 } else { done as u64 };
+        stream(ranks, &self.index, &mine, reading.as_mut(), &mut keeping, &mut before);
+        if is_root {
+            progress.kept[0] = progress.needed[0];
+            progress.hear(true);
+        } else {
+            ranks.tell(word(received, true));
+        }
+        self.said_s = progress.said_s;
+        self.damaged_blocks += keeping.damaged_blocks;
+        self.written_bytes += keeping.written_bytes;
+        self.received_bytes += if is_root { 0 } else { received };
         if let Some(reading) = reading {
             self.failed.extend(reading.unreadable);
         }
         self.share_failed();
-        !made.runs.is_empty()
+        true
     }
 
     /// All ranks learn what the root cannot send.
@@ -316,11 +367,7 @@ impl Host<'_> {
         };
         if self.failed.contains(&original) {
             place.discard(entry);
-            let name = if entry.path.is_empty() {
-                self.asked.source.clone()
-            } else {
-                format!("{}/{}", self.asked.source, String::from_utf8_lossy(&entry.path))
-            };
+            let name = self.asked.shown(&entry.path);
             return Err(Fault(format!("{name}: it changed while it was sent; push again")));
         }
         if !self.stock.is_whole(&self.index, original) {
@@ -349,7 +396,7 @@ impl Host<'_> {
         let digest = self.stock.total(&self.index);
         let mut out = Writer::default();
         out.bytes(self.ranks.host().as_bytes()).bytes(self.asked.target(self.ranks).as_bytes());
-        out.number(self.received_bytes).number(self.written_bytes);
+        out.number(self.received_bytes).number(self.written_bytes).number(self.damaged_blocks);
         out.number(self.started.elapsed().as_nanos() as u64).bytes(&digest);
         out.bytes(self.fault.as_ref().map_or("", |fault| &fault.0).as_bytes());
         let told = self.ranks.gather(&out.0);
@@ -363,7 +410,9 @@ impl Host<'_> {
         if self.is_root() {
             (self.say)(json!({"event": "hosts", "digest": digest::text(&digest), "hosts": hosts}));
         }
-        self.ranks.share(vec![all_have_it.into()]) == [1]
+        let mut all_have_it = [u8::from(all_have_it)];
+        self.ranks.broadcast(0, &mut all_have_it);
+        all_have_it == [1]
     }
 }
 
@@ -372,7 +421,8 @@ fn told_by(rank: usize, text: &[u8], wanted: &Digest) -> Option<Value> {
     let mut text = Reader(text);
     let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (host, path) = (read(text.bytes()?), read(text.bytes()?));
-    let (received, written, nanoseconds) = (text.number()?, text.number()?, text.number()?);
+    let (received, written, damaged) = (text.number()?, text.number()?, text.number()?);
+    let nanoseconds = text.number()?;
     let digest: Digest = text.bytes()?.try_into().ok()?;
     let mut fault = Some(read(text.bytes()?)).filter(|fault| !fault.is_empty());
     if fault.is_none() && digest != *wanted {
@@ -385,6 +435,7 @@ fn told_by(rank: usize, text: &[u8], wanted: &Digest) -> Option<Value> {
         "path": path,
         "received_bytes": received,
         "written_bytes": written,
+        "damaged_blocks": damaged,
         "seconds": nanoseconds as f64 * 1e-9,
         "digest": is_whole.then(|| digest::text(&digest)),
         "fault": fault,

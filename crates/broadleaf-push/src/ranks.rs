@@ -14,6 +14,10 @@ pub trait Ranks {
     fn broadcast(&self, group: usize, data: &mut [u8]);
     /// Makes a group of the ranks that ask to be members, rank 0 among them; its number counts up from 1.
     fn make_group(&self, is_member: bool) -> usize;
+    /// A number for the root, which does not wait for it. Not for the root itself.
+    fn tell(&self, number: u64);
+    /// On the root: a rank's next number in the order in which they come; `None`: there is none yet, and `waits` is false.
+    fn hear(&self, waits: bool) -> Option<(usize, u64)>;
 
     /// Rank 0's bytes, whose length only it knows.
     fn share(&self, mine: Vec<u8>) -> Vec<u8> {
@@ -29,7 +33,9 @@ pub trait Ranks {
     fn gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
         let lengths = self.gather_equal(&(mine.len() as u64).to_le_bytes());
         let longest = lengths.chunks_exact(8).filter_map(|each| Reader(each).number()).max().unwrap_or(0);
-        let longest = Reader(&self.share(longest.to_le_bytes().to_vec())).number().unwrap_or(0) as usize;
+        let mut longest = longest.to_le_bytes();
+        self.broadcast(0, &mut longest);
+        let longest = u64::from_le_bytes(longest) as usize;
         let mut framed = Writer::default();
         framed.bytes(mine);
         framed.0.resize(longest + 8, 0);

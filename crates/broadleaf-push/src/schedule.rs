@@ -8,9 +8,10 @@ use std::ops::Range;
 /// Most groups of hosts with a communicator, and a plan, of their own. Hosts of rarer groups get blocks together,
 /// some of which they hold already.
 const MOST_GROUPS: usize = 8;
-/// Bytes of file contents in a window, as a rule: eight blocks, so that a pipeline's filling hardly counts, and three
-/// windows, one being read, one under way and one being written, stay far below 256 MiB a host.
-pub const WINDOW_BYTES: usize = 32 << 20;
+/// Bytes of file contents in a window, as a rule: two blocks. What an interrupt loses is a window or two, and the first one
+/// is soon read; eight of them take no longer than one broadcast of their sum, since the root begins the next one while
+/// the hosts still pass the last one on.
+pub const WINDOW_BYTES: usize = 8 << 20;
 /// Blocks of a window at most: small files, and holes, which have no bytes.
 const WINDOW_BLOCKS: usize = 16384;
 
@@ -142,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn windows_hold_eight_blocks_and_cover_all() {
-        let index = file_of(20);
-        let made = schedule(&index, &[packed([true; 20])]);
+    fn windows_hold_two_blocks_and_cover_all() {
+        let index = file_of(5);
+        let made = schedule(&index, &[packed([true; 5])]);
         let windows = made.windows(&index);
         assert_eq!(
             windows.iter().map(|window| window.blocks.clone()).collect::<Vec<_>>(),
-            [0..8, 8..16, 16..20]
+            [0..2, 2..4, 4..5]
         );
-        assert_eq!(schedule(&index, &[packed([false; 20])]), Schedule::default());
+        assert_eq!(schedule(&index, &[packed([false; 5])]), Schedule::default());
     }
 }

@@ -11,10 +11,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The source and its index.
 pub struct Source {
-    base: PathBuf,
+    /// Where each source lies, by its name in the target; a single one has the empty name.
+    bases: HashMap<Vec<u8>, PathBuf>,
     pub index: Index,
     /// Of each entry: what shows that it is still what was walked.
     stamps: Vec<Stamp>,
@@ -22,7 +24,7 @@ pub struct Source {
     open: Option<(usize, File)>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Stamp {
     bytes: u64,
     changed: (i64, i64),
@@ -42,24 +44,44 @@ impl Stamp {
 }
 
 impl Source {
-    /// Walks the file or folder at `base`; a link there is followed, none below it is.
-    pub fn walk(base: &Path) -> Result<Source, Fault> {
+    /// Walks the files and folders at `sources`; a link there is followed, none below it is.
+    pub fn walk(sources: &[String]) -> Result<Source, Fault> {
         let mut walk = Walk::default();
-        let found = fs::metadata(base).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Fault(format!("{}: no such file or folder; name one", base.display())),
-            _ => Fault::system(base.display(), &error),
-        })?;
-        walk.add(base, Vec::new(), &found)?;
-        let Walk { entries, stamps, .. } = walk;
-        Ok(Source { base: base.to_owned(), index: Index::new(entries), stamps, open: None })
+        let mut bases = HashMap::new();
+        if sources.len() != 1 {
+            walk.around();
+        }
+        for source in sources {
+            let base = Path::new(source);
+            let found = fs::metadata(base).map_err(|error| match error.kind() {
+                ErrorKind::NotFound => Fault(format!("{source}: no such file or folder; name one")),
+                _ => Fault::system(source, &error),
+            })?;
+            let name = match base.file_name() {
+                _ if sources.len() == 1 => Vec::new(),
+                Some(name) => name.as_bytes().to_vec(),
+                None => return Err(Fault(format!("{source}: it has no name of its own; name the folder"))),
+            };
+            walk.below = usize::from(sources.len() != 1);
+            walk.add(base, name.clone(), &found)?;
+            if bases.insert(name, base.to_owned()).is_some() {
+                return Err(Fault(format!("{source}: another source has the same name; rename one of them")));
+            }
+        }
+        Ok(Source { bases, index: Index::new(walk.entries), stamps: walk.stamps, open: None })
     }
 
     fn path(&self, entry: usize) -> PathBuf {
-        let path = &self.index.entries[entry].path;
-        if path.is_empty() {
-            self.base.clone()
+        let path = &self.index.entries[entry].path[..];
+        let first = path.split(|&byte| byte == b'/').next().unwrap_or_default();
+        let (base, rest) = match self.bases.get(first) {
+            Some(base) => (base.clone(), path.get(first.len() + 1..).unwrap_or_default()),
+            None => (self.bases.get(&b""[..]).cloned().unwrap_or_default(), path),
+        };
+        if rest.is_empty() {
+            base
         } else {
-            self.base.join(std::ffi::OsStr::from_bytes(path))
+            base.join(std::ffi::OsStr::from_bytes(rest))
         }
     }
 
@@ -90,9 +112,20 @@ struct Walk {
     stamps: Vec<Stamp>,
     /// Files of several names, by device and number.
     seen: HashMap<(u64, u64), usize>,
+    /// Names of a path that are above its source.
+    below: usize,
 }
 
 impl Walk {
+    /// The folder that several sources go into.
+    fn around(&mut self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let changed = (now.as_secs() as i64, now.subsec_nanos());
+        let entry = Entry { path: Vec::new(), mode: 0o755, changed, kind: Kind::Around };
+        self.entries.push(entry);
+        self.stamps.push(Stamp::default());
+    }
+
     fn add(&mut self, at: &Path, path: Vec<u8>, found: &Metadata) -> Result<(), Fault> {
         let refused = |error: Error| Fault::system(at.display(), &error);
         let what = found.file_type();
@@ -100,7 +133,7 @@ impl Walk {
             Kind::Folder
         } else if what.is_symlink() {
             let text = fs::read_link(at).map_err(refused)?.into_os_string().into_vec();
-            if !link_stays_inside(&path, &text) {
+            if !link_stays_inside(&path, self.below, &text) {
                 let text = String::from_utf8_lossy(&text);
                 return Err(Fault(format!(
                     "{}: the link leads out of the folder, to {text}; copy what it leads to, or remove it",
@@ -150,9 +183,9 @@ impl Walk {
     }
 }
 
-/// Whether a link at `path` with that text leads to something in the same tree, by its words.
-fn link_stays_inside(path: &[u8], text: &[u8]) -> bool {
-    let mut depth = path.split(|&byte| byte == b'/').count() - 1;
+/// Whether a link at `path` with that text leads to something in the same source, which is `below` names deep, by its words.
+fn link_stays_inside(path: &[u8], below: usize, text: &[u8]) -> bool {
+    let mut depth = path.split(|&byte| byte == b'/').count() - 1 - below;
     !text.starts_with(b"/")
         && text.split(|&byte| byte == b'/').all(|part| {
             match part {
@@ -194,10 +227,12 @@ mod tests {
     #[test]
     fn links_that_lead_out_are_known_by_their_words() {
         for (path, text) in [("a", "b"), ("a/b", "../c"), ("a/b", "./x/../../c"), ("a/b/c", "../../d")] {
-            assert!(link_stays_inside(path.as_bytes(), text.as_bytes()), "{path} -> {text}");
+            assert!(link_stays_inside(path.as_bytes(), 0, text.as_bytes()), "{path} -> {text}");
         }
         for (path, text) in [("a", "../b"), ("a/b", "../../c"), ("a", "/etc/passwd"), ("a", "x/../../b")] {
-            assert!(!link_stays_inside(path.as_bytes(), text.as_bytes()), "{path} -> {text}");
+            assert!(!link_stays_inside(path.as_bytes(), 0, text.as_bytes()), "{path} -> {text}");
         }
+        // Of several sources none leads into another one.
+        assert!(link_stays_inside(b"one/a/b", 1, b"../c") && !link_stays_inside(b"one/a/b", 1, b"../../two"));
     }
 }

@@ -7,9 +7,11 @@ use crate::fault::Fault;
 use crate::index::{Block, Index};
 use crate::place::Place;
 use crate::ranks::Ranks;
-use crate::schedule::Window;
+use crate::schedule::{Schedule, Window};
 use crate::source::Source;
 use crate::stock::Stock;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Mutex;
 use std::thread::{Builder, Scope};
@@ -19,6 +21,19 @@ const BUFFERS: usize = 3;
 /// Of a block in the table: its status, then its digest.
 const TABLE_ROW: usize = 33;
 const READ: u8 = 1;
+
+impl Schedule {
+    /// Of each rank: the bytes of the windows that it takes part in.
+    pub fn needed(&self, index: &Index, windows: &[Window]) -> Vec<u64> {
+        let ranks = self.groups.first().map_or(0, Vec::len);
+        let takes_part = |rank: usize, window: &Window| rank == 0 || self.groups[window.group][rank];
+        let needed = |rank: usize| {
+            let mine = windows.iter().filter(|window| takes_part(rank, window));
+            mine.map(|window| window.wire_bytes(index) as u64).sum()
+        };
+        (0..ranks).map(needed).collect()
+    }
+}
 
 impl Window {
     /// Bytes on the wire; all ranks come to the same number.
@@ -68,6 +83,8 @@ pub struct Keeping<'a> {
     /// Whether the digests are this rank's own, fresh from the source.
     pub is_root: bool,
     pub written_bytes: u64,
+    /// Blocks that did not agree with their digests.
+    pub damaged_blocks: u64,
 }
 
 /// Checks a window's blocks, and writes those that are lacking here. A damaged one stays lacking.
@@ -85,6 +102,7 @@ fn keep(window: &Window, index: &Index, buffer: &[u8], keeping: &mut Keeping<'_>
             || block.is_hole
             || digest::of_block(part, block.offset, index.file_bytes(block.entry)) == known;
         if !is_right {
+            keeping.damaged_blocks += 1;
             continue;
         }
         keeping.stock.digests[number] = known;
@@ -106,28 +124,33 @@ fn keep(window: &Window, index: &Index, buffer: &[u8], keeping: &mut Keeping<'_>
     }
 }
 
-/// A piece of work beside the broadcasts: on a thread of its own, or in turn with them where none can be had.
+/// A piece of work beside the broadcasts: on a thread of its own, or in turn with them where none can be had. A panic in it
+/// ends the process, since the other ranks would wait for this one: the launcher reports the host as lost.
 fn beside<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     name: &str,
     work: impl FnOnce() + Send + 'scope,
 ) -> bool {
+    let work = move || {
+        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+            std::process::abort();
+        }
+    };
     Builder::new().name(name.into()).spawn_scoped(scope, work).is_ok()
 }
 
 /// Sends the windows that this rank is a member for, in order. `groups` has each group's number for [`Ranks`];
-/// `before` is called ahead of each broadcast with its bytes.
+/// `before` is called ahead of each broadcast with its bytes, and with those of the windows that are dealt with.
 pub fn stream(
     ranks: &dyn Ranks,
     index: &Index,
     windows: &[(usize, &Window)],
     reading: Option<&mut Reading<'_>>,
     keeping: &mut Keeping<'_>,
-    before: &mut dyn FnMut(usize),
+    before: &mut dyn FnMut(usize, u64),
 ) {
     let (free, to_fill) = channel::<Vec<u8>>();
-    let (filled, to_send) = channel::<Vec<u8>>();
-    let (sent, to_keep) = channel::<Vec<u8>>();
+    let ((filled, to_send), (sent, to_keep)) = (channel::<Vec<u8>>(), channel::<Vec<u8>>());
     (0..BUFFERS).for_each(|_| drop(free.send(Vec::new())));
     let (to_fill, to_keep) = (Mutex::new(to_fill), Mutex::new(to_keep));
     let next = |from: &Mutex<std::sync::mpsc::Receiver<Vec<u8>>>| from.lock().ok()?.recv().ok();
@@ -141,10 +164,12 @@ pub fn stream(
         }
         buffer
     };
+    let kept_bytes = AtomicU64::new(0);
     let keep_one = |window: &Window, buffer: &[u8]| {
         if let Ok(mut keeping) = keeping.lock() {
             keep(window, index, buffer, &mut keeping);
         }
+        kept_bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
         // Taken by whichever thread uses them, so that their ends hang up when it ends.
@@ -175,7 +200,7 @@ pub fn stream(
                 buffer = read_one(window, buffer);
             }
             buffer.resize(window.wire_bytes(index), 0);
-            before(buffer.len());
+            before(buffer.len(), kept_bytes.load(Ordering::Relaxed));
             ranks.broadcast(*group, &mut buffer);
             if writer {
                 let _ = sent.send(buffer);
@@ -186,4 +211,27 @@ pub fn stream(
         }
         drop(sent);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    #[test]
+    fn a_panic_beside_the_broadcasts_ends_the_process() {
+        const INSIDE: &str = "BROADLEAF_PUSH_PANICS";
+        if std::env::var_os(INSIDE).is_some() {
+            std::thread::scope(|scope| {
+                beside(scope, "writer", || panic!("of the writer"));
+                // As a rank that waits for others in a broadcast.
+                std::thread::park();
+            });
+        }
+        let name = "stream::tests::a_panic_beside_the_broadcasts_ends_the_process";
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        let ended = again.args(["--exact", name]).env(INSIDE, "1").output().unwrap();
+        assert_eq!(ended.status.signal(), Some(libc::SIGABRT), "{ended:?}");
+    }
 }

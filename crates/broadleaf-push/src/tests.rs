@@ -7,6 +7,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{symlink, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
+use std::sync::Mutex;
 use std::thread;
 use threads::{Group, Job, Rank};
 
@@ -61,14 +62,17 @@ impl Scratch {
     /// Pushes to `{rank}/out` below this folder.
     fn push_as(&self, size: usize, source: &str, more: &Value, damaged: usize) -> Pushed {
         let mut settings = json!({
-            "source": self.path(source), "to": self.path("{rank}/out"), "verify": false, "keep_set_id": false,
-        });
+        "sources": [self.path(source)], "to": self.path("{rank}/out"), "verify": false, "keep_set_id": false,
+               });
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.push_while(size, &settings, Job { damaged: damaged.into(), ..Job::default() })
+    }
+
+    fn push_while(&self, size: usize, settings: &Value, job: Job) -> Pushed {
         let text = settings.to_string();
-        let job = Job { damaged: damaged.into(), ..Job::default() };
         job.groups.lock().unwrap().push(Group::new(vec![true; size]));
         let (job, text) = (&job, &text);
-        let each = more["ranks_a_host"].as_u64().unwrap_or(1) as usize;
+        let each = settings["ranks_a_host"].as_u64().unwrap_or(1) as usize;
         let run = move |rank: usize| {
             let ranks = Rank { job, rank, size, host: format!("host{}", rank / each) };
             let mut events = Vec::new();
@@ -326,4 +330,120 @@ fn ranks_of_one_host_and_target_write_once() {
     assert!(pushed.is_everywhere, "{:?}", pushed.events);
     assert_eq!(pushed.hosts().iter().map(|host| &host["rank"]).collect::<Vec<_>>(), [0, 2]);
     assert_eq!(fs::read(scratch.path("host1/out")).unwrap(), contents(2 * BLOCK));
+}
+
+#[test]
+fn a_source_that_shrinks_or_changes_on_the_way_does_not_appear() {
+    let scratch = Scratch::new("changing");
+    fs::create_dir(scratch.path("source")).unwrap();
+    let settings = json!({
+        "sources": [scratch.path("source")], "to": scratch.path("{rank}/out"), "verify": false, "keep_set_id": false,
+    });
+    for (shrinks, wanted) in [(true, "source/b: it changed"), (false, "source/b: it changed")] {
+        scratch.write("source/a", 10);
+        let file = scratch.write("source/b", 9 * BLOCK);
+        scratch.write("source/c", 10);
+        let change = move || {
+            let file = File::options().write(true).open(file).unwrap();
+            if shrinks {
+                file.set_len(8 * BLOCK_BYTES + 1).unwrap();
+            } else {
+                file.write_all_at(b"other", 8 * BLOCK_BYTES).unwrap();
+            }
+        };
+        let job = Job { meanwhile: Mutex::new(Some(Box::new(change))), ..Job::default() };
+        let pushed = scratch.push_while(2, &settings, job);
+        for rank in 0..2 {
+            assert!(pushed.fault(rank).contains(wanted), "{}", pushed.fault(rank));
+            assert_eq!(names(&scratch.path(&format!("{rank}/out"))), ["a", "c"]);
+        }
+    }
+}
+
+#[test]
+fn several_sources_go_into_one_folder() {
+    let scratch = Scratch::new("several");
+    fs::create_dir(scratch.path("folder")).unwrap();
+    symlink("one", scratch.path("folder/link")).unwrap();
+    scratch.write("folder/one", 10);
+    scratch.write("file", 3 * BLOCK + 1);
+    fs::create_dir(scratch.path("1/out")).unwrap();
+    fs::set_permissions(scratch.path("1/out"), Permissions::from_mode(0o711)).unwrap();
+    scratch.write("1/out/own", 7);
+    let settings = |sources: [&str; 2]| {
+        json!({
+            "sources": sources.map(|name| scratch.path(name)), "to": scratch.path("{rank}/out"), "verify": true,
+            "keep_set_id": false,
+        })
+    };
+    for _ in 0..2 {
+        let pushed = scratch.push_while(3, &settings(["folder", "file"]), Job::default());
+        assert!(pushed.is_everywhere, "{:?}", pushed.events);
+        for rank in 0..3 {
+            let out = scratch.path(&format!("{rank}/out"));
+            assert_eq!(fs::read(out.join("file")).unwrap(), contents(3 * BLOCK + 1));
+            assert_eq!(fs::read(out.join("folder/link")).unwrap(), contents(10));
+        }
+    }
+    // A folder that was there keeps its mode and what else is in it.
+    assert_eq!(names(&scratch.path("1/out")), ["file", "folder", "own"]);
+    assert_eq!(fs::metadata(scratch.path("1/out")).unwrap().mode() & 0o7777, 0o711);
+    assert_eq!(fs::metadata(scratch.path("2/out")).unwrap().mode() & 0o7777, 0o755);
+
+    scratch.write("1/file", 1);
+    let pushed = scratch.push_while(2, &settings(["file", "1/file"]), Job::default());
+    let message = pushed.events[0]["message"].as_str().unwrap();
+    assert!(message.ends_with("1/file: another source has the same name; rename one of them"), "{message}");
+}
+
+#[test]
+fn owners_are_given_or_refused() {
+    let scratch = Scratch::new("owners");
+    scratch.write("source", 10);
+    let mine = fs::metadata(scratch.path("source")).unwrap().uid();
+    let pushed = scratch.push_as(2, "source", &json!({"user": mine + 4321, "group": 54321}), 0);
+    if mine == 0 {
+        assert!(pushed.is_everywhere, "{:?}", pushed.events);
+        let found = fs::metadata(scratch.path("1/out")).unwrap();
+        assert_eq!((found.uid(), found.gid()), (4321, 54321));
+    } else {
+        assert!(pushed.fault(1).ends_with("push as a user who may write there"), "{}", pushed.fault(1));
+        assert!(!scratch.path("1/out").exists());
+    }
+}
+
+#[test]
+fn a_place_where_nobody_may_write_is_a_fault_of_that_host() {
+    let scratch = Scratch::new("refused");
+    scratch.write("source", 10);
+    fs::remove_dir(scratch.path("1")).unwrap();
+    // The kernel makes no files there, not for root either.
+    symlink("/sys/kernel", scratch.path("1")).unwrap();
+    let pushed = scratch.push(3, "source");
+    let refused = ["push as a user who may write there", "name another place"];
+    assert!(refused.iter().any(|remedy| pushed.fault(1).ends_with(remedy)), "{}", pushed.fault(1));
+    assert_eq!([pushed.fault(0), pushed.fault(2)], ["", ""]);
+    assert_eq!(fs::read(scratch.path("2/out")).unwrap(), contents(10));
+}
+
+#[test]
+fn progress_names_the_slowest_host_and_ends_at_all() {
+    let scratch = Scratch::new("progress");
+    scratch.write("source", 12 * BLOCK);
+    let settings = json!({
+        "sources": [scratch.path("source")], "to": scratch.path("{rank}/out"), "verify": false, "keep_set_id": false,
+        "limit_bytes_per_s": 100e6,
+    });
+    let pushed = scratch.push_while(3, &settings, Job::default());
+    let lines: Vec<&Value> = pushed.events.iter().filter(|event| event["event"] == "progress").collect();
+    assert!(lines.len() > 1, "{:?}", pushed.events);
+    let done: Vec<u64> = lines.iter().map(|line| line["done_bytes"].as_u64().unwrap()).collect();
+    assert!(done.is_sorted() && *done.last().unwrap() <= lines[0]["total_bytes"].as_u64().unwrap());
+    assert!(lines.iter().all(|line| line["slowest"].as_str().unwrap().starts_with("host")));
+    let damaged = scratch.push_as(2, "source", &json!({}), 1);
+    assert_eq!(damaged.hosts()[1]["damaged_blocks"], 0, "nothing was sent");
+    fs::remove_file(scratch.path("1/out")).unwrap();
+    let damaged = scratch.push_as(2, "source", &json!({}), 1);
+    assert!(damaged.is_everywhere);
+    assert_eq!(damaged.hosts()[1]["damaged_blocks"], 1);
 }

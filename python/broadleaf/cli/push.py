@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -12,6 +13,7 @@ from rich.text import Text
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, table_of
 from broadleaf.cli.options import example, json_option, launcher_options, ranks_option
+from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 from broadleaf.pushing import Progress, Pushed
 from broadleaf.units import amount, parse_size, rate, seconds
@@ -54,9 +56,12 @@ class Mode(click.ParamType[int]):
     short_help="Sends a file or a folder to every host.",
     epilog=example("broadleaf push net.json --to copy-{rank}.json -n 3"),
 )
-@click.argument("source", metavar="SOURCE")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option(
-    "--to", required=True, metavar="PATH", help="The path on every host; {host} and {rank} are filled in."
+    "--to",
+    required=True,
+    metavar="PATH",
+    help="The path on every host, of several SOURCEs the folder for them; {host} and {rank} are filled in.",
 )
 @ranks_option(1, "How many hosts, one rank on each.  [default: all of --hosts]")
 @click.option("--hosts", metavar="FILE", help="Machines to push to, a line each; the first has SOURCE.")
@@ -67,10 +72,11 @@ class Mode(click.ParamType[int]):
 @click.option("--mode", type=Mode(), metavar="OCTAL", help="The mode of all files.  [default: as in SOURCE]")
 @click.option("--owner", metavar="USER[:GROUP]", help="The owner of all files.  [default: who pushes]")
 @click.option("--keep-set-id", is_flag=True, help="Keep set-user-id and set-group-id bits.")
+@click.option("--report", metavar="FILE", help="A page with the network's map and the real times, .html.")
 @launcher_options
 @json_option
 def command(
-    source: str,
+    sources: tuple[str, ...],
     to: str,
     ranks: int | None,
     hosts: str | None,
@@ -81,12 +87,13 @@ def command(
     mode: int | None,
     owner: str | None,
     keep_set_id: bool,
+    report: str | None,
     flavour: Flavour | None,
     launcher: str | None,
     launcher_args: str | None,
     as_json: bool,
 ) -> int:
-    """Sends a file or a folder to every host by planned broadcasts; every block is checked by its digest.
+    """Sends files and folders to every host by planned broadcasts; every block is checked by its digest.
 
     A file appears at its name when it is whole. What a host has already, from an interrupted push or in an
     older version of the file, is not sent again. The exit code is 0 if every host has it and 1 if one has
@@ -94,7 +101,7 @@ def command(
     """
     with shown() as progress:
         pushed = bl.push(
-            source,
+            sources,
             to,
             ranks,
             hosts=hosts,
@@ -105,6 +112,7 @@ def command(
             mode=mode,
             owner=owner,
             keep_set_id=keep_set_id,
+            report=report,
             mpi=flavour,
             launcher=launcher,
             launcher_args=launcher_args,
@@ -119,17 +127,18 @@ def command(
 
 @contextmanager
 def shown() -> Iterator[Progress | None]:
-    """One line on standard error, where somebody watches: percent, rate, and the time that is left."""
+    """One line on standard error, where somebody watches: percent, rate, slowest host, and the time left."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
         return
     with console.status("starting") as status:
 
-        def update(done: int, total: int, elapsed_s: float) -> None:
+        def update(done: int, total: int, elapsed_s: float, slowest: str) -> None:
             speed = done / elapsed_s if elapsed_s else 0.0
             left = f", {seconds((total - done) / speed)} left" if speed else ""
-            status.update(Text(f"{100 * done / max(total, 1):3.0f} %  {rate(speed or None)}{left}"))
+            share = f"{100 * done / max(total, 1):3.0f} %"
+            status.update(Text(f"{share}  {rate(speed or None)}, slowest {visible(slowest)}{left}"))
 
         yield update
 
@@ -154,3 +163,10 @@ def print_hosts(pushed: Pushed) -> None:
             host["fault"] or "",
         )
     print_table(table)
+    for host in pushed.hosts:
+        if host["damaged_blocks"]:
+            print(
+                f"broadleaf: {visible(host['host'])}: {host['damaged_blocks']} blocks arrived damaged"
+                " and were sent again; look at its network",
+                file=sys.stderr,
+            )

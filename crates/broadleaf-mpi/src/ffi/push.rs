@@ -16,6 +16,8 @@ pub struct PushJob {
     gather: extern "C" fn(*const c_void, u64, *mut c_void),
     broadcast: extern "C" fn(u32, *mut c_void, u64),
     group: extern "C" fn(u32) -> u32,
+    tell: extern "C" fn(u64),
+    hear: extern "C" fn(u32, *mut u32, *mut u64) -> u32,
 }
 
 struct Lent<'a> {
@@ -49,6 +51,15 @@ impl Ranks for Lent<'_> {
 
     fn make_group(&self, is_member: bool) -> usize {
         (self.job.group)(is_member.into()) as usize
+    }
+
+    fn tell(&self, number: u64) {
+        (self.job.tell)(number);
+    }
+
+    fn hear(&self, waits: bool) -> Option<(usize, u64)> {
+        let (mut rank, mut number) = (0, 0);
+        ((self.job.hear)(waits.into(), &mut rank, &mut number) != 0).then_some((rank as usize, number))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::BLOCK;
 use crate::ranks::Ranks;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 
 /// Ranks that exchange something: what each puts down, and a barrier before and after the others look at it.
 pub struct Group {
@@ -28,8 +29,13 @@ impl Group {
     }
 }
 
+type Heard = Mutex<VecDeque<(usize, u64)>>;
+
 #[derive(Default)]
 pub struct Job {
+    pub told: (Heard, Condvar),
+    /// What happens meanwhile, once, ahead of the first broadcast of at least a block.
+    pub meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     pub groups: Mutex<Vec<Arc<Group>>>,
     /// Broadcasts of at least a block that arrive damaged at rank 1.
     pub damaged: AtomicUsize,
@@ -70,6 +76,11 @@ impl Ranks for Rank<'_> {
     fn broadcast(&self, group: usize, data: &mut [u8]) {
         let group = self.group(group);
         assert!(group.members[self.rank], "rank {} is no member", self.rank);
+        if self.rank == 0 && data.len() >= BLOCK {
+            if let Some(meanwhile) = self.job.meanwhile.lock().unwrap().take() {
+                meanwhile();
+            }
+        }
         let sent = if self.rank == 0 { data.to_vec() } else { Vec::new() };
         group.meet(self.rank, &sent, |all| data.copy_from_slice(&all[0]));
         if self.rank == 0 || data.len() < BLOCK {
@@ -82,6 +93,21 @@ impl Ranks for Rank<'_> {
         if is_hit {
             data[data.len() - 1] ^= 1;
         }
+    }
+
+    fn tell(&self, number: u64) {
+        assert_ne!(self.rank, 0);
+        self.job.told.0.lock().unwrap().push_back((self.rank, number));
+        self.job.told.1.notify_all();
+    }
+
+    fn hear(&self, waits: bool) -> Option<(usize, u64)> {
+        assert_eq!(self.rank, 0);
+        let mut told = self.job.told.0.lock().unwrap();
+        while waits && told.is_empty() {
+            told = self.job.told.1.wait(told).unwrap();
+        }
+        told.pop_front()
     }
 
     fn make_group(&self, is_member: bool) -> usize {
