@@ -74,7 +74,7 @@ BINDINGS = [
 PUSH = [
     *("wire", "fault", "ranks", "index", "digest", "folder", "source", "place", "asked", "pace"),
     "progress",
-    *("stock", "schedule", "stream", "push"),
+    *("stock", "schedule", "stream", "row", "writers", "push"),
 ]
 C_FILES = [
     *(

@@ -39,6 +39,10 @@ mod schedule;
 
 mod stream;
 
+mod row;
+
+mod writers;
+
 mod push;
 
 pub use push::push;

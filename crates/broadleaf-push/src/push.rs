@@ -5,27 +5,26 @@
 //! (message).
 
 use crate::asked::Asked;
-use crate::digest::{self, Digest};
+use crate::digest;
 use crate::fault::Fault;
 use crate::index::{Index, Kind};
 use crate::pace::Pace;
 use crate::place::Place;
 use crate::progress::{word, Progress};
 use crate::ranks::Ranks;
+use crate::row::row_of;
 use crate::schedule::{schedule, Schedule};
 use crate::source::Source;
 use crate::stock::Stock;
 use crate::stream::{stream, Keeping, Reading};
 use crate::wire::{bit, packed, Reader, Writer};
+use crate::writers::{is_same_file, writers};
 use serde_json::{json, Value};
-use std::collections::{BTreeSet, HashSet};
-use std::os::unix::fs::MetadataExt;
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// How often a block is sent that arrived damaged.
 const MOST_ROUNDS: usize = 3;
-/// Bytes of a host's name that the root learns ahead of the report.
-const NAME_BYTES: usize = 64;
 
 /// One rank's side of a push under way.
 struct Host<'a> {
@@ -115,25 +114,9 @@ impl Host<'_> {
     /// the root: whether it writes.
     fn open(&mut self) -> Vec<bool> {
         let target = self.asked.target(self.ranks);
-        // Of one length for all: the host's name as far as it fits, and a digest of all of it and the target.
-        let host = self.ranks.host().as_bytes();
-        let mut name = Writer::default();
-        name.bytes(host).bytes(target.trim_end_matches('/').as_bytes());
-        let mut mine = host[..host.len().min(NAME_BYTES)].to_vec();
-        mine.resize(NAME_BYTES, 0);
-        mine.extend_from_slice(blake3::hash(&name.0).as_bytes());
-        let all = self.ranks.gather_equal(&mine);
-        let mut seen = HashSet::new();
-        let mut writers = Vec::new();
-        for each in all.chunks_exact(mine.len()) {
-            let (name, digest) = each.split_at(NAME_BYTES);
-            writers.push(seen.insert(digest));
-            let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-            self.hosts.push(String::from_utf8_lossy(name).into_owned());
-        }
-        let mut writing = packed(writers.iter().copied());
-        writing.resize(self.ranks.size().div_ceil(8), 0);
-        self.ranks.broadcast(0, &mut writing);
+        let (writers, hosts) = writers(self.ranks, &target);
+        self.hosts = hosts;
+        let writing = self.ranks.share(packed(writers.iter().copied()));
         if self.is_root() {
             (self.say)(json!({
                 "event": "start",
@@ -403,48 +386,13 @@ impl Host<'_> {
         let mut hosts = Vec::new();
         let mut all_have_it = true;
         for (rank, text) in told.iter().enumerate().filter(|(rank, _)| writers[*rank]) {
-            let host = told_by(rank, text, &digest).unwrap_or(Value::Null);
+            let host = row_of(rank, text, &digest).unwrap_or(Value::Null);
             all_have_it &= host["fault"].is_null() && !host.is_null();
             hosts.push(host);
         }
         if self.is_root() {
             (self.say)(json!({"event": "hosts", "digest": digest::text(&digest), "hosts": hosts}));
         }
-        let mut all_have_it = [u8::from(all_have_it)];
-        self.ranks.broadcast(0, &mut all_have_it);
-        all_have_it == [1]
+        self.ranks.share(vec![all_have_it.into()]) == [1]
     }
-}
-
-/// What a rank has reported; a digest that is not the root's is a fault.
-fn told_by(rank: usize, text: &[u8], wanted: &Digest) -> Option<Value> {
-    let mut text = Reader(text);
-    let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (host, path) = (read(text.bytes()?), read(text.bytes()?));
-    let (received, written, damaged) = (text.number()?, text.number()?, text.number()?);
-    let nanoseconds = text.number()?;
-    let digest: Digest = text.bytes()?.try_into().ok()?;
-    let mut fault = Some(read(text.bytes()?)).filter(|fault| !fault.is_empty());
-    if fault.is_none() && digest != *wanted {
-        fault = Some(format!("{path}: its digest is not the source's; push again"));
-    }
-    let is_whole = fault.is_none();
-    Some(json!({
-        "host": host,
-        "rank": rank,
-        "path": path,
-        "received_bytes": received,
-        "written_bytes": written,
-        "damaged_blocks": damaged,
-        "seconds": nanoseconds as f64 * 1e-9,
-        "digest": is_whole.then(|| digest::text(&digest)),
-        "fault": fault,
-    }))
-}
-
-fn is_same_file(one: &str, other: &str) -> bool {
-    let (Ok(one), Ok(other)) = (std::fs::metadata(one), std::fs::metadata(other)) else {
-        return false;
-    };
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
 }

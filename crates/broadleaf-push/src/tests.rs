@@ -7,10 +7,10 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{symlink, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::Mutex;
 use std::thread;
 use threads::{Group, Job, Rank};
 
+mod bad_input;
 mod threads;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
@@ -289,31 +289,6 @@ fn a_link_in_the_target_leads_nowhere() {
 }
 
 #[test]
-fn a_bad_source_is_one_line_and_nothing_is_sent() {
-    let scratch = Scratch::new("sources");
-    fs::create_dir(scratch.path("source")).unwrap();
-    symlink("../../away", scratch.path("source/link")).unwrap();
-    for (source, wanted) in [("none", "no such file or folder; name one"), ("source", "the link leads out")] {
-        let pushed = scratch.push(2, source);
-        assert!(!pushed.is_everywhere);
-        let message = pushed.events[0]["message"].as_str().unwrap();
-        assert!(message.contains(wanted), "{message}");
-        assert!(names(&scratch.path("1")).is_empty());
-    }
-}
-
-#[test]
-fn a_second_push_to_the_same_place_waits_for_nobody() {
-    let scratch = Scratch::new("twice");
-    scratch.write("source", 10);
-    let other = File::create(scratch.path("1/.out.broadleaf")).unwrap();
-    assert!(crate::folder::lock(std::os::fd::AsRawFd::as_raw_fd(&other)));
-    let pushed = scratch.push(2, "source");
-    assert!(pushed.fault(1).ends_with("another push writes there; wait for it"), "{}", pushed.fault(1));
-    assert!(!scratch.path("1/out").exists());
-}
-
-#[test]
 fn verifying_reads_what_was_written() {
     let scratch = Scratch::new("verify");
     scratch.write("source", BLOCK + 1);
@@ -330,34 +305,6 @@ fn ranks_of_one_host_and_target_write_once() {
     assert!(pushed.is_everywhere, "{:?}", pushed.events);
     assert_eq!(pushed.hosts().iter().map(|host| &host["rank"]).collect::<Vec<_>>(), [0, 2]);
     assert_eq!(fs::read(scratch.path("host1/out")).unwrap(), contents(2 * BLOCK));
-}
-
-#[test]
-fn a_source_that_shrinks_or_changes_on_the_way_does_not_appear() {
-    let scratch = Scratch::new("changing");
-    fs::create_dir(scratch.path("source")).unwrap();
-    let settings = json!({
-        "sources": [scratch.path("source")], "to": scratch.path("{rank}/out"), "verify": false, "keep_set_id": false,
-    });
-    for (shrinks, wanted) in [(true, "source/b: it changed"), (false, "source/b: it changed")] {
-        scratch.write("source/a", 10);
-        let file = scratch.write("source/b", 9 * BLOCK);
-        scratch.write("source/c", 10);
-        let change = move || {
-            let file = File::options().write(true).open(file).unwrap();
-            if shrinks {
-                file.set_len(8 * BLOCK_BYTES + 1).unwrap();
-            } else {
-                file.write_all_at(b"other", 8 * BLOCK_BYTES).unwrap();
-            }
-        };
-        let job = Job { meanwhile: Mutex::new(Some(Box::new(change))), ..Job::default() };
-        let pushed = scratch.push_while(2, &settings, job);
-        for rank in 0..2 {
-            assert!(pushed.fault(rank).contains(wanted), "{}", pushed.fault(rank));
-            assert_eq!(names(&scratch.path(&format!("{rank}/out"))), ["a", "c"]);
-        }
-    }
 }
 
 #[test]
@@ -394,36 +341,6 @@ fn several_sources_go_into_one_folder() {
     let pushed = scratch.push_while(2, &settings(["file", "1/file"]), Job::default());
     let message = pushed.events[0]["message"].as_str().unwrap();
     assert!(message.ends_with("1/file: another source has the same name; rename one of them"), "{message}");
-}
-
-#[test]
-fn owners_are_given_or_refused() {
-    let scratch = Scratch::new("owners");
-    scratch.write("source", 10);
-    let mine = fs::metadata(scratch.path("source")).unwrap().uid();
-    let pushed = scratch.push_as(2, "source", &json!({"user": mine + 4321, "group": 54321}), 0);
-    if mine == 0 {
-        assert!(pushed.is_everywhere, "{:?}", pushed.events);
-        let found = fs::metadata(scratch.path("1/out")).unwrap();
-        assert_eq!((found.uid(), found.gid()), (4321, 54321));
-    } else {
-        assert!(pushed.fault(1).ends_with("push as a user who may write there"), "{}", pushed.fault(1));
-        assert!(!scratch.path("1/out").exists());
-    }
-}
-
-#[test]
-fn a_place_where_nobody_may_write_is_a_fault_of_that_host() {
-    let scratch = Scratch::new("refused");
-    scratch.write("source", 10);
-    fs::remove_dir(scratch.path("1")).unwrap();
-    // The kernel makes no files there, not for root either.
-    symlink("/sys/kernel", scratch.path("1")).unwrap();
-    let pushed = scratch.push(3, "source");
-    let refused = ["push as a user who may write there", "name another place"];
-    assert!(refused.iter().any(|remedy| pushed.fault(1).ends_with(remedy)), "{}", pushed.fault(1));
-    assert_eq!([pushed.fault(0), pushed.fault(2)], ["", ""]);
-    assert_eq!(fs::read(scratch.path("2/out")).unwrap(), contents(10));
 }
 
 #[test]

@@ -1,0 +1,35 @@
+//! Which ranks write: of those that share a host and a target, the first.
+
+use crate::ranks::Ranks;
+use crate::wire::Writer;
+use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
+
+/// Bytes of a host's name that the root learns ahead of the report.
+const NAME_BYTES: usize = 64;
+
+/// Of each rank, on the root: whether it writes, and its host. Empty elsewhere.
+pub fn writers(ranks: &dyn Ranks, target: &str) -> (Vec<bool>, Vec<String>) {
+    // Of one length for all: the host's name as far as it fits, and a digest of all of it and the target.
+    let host = ranks.host().as_bytes();
+    let mut name = Writer::default();
+    name.bytes(host).bytes(target.trim_end_matches('/').as_bytes());
+    let mut mine = host[..host.len().min(NAME_BYTES)].to_vec();
+    mine.resize(NAME_BYTES, 0);
+    mine.extend_from_slice(blake3::hash(&name.0).as_bytes());
+    let mut seen = HashSet::new();
+    let of_one = |each: &[u8]| {
+        let (name, digest) = each.split_at(NAME_BYTES);
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        (seen.insert(digest.to_vec()), String::from_utf8_lossy(name).into_owned())
+    };
+    ranks.gather_equal(&mine).chunks_exact(mine.len()).map(of_one).unzip()
+}
+
+/// Whether two paths lead to one file.
+pub fn is_same_file(one: &str, other: &str) -> bool {
+    let (Ok(one), Ok(other)) = (std::fs::metadata(one), std::fs::metadata(other)) else {
+        return false;
+    };
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
