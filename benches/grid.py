@@ -32,7 +32,7 @@ KIB = 1 << 10
 
 @dataclass(frozen=True)
 class Found:
-    """The samples of one claim and what they are held against; `unit` says of what."""
+    """The samples of one claim and what they are held against; `unit` is that of the samples."""
 
     samples: list[float]
     unit: str

@@ -323,7 +323,7 @@ def entry(name: str, thing: Any) -> str:
 
 
 def described(thing: Any) -> tuple[str, str]:
-    """What documentation says, and the types that it names; of a Python function the types are its own."""
+    """The documentation, and the types that it names; of a Python function the types are its own."""
     text = inspect.getdoc(thing) or ""
     if found := TYPES.search(text):
         return text[: found.start()], " ".join(found[1].split())

@@ -1,4 +1,4 @@
-"""What a platform says of its measurement (`provenance.measured`), and the one line that repeats it.
+"""What a platform records of its measurement (`provenance.measured`), and the one line that repeats it.
 
 `provenance` may be any JSON, and files from elsewhere have what they like there: only what is as `measure`
 writes it is repeated.

@@ -182,7 +182,7 @@ class Heard:
     document: dict[str, Any] | None = None
     missing: Sequence[str] = ("all of it",)
     is_complete: bool = False
-    # As the probe says them: the machines, how far the numbers can be believed, and what to know besides.
+    # As the probe prints them: the machines, how far the numbers can be believed, and what to know besides.
     hosts: Sequence[dict[str, Any]] = ()
     quality: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -199,7 +199,7 @@ class Heard:
             self.document, self.missing, self.is_complete = event["document"], (), True
             self.quality = event["quality"]
         elif event["event"] == "hosts":
-            # A probe that is run again says it again.
+            # A probe that is run again prints it again.
             self.hosts, self.warnings = event["hosts"], []
         elif event["event"] == "shortfall":
             self.warnings.append(f"too little time for {event['message']}")
@@ -286,7 +286,7 @@ def probe_events(
 
 
 def first_complaint(text: str) -> str:
-    """The launcher's line that says most: the first that names a failure, else the first at all."""
+    """The launcher's most useful line: the first that names a failure, else the first at all."""
     lines = [line.strip(" \t=-|*") for line in text.splitlines()]
     lines = [line for line in lines if any(letter.isalpha() for letter in line)]
     signs = ("broadleaf", "signal", "killed", "terminat", "error", "unable", "not ", "fail", "abort")

@@ -72,7 +72,7 @@ def facts(
     warnings: Sequence[str],
     missing: Sequence[str],
 ) -> dict[str, Any]:
-    """The `provenance` of what was measured. `hosts` and `quality` are as the probe says them."""
+    """The `provenance` of what was measured. `hosts` and `quality` are as the probe prints them."""
     lacking = [f"ended early, missing: {what}" for what in missing]
     return {
         "source": f"broadleaf measure {__version__}",

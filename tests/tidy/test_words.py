@@ -26,25 +26,32 @@ AVOIDED = {
     r"\banew\b": "again, or a verb with re-",
     r"\bby luck\b": "the probability, or the case",
 }
-# A comment that begins a line, in the product's sources.
-COMMENT = re.compile(r"^\s*(?://|#(?!\[)|\"\"\")(.*)$", re.MULTILINE)
+# In comments besides: of what things do, there is a better verb.
+AVOIDED_IN_COMMENTS = {
+    r"\b(says|tells)\b": "states, lists, prints, shows, reports",
+    r"\bhopes?\b": "what happens",
+    r"\b(serves? (nobody|everybody))\b": "what it is used for",
+}
+# A comment that begins a line, in the product's sources; those of C go on behind a star.
+COMMENT = re.compile(r"^\s*(?://|/\*|\* |#(?!\[)|\"\"\")(.*)$", re.MULTILINE)
 SOURCES = (
-    *("benches", "docs", "python", "crates/broadleaf-py/src"),
-    *(
-        f"crates/broadleaf/src/{name}"
-        for name in ("adapt", "execute", "measure", "model", "platform", "tune")
-    ),
-    *(f"crates/broadleaf-mpi/src/{name}" for name in ("intranode", "observe", "topology")),
+    *("benches", "docs", "python", "crates/broadleaf-experiments/src", "crates/broadleaf-py/src"),
+    *("crates/broadleaf/src", "crates/broadleaf-mpi"),
+)
+# To be read.
+NOT_YET = (
+    *("crates/broadleaf/src/optimum/", "crates/broadleaf/src/plan/"),
+    *("crates/broadleaf-mpi/src/session/", "crates/broadleaf-mpi/src/planning/exchange.rs"),
 )
 # Written before, as it was.
 HISTORY = {"CHANGELOG.md"}
 
 
-def avoided(pages: dict[str, str]) -> list[str]:
+def avoided(pages: dict[str, str], patterns: dict[str, str] = AVOIDED) -> list[str]:
     return [
         f"{name}: {found[0]!r}; write {instead}"
         for name, text in pages.items()
-        for pattern, instead in AVOIDED.items()
+        for pattern, instead in patterns.items()
         for found in re.finditer(pattern, text, re.IGNORECASE)
     ]
 
@@ -63,11 +70,17 @@ def test_help(command: click.Command) -> None:
 def test_comments() -> None:
     comments = {
         str(path): "\n".join(COMMENT.findall(text))
-        for path, text in texts(".rs", ".py").items()
-        if str(path).startswith(tuple(f"{folder}/" for folder in SOURCES))
+        for path, text in texts(".rs", ".py", ".c", ".h").items()
+        if str(path).startswith(SOURCES) and not str(path).startswith(NOT_YET)
     }
-    assert len(comments) > 200
-    assert avoided(comments) == []
+    assert len(comments) > 400
+    assert avoided(comments, AVOIDED | AVOIDED_IN_COMMENTS) == []
+
+
+def test_comments_of_c_are_found() -> None:
+    text = "/* It says so.\n * Ours tells. */\n*ahead = theirs;\n"
+    comments = {"file.c": "\n".join(COMMENT.findall(text))}
+    assert len(avoided(comments, AVOIDED | AVOIDED_IN_COMMENTS)) == 4
 
 
 def test_a_word_is_found() -> None:

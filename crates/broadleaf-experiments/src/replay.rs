@@ -330,7 +330,7 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// Does what the advisor says until it has nothing more to say.
+    /// Carries out the advisor's actions until there are none.
     fn follow(&mut self, now_s: f64) -> Result<(), PlanError> {
         self.now_s = now_s;
         loop {

@@ -14,7 +14,7 @@
 #include "refused.h"
 #include "simulated.h"
 
-/* Runs the planned broadcast of packed bytes; *handled tells whether it was ours. */
+/* Runs the planned broadcast of packed bytes; *handled: whether Broadleaf ran it. */
 static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root, int *handled)
 {
     bl_outcome outcome = bl_session_broadcast(private->session, packed, bytes, root);

@@ -305,7 +305,7 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
         *bytes = it.all;
     }
     if (error == MPI_SUCCESS) return MPI_SUCCESS;
-    /* The program's error handler may never return, so nothing of ours is under way when it runs. */
+    /* The program's error handler may never return, so nothing of Broadleaf is under way when it runs. */
     *handled = 1;
     bl_mpi.Comm_call_errhandler(user, error);
     return error;

@@ -1,6 +1,6 @@
 /* Is the memory of an element already its packed form: one run of bytes without gaps, in the order of the type?
  *
- * Equal size and extent do not say so, since a type may name its parts out of order. So the type is taken apart
+ * Equal size and extent are not enough, since a type may name its parts out of order. So the type is taken apart
  * the way it was made. What is not understood counts as scattered, which is always right and only costs a copy.
  * The answer is remembered on the type. */
 #include "contiguous.h"
@@ -107,7 +107,7 @@ static void forget(recipe *made_from)
     bl_release(made_from->types);
 }
 
-/* `lengths[i]` elements at `offsets[i]`: in bytes, or in `unit`s of bytes. One length serves all where
+/* `lengths[i]` elements at `offsets[i]`: in bytes, or in `unit`s of bytes. One length stands for all where
  * `lengths_step` is 0. */
 static run blocks(run element, MPI_Aint extent, int count, const int *lengths, int lengths_step,
                   const int *unit_offsets, const MPI_Aint *byte_offsets)

@@ -1,5 +1,5 @@
-/* What the C part and the Rust part say to each other. No MPI type crosses: Rust knows no MPI header, so one
- * Rust archive serves every MPI, and only these C files are compiled by each MPI's own mpicc.
+/* The interface of the C part and the Rust part. No MPI type crosses: Rust knows no MPI header, so one
+ * Rust archive is linked for every MPI, and only these C files are compiled by each MPI's own mpicc.
  *
  * Sizes and offsets are 64-bit bytes of the *packed* message. `int` results of operations are MPI error codes,
  * 0 is success. Mirrored by src/ffi.rs, src/mpi.rs and src/settings.rs. */
@@ -33,7 +33,7 @@ typedef struct {
     /* Blocks until at least one request is done, or only looks, if `patient` is 0; there must be one under way.
      * `done` stays valid until the next call of any of these. */
     int (*wait_some)(void *comm, const bl_done **done, uint32_t *count, int patient);
-    /* Takes back a receive under way. *has_come: too late, the message is here; wait_some does not tell of it. */
+    /* Takes back a receive under way. *has_come: too late, the message is here; wait_some does not report it. */
     int (*withdraw)(void *comm, uint32_t request, int *has_come);
     /* Lets the MPI move on, for a rank that waits for something else. */
     int (*progress)(void *comm);
@@ -115,7 +115,7 @@ void bl_config_try(bl_config *config);
 bl_session *bl_session_open(const bl_ops *ops, void *comm, const char *name, int rank, int size, const char *host,
                             uint32_t host_index, const bl_config *config, bl_outcome *outcome);
 void bl_session_close(bl_session *session);
-/* Broadcasts of fewer bytes go to the MPI's own on all ranks, and are not told to the session. */
+/* Broadcasts of fewer bytes go to the MPI's own on all ranks, and do not reach the session. */
 uint64_t bl_session_threshold(const bl_session *session);
 
 /* Another collective than a broadcast, on one block of `bytes` packed bytes for every rank, in rank order at `packed`;
@@ -123,8 +123,9 @@ uint64_t bl_session_threshold(const bl_session *session);
  * others are scratch; in an all-gather this rank's own is there, all are when the call ends; in a gather this rank's own
  * is there, at the root all are when the call ends, elsewhere the others are scratch. A reduction has one block, this
  * rank's contribution, which is the result at the root when the call ends and scratch elsewhere; segments end between
- * elements of `element` bytes. `packed` is null at a rank without memory for them: it serves the others; where it had
- * something to send, outward all ranks use the MPI's own, inward it and the root get BL_NO_MEMORY. */
+ * elements of `element` bytes. `packed` is null at a rank without memory for them: it still passes on the others'
+ * segments; where it had something to send, outward all ranks use the MPI's own, inward it and the root get
+ * BL_NO_MEMORY. */
 bl_outcome bl_session_exchange(bl_session *session, bl_collective collective, unsigned char *packed, uint64_t bytes,
                                uint64_t element, int root);
 /* Such calls of fewer bytes in all go to the MPI's own; UINT64_MAX: all do. */
@@ -135,7 +136,7 @@ uint64_t bl_session_exchange_threshold(const bl_session *session);
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 
 /* How long one communicator's calls take, where planned and native ones are timed. `communicator` is the same on all
- * its ranks; `session` is null where Broadleaf is disabled. Null after a fault of our own, which has been reported. */
+ * its ranks; `session` is null where Broadleaf is disabled. Null after a fault of Broadleaf's own, which has been reported. */
 typedef struct bl_times bl_times;
 bl_times *bl_times_open(uint64_t communicator, const char *name, int rank, int size, const bl_session *session,
                         const bl_config *config);

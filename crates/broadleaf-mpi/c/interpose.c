@@ -106,7 +106,7 @@ static int look_up_and_bcast_c(word data, word count, word type, word root, word
 }
 #endif
 
-/* The program's error handler may never return (it may jump or throw), so nothing of ours is under way when it
+/* The program's error handler may never return (it may jump or throw), so nothing of Broadleaf is under way when it
  * runs. */
 static int finish(MPI_Comm comm, int error)
 {

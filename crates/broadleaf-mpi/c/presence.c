@@ -73,7 +73,7 @@ static int report_no_store(void)
     return 0;
 }
 
-/* Rank 0 is not here, or too late. The lowest of those who noticed says so. */
+/* Rank 0 is not here, or too late. The lowest of those who noticed prints the line. */
 static int without_rank_0(int rank, double start_s)
 {
     char value[BL_VALUE_BYTES];
@@ -88,7 +88,7 @@ static int sees_rank_0(int rank, double start_s)
 {
     char value[BL_VALUE_BYTES];
     if (wait_for(0, HERE, value, start_s, PROBE_S)) return 1;
-    /* Under a launcher without a store nobody can post, and rank 0 says so. */
+    /* Under a launcher without a store nobody can post, and rank 0 prints that. */
     if (!bl_store_post(ALONE, ALONE)) return 0;
     return wait_for(0, HERE, value, start_s, ABSENT_S) || without_rank_0(rank, start_s);
 }

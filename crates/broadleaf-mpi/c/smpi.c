@@ -8,7 +8,7 @@
 #include "presence.h"
 #include "simulated.h"
 
-/* A small send is done before it has begun, which tells nothing of when the NIC is free again. A synchronous one takes
+/* A small send is done before it has begun, which does not show when the NIC is free again. A synchronous one takes
  * no longer, and is done when the data is there. */
 #define PMPI_Isend PMPI_Issend
 

@@ -8,12 +8,12 @@
 #include "pmi.h"
 #include "pmix.h"
 
-/* Tells the ranks of one world from those of others that the launcher started. */
+/* Differs between the worlds that one launcher started. */
 static char world[256];
 static int own_rank;
 static enum { PMIX, PMI, NAMES } server;
 
-/* One name service serves a job and all that it spawns. */
+/* A job and all that it spawns have one name service. */
 static int name_world(int is_spawned)
 {
     const char *job = getenv("PMI_JOBID");

@@ -1,4 +1,4 @@
-/* The tags of a communicator's messages. All messages of ours travel on one duplicate of MPI_COMM_WORLD, where each
+/* The tags of a communicator's messages. All of Broadleaf's messages travel on one duplicate of MPI_COMM_WORLD, where each
  * user communicator has a range of tags that no other communicator of its ranks has. */
 #ifndef BROADLEAF_TAGS_H
 #define BROADLEAF_TAGS_H

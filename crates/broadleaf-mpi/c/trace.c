@@ -8,7 +8,7 @@
 #include "bound.h"
 #include "texts.h"
 
-/* Of so many questions the quickest answer says most. */
+/* Of so many round trips the shortest gives the best estimate. */
 enum { QUESTIONS = 10 };
 
 /* How far another rank's clock is ahead of this one's, by asking it for the time. Within half of the quickest round

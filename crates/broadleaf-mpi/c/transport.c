@@ -38,7 +38,7 @@
 /* Bytes of one element of the types that stand for more bytes than a count can. */
 #define BIG_ELEMENT (1 << 20)
 
-/* `bytes` bytes as one count of one type; *made tells that the type must be freed. */
+/* `bytes` bytes as one count of one type; *made: the type must be freed. */
 static int byte_type(uint64_t bytes, MPI_Datatype *type, int *count, int *made)
 {
     *made = 0;

@@ -12,12 +12,12 @@ enum { BL_TAG_ORDER = 1, BL_TAG_READY, BL_TAG_GO, BL_TAG_SAMPLES };
 enum { BL_TAG_DATA = 1, BL_TAG_ANSWER, BL_TAG_MEET };
 
 extern MPI_Comm bl_orders, bl_data;
-/* Whether all ranks read the same clock, as MPI_WTIME_IS_GLOBAL says. */
+/* Whether all ranks read the same clock, by MPI_WTIME_IS_GLOBAL. */
 extern int bl_one_clock;
 
 /* lead.c: rank 0 */
 void bl_lead(int ranks, const char *settings, const bl_seat *seats);
-/* Tells all other ranks that there is nothing more to do. */
+/* Sends all other ranks the signal to end. */
 void bl_end(int ranks);
 /* follow.c: all others */
 void bl_follow(void);

@@ -1,4 +1,4 @@
-/* The MPI that a program of ours, the probe or the push, runs with. The program is linked with none: it opens the library
+/* The MPI that the probe or the push program runs with. The program is linked with none: it opens the library
  * by its name, as the linker of the machine finds it, so that one file fits every release of a kind of MPI, wherever
  * that lies. Which calls, handles and names it needs stands in its own calls.h. */
 #ifndef BROADLEAF_LIBRARY_H

@@ -28,7 +28,7 @@ pub struct Survey {
     round: Round,
     raw: bool,
     shown: Option<(Progress, f64)>,
-    /// When to say again what there is so far.
+    /// When to print progress again.
     so_far_due_s: f64,
 }
 
@@ -59,7 +59,7 @@ impl Survey {
         &self.round
     }
 
-    /// Says what there is so far, between two rounds, while nothing is timed; hands back how long not to do so
+    /// Prints progress, between two rounds, while nothing is timed; hands back how long not to do so
     /// again, seconds.
     fn say_so_far(&self) -> f64 {
         let started = Instant::now();
@@ -114,7 +114,7 @@ impl Survey {
         self.probe.take(round, now_s);
     }
 
-    /// Says what was measured; whether that failed.
+    /// Prints what was measured; whether that failed.
     pub fn close(self) -> bool {
         match self.probe.platform() {
             Ok(platform) => {

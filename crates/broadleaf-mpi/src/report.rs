@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
 
-/// Says a thing to the user, the first time this process has it to say.
+/// Prints a line for the user, the first time that this process has it to print.
 pub fn once(fact: &str) {
     let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if said.get_or_insert_with(HashSet::new).insert(fact.to_string()) {

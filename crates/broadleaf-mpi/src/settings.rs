@@ -8,7 +8,7 @@ use broadleaf::planners;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` says otherwise: below it
+/// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` is set: below it
 /// a broadcast is a matter of microseconds, where a plan has little to win.
 pub const DEFAULT_MIN_BYTES: u64 = 64 << 10;
 
@@ -149,7 +149,7 @@ pub enum SharedMemory {
     Off,
     /// By the method that suits the length.
     On,
-    /// Not where all ranks are on one host: the MPI's own broadcast serves those.
+    /// Not where all ranks are on one host: those take the MPI's own broadcast.
     Native,
     /// By one method, where all ranks are on the host and it is possible there.
     Always(CopyMethod),

@@ -22,7 +22,7 @@ pub fn call_tag(call: u64) -> i32 {
 
 /// What is added to the channel numbers of a plan to make tags: the length of the message and the call's number
 /// pick one of the ranges that fit below [`CHANNEL_TAGS`]. Lengths that differ almost always get different tags; where
-/// they do not, a segment's length tells. A rank that waits with another length is not overtaken by the next call's data.
+/// they do not, a segment's length shows it. A rank that waits with another length is not overtaken by the next call's data.
 pub(crate) fn salt(plan: &Transfers, call: u64) -> u32 {
     let range = channels(plan).next_power_of_two();
     let ranges = u64::from(CHANNEL_TAGS) / range.max(1);

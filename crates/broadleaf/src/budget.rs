@@ -1,6 +1,6 @@
 //! How much work a search may do. The only place in this crate that reads a clock.
 //!
-//! Work is counted, not timed: a search says what its steps take, in units of about a microsecond of one core, and ends
+//! Work is counted, not timed: a search states what its steps take, in units of about a microsecond of one core, and ends
 //! when its units are spent. So equal arguments give equal plans on an idle and on a busy machine. A time limit becomes
 //! units as well, and a clock guards it: where the clock strikes first, the outcome depends on the machine's speed, and
 //! [`Budget::was_cut_by_time`] reports it.

@@ -1,6 +1,6 @@
 //! Reading JSON so that every refusal names its place.
 //!
-//! A [`Place`] is a value together with its JSON path; its accessors fail with a [`Fault`] that says
+//! A [`Place`] is a value together with its JSON path; its accessors fail with a [`Fault`] that states
 //! where, what and how to mend it. Platform and plan readers share it.
 
 use serde_json::{Map, Value};

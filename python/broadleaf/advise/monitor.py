@@ -166,7 +166,7 @@ class Monitor:
                 self._probe(list(by_host), list(by_host.values()), budget_s)
 
     def _probe(self, hosts: list[str], names: list[str], budget_s: float) -> None:
-        """Measures between hosts and tells the results under the names of the platform's nodes."""
+        """Measures between hosts and reports the results under the names of the platform's nodes."""
         measured = self._measured(hosts, budget_s)
         if measured is None:
             missing = self._missing(hosts)

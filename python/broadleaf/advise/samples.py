@@ -69,7 +69,7 @@ class Expected:
 
 
 def findings(seen: Mapping[Link, Halves], expected: Mapping[Link, tuple[float, float]]) -> Iterator[Finding]:
-    """What one broadcast says of links, both halves of each; `seen` may lack links that were as always."""
+    """What one broadcast shows of links, both halves of each; `seen` may lack links that were as always."""
 
     def slowness(link: Link) -> list[float]:
         wanted = expected.get(link, (0.0, 0.0))

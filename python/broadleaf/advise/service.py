@@ -26,7 +26,7 @@ FAULTS = (KeyError, TypeError, ValueError, OverflowError)
 
 
 class Speaker:
-    """Says each thing once in a while, however often it happens."""
+    """Reports each thing once in a while, however often it happens."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -211,7 +211,7 @@ class Service:
             network.advisor.planned(number, made)
 
     def _take_probe(self, probed: Probed, now_s: float) -> None:
-        """Tells every platform that has both ends."""
+        """Reports every platform that has both ends."""
         for network in self._networks.values():
             source, target = network.index.get(probed.source), network.index.get(probed.target)
             if source is None or target is None:

@@ -59,7 +59,7 @@ def runtimes_of(mpi: str | None) -> list[Path]:
         return [start_of().runtime]
     if mpi == EVERY and (here := [file for abi in ABIS.values() if (file := runtime_file(abi)).exists()]):
         return here
-    # Where there is none at all, any tells the remedy.
+    # Where there is none at all, any names the remedy.
     return [runtime_for(ABIS.get(mpi, "ompi"))]
 
 

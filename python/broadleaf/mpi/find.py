@@ -188,7 +188,7 @@ def _folders() -> Iterator[Path]:
 
 
 def version_text(program: Path) -> str:
-    """What a launcher says of itself; empty where it cannot be asked."""
+    """What a launcher prints of itself; empty where it cannot be asked."""
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):

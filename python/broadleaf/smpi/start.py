@@ -134,7 +134,7 @@ def algorithms(collective: str, xml: Path, hosts: Path, program: list[str]) -> l
 
 
 def first_error(text: str) -> str:
-    """The line that says most: the first that speaks of an error, else the first."""
+    """The most useful line: the first that reports an error, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"error|CRITICAL|Cannot|No such", line)]
     return (telling or lines or ["no message"])[0]

@@ -107,7 +107,7 @@ pub unsafe extern "C" fn bl_survey_next(survey: *mut Survey, now_s: f64, tasks: 
 }
 
 /// # Safety
-/// `survey` is open; `samples` is as `survey.h` says.
+/// `survey` is open; `samples` is as in `survey.h`.
 #[no_mangle]
 pub unsafe extern "C" fn bl_survey_take(
     survey: *mut Survey,

@@ -71,7 +71,7 @@ fn claim(reader: &Member, turn: u64, parts: Parts) -> Claim {
     }
 }
 
-/// The leader's part: helps every reader as long as there is something left to copy, and tells each. False where it
+/// The leader's part: helps every reader as long as there is something left to copy, and signals each. False where it
 /// could not.
 ///
 /// # Safety

@@ -49,7 +49,7 @@ pub struct HostGroup {
     patience: Patience,
     /// Announced calls so far.
     turn: u64,
-    /// Serves all messages that a leader holds whole, where it can.
+    /// Takes all messages that a leader holds whole, where it can.
     always: Option<CopyMethod>,
 }
 

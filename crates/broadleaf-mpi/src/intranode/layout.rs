@@ -2,7 +2,7 @@
 //!
 //! It has no name that could be left behind or found by others: one rank makes it, the others open it through
 //! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
-//! of them, however they end. Pages exist from their first use on: a page or two for what the ranks tell each other,
+//! of them, however they end. Pages exist from their first use on: a page or two for the ranks' counters,
 //! and the ring's only while it is in use ([`super::reclaim`]).
 
 use super::signal::Signal;

@@ -16,7 +16,7 @@ impl Process {
         Process { pid, started: Status::of(pid).map_or(0, |status| status.started) }
     }
 
-    /// Whether this process sees it, and so can tell later whether it still lives. Not so between containers.
+    /// Whether this process sees it, and so can check later whether it still lives. Not so between containers.
     pub fn is_visible(self) -> bool {
         self.started > 0 && Status::of(self.pid).is_some_and(|status| status.started == self.started)
     }

@@ -1,4 +1,4 @@
-//! What the runtime changes of a plan that the models like, because a real port or processor says otherwise.
+//! What the runtime changes of a plan that the models like, because a real port or processor differs from the model.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError};
@@ -9,7 +9,7 @@ use broadleaf::simulate::estimate;
 
 /// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than
 /// it wins, the quickest of those without. A rank that waits for its turn waits for the one before it to arrive
-/// (`in_turn` is the same broadcast on a platform that says so), and under multi-port for latencies that the
+/// (`in_turn` is the same broadcast on a platform with that port model), and under multi-port for latencies that the
 /// model does not show.
 pub fn without_turns(
     instance: &Instance,

@@ -3,7 +3,7 @@
 //! With [`PlanTime::Before`] the first broadcast waits for the whole search. With [`PlanTime::Beside`] it waits for a
 //! quick plan, and the same search runs beside the program. A planner that was asked for by name and may need longer
 //! than the first broadcast is to wait starts in that search at once: done in time it is the first plan, else the
-//! quick plan of `best` serves until the planner is done.
+//! quick plan of `best` is used until the planner is done.
 
 use super::advised::Given;
 use super::background::{BackgroundSearch, Task};

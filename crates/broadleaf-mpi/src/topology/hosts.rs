@@ -91,7 +91,7 @@ impl Hosts {
     }
 }
 
-/// Whether shared memory can serve plans over these rank_map' nodes as they are: not where a host's ranks sit on
+/// Whether plans over this rank map's nodes can run as they are with shared memory: not where a host's ranks sit on
 /// several nodes, between which a plan that was asked for by name moves the data itself.
 pub fn one_node_a_host(rank_map: &RankMap, hosts: &Hosts) -> bool {
     let alike = |members: &[u32]| {

@@ -1,4 +1,4 @@
-//! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and tells all.
+//! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and sends the map to all.
 
 use crate::error::CallError;
 use crate::error::Malformed;
@@ -28,11 +28,11 @@ pub struct RankMap {
     pub digest: String,
     /// The platform's node of every rank, or the number of its host without a platform.
     pub node_of_rank: Vec<u32>,
-    /// Tells this communicator from every other, in this job and others.
+    /// Differs from that of every other communicator, in this job and others.
     pub communicator: u64,
     /// Hosts are counted in the order of their first ranks.
     pub hosts: Arc<HostLayout>,
-    /// Shorter messages go to the MPI's own broadcast, bytes; 0 where the world's threshold says it all.
+    /// Shorter messages go to the MPI's own broadcast, bytes; 0 where the world's threshold holds.
     pub planned_from: u64,
 }
 

@@ -55,7 +55,7 @@ impl Control {
         self.send(requests, encode_header(header, own).to_vec(), to, call_tag(header.call))
     }
 
-    /// A header from that rank, which only says what is known; or from any, to be told by [`Control::take_header`].
+    /// A header from that rank, which only repeats what is known; or from any, to be read by [`Control::take_header`].
     pub fn expect_header(
         &mut self,
         requests: &mut Requests,

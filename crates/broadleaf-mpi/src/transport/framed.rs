@@ -1,6 +1,6 @@
 //! Framed messages, for plans whose executor cannot announce its receives: combined transfers and rendezvous.
 //!
-//! A small *frame* says what comes (kind, and tag and segment of every item); the data of all its items follows
+//! A small *frame* lists what comes (kind, and tag and segment of every item); the data of all its items follows
 //! as one message, straight from and to its place where the items are one run of bytes.
 
 use super::buffer::Buffer;

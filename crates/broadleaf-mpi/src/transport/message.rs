@@ -1,7 +1,7 @@
 //! The message at this rank: where each segment belongs, and what is kept beside it until it has gone on.
 //!
 //! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
-//! length, keeps every segment, and so still serves the ranks behind it. Where it is the source of blocks and has no
+//! length, keeps every segment, and so still sends to the ranks behind it. Where it is the source of blocks and has no
 //! memory for them, the message is *hollow*: all its messages are empty from then on, and so are those of whoever has
 //! received one. In a scatter from the root, an all-gather, a reduce-scatter and an all-reduce all ranks hear of it so, in a
 //! gather and a reduction the root.
@@ -27,7 +27,7 @@ pub(super) struct MessageMemory<'a> {
     relayed: HashMap<Relayed, Vec<u8>>,
     /// Without a place for the message: segments by tree and number, and to how many they still go.
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
-    /// Contributions to a segment of a tree that wait for those of children before theirs.
+    /// Contributions to a segment of a tree that wait for those of earlier children.
     partial: HashMap<(u32, u64), Contributions>,
     is_hollow: bool,
 }

@@ -2,7 +2,7 @@
 //! private side.
 //!
 //! Where the executor announces its receives, a segment is one message that lands where it belongs. Where it
-//! cannot (combined transfers, rendezvous), a small *frame* says what comes, and the data follows it.
+//! cannot (combined transfers, rendezvous), a small *frame* announces what comes, and the data follows it.
 //! Besides, the transport finishes what the call's header started: the other parents' headers, and a plan for
 //! the next call, travel while the data does.
 
@@ -86,7 +86,7 @@ impl<'a> MpiTransport<'a> {
         self.control.send_header(&mut self.requests, self.part.program().node.0, to, header)
     }
 
-    /// Receives a header that says what is known, and drops it.
+    /// Receives a header that repeats what is known, and drops it.
     pub fn drop_header(&mut self, from: u32, call: u64) -> Result<(), CallError> {
         self.control.expect_header(&mut self.requests, Some(from), call)
     }
@@ -151,7 +151,7 @@ impl<'a> MpiTransport<'a> {
         Ok(self.control.take_plan())
     }
 
-    /// Waits for something, or only looks, and says what of it concerns the executor.
+    /// Waits for something, or only looks, and returns what of it concerns the executor.
     fn progress(&mut self, done: &mut Vec<Completion>, patient: bool) -> Result<(), CallError> {
         let mut events = std::mem::take(&mut self.events);
         self.requests.wait(&mut events, patient)?;

@@ -37,7 +37,7 @@ pub struct Sample {
     /// How long it kept its link busy, latency left out, seconds.
     pub seconds: f64,
     /// The time on the platform as measured, where the caller has a better value than T(bytes): in a plan
-    /// whose transfers share pipes, what a simulation says.
+    /// whose transfers share pipes, the simulated time.
     pub expected_s: Option<f64>,
     /// When it ended, seconds.
     pub at_s: f64,

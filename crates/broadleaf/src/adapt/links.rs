@@ -117,7 +117,7 @@ impl LinkEstimates {
         self.doubts.iter().copied()
     }
 
-    /// Takes in a sample; true if it changed what is believed. One that says nothing (a link that does not exist,
+    /// Takes in a sample; true if it changed what is believed. One without information (a link that does not exist,
     /// a time that is not positive, too few bytes) is left out.
     pub fn observe(&mut self, sample: &Sample) -> bool {
         let Some(factor) = self.factor_of(sample) else { return false };
@@ -127,8 +127,8 @@ impl LinkEstimates {
         self.conclude(pair, is_news, sample.at_s)
     }
 
-    /// Takes in a probe's finding of a link's latency, seconds; true if it changed what is believed. One that says
-    /// nothing (a link that does not exist, a negative time) is left out.
+    /// Takes in a probe's finding of a link's latency, seconds; true if it changed what is believed. One without
+    /// information (a link that does not exist, a negative time) is left out.
     pub fn observe_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) -> bool {
         let Some(measured_s) = self.latency_s(from, to) else { return false };
         if !latency_s.is_finite() || latency_s < 0.0 {
@@ -330,7 +330,7 @@ mod tests {
         // Measured: 1 s. Less than a fifth more is nothing, and one probe may be a hiccup.
         assert!(!links.observe_latency(from, to, 1.19, 1.0) && links.doubts().len() == 0);
         assert!(!links.observe_latency(from, to, 3.0, 2.0) && links.doubts().len() == 1);
-        // A transfer at the usual rate says nothing of it: the link stays in doubt.
+        // A transfer at the usual rate is no evidence of it: the link stays in doubt.
         assert!(!links.observe(&sample(0, 2, 10.0, 2.5)) && links.doubts().len() == 1);
         assert!(links.observe_latency(from, to, 3.2, 3.0));
         let pair = links.pair(from, to);

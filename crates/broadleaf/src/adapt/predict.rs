@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_median_of_slopes_against_least_squares_by_hand() {
-        // Through (0,0), (1,1), (2,2), (3,30): least squares says 9.3 x − 5.7, so 31.5 at 4; the median slope of
+        // Through (0,0), (1,1), (2,2), (3,30): least squares gives 9.3 x − 5.7, so 31.5 at 4; the median slope of
         // {1, 1, 1, 10, 14.5, 28} is 5.5, the median of {0, −4.5, −9, 13.5} is −2.25.
         assert_eq!(theil_sen(&[0.0, 1.0, 2.0, 30.0]), -2.25 + 5.5 * 4.0);
         assert_eq!(theil_sen(&[3.0]), 3.0);

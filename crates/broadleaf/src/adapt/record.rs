@@ -17,7 +17,7 @@ const MOST_STREAMS: usize = 256;
 /// Broadcasts that belong together: those of one root on one communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stream {
-    /// Any number that tells communicators apart; 0 is the world's.
+    /// Any number that differs between communicators; 0 is the world's.
     pub communicator: u64,
     /// The node that has the message.
     pub root: NodeId,
@@ -65,7 +65,7 @@ pub struct Record {
 
 impl Record {
     /// Adds a call. A time before the stream's last one (a clock that was set back) starts a new interval and
-    /// says nothing of the one it ends; so does one that is not finite, which leaves the time as it was.
+    /// is no sample of the one it ends; nor is one that is not finite, which leaves the time as it was.
     pub fn add(&mut self, call: Call) {
         let known = self.streams.contains_key(&call.stream);
         if !known && self.streams.len() == MOST_STREAMS {

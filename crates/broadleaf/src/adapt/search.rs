@@ -12,7 +12,7 @@ use crate::portfolio::{coarsened, make, Coarsening, Effort, SegmentChoice};
 use crate::simulate::estimate;
 
 /// The plan to use. Without a limit to its time it depends on nothing but the arguments; with one the quick planners'
-/// best serves where there was no time for more.
+/// best is used where there was no time for more.
 ///
 /// # Errors
 /// No planner that supports the platform, or a root or a size that it refuses.

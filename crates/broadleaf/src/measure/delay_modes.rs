@@ -2,7 +2,7 @@
 //!
 //! TCP may hold back an acknowledgement, and with it the next small message, for a fixed time: 40 ms in Linux,
 //! 200 ms in others. Paper 4 (§4.1) sees it as times that no model predicts for messages below 128 KB; in the
-//! samples of one size it is a second group, a fixed step above the usual one. It says nothing about the
+//! samples of one size it is a second group, a fixed step above the usual one. It is no measure of the
 //! network, so fits leave it out; it does happen to programs, so it is reported.
 
 use super::statistics::{median, Summary};

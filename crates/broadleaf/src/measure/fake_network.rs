@@ -1,4 +1,4 @@
-//! A network that is known by heart: the times that its platform says, with noise, in virtual time.
+//! A network that is known by heart: its platform's times, with noise, in virtual time.
 
 use super::{Probe, RankHost, Round, Samples, Task, Trial};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
@@ -29,7 +29,7 @@ pub struct FakeNetwork {
     pub credit_bytes: u64,
     /// The shares of its time that each of three short messages in a row then takes.
     pub lumps: [f64; 3],
-    /// A pair whose messages from 32 KiB on take that many times as long as the truth says.
+    /// A pair whose messages from 32 KiB on take that many times as long as in the truth.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// A pair whose every sample takes so much longer, seconds, as where something that no account shows holds it up.
     pub held_pair: Option<((NodeId, NodeId), f64)>,

@@ -6,7 +6,7 @@
 //!
 //! The stages in order, one file each in `stages/`:
 //!
-//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `one_way` tells which pairs
+//! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `one_way` finds which pairs
 //!    between the same clusters differ, and the two directions of a pair where both ends read one clock.
 //! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters. It finds the
 //!    pairs that differ from the others (`outliers`), and whether pairs of the cluster disturb each other.

@@ -62,7 +62,7 @@ pub fn occupation(platform: &Platform, hop: Hop, bytes: u64) -> Occupation {
     occupation_of(platform, hop, bytes, busy_s, shared_s)
 }
 
-/// The same where T(s) is `busy_s`, and a shared resource is held for as long as `shared_s` says of the bytes through it.
+/// The same where T(s) is `busy_s`, and a shared resource is held for `shared_s` of the bytes through it.
 pub fn occupation_of(
     platform: &Platform,
     hop: Hop,

@@ -41,7 +41,7 @@ pub(super) fn joined(instance: &Instance, mut way_in: Plan, mut way_out: Plan) -
         plan.trees.iter().map(|tree: &Tree| (plan.root_of(tree), tree.share)).collect()
     };
     if of_tree(&way_out) != of_tree(&way_in) {
-        // The network is not the same both ways: the shares of the way out serve both.
+        // The network is not the same both ways: the shares of the way out are used both ways.
         way_in = way_out.mirrored(instance.platform);
         if way_in.routed(instance.platform).is_err() {
             let reason = "its trees cannot be gone both ways here".to_string();

@@ -2,7 +2,7 @@
 //!
 //! The state proposes moves and is told which to keep: one that makes it no worse always, another with probability
 //! exp(−rise / temperature) (Metropolis and others, *Equation of state calculations by fast computing machines*, 1953).
-//! Level by level the state also says how hot it is, and it ends the search by giving no further level.
+//! Level by level the state also gives its temperature, and it ends the search by giving no further level.
 
 use crate::random::Random;
 

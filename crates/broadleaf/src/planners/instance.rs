@@ -14,7 +14,7 @@ pub struct Instance<'a> {
     pub root: NodeId,
     /// > 0.
     pub message_bytes: u64,
-    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own say so.
+    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own ignore it.
     pub segment_bytes: u64,
     /// By node, as [`Plan::weights`]; set by [`Instance::weighted`].
     pub weights: Option<&'a [f64]>,

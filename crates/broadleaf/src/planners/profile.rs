@@ -33,11 +33,11 @@ pub enum Pace {
 /// How many segments the plans of a planner may have.
 #[derive(Clone, Copy, Debug)]
 pub enum Segmentation {
-    /// As many as the plan itself says, whatever size is asked for.
+    /// As many as the plan itself has, whatever size is asked for.
     Fixed,
     /// Any number.
     Free,
-    /// As many as the planner says.
+    /// As many as the planner chooses.
     Guided {
         /// The nearest number of segments without an unfinished cycle.
         whole: fn(&Instance, u64) -> u64,

@@ -2,7 +2,7 @@
 //!
 //! The first row and the first column hold node ids; row i, column j is the link from i to j. A cell that
 //! is empty in both files is a pair without a link. The diagonal is ignored. Fields with commas or quotes
-//! are quoted as RFC 4180 says.
+//! are quoted as in RFC 4180.
 
 use super::{Matrices, PairLink, Platform, PlatformError, PortModel};
 use crate::files::regular_text;

@@ -1,7 +1,7 @@
 //! Times so long that sums of them would no longer be numbers are refused here, before anyone plans with them.
 //!
 //! Planners and bounds add up times over all nodes and segments, and multiply two of them: what starts near the
-//! largest number there is ends at infinity, where no comparison says anything any more.
+//! largest number there is ends at infinity, where comparisons have no meaning.
 
 use super::{ExplicitLink, LinkClass, LinkClassId, Platform};
 use crate::json::Fault;

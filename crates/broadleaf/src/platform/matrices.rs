@@ -120,8 +120,8 @@ impl Platform {
 
     /// The links as matrices, with the rate that a transfer of `at_bytes` gets, s / T(s).
     ///
-    /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot say it; what no
-    /// two matrices can say at all (shared resources, switches, local broadcasts, NICs, overheads) always is.
+    /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot express it; what no
+    /// two matrices can express at all (shared resources, switches, local broadcasts, NICs, overheads) always is.
     ///
     /// # Errors
     /// What two matrices cannot express, as above.

@@ -161,7 +161,7 @@ impl Contest<'_> {
         for index in order {
             let entrant = &self.entrants[index];
             if self.task.is_settled(entrant) {
-                // Nothing behind it can hope to be faster.
+                // Nothing behind it can be faster.
                 break;
             }
             let waits_for_twin = batch.iter().any(|&other| is_twin(&self.entrants[other], entrant));

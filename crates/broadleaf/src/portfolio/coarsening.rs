@@ -56,7 +56,7 @@ pub fn coarsened(platform: &Platform, plan: Plan, coarsening: Coarsening) -> Res
     Ok(chosen)
 }
 
-/// The same in segments of another size; a timetable, or what combines segments, is made anew for them.
+/// The same in segments of another size; a timetable, or what combines segments, is computed again for them.
 fn in_segments(platform: &Platform, plan: &Plan, segment_bytes: u64) -> Result<Plan, PlanError> {
     if plan.period.is_none() && plan.pattern.is_none() && !plan.combine {
         return Ok(Plan { segment_bytes, ..plan.clone() });

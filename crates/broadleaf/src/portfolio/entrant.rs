@@ -222,7 +222,7 @@ fn transfers(instance: &Instance, plan: &Plan) -> u64 {
     plan.segment_count().saturating_mul(instance.platform.node_count() as u64)
 }
 
-/// Whether one closer look tells about both.
+/// Whether one closer look decides about both.
 pub(super) fn is_twin(a: &Entrant, b: &Entrant) -> bool {
     a.look >= Look::Rough && a.look == b.look && is_same_way(&a.tuned.plan, &b.tuned.plan)
 }

@@ -102,7 +102,7 @@ fn bracket(instance: &Instance, least_bytes: u64, factor: u64) -> Vec<u64> {
 }
 
 /// The most segments worth trying. On a link without a start-up, no segment is moved in less time than a host takes to
-/// handle it; a start-up that is given or measured says it better.
+/// handle it; a start-up that is given or measured describes it better.
 fn most_segments(instance: &Instance, least_bytes: u64) -> u64 {
     let silent = |time: &TransferTime| match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
@@ -268,7 +268,7 @@ fn search_thoroughly(search: &mut Search) -> Result<(), PlanError> {
         search.vary(middle)?;
     }
     if budget.is_timed() {
-        // From the middle outwards: whatever the time allows, it is not all spent on the ends, which serve nobody.
+        // From the middle outwards: whatever the time allows, it is not all spent on the ends, where no best size lies.
         counts.sort_by_key(|count| (count.ilog2().abs_diff(middle.ilog2()), *count));
     }
     for count in counts {

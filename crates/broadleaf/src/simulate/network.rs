@@ -82,7 +82,7 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// With `rates`, links and pipes change theirs as it says.
+    /// With `rates`, the rates of links and pipes change as listed there.
     pub fn new(
         platform: &'a Platform,
         programs: &'a Programs,

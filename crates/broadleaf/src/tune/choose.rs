@@ -15,7 +15,7 @@ use crate::simulate::estimate_from;
 /// An algorithm whose model promises no more than this factor of the best is simulated; the others keep their
 /// corrected model. Models are exact where all links are alike, and elsewhere rank what is far apart.
 const WORTH_SIMULATING: f64 = 1.5;
-/// Where links differ the models say little, and all algorithms are simulated.
+/// Where links differ the models are inexact, and all algorithms are simulated.
 const WORTH_SIMULATING_UNLIKE: f64 = f64::INFINITY;
 
 /// Segments that are simulated of a longer plan; its steady state gives the rest.

@@ -10,7 +10,7 @@ use super::rule::{by_nodes, Rule};
 use crate::plan::Collective;
 use std::fmt::Write;
 
-/// What a rule says: the algorithm's number, fan-out, and segment size, bytes.
+/// A rule's content: the algorithm's number, fan-out, and segment size, bytes.
 pub(super) fn method(algorithm: Algorithm, segment_bytes: u64) -> Option<(u32, u32, u64)> {
     use Algorithm::*;
     // Its segment sizes are C ints.

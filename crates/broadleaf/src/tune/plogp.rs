@@ -20,7 +20,7 @@ pub struct PLogP {
     /// See [`PLogP::send_overhead`].
     pub receive_overhead: Option<GapTable>,
     /// Fewer bytes than a link without a start-up moves while a host handles one message make no segment: their
-    /// time would be that of the hosts, of which such a link says nothing. 1 where every message has its own cost.
+    /// time would be that of the hosts, which such a link does not show. 1 where every message has its own cost.
     pub handled_bytes: u64,
 }
 

@@ -104,7 +104,7 @@ impl ChoiceTable<'_> {
     }
 }
 
-/// A rule for each size, neighbours that say the same as one.
+/// A rule for each size, equal neighbours as one.
 fn rules_by_size(mpi: Mpi, nodes: u64, choices: &[&Choice]) -> Vec<Rule> {
     let mut rules: Vec<Rule> = Vec::new();
     for choice in choices {

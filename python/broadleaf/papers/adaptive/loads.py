@@ -18,10 +18,10 @@ ROOT = "c2-0"
 CALLS = 60
 FIRST_BYTES = 1_000_000
 FIRST_INTERVAL_S = 90.0
-# The paper says "exponentially", not how fast; so the program runs for 42 minutes, under three or four loads.
+# The paper has "exponentially", not how fast; so the program runs for 42 minutes, under three or four loads.
 INTERVAL_FACTOR = 0.97
 
-# Which of the links at C3 a load is on; the paper says "different links to/from C3".
+# Which of the links at C3 a load is on; the paper has "different links to/from C3".
 SOME, INTO, OUT, BOTH = "some links", "all into C3", "all out of C3", "all at C3"
 # Beyond the paper: another cluster, two at once, loads that grow and fade, and messages that go a longer
 # way at the same rate, where a latency L becomes L / (1 - taken).

@@ -29,7 +29,7 @@ ECEF_LIKE = ("ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max")
 # What section 6 suggests at its end, and section 5.3's rule without the senders' ready times.
 THEIRS = (*PAPERS_SEVEN, "mixed", "bottom-up-as-printed")
 OURS = ("makespan", "exact", "bound")
-# What text 6 says of figure 4: the one that stays, at every number of clusters.
+# Text 6 on figure 4: the one that stays, at every number of clusters.
 PRINTED_HIT_RATE = {"ecef-lat-max": 45.0}
 SMALL = (2, 3, 4, 5, 6, 7, 8, 9, 10)
 LARGE = (20, 30, 40, 50)

@@ -27,7 +27,7 @@ class Line:
     style: str = "-"
     # How far each value may be from the true one, drawn as bars.
     within: Sequence[float] | None = None
-    # What the paper says, drawn as stars of the line's colour.
+    # The paper's values, drawn as stars of the line's colour.
     said: Sequence[tuple[float, float]] = ()
 
 

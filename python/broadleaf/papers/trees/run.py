@@ -58,7 +58,7 @@ TABLE_3 = {
         "binomial-printed": (5.0, 1.0),
     },
 }
-# What section 5.2.1 says of figure 4(a) at its right end, in per cent; the curves carry no numbers.
+# Section 5.2.1 on figure 4(a) at its right end, in per cent; the curves carry no numbers.
 SAID_AT_50 = {"prune-simple": 20, "prune-refined": 70, "grow": 70, "lp-prune": 60, "lp-grow": 60}
 
 

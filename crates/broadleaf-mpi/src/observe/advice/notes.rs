@@ -1,4 +1,4 @@
-//! What a process tells the advisor: calls it led, plans it put into use, and links it timed.
+//! What a process reports to the advisor: calls it led, plans it put into use, and links it timed.
 
 use crate::topology::placement::Placement;
 use broadleaf::plan::Plan;
@@ -56,7 +56,7 @@ pub struct Pending {
     pub samples: Vec<SampleNote>,
 }
 
-/// Beyond this many, samples are forgotten: the newest says most, and memory is the program's.
+/// Beyond this many, samples are forgotten: the newest matters most, and memory is the program's.
 const MOST_SAMPLES: usize = 1024;
 
 /// Calls between two writings beyond this many are not told: that the program broadcasts often is known then, and

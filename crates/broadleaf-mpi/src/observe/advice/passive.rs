@@ -2,7 +2,7 @@
 //!
 //! For every sender, the times of its first, middle and last message are kept: three looks at the clock a
 //! broadcast, however many segments. The time between them is how long each half kept the link busy; two halves
-//! are two samples, so one broadcast is enough to tell a drift from a hiccup.
+//! are two samples, so one broadcast is enough to distinguish a drift from an outlier.
 
 use super::notes::SampleNote;
 use super::Mailbox;
@@ -111,7 +111,7 @@ pub struct Timed {
 }
 
 impl Teller {
-    /// Tells what is new.
+    /// Reports what is new.
     pub fn tell(&mut self, mailbox: &Mailbox, timing: &Timing, timed: Timed) {
         let Timed { communicator, call, rank, root, message_bytes, version } = timed;
         let plan = (root, message_bytes.ilog2(), version);

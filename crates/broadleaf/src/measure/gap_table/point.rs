@@ -3,8 +3,8 @@
 //! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous
 //! waits for one more round trip, and so does a TCP connection that starts slowly; with several messages
 //! under way nobody waits. So where the latency is not small beside the gap, g(m) is measured by its
-//! definition too: the time between messages sent back to back. That is taken where the round trip says more
-//! than a latency more, or where it spreads too much to say anything about a small g.
+//! definition too: the time between messages sent back to back. That is taken where the round trip is longer
+//! by more than a latency, or spreads too much to measure a small g.
 //!
 //! The bulk effect (paper 4, §4.2) is a number of its own: messages sent back to back may take less each than
 //! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
@@ -102,7 +102,7 @@ pub struct Gap {
 }
 
 impl Point {
-    /// g(m): by the round trip, or by messages sent back to back where the round trip says too much or too little.
+    /// g(m): by the round trip, or by messages sent back to back where the round trip is too long or too short.
     pub fn gap(&self, empty: &Empty) -> Gap {
         let there_and_back = self.round_trip.summary.expect("every point has round trips");
         let single = Gap {
@@ -116,7 +116,7 @@ impl Point {
             Some(bulk) if empty.latency_counts(single.median_s) => {
                 // Who waits waits for a message at least; less is the bulk effect.
                 let waits = single.median_s - bulk.median_s > empty.round_trip_s / 2.0;
-                // All bursts of a few may have been held back: then they say nothing.
+                // All bursts of a few may have been held back: then they are not used.
                 let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
                 let blurred = empty.latency_s() > LATENCY_BLURS * single.median_s
                     && single.range_s > BLURRED * single.median_s
@@ -135,7 +135,7 @@ impl Point {
     pub fn back_to_back(&self) -> Option<Gap> {
         let (burst, there_and_back) = (self.burst.summary?, self.round_trip.summary?);
         let others = f64::from(self.window - 1);
-        // On a busy machine a burst may seem shorter than a single message: then it says nothing.
+        // On a busy machine a burst may seem shorter than a single message: then it is not used.
         if burst.median <= there_and_back.median {
             return None;
         }

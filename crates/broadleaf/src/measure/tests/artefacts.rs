@@ -215,7 +215,7 @@ fn a_single_sample_is_a_platform_without_a_spread() {
     for (from, to) in [(0, 1), (0, 2), (2, 0)] {
         assert_same_link(&found, &network.truth, from, to);
     }
-    // Between the clusters there is one table of single samples: nothing to tell a spread from.
+    // Between the clusters there is one table of single samples: nothing to take a spread from.
     assert_eq!(class(&found, 0, 2).spread, None);
 }
 

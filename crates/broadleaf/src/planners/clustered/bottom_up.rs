@@ -44,7 +44,7 @@ pub static BOTTOM_UP_AS_PRINTED: Heuristic = Heuristic {
 fn sends(grid: &Grid) -> Vec<ClusterSend> {
     let mut frontier = Frontier::new(grid);
     loop {
-        // A bound that may have risen says nothing about a maximum: all must be exact.
+        // A maximum cannot rest on a bound that may have risen: all must be exact.
         frontier.settle_all();
         let done_last = |kind: usize| last_first(frontier.arrival_s(kind), grid.kind_local_s(kind));
         let Some(kind) = frontier.waiting().least(done_last) else { return frontier.into_sends() };

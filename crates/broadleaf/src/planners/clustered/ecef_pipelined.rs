@@ -2,7 +2,7 @@
 //!
 //! In a pipeline every segment follows the first at the pace P of the busiest sender or pipe, so the message is
 //! over (k − 1)·P after the last first segment. ECEF of a single segment makes the first arrivals early; without a
-//! limit it would let a few senders serve everybody, at a slow pace. So a sender takes no receiver, and a pipe no
+//! limit it would let a few senders send to everybody, at a slow pace. So a sender takes no receiver, and a pipe no
 //! send, that makes it busy for longer than a budget per segment. Small budgets give a quick pace and deep trees,
 //! large ones the reverse; of all budgets and numbers of segments the quickest by the pipeline's formula is taken.
 //! No tree is searched on from there, so thousands of hosts take a fraction of a second, where `makespan` has no time
@@ -114,7 +114,7 @@ const START_SEGMENTS: u64 = 64;
 /// Twice as many messages must be quicker by this factor: hosts have to handle them.
 const WORTH_TWICE: f64 = 1.03;
 /// Beyond so many messages in all by this one: where ranks share processors, or one simulates them all, each message
-/// takes some of their time, which no platform tells.
+/// takes some of their time, which no platform states.
 const MANY_MESSAGES: u64 = 150_000;
 const WORTH_MANY: f64 = 1.15;
 

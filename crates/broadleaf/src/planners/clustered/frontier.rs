@@ -2,11 +2,11 @@
 //! RT_i + g_ij + L_ij.
 //!
 //! Kept up to date lazily. A send only delays its sender, so a value found earlier is a lower bound until
-//! that sender has sent again, and only the values that come out best are computed anew: from the few senders
+//! that sender has sent again, and only the values that come out best are recomputed: from the few senders
 //! that were best when all were compared, as long as one of them is ahead of what all others had then. A new
 //! sender is compared with what is known. All are compared in the order of their ready times, until none of the rest
 //! can be among the earliest. That makes a round O(n) where clusters differ, and O(kinds) where
-//! not. Few clusters are not worth the bookkeeping: there every round computes everything anew, row by row.
+//! not. Few clusters are not worth the bookkeeping: there every round recomputes everything, row by row.
 
 use super::grid::Grid;
 use super::offers::{NearSenders, Offer, NEAR};
@@ -16,7 +16,7 @@ use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Up to so many kinds computing anew is quicker: some microseconds a round.
+/// Up to so many kinds recomputing everything is quicker: some microseconds a round.
 const FEW_KINDS: usize = 64;
 
 /// No sender.
@@ -37,11 +37,11 @@ pub(super) struct Frontier<'g> {
     active: Vec<u32>,
     offers: Vec<Offer>,
     near: Vec<NearSenders>,
-    /// Kinds with a sender by the ready time of their first; unless all is computed anew.
+    /// Kinds with a sender by the ready time of their first; unless all is recomputed.
     by_ready: Vec<(f64, u32)>,
     /// By kind, the least g + L into it.
     least_in_s: Vec<f64>,
-    /// Where all is computed anew in every round, the earliest arrivals by kind, seconds; else empty.
+    /// Where all is recomputed in every round, the earliest arrivals by kind, seconds; else empty.
     anew_s: Vec<f64>,
     sends: Vec<ClusterSend>,
     /// How long a sender with several receivers may be busy in all, seconds.

@@ -21,7 +21,7 @@ impl Homes {
     }
 }
 
-/// What tells hosts apart that have no links of their own. A unit of several hosts is its own kind.
+/// In what hosts differ that have no links of their own. A unit of several hosts is its own kind.
 #[derive(PartialEq, Eq, Hash)]
 enum Likeness {
     Own(usize),

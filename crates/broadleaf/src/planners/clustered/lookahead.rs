@@ -122,7 +122,7 @@ impl Lookahead for Extreme<'_> {
 
 /// Sums of g_jk + L_jk over k in B∖{j}, kept while B shrinks.
 ///
-/// Subtraction leaves rounding behind, which must not decide ties: the sums are added up anew whenever |B|
+/// Subtraction leaves rounding behind, which must not decide ties: the sums are added up again whenever |B|
 /// has halved, and every time once it is small. That stays O(n²) in all.
 pub(super) struct Sums<'g> {
     grid: &'g Grid,
@@ -130,7 +130,7 @@ pub(super) struct Sums<'g> {
     links: Vec<u32>,
 }
 
-/// From this |B| on sums are always added up anew.
+/// From this |B| on sums are always added up again.
 const ALWAYS_ANEW: usize = 64;
 
 impl<'g> Sums<'g> {

@@ -1,6 +1,6 @@
 //! Who takes which window of a link: segments that have waited take the next one.
 //!
-//! A layout says when each link is used in a period. All windows of one link are alike, so which position of
+//! A layout holds when each link is used in a period. All windows of one link are alike, so which position of
 //! the period takes which of them is free, and decides how long segments wait at every hop: what a layout
 //! without regard to segments leaves at about half a period becomes half the time between two windows of a
 //! link. Positions come by in the order in which their segments are there, those with a long way to go first.

@@ -104,9 +104,9 @@ impl Timetable {
 
     /// Starts, and their period, that leave no transfer waiting while all it needs is free, whatever the
     /// segments' way: of those that can start first, the one with the most work left at any of its resources; `urgency`
-    /// says how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
+    /// is how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
     /// finds where many resources are busy all the time, but later, because segments wait for about half a
-    /// period at each hop until windows are dealt out anew.
+    /// period at each hop until windows are dealt out again.
     pub fn dense(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
         let mut left_s = vec![0.0f64; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
@@ -157,7 +157,7 @@ impl Timetable {
             let Some(before) = transfer.after else { continue };
             let ready_s = within[before] + f64::from(lag[before]) * period_s + transfers[before].arrival_s;
             let late = ((ready_s - within[at]) / period_s - TOUCH).ceil().max(0.0) as u32;
-            // In the same period, the order must say that the segment comes first, also where times tie.
+            // In the same period, the order must put the segment first, also where times tie.
             lag[at] = late.max(lag[before] + u32::from(place[before] > place[at]));
         }
         Timetable { order, lag }

@@ -5,7 +5,7 @@
 //! two that is `binomial`; else MPI's tree spans the places up to the next power of two without those that are
 //! missing: of six places, 5 receives from 4 there and from 1 here. Where a link is missing the
 //! quickest path carries the edge, and every use of a link counts. The last line's SHORTEST-PATH(u, u − 2^m) is read
-//! as (u − 2^m, u): the text says that u receives.
+//! as (u − 2^m, u): in the text u receives.
 //!
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 4.
 //! Cost: ⌈log2 n⌉·(T(m) + latency) unsegmented, on a homogeneous one-port network. Complexity: O(n).

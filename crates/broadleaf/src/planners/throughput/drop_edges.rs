@@ -164,7 +164,7 @@ pub fn prune_busiest(graph: &Graph, period_s: impl Fn(OutLoad) -> f64) -> Vec<us
     let ticks = graph.ticks();
     let mut pruning = Pruning::new(graph);
     let mut nodes: Vec<Outgoing> = graph.platform().nodes().map(|node| Outgoing::of(graph, node)).collect();
-    // Greatest first; a node's entry is made anew whenever its load changes, so none is ever outdated.
+    // Greatest first; a node's entry is replaced whenever its load changes, so none is ever outdated.
     let mut queue: BinaryHeap<(i64, Reverse<NodeId>)> = graph
         .platform()
         .nodes()

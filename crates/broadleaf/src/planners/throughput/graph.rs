@@ -33,7 +33,7 @@ pub struct Edge {
 /// The hosts of an instance and the edges between them, sorted by (from, to).
 ///
 /// Where hosts hang on switches, an edge stands for the quickest route through switches alone, and the
-/// tree says so in its `via`; a direct link goes before any such route.
+/// tree lists it in its `via`; a direct link goes before any such route.
 pub struct Graph<'a> {
     instance: Instance<'a>,
     pub edges: Vec<Edge>,

@@ -36,7 +36,7 @@ pub fn optimal_loads(planner: &str, instance: &Instance, budget: &Budget) -> Res
             PlanError::Unsupported { planner: planner.to_string(), reason: error.to_string() }
         })?;
     let rate = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
-    // Where nothing limits, every load is infinite and only the trees' shares tell edges apart.
+    // Where nothing limits, every load is infinite and edges differ only in the trees' shares.
     let rate = if rate.is_finite() { rate } else { 1.0 };
     let mut loads = HashMap::new();
     for tree in &optimum.trees {

@@ -4,7 +4,7 @@
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, section 5.2.2,
 //! "Multiport-Prune-Degree": algorithm 2 with section 3.2's period, max(Σ send, longest T of the edges
 //! out). The sum stands for children · send_u, which it is where send depends on the sender alone; where a
-//! platform says no send part, send = T. Complexity: as simple pruning. Guarantee: none.
+//! platform states no send part, send = T. Complexity: as simple pruning. Guarantee: none.
 //!
 //! ```
 //! use broadleaf::budget::Budget;

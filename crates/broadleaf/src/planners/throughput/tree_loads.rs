@@ -88,7 +88,7 @@ impl<'a> Loaded<'a> {
         tree
     }
 
-    /// Sets the target, and sums all loads anew, so that rounding does not pile up.
+    /// Sets the target, and sums all loads again, so that rounding does not pile up.
     pub fn aim(&mut self, target_s: f64) {
         self.target_s = target_s;
         self.load_s.clear();

@@ -50,7 +50,7 @@ impl Bandwidth {
     ///
     /// Nodes get the outgoing NIC of paper 1's multi-port model, send_u = 0.80 · min T_uw over w, which no
     /// other port model looks at; the receiver stays busy for T. `joined` of the pairs were added to make one graph
-    /// of the draw, which the provenance says.
+    /// of the draw, which the provenance records.
     pub(super) fn platform(
         self,
         name: String,

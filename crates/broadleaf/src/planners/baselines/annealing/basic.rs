@@ -6,7 +6,7 @@ use crate::planners::baselines::Pairs;
 use crate::random::Random;
 
 const INITIAL_TEMPERATURE: f64 = 100.0;
-/// The figure's; the text says 0, which multiplying never reaches.
+/// The figure's; the text has 0, which multiplying never reaches.
 const LEAST_TEMPERATURE: f64 = 1.0;
 const COOLING: f64 = 0.8;
 const MOVES_A_LEVEL: u64 = 80;

@@ -5,7 +5,7 @@
 pub enum Rule {
     /// Its bandwidth with every member reaches the threshold: what the paper's Table 1 follows from.
     EveryPair,
-    /// The average over all pairs of the pool does: what its text says.
+    /// The average over all pairs of the pool does: as in its text.
     Average,
 }
 

@@ -110,7 +110,7 @@ impl<'a> AnnealedTree<'a> {
         true
     }
 
-    /// Makes `node`, not the root, the last child of `parent`, which must not be below it; says where it was.
+    /// Makes `node`, not the root, the last child of `parent`, which must not be below it; returns where it was.
     pub fn hang(&mut self, node: u32, parent: u32) -> Spot {
         let was = self.unhang(node);
         self.attach(node, Spot { parent, before: self.last[parent as usize] });
