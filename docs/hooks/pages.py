@@ -35,6 +35,8 @@ SIZES = (64 << 10, 8 << 20)
 NEAR = 1.1
 # What a paper's page opens with.
 VERDICT = ("Reproduces", "Does not", "Better here")
+# In the order of the documentation.
+COLLECTIVES = ("bcast", "scatter", "allgather", "gather", "reduce", "reduce-scatter", "allreduce")
 REGISTERED = {"Planners", "Papers"}
 # What the compiled core's documentation ends in, since its signatures can have no types.
 TYPES = re.compile(r"\n\nTypes?: `([^`]*)`\s*$")
@@ -144,6 +146,7 @@ def planner_page(
     lines = [f"# {card.name}", "", card.summary, ""]
     fields = ("reference", "objective", "guarantee", "complexity")
     head, *rows = (f"| **{name}** | {getattr(card, name)} |" for name in fields)
+    rows.append(f"| **plans** | {', '.join(card.collectives)} ([every collective](../collectives.md)) |")
     lines += [head, "| --- | --- |", *rows, "", *when_to_use(card.name, standings)]
     asked = f"broadleaf plan docs/small.json --root a0 --size 8MiB --planner {card.name} -o plan.json"
     try:
@@ -263,6 +266,20 @@ def planners_table() -> str:
     return "\n".join(["| planner | what it does | guarantee |", "| --- | --- | --- |", *rows])
 
 
+def collectives_table() -> str:
+    """A column a collective, a mark where the planner plans it."""
+    cards = bl.planners()
+    names = [name for name in COLLECTIVES if any(name in card.collectives for card in cards)]
+    rows = [
+        [
+            f"[{card.name}](planners/{card.name}.md)",
+            *("yes" if name in card.collectives else "" for name in names),
+        ]
+        for card in cards
+    ]
+    return "\n".join(table(["planner", *names], rows))
+
+
 def papers_table() -> str:
     rows = [f"| [{name}]({name}.md) | {paper.title} |" for name, paper in PAPERS.items()]
     return "\n".join(["| name | paper |", "| --- | --- |", *rows])
@@ -347,6 +364,7 @@ def escaped(text: str) -> str:
 
 PARTS: dict[str, Callable[..., str]] = {
     "planners": planners_table,
+    "collectives": collectives_table,
     "papers": papers_table,
     "words": words_table,
     "contributing": contributing,

@@ -55,7 +55,7 @@ static int ask_lengths(const char *name, word comm, int *out, int *in)
     return error;
 }
 
-/* The MPI may read the arrays until the request is freed, which nobody tells here: they are kept to the end, those that
+/* The MPI may read the arrays until the request is freed, which is not seen here: they are kept to the end, those that
  * are equal once. */
 static int *keep(int *array, size_t bytes)
 {

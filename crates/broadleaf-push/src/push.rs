@@ -1,6 +1,6 @@
 //! A push from beginning to end, as every rank runs it.
 //!
-//! Rank 0 says what happens in lines of JSON, their kind in `event`: `start` (bytes, files, hosts), `progress`
+//! Rank 0 reports progress in lines of JSON, their kind in `event`: `start` (bytes, files, hosts), `progress`
 //! (done_bytes and total_bytes of the slowest host, slowest, seconds), at most ten a second, and at the end `hosts` (hosts, digest) or `error`
 //! (message).
 
@@ -374,7 +374,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// The root says of every host how it went; whether all have it.
+    /// The root reports how it went on every host; whether all have it.
     fn report(&mut self, writers: &[bool]) -> bool {
         let digest = self.stock.total(&self.index);
         let mut out = Writer::default();

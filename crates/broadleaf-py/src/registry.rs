@@ -1,11 +1,14 @@
 //! `bl.planners`: the registry's cards.
 
+use broadleaf::plan::Collective;
+use broadleaf::planners::{collectives_of, Planner, PLANNERS};
 use pyo3::prelude::*;
 
 /// What a planner is, for people.
 #[pyclass(module = "broadleaf", frozen, name = "Card")]
 pub struct Card {
     core: &'static broadleaf::planners::Card,
+    collectives: Vec<&'static str>,
 }
 
 #[pymethods]
@@ -50,6 +53,14 @@ impl Card {
         self.core.guarantee
     }
 
+    /// The collectives that it plans, those of `plan`'s `collective`.
+    ///
+    /// Type: `list[str]`
+    #[getter]
+    fn collectives(&self) -> Vec<&'static str> {
+        self.collectives.clone()
+    }
+
     /// Planning time, n = nodes, k = segments.
     ///
     /// Type: `str`
@@ -68,5 +79,9 @@ impl Card {
 /// Types: `() -> list[Card]`
 #[pyfunction]
 pub fn planners() -> Vec<Card> {
-    broadleaf::planners::PLANNERS.iter().map(|planner| Card { core: planner.card() }).collect()
+    let card = |planner: &&'static dyn Planner| Card {
+        core: planner.card(),
+        collectives: collectives_of(*planner).map(Collective::name).collect(),
+    };
+    PLANNERS.iter().map(card).collect()
 }

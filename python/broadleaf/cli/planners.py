@@ -11,7 +11,7 @@ import broadleaf as bl
 from broadleaf.cli.display import print_document, say
 from broadleaf.cli.options import PlannerName, example, json_option
 
-FIELDS = ("name", "summary", "reference", "objective", "guarantee", "complexity")
+FIELDS = ("name", "summary", "reference", "objective", "guarantee", "collectives", "complexity")
 
 
 @click.command(
@@ -22,7 +22,7 @@ FIELDS = ("name", "summary", "reference", "objective", "guarantee", "complexity"
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=PlannerName(best=False))
 @json_option
 def command(names: tuple[str, ...], as_json: bool) -> None:
-    """Lists the planners; with NAMEs, the paper, objective, guarantee and complexity of each.
+    """Lists the planners; with NAMEs, the paper, objective, guarantee, collectives and complexity of each.
 
     best is not in the list: it runs every planner that supports the platform, and keeps the fastest plan.
     """
@@ -36,11 +36,11 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
         return
     if names:
         for card in cards:
-            print_pairs(card)
+            print_pairs({**card, "collectives": ", ".join(card["collectives"])})
             say()
         return
     print_pairs({card["name"]: card["summary"] for card in cards})
-    say("broadleaf planners NAME: its paper, objective, guarantee and complexity")
+    say("broadleaf planners NAME: its paper, objective, guarantee, collectives and complexity")
 
 
 def print_pairs(pairs: dict[str, str]) -> None:

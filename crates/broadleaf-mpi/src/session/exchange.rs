@@ -19,7 +19,7 @@ use crate::transport::MpiTransport;
 use broadleaf::plan::{Collective, Direction};
 use std::collections::HashMap;
 
-/// Kinds of calls that plans are kept for; then all are made anew.
+/// Kinds of calls that plans are kept for; then all are made again.
 const MAX_PLANS: usize = 64;
 
 /// Collective, root, size class, and bytes of an element.

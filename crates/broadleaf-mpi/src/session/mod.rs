@@ -262,7 +262,7 @@ fn delivery(current: &Current) -> Delivery {
     }
 }
 
-/// What a leader tells the others of its host of a call.
+/// What a leader announces of a call to the others of its host.
 fn announced(header: Header, ran: &stats::Ran) -> Announcement {
     let mut announcement = Announcement {
         call: header.call,

@@ -1,6 +1,6 @@
 //! Whether an optimum is proved: trees below, prices above. Shares no code with the solver; slow and plain.
 //!
-//! The capacities are derived anew from the platform. The lower side: every tree spans, uses links that
+//! The capacities are derived again from the platform. The lower side: every tree spans, uses links that
 //! exist, the shares sum to 1, and at the stated throughput no resource is busy more than all the time.
 //! The upper side: the cheapest arborescence under the prices, by Chu and Liu's and Edmonds' contraction,
 //! O(n · m), with switches passed by Bellman and Ford's relaxation.

@@ -1,6 +1,6 @@
 //! The optimum by column generation: trees one by one, each the cheapest under the resources' prices.
 //!
-//! The master program shares the message among the trees known so far; its prices say what a further tree
+//! The master program shares the message among the trees known so far; its prices are what a further tree
 //! would have to save. Any prices give the upper bound Σ prices / cheapest tree, so the gap closes from
 //! both sides. The prices asked are a mixture with the best so far (Wentges, *Weighted Dantzig–Wolfe
 //! decomposition for linear mixed-integer programming*, 1997), which keeps them from swinging.

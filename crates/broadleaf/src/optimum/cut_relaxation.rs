@@ -1,7 +1,7 @@
 //! The relaxation by cuts: every set of vertices must be entered by one unit, loads as even as can be.
 //!
 //! min max_r load_r(f) with Σ f over the edges into S ≥ 1, at first for every single vertex, then also for
-//! the sets that a cheapest arborescence contracts under the prices found. Its value is a bound, its f says
+//! the sets that a cheapest arborescence contracts under the prices found. Its value is a bound, its f shows
 //! how often each edge is used, and its prices are where the trees start from.
 //!
 //! Solved to moderate precision by the primal-dual hybrid gradient method (Chambolle and Pock, *A

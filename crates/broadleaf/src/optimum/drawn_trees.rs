@@ -1,4 +1,4 @@
-//! Equal-share trees that use every edge about as often as a cover says.
+//! Equal-share trees that use every edge about as often as in a cover.
 //!
 //! Each tree is the cheapest arborescence under clocks: edge e rings after a random time of mean 1 / due_e,
 //! where due_e is how often the cover would have used e by now less how often it was used. At each vertex

@@ -277,7 +277,7 @@ impl<'a> MakespanBound<'a> {
         held_s / (receivers + 1) as f64
     }
 
-    /// The root's own local broadcast, after its last send where the platform says so.
+    /// The root's own local broadcast, after its last send where the platform puts it there.
     fn root_s(&self) -> f64 {
         let Some(local_s) = self.platform.node(self.root).local_broadcast_s else { return 0.0 };
         match (self.platform.local_start(), self.sending(Some(self.root))) {

@@ -91,7 +91,7 @@ impl OccupationTable {
         OccupationTable::of(platform, root, held)
     }
 
-    /// The program in which a tree holds what `held` says for each of its hops, seconds.
+    /// The program in which a tree holds `held` for each of its hops, seconds.
     pub fn of(
         platform: &Platform,
         root: NodeId,

@@ -16,7 +16,7 @@ const PASSES: usize = 4;
 /// which leaves a timetable room. Chosen.
 const STEEPNESS: i32 = 6;
 
-/// Chooses the trees in `slots` anew, some times over or until the budget is spent. The first pass takes place in any
+/// Chooses the trees in `slots` again, some times over or until the budget is spent. The first pass takes place in any
 /// case, and fills empty slots. Loads are compared with `allowed`.
 pub(crate) fn replace(table: &OccupationTable, slots: &mut DrawnTrees, allowed: f64, budget: &Budget) {
     let mut solver = Arborescence::default();

@@ -2,7 +2,7 @@
 //! coming in as they are found to matter.
 //!
 //! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General
-//! solvers were rejected: they start anew each time, where this needs a few pivots of rows² operations.
+//! solvers were rejected: they start from nothing each time, where this needs a few pivots of rows² operations.
 
 /// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
@@ -15,7 +15,7 @@ const LEAST_PIVOT: f64 = 1e-8;
 const GAIN: f64 = 1e-9;
 /// A level below zero by more than this is repaired.
 const BELOW: f64 = 1e-10;
-/// Pivots after which the inverse is made anew, so that rounding does not add up.
+/// Pivots after which the inverse is computed again, so that rounding does not add up.
 const FRESH: usize = 400;
 
 #[derive(Clone, Debug, Default)]
@@ -284,7 +284,7 @@ impl Simplex {
         Some(inverse)
     }
 
-    /// Makes the inverse, levels and prices anew from the basis; the present ones are better than those of a nearly
+    /// Computes the inverse, levels and prices again from the basis; the present ones are better than those of a nearly
     /// singular one.
     fn refresh(&mut self) {
         let rows = self.right.len();

@@ -20,7 +20,7 @@ pub struct WeightedTree {
 /// Why the value may be out of reach, although nothing can exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundOnly {
-    /// One port for both directions: on three nodes with unit links the program says 0.75, the truth is 0.5.
+    /// One port for both directions: on three nodes with unit links the program's value is 0.75, the truth 0.5.
     UnidirectionalOnePort,
     /// Both directions at once only with the same partner; the program lets them differ.
     SamePartner,

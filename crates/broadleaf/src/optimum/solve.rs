@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// The optimum for segments of `segment_bytes` from `root`, to a relative `gap` between the throughput of
 /// the returned trees and the proved upper bound.
 ///
-/// Where the limits end the search first, the result is as valid, and [`Optimum::gap`] says how far apart
+/// Where the limits end the search first, the result is as valid, and [`Optimum::gap`] is how far apart
 /// the two still are. Deterministic; ties go to the lower node id.
 ///
 /// # Errors

@@ -38,7 +38,7 @@ pub struct InChannel {
 pub struct OutChannel {
     /// The receiver.
     pub to: NodeId,
-    /// Tells the channels between two nodes apart.
+    /// Distinguishes the channels between two nodes.
     pub tag: u32,
     /// The tree whose segments travel on it.
     pub tree: u32,

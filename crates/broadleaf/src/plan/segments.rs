@@ -4,10 +4,10 @@
 ///
 /// A broadcast moves one block of k segments; a scatter or an all-gather moves one block for each host. Segment
 /// ids count all blocks' first segments, then all second ones: segment i of block b has id i·B + b, so for a
-/// broadcast the id is simply i.
+/// broadcast the id is i.
 ///
 /// Without a period, a block's segments are dealt to its trees: counts by largest remainder, interleaved by
-/// smooth weighted round-robin, ties to the lower tree. With a period, the slots say which tree each position of
+/// smooth weighted round-robin, ties to the lower tree. With a period, the slots decide which tree each position of
 /// the period takes. Every reader of a plan recomputes this.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
@@ -21,7 +21,7 @@ pub struct Segments {
 enum Deal {
     /// All blocks' segments go the same ways.
     Alike(Ways),
-    /// Block b has ways of its own over the trees `trees[b]`; `block_of[tree]` says whose a tree is.
+    /// Block b has ways of its own over the trees `trees[b]`; `block_of[tree]` is a tree's block.
     ByBlock { ways: Vec<Ways>, trees: Vec<Vec<u32>>, block_of: Vec<u32> },
     /// `tree_of[id mod W]`, and the rising positions of each tree.
     Periodic { tree_of: Vec<u32>, of_tree: Vec<Vec<u32>> },

@@ -21,9 +21,7 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
         return all_reduce::halves(half, instance).iter().try_for_each(|half| supports(planner, half));
     }
     if !planner.collectives().contains(&collective.outward()) {
-        let known =
-            Collective::ALL.into_iter().filter(|known| planner.collectives().contains(&known.outward()));
-        let known: Vec<&str> = known.map(Collective::name).collect();
+        let known: Vec<&str> = collectives_of(planner).map(Collective::name).collect();
         return Err(Unsupported(format!("no plans for {collective}, only for {}", known.join(", "))));
     }
     if collective.is_inward() {
@@ -43,6 +41,14 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
         return Err(Unsupported(format!("\"{}\" cannot send to \"{}\"", id(host), id(instance.root))));
     }
     planner.supports(&outward)
+}
+
+/// What the planner plans: its own collectives, their mirrors, and an all-reduce made of one of them.
+pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
+    Collective::ALL.into_iter().filter(|&collective| match collective {
+        Collective::Allreduce => all_reduce::half_of(planner).is_some(),
+        _ => planner.collectives().contains(&collective.outward()),
+    })
 }
 
 /// What a plan takes for each node, units of work.

@@ -10,7 +10,7 @@
 //! hosts are behind the cut, what the last such window brings for the first time is either passed on by its
 //! receiver, which takes that long after the arrival, or crosses once more, after that window. So all hosts
 //! together have it later than the last arrival from outside. (The window may carry old bytes too: these are
-//! then carried in addition, so it is as long as the bound says either way.)
+//! then carried in addition, so it is at least as long as the bound either way.)
 
 use super::imprint::{imprints, outlasts_s, Imprint, Imprints, Role};
 use super::lanes::{Held, Holder, Lanes};
@@ -95,7 +95,7 @@ pub(super) struct Crossings<'a> {
 }
 
 impl<'a> Crossings<'a> {
-    /// `first_s` says when the first byte can be at each node, infinite where it cannot. `None` where the budget is spent
+    /// `first_s` is when the first byte can be at each node, infinite where it cannot. `None` where the budget is spent
     /// first.
     pub fn new(
         platform: &'a Platform,

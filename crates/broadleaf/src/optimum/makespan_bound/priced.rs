@@ -26,8 +26,8 @@ const MOST_LINKS: usize = 20_000;
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
 
-/// Argument 5 for nodes that have their first byte at `first_s`, without local broadcasts, seconds; 0 where it says
-/// nothing.
+/// Argument 5 for nodes that have their first byte at `first_s`, without local broadcasts, seconds; 0 where it gives
+/// no bound.
 pub(super) fn priced_s(
     platform: &Platform,
     root: NodeId,

@@ -67,7 +67,7 @@ pub struct Pattern {
     pub hosts: Vec<NodeId>,
 }
 
-/// More tournaments between a gift and its exchange serve nobody.
+/// More tournaments between a gift and its exchange have no use.
 pub const MOST_AHEAD: u32 = 16;
 
 /// A regular plan's trees and its period.
