@@ -40,7 +40,7 @@ def command(names: tuple[str, ...], as_json: bool) -> None:
             say()
         return
     print_pairs({card["name"]: card["summary"] for card in cards})
-    say("broadleaf planners NAME: its paper, objective, guarantee, collectives and complexity")
+    say("broadleaf planners NAME: its paper, guarantee, collectives and more")
 
 
 def print_pairs(pairs: dict[str, str]) -> None:
