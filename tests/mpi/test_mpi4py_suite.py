@@ -1,4 +1,4 @@
-"""mpi4py's own tests, all files of them, with every broadcast planned and without: each must end alike."""
+"""mpi4py's own tests, all files of them, with every collective planned and without: each must end alike."""
 
 from __future__ import annotations
 
@@ -60,6 +60,7 @@ def settings(host: str, tmp_path: Path) -> dict[str, str]:
         "BROADLEAF_PLATFORM": str(tmp_path / "net.json"),
         "BROADLEAF_PLANNER": "chain",
         "BROADLEAF_MIN_BYTES": "0",
+        "BROADLEAF_COLLECTIVES": "all",
         "BROADLEAF_STATS": str(tmp_path / "stats.json"),
     }
 

@@ -13,7 +13,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.benchmarks import OURS, BenchError
-from broadleaf.benchmarks.allgather import Way, local_allgathers, timed, ways
+from broadleaf.benchmarks.collectives import COLLECTIVES, Way, local_collectives, timed, ways
 from broadleaf.benchmarks.local import starts_of
 from broadleaf.benchmarks.smpi import second_seconds
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
@@ -156,24 +156,24 @@ def test_wrong_use_is_one_line(arguments: tuple[str, ...], told: str) -> None:
     assert done.stderr.count("\n") == 1, done.stderr
 
 
-def test_local_all_gathers_are_timed_under_every_mpi() -> None:
-    found = local_allgathers(starts_of(), 3, [16 << 10], 1, 1, ["default"])
-    # Recursive doubling is for powers of two; and no platform says what memory can do.
-    names = ("broadleaf round-robin", "broadleaf ring", "default")
+@pytest.mark.parametrize("collective", COLLECTIVES)
+def test_local_collectives_are_timed_under_every_mpi(collective: str) -> None:
+    found = local_collectives(collective, starts_of(), 3, [16 << 10], 1, 1, ["default"])
+    # No platform says what memory can do.
     assert [row.algorithm for row in found] == [
-        f"{name} on {mpi}" for mpi in required_mpis() for name in names
+        f"{name} on {mpi}" for mpi in required_mpis() for name in (OURS, "default")
     ]
     assert all((row.seconds or 0) > 0 and row.limit_s is None and row.bytes == 16 << 10 for row in found)
 
 
-def test_what_no_all_gather_is_called_is_refused() -> None:
+def test_what_no_collective_is_called_is_refused() -> None:
     done = bench("smpi", "--collective", "allgather", "--platform", str(ROOT / "platforms/smp-16.json"),
                  "--hosts", "x")  # fmt: skip
     assert done.returncode == 2
-    assert "bench smpi of all-gathers needs a platform; name its JSON file" in done.stderr
-    with pytest.raises(BenchError, match="openmpi has no all-gather 'turbo'; there are default, bruck"):
-        ways("openmpi", 4, ["turbo"])
-    with pytest.raises(BenchError, match="no bench times 'gossip'; use bcast or allgather"):
+    assert "bench smpi of allgather needs a platform; name its JSON file" in done.stderr
+    with pytest.raises(BenchError, match="openmpi has no reduce 'turbo'; there are default, linear"):
+        ways("openmpi", "reduce", ["turbo"])
+    with pytest.raises(BenchError, match="no bench times 'gossip'; use bcast, scatter"):
         bl.bench("local", collective="gossip")
 
 
@@ -188,9 +188,13 @@ def test_an_all_gather_of_wrong_bytes_has_no_time() -> None:
         timed(spoilt, ours)
 
 
+# What four hosts that send and receive at once need at least, in blocks (or vectors) of the slowest port.
+LEAST = {"scatter": 3, "gather": 3, "allgather": 3, "reduce": 1, "reduce-scatter": 3, "allreduce": 1.5}
+
+
 @needs_smpi
-def test_simulated_all_gathers_stand_beside_smpis_own(tmp_path: Path) -> None:
-    """Round-robin on an even number of full-duplex hosts: the others' contributions at full rate."""
+@pytest.mark.parametrize(("collective", "theirs"), [("allgather", "ring"), ("allreduce", "lr")])
+def test_simulated_collectives_stand_beside_smpis_own(tmp_path: Path, collective: str, theirs: str) -> None:
     nodes = [f"h{at}" for at in range(4)]
     link = {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}
     document = {
@@ -201,10 +205,10 @@ def test_simulated_all_gathers_stand_beside_smpis_own(tmp_path: Path) -> None:
         "meshes": [{"nodes": nodes, "link": link}],
     }
     (tmp_path / "four.json").write_text(json.dumps(document))
-    argv = ["smpi", "--collective", "allgather", "--platform", str(tmp_path / "four.json")]
-    found = {row["algorithm"]: row for row in rows(*argv, "--sizes", "1MiB", "--algorithms", "ring")}
-    assert set(found) == {f"{OURS} round-robin", f"{OURS} ring", f"{OURS} recursive-doubling", "ring"}
-    limit_s = found["ring"]["limit_s"]
-    assert limit_s == pytest.approx(3 * (1 << 20) / 1.25e8, rel=0.01)
-    assert limit_s < found[f"{OURS} round-robin"]["seconds"] < 1.02 * limit_s
-    assert found[f"{OURS} round-robin"]["seconds"] <= found["ring"]["seconds"]
+    argv = ["smpi", "--collective", collective, "--platform", str(tmp_path / "four.json")]
+    found = {row["algorithm"]: row for row in rows(*argv, "--sizes", "1MiB", "--algorithms", theirs)}
+    assert set(found) == {OURS, theirs}
+    limit_s = found[theirs]["limit_s"]
+    assert limit_s == pytest.approx(LEAST[collective] * (1 << 20) / 1.25e8, rel=0.02)
+    assert limit_s < found[OURS]["seconds"] < 1.04 * limit_s
+    assert found[OURS]["seconds"] <= found[theirs]["seconds"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OURS = "broadleaf"
 SIZES = "64KiB,1MiB,16MiB"
 Bed: TypeAlias = Literal["local", "smpi", "namespaces"]
-COLLECTIVES = ("bcast", "allgather")
+COLLECTIVES = ("bcast", "scatter", "gather", "allgather", "reduce", "reduce-scatter", "allreduce")
 # What each bed takes besides the sizes.
 BEDS: dict[str, tuple[str, ...]] = {
     "local": ("n", "repetitions", "rounds", "mpi", "launcher", "launcher_args"),
@@ -89,7 +89,8 @@ def bench(
 ) -> list[Row]:
     """Times Broadleaf beside every other broadcast that the MPI at hand can use, and the limit: a row each.
 
-    With `collective` "allgather" all-gathers instead, of `sizes` bytes from each rank.
+    With another `collective`, e.g. "allreduce", that one; `sizes` are then a block, what each rank gives or
+    gets, or the vector that is reduced.
 
     On bed "local", `n` ranks (4) of one machine, `repetitions` (20) broadcasts in each of `rounds` (3) runs,
     under every MPI or the named `mpi`, by its own mpiexec or by `launcher` with `launcher_args`;
@@ -116,9 +117,9 @@ def bench(
     names = list(algorithms or ())
     hear = told or (lambda _: None)
     if collective not in COLLECTIVES:
-        raise BenchError(f"no bench times {collective!r}; use {' or '.join(COLLECTIVES)}")
-    if collective == "allgather":
-        return all_gathers(bed, asked, given)
+        raise BenchError(f"no bench times {collective!r}; use {', '.join(COLLECTIVES)}")
+    if collective != "bcast":
+        return others(collective, bed, asked, given)
     if bed == "local":
         from broadleaf.benchmarks.local import bench_local, starts_of
 
@@ -138,8 +139,9 @@ def bench(
     return namespaces.bench_namespaces(network, mpi or "openmpi", asked, names, limit_s, hear)
 
 
-def all_gathers(bed: str, sizes: Sequence[int], given: Mapping[str, Any]) -> list[Row]:
-    from broadleaf.benchmarks import allgather, namespaces
+def others(collective: str, bed: str, sizes: Sequence[int], given: Mapping[str, Any]) -> list[Row]:
+    """Other collectives than the broadcast."""
+    from broadleaf.benchmarks import collectives, namespaces
 
     if bed == "local":
         from broadleaf.benchmarks.local import starts_of
@@ -147,15 +149,16 @@ def all_gathers(bed: str, sizes: Sequence[int], given: Mapping[str, Any]) -> lis
         launcher = given["launcher"]
         starts = starts_of(given["mpi"], launcher and str(launcher), given["launcher_args"])
         counts = (given["repetitions"] or REPETITIONS, given["rounds"] or ROUNDS)
-        return allgather.local_allgathers(starts, given["n"] or RANKS, sizes, *counts)
-    asked = (sizes, list(given["algorithms"] or ()), given["timeout_s"] or allgather.TIMEOUT_S)
+        return collectives.local_collectives(collective, starts, given["n"] or RANKS, sizes, *counts)
+    asked = (sizes, list(given["algorithms"] or ()), given["timeout_s"] or collectives.TIMEOUT_S)
     hear = given["told"] or (lambda _: None)
     if bed == "smpi":
         if given["platform"] is None or given["hosts"] is not None:
-            raise BenchError("bench smpi of all-gathers needs a platform; name its JSON file")
-        return allgather.smpi_allgathers(Path(given["platform"]), *asked, hear)
+            raise BenchError(f"bench smpi of {collective} needs a platform; name its JSON file")
+        return collectives.smpi_collectives(collective, Path(given["platform"]), *asked, hear)
     network = Path(given["platform"] or namespaces.DEFAULT_PLATFORM)
-    return allgather.namespaces_allgathers(network, given["mpi"] or "openmpi", *asked, hear)
+    flavour: Flavour = given["mpi"] or "openmpi"
+    return collectives.namespaces_collectives(collective, network, flavour, *asked, hear)
 
 
 def refuse_others(bed: str, given: Sequence[str]) -> None:

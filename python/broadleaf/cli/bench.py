@@ -22,7 +22,7 @@ COLLECTIVE = click.option(
     type=click.Choice(COLLECTIVES),
     default="bcast",
     show_default=True,
-    help="For allgather, --sizes are per rank.",
+    help="Sizes: a rank's block, or the vector of a reduction.",
 )
 ALGORITHMS = click.option(
     "--algorithms", default="", metavar="NAMES", help="Only these, separated by commas."
@@ -31,11 +31,11 @@ ALGORITHMS = click.option(
 
 @click.group(
     "bench",
-    short_help="Times Broadleaf beside every broadcast of the MPI.",
+    short_help="Times Broadleaf beside every algorithm of the MPI.",
     epilog=example("broadleaf bench local -n 2 --sizes 64KiB --repetitions 3 --rounds 1"),
 )
 def command() -> None:
-    """Times Broadleaf beside every other broadcast of the MPI, and prints the limit."""
+    """Times Broadleaf beside every algorithm of the MPI for a collective, and prints the limit."""
 
 
 @command.command(
@@ -111,7 +111,7 @@ def smpi(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Takes the simulated time of the second broadcast of a run, under SimGrid's SMPI."""
+    """Takes the simulated time of the second call of a run, under SimGrid's SMPI."""
     compared = names(algorithms)
     rows = bl.bench(
         "smpi",

@@ -1,14 +1,15 @@
 //! Plans for other collectives than broadcasts.
 
+use super::adjust::{in_larger_segments, without_period, without_turns};
 use super::job::Limit;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
-use crate::rank_plan::{expand, RankPlan};
+use crate::rank_plan::{expand, goes_whole, RankPlan};
 use crate::settings::{PlanSettings, PlanTime, BEST};
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::placement::Placement;
 use broadleaf::budget::UNITS_PER_S;
-use broadleaf::plan::{Collective, Plan};
+use broadleaf::plan::{Collective, Plan, PlanError};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 
@@ -30,7 +31,7 @@ impl ExchangeJob<'_> {
     /// By the planner that was asked for, if it plans this collective, else by the best. The error is one line for the
     /// user.
     pub fn plan(&self, settings: &PlanSettings) -> Result<RankPlan, String> {
-        let Placement { handled, ranks, node_of_rank, .. } = self.placement;
+        let Placement { handled, in_turn, ranks, node_of_rank, .. } = self.placement;
         let shares_nodes = ranks.iter().any(|ranks| ranks.len() > 1);
         let has_blocks_of_all = matches!(self.collective, Collective::Allgather | Collective::ReduceScatter);
         if has_blocks_of_all && shares_nodes {
@@ -49,8 +50,18 @@ impl ExchangeJob<'_> {
         };
         let work = settings.plan_time.first_work().max(FIRST_WORK);
         let limit = settings.first_budget.map_or(Limit::Work(work), Limit::Time);
-        let made = on_threads(|| make(&instance, name, SegmentChoice::Auto, effort, &limit.budget()));
-        let plan = made.map_err(|error| error.to_string())?.plan;
+        let in_turn = Instance { platform: in_turn, ..instance };
+        let made = on_threads(|| {
+            let budget = limit.budget();
+            let best = make(&instance, name, SegmentChoice::Auto, effort, &budget)?;
+            // What goes whole is behind one turn, not behind one a segment.
+            if best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree)) {
+                return Ok(best.plan);
+            }
+            let plan = without_turns(&instance, &in_turn, best, SegmentChoice::Auto, effort, &budget)?;
+            in_larger_segments(handled, without_period(handled, plan)?)
+        });
+        let plan = made.map_err(|error: PlanError| error.to_string())?;
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
         let plan = Plan { segment_bytes, ..plan };
         let ranked =
@@ -65,4 +76,35 @@ fn checked(ranked: RankPlan) -> Result<RankPlan, String> {
     }
     let trees = ranked.transfers.trees.len();
     Err(format!("a plan of {trees} trees needs more message tags than MPI has"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use broadleaf::platform::{NodeId, Platform};
+
+    /// Sixteen hosts, 50 µs apart, 1 Gb/s.
+    fn planned(collective: Collective, bytes: u64) -> RankPlan {
+        let names: Vec<String> = (0..16).map(|at| format!("n{at}")).collect();
+        let document = serde_json::json!({
+            "format": "broadleaf-platform/1", "name": "sixteen", "port_model": "one-port",
+            "nodes": names.iter().map(|name| serde_json::json!({"id": name})).collect::<Vec<_>>(),
+            "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}],
+        });
+        let platform = Platform::from_json(&document.to_string()).unwrap();
+        let nodes: Vec<NodeId> = platform.hosts().collect();
+        let placement = Placement::on(&platform, &nodes).unwrap();
+        let settings = PlanSettings::read(&|_| None).unwrap();
+        ExchangeJob { placement: &placement, collective, root: 0, bytes, element_bytes: 8 }
+            .plan(&settings)
+            .unwrap()
+    }
+
+    /// A reduction in segments waits for the one before it in each turn, which costs more than a timetable wins; what goes
+    /// whole waits once a host.
+    #[test]
+    fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
+        assert_eq!(planned(Collective::Reduce, 4 << 20).transfers.period, None);
+        assert!(planned(Collective::Allreduce, 1 << 20).transfers.period.is_some());
+    }
 }

@@ -1,7 +1,7 @@
 //! How many messages an edge between ranks keeps in flight, and how many such links a port feeds at once.
 
 use crate::smpi::Turn;
-use broadleaf::plan::{Plan, Tree};
+use broadleaf::plan::{Direction, Plan, Tree};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
 use std::collections::HashMap;
 
@@ -88,6 +88,12 @@ pub(super) struct Ends {
     pub is_inward: bool,
 }
 
+/// Whether what a tree moves of a message or block is one segment. Of an all-reduce's message it has a part.
+pub fn goes_whole(plan: &Plan, tree: &Tree) -> bool {
+    let of_tree = if plan.collective.direction() == Direction::Both { tree.share } else { 1.0 };
+    plan.segment_bytes as f64 >= of_tree * plan.message_bytes as f64
+}
+
 /// Between a node of `platform` and one of its children in a tree of `plan`, by way of those that pass the transfer on: each
 /// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`];
 /// `busy`: what [`busy_parts`] gives for the plan.
@@ -102,7 +108,7 @@ pub(super) fn edge(
     busy: &HashMap<(NodeId, NodeId), f64>,
 ) -> Edge {
     let bytes = plan.segment_bytes;
-    let is_whole = bytes >= plan.message_bytes;
+    let is_whole = goes_whole(plan, tree);
     let Ends { parent, child, is_inward } = ends;
     let mut path = vec![parent];
     path.extend(tree.via.get(&child).into_iter().flatten());

@@ -22,7 +22,7 @@ use edge::{busy_parts, edge, Ends};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use edge::Edge;
+pub use edge::{goes_whole, Edge};
 
 /// A plan over MPI ranks: what every rank's program is made from.
 #[derive(Clone, Debug, PartialEq)]
