@@ -21,7 +21,7 @@ pub struct Progress<'a> {
     pub say: &'a mut dyn FnMut(Value),
 }
 
-/// What a rank tells the root: the bytes that it has dealt with, and whether it is done.
+/// What a rank reports to the root: the bytes that it has dealt with, and whether it is done.
 pub fn word(kept_bytes: u64, is_last: bool) -> u64 {
     kept_bytes << 1 | u64::from(is_last)
 }
