@@ -150,9 +150,12 @@ def test_push(folder: Path) -> None:
     changes = {
         "-n 8 --hosts hosts": f"-n {RANKS}",
         r"dataset -n 8": f"dataset -n {RANKS}",
+        "/local/input -n 8": f"{folder}/input -n {RANKS}",
         "/dev/shm/model": f"{folder}/copy",
         "/local/dataset": f"{folder}/copy",
     }
     follow("howto/push.md", folder, changes, **own_mpi())
     assert (folder / "copy.safetensors").read_bytes() == b"weights" * 100_000
     assert (folder / "copy" / "empty").is_dir()
+    assert (folder / "input" / "model.safetensors").read_bytes() == b"weights" * 100_000
+    assert (folder / "input" / "dataset" / "empty").is_dir()
