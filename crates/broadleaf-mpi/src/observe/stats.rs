@@ -229,11 +229,12 @@ fn document(world: &World, lines: &str) -> Value {
         let some = counts.iter().filter(|(_, count)| *count > 0);
         some.map(|(name, count)| (name.clone(), json!(count))).collect()
     };
+    let passed_broadcasts = passed_of_all(&world.passed, &rows);
     let mut document = json!({
         "format": "broadleaf-stats/1",
         "mpi": world.mpi, "ranks": world.ranks, "min_bytes": world.min_bytes, "mode": mode_name(world.mode),
         "planned": planned, "planned_bytes": planned_bytes,
-        "passed_through": counted(&world.passed), "not_planned": counted(&world.not_planned),
+        "passed_through": counted(&passed_broadcasts), "not_planned": counted(&world.not_planned),
     });
     let failed: u64 = rows.iter().filter_map(|row| row["failed"].as_u64()).sum();
     // Of other collectives only rows count what was passed through.
@@ -241,7 +242,7 @@ fn document(world: &World, lines: &str) -> Value {
         row["passed_through"].as_object().map_or(0, |counts| counts.values().filter_map(Value::as_u64).sum())
     };
     let others = rows.iter().filter(|row| row["collective"] != "bcast").map(in_rows).sum::<u64>();
-    let passed: u64 = world.passed.iter().map(|(_, count)| count).sum::<u64>() + others;
+    let passed: u64 = passed_broadcasts.iter().map(|(_, count)| count).sum::<u64>() + others;
     let calls = Calls { planned, all: planned + passed + failed };
     match world.mode {
         Some(Mode::Plan) => {}
@@ -253,6 +254,17 @@ fn document(world: &World, lines: &str) -> Value {
     }
     document["broadcasts"] = Value::Array(rows);
     document
+}
+
+/// `rank_0`: its own calls that were passed through. Rows have those on communicators without it as well, as they have
+/// planned ones; of the reasons that rows do not count, rank 0's calls are all that is known.
+fn passed_of_all(rank_0: &[(String, u64)], rows: &[Value]) -> Vec<(String, u64)> {
+    let broadcasts = || rows.iter().filter(|row| row["collective"] == "bcast");
+    let reasons = broadcasts().filter_map(|row| row["passed_through"].as_object()).flat_map(Map::keys);
+    let mut all: BTreeMap<&String, u64> = reasons.map(|reason| (reason, 0)).collect();
+    all.extend(rank_0.iter().map(|(reason, count)| (reason, *count)));
+    let in_rows = |reason: &str| broadcasts().filter_map(|row| row["passed_through"][reason].as_u64()).sum();
+    all.into_iter().map(|(reason, own)| (reason.clone(), own.max(in_rows(reason)))).collect()
 }
 
 fn mode_name(mode: Option<Mode>) -> &'static str {
