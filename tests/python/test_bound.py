@@ -95,3 +95,15 @@ def test_a_host_out_of_reach_names_itself_and_the_cut(command: Command) -> None:
     document = {**triangle(), "meshes": [{"nodes": ["a", "b"], "link": {"bandwidth_bytes_per_s": 1000}}]}
     write("net.json", document)
     refused(command("bound", "net.json", "--root", "a"), '"c"', "{a, b}", "{c}")
+
+
+def test_other_collectives_have_a_makespan_bound(command: Command) -> None:
+    write("net.json", triangle())
+    # 500 bytes of each of the two others come in by one port of 1000 bytes/s; weighted, 2500 of b and c.
+    asked = ("bound", "net.json", "--size", "500", "--collective", "allgather")
+    assert command(*asked, "--json").document["bound_s"] == pytest.approx(1.0)
+    assert command(*asked, "--weights", "b=4,c=1", "--json").document["bound_s"] == pytest.approx(2.5)
+    assert "at least 1000 ms" in command(*asked).out
+    refused(command("bound", "net.json", "--collective", "scatter"), "give --size")
+    refused(command(*asked[:4], "--weights", "b=4"), "no block for each host")
+    refused(command(*asked[:4], "--collective", "gossip"), "gossip")

@@ -9,7 +9,15 @@ import click
 
 import broadleaf as bl
 from broadleaf.cli.display import print_document, print_table, say, table_of, wait_for
-from broadleaf.cli.options import Size, example, json_option, root_of, root_option
+from broadleaf.cli.options import (
+    Size,
+    collective_option,
+    example,
+    json_option,
+    root_of,
+    root_option,
+    weights_option,
+)
 from broadleaf.units import rate, seconds, size
 
 # Rows of the tables of trees and of prices; --json has all.
@@ -24,6 +32,8 @@ SHOWN = 8
 @click.argument("platform", metavar="PLATFORM", type=click.Path())
 @root_option
 @click.option("--size", "message_bytes", type=Size(), help="Message size, for the makespan bound.")
+@collective_option
+@weights_option
 @click.option(
     "--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True, help="Segment size."
 )
@@ -32,16 +42,31 @@ SHOWN = 8
 )
 @json_option
 def command(
-    platform: str, root: str | None, message_bytes: int | None, segment_bytes: int, gap: float, as_json: bool
+    platform: str,
+    root: str | None,
+    message_bytes: int | None,
+    collective: str,
+    weights: dict[str, float] | None,
+    segment_bytes: int,
+    gap: float,
+    as_json: bool,
 ) -> None:
     """Bounds the throughput of every plan from above, and with --size the makespan from below.
 
     The proof has two parts: trees with shares that together reach the throughput, and prices of ports and
-    links under which no tree is cheap enough for more.
+    links under which no tree is cheap enough for more. Of other collectives than bcast only the makespan is
+    bounded.
     """
     network = bl.Platform.load(platform)
     root = root_of(network, root)
-    bound_s = None if message_bytes is None else bl.makespan_bound_s(network, root, message_bytes)
+    bound_s = None
+    if message_bytes is not None:
+        bound_s = bl.makespan_bound_s(network, root, message_bytes, collective, weights)
+    if collective != "bcast" or weights is not None:
+        if message_bytes is None:
+            raise click.UsageError(f"of {collective} only the makespan is bounded; give --size")
+        print_makespan(network, collective, message_bytes, bound_s, as_json)
+        return
     doing = f"the optimum on {network.name}"
     optimum = wait_for(doing, lambda: bl.optimum(network, root, segment_bytes, gap=gap))
     document = {
@@ -71,6 +96,16 @@ def command(
         print_document(document)
     else:
         print_bound(document)
+
+
+def print_makespan(
+    network: bl.Platform, collective: str, message_bytes: int, bound_s: float | None, as_json: bool
+) -> None:
+    if as_json:
+        named = {"platform": network.name, "platform_digest": network.digest, "collective": collective}
+        print_document({**named, "message_bytes": message_bytes, "bound_s": bound_s})
+    else:
+        say(f"makespan of {collective}, {size(message_bytes)}: at least {seconds(bound_s)}")
 
 
 def finite(value: float) -> float | None:
