@@ -64,7 +64,7 @@ impl<'a> Instance<'a> {
         if !self.collective.has_blocks() {
             let collective = self.collective;
             return refused(format!(
-                "a {collective} has no block for each host to weigh; leave the weights out, or plan a scatter, gather, \
+                "{collective} has no block for each host to weigh; leave the weights out, or plan a scatter, gather, \
                  allgather or reduce-scatter"
             ));
         }
