@@ -46,6 +46,7 @@ def bench_smpi(
             described = scratch / "platform.json"
             load_simgrid(platform, hosts, "multi-port").save(described)
         network = Platform.load(described)
+        told("building the timing program, alone and with Broadleaf linked in")
         bed = made(network, platform, hosts, scratch)
         known = known_algorithms(bed)
         unknown = [name for name in algorithms if name not in known]

@@ -173,7 +173,7 @@ def print_summary(platform: bl.Platform, output: str) -> None:
     for source, target in sorted(explicit)[:MOST_LINKS]:
         kinds.append((f"{source} to {target}", [(source, target)]))
     table = table_of(
-        f"{output}: {len(platform.nodes)} nodes in {len(clusters)} clusters",
+        f"{output}: {len(platform.nodes)} nodes in {len(clusters)} cluster{'s' * (len(clusters) != 1)}",
         *("links", "pairs", "latency", "1 MiB takes", "rate"),
         numbers=("pairs", "latency", "1 MiB takes", "rate"),
     )
