@@ -169,9 +169,13 @@ def test_refused_arguments_are_the_mpi_s_business(bench: Bench) -> None:
 def test_fatal_errors_of_arguments_name_the_call(bench: Bench) -> None:
     program = bench.compile("arguments")
     for case in REFUSED_CASES[bench.mpi.flavour]:
-        run = bench.run(2, [program, "fatal", str(case)])
         alone = bench.run(2, [program, "fatal", str(case)], preloaded=False)
-        assert run.returncode == alone.returncode != 0, f"case {case}: {run.stderr}"
+        # Now and then a launcher loses what a rank wrote before it aborted: three tries.
+        for _ in range(3):
+            run = bench.run(2, [program, "fatal", str(case)])
+            assert run.returncode == alone.returncode != 0, f"case {case}: {run.stderr}"
+            if run.stderr:
+                break
         assert "MPI_Bcast" in run.stderr, f"case {case}: {run.stderr}"
 
 
