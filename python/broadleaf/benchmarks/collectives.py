@@ -9,13 +9,14 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from broadleaf import smpi
 from broadleaf._core import Platform, plan
 from broadleaf.benchmarks import OURS, BenchError, Row, need_checkout
+from broadleaf.benchmarks.local import output_of
 from broadleaf.benchmarks.namespaces import PAYLOAD, namespaces_output
 from broadleaf.benchmarks.smpi import LEFT_OUT
 from broadleaf.checkout import TESTBEDS
@@ -148,7 +149,7 @@ def local_collectives(
                             variables=way.variables,
                             preload=start.runtime if way.is_ours else None,
                         )
-                        row.samples_s += timed(output_of(argv, environment), way)
+                        row.samples_s += timed(output_of(argv, environment, TIMEOUT_S), way)
     return sorted(rows.values(), key=lambda row: row.bytes)
 
 
@@ -272,17 +273,6 @@ def built(mpi: Mpi, folder: Path) -> Path:
     if done.returncode:
         raise BenchError(f"{mpi.compiler} cannot build {SOURCE.name}; is it whole?")
     return program
-
-
-def output_of(argv: list[str], environment: Mapping[str, str]) -> str:
-    try:
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        raise BenchError(f"a run took over {TIMEOUT_S:g} s; take fewer sizes or ranks") from None
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip(" -\0")] or ["no message"]
-        raise BenchError(f"the benchmark failed under {argv[0]}: {lines[0].strip()}")
-    return done.stdout
 
 
 def timed(printed: str, way: Way) -> list[float]:

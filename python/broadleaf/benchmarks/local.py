@@ -98,13 +98,18 @@ def build(mpi: Mpi, folder: Path) -> Path:
     return program
 
 
-def run(argv: list[str], environment: dict[str, str]) -> list[tuple[str, int, float]]:
+def output_of(argv: list[str], environment: Mapping[str, str], timeout_s: float) -> str:
+    """What a timing program prints; raises BenchError where it fails or takes longer."""
     try:
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=timeout_s)
     except subprocess.TimeoutExpired:
-        raise BenchError(f"a run took over {TIMEOUT_S:g} s; take fewer sizes or ranks") from None
+        raise BenchError(f"a run took over {timeout_s:g} s; take fewer sizes or ranks") from None
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip(" -\0")] or ["no message"]
         raise BenchError(f"the benchmark failed under {argv[0]}: {lines[0].strip()}")
-    parts = [line.split() for line in done.stdout.splitlines()]
+    return done.stdout
+
+
+def run(argv: list[str], environment: dict[str, str]) -> list[tuple[str, int, float]]:
+    parts = [line.split() for line in output_of(argv, environment, TIMEOUT_S).splitlines()]
     return [(kind, int(size), float(seconds)) for kind, size, seconds in parts]
