@@ -6,12 +6,11 @@ runtime, and broadleaf-probe-<abi> and broadleaf-push-<abi>, which `broadleaf me
 
 Without --mpicc it takes those of $BROADLEAF_MPICC (a list like $PATH), those in .mpi/*/bin, where the
 Makefile puts the wheels, and mpicc and mpicc_abi on $PATH. The first compiler of each ABI is used: `ompi`,
-`mpich`, or `abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half first.
-With --cc that compiler stands for the system's, also behind mpicc.
+`mpich`, or `abi` for the standard ABI of MPI 5. Without --staticlib it lets cargo build the Rust half
+first. With --cc that compiler replaces the system's, also behind mpicc.
 
 A compiler that was named must build; one that was found and cannot is passed over in one line. A machine
-without any MPI is not an error: nothing is built, and that is said.
-"""
+without any MPI is not an error: nothing is built, and a line reports it."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from pathlib import Path
 
 CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
-# What stands for these files in simulated time.
+# These replace other files in simulated time.
 SIMULATED = {"smpi.c", "smpi_calls.c"}
 REAL = {"bound.c", "counted.c", "narrow.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
 # For programs that call Broadleaf's collectives by name.
@@ -50,13 +49,13 @@ WARNINGS = [
     "-Wall",
     "-Wextra",
     "-Werror",
-    # MPICH's MPI_STATUSES_IGNORE is an address of nothing, which gcc takes for an array that is too short.
+    # gcc takes MPICH's MPI_STATUSES_IGNORE, a constant address, for an array that is too short.
     "-Wno-stringop-overflow",
 ]
-# The quickest kind of thread-local variable, and a scarce one: SMPI loads a program once a rank.
+# The fastest thread-local model. Its space is limited, so SMPI, which loads a program once per rank, does without.
 PRELOADED = ["-ftls-model=initial-exec"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
-# What the Rust archive needs of the system.
+# System libraries that the Rust archive needs.
 SYSTEM = ["-lpthread", "-ldl", "-lm", "-lgcc_s"]
 LINK_RUNTIME = [
     "-shared",
@@ -65,9 +64,9 @@ LINK_RUNTIME = [
     *SYSTEM,
 ]
 LINK_PROGRAM = ["-Wl,--gc-sections", *SYSTEM]
-# Each has its C files in a folder of that name, beside those of `program`.
+# Each has its C files in a folder of that name; those in `program` are shared.
 PROGRAMS = ("probe", "push")
-# Where cargo unpacks dependencies: their source files' names are in the messages of their panics.
+# Where cargo unpacks dependencies; panic messages contain the paths of their source files.
 UNPACKED = re.compile(
     re.escape(os.fsencode(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()))
     + rb"/(?:registry/src|git/checkouts)/[^/\0]+/"
@@ -90,7 +89,7 @@ class Compiler:
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What compiles for every MPI and links; `cc` None: the system's."""
+    """Compiler, linker and archive that all MPIs share; `cc` None: the system's."""
 
     cc: Path | None
     staticlib: Path
@@ -102,13 +101,13 @@ class Toolchain:
 
     @property
     def environment(self) -> dict[str, str]:
-        """By these variables both MPIs' mpicc are told which compiler to run."""
+        """Variables by which both MPIs' mpicc choose their compiler."""
         chosen = {} if self.cc is None else {"OMPI_CC": str(self.cc), "MPICH_CC": str(self.cc)}
         return {**os.environ, **chosen}
 
     @property
     def warnings(self) -> list[str]:
-        """Those of the compiler that the sources are kept clean with."""
+        """The warnings that the sources are free of."""
         return WARNINGS if self.cc is None else []
 
 
@@ -168,7 +167,7 @@ def named_compilers() -> list[Path]:
 
 
 def find_compilers() -> list[Path]:
-    """Every mpicc that is there unasked: the project's own first, whatever else is installed."""
+    """Every mpicc that is found; the project's own come first."""
     wheels = sorted((ROOT / ".mpi").glob("*/bin/mpicc")) + sorted((ROOT / ".mpi").glob("*/bin/mpicc_abi"))
     on_path = [Path(found) for name in ("mpicc", "mpicc_abi") if (found := shutil.which(name))]
     return wheels + on_path
@@ -221,8 +220,8 @@ def examine(mpicc: Path) -> Compiler:
 
 
 def trouble_linking(mpicc: Path, function: str) -> str | None:
-    """None where the MPI has a function: its header may declare more than its library holds."""
-    # Volatile: an address that is only compared is never asked of the library.
+    """None if the MPI has the function. A header may declare functions that the library lacks."""
+    # Volatile: else the compiler drops the address, and the link does not need the library.
     reached = f"void (*volatile reached)(void) = (void (*)(void)){function};"
     program = f"#include <mpi.h>\n{reached}\nint main(void) {{ return reached == 0; }}\n"
     with tempfile.TemporaryDirectory() as scratch:
@@ -244,9 +243,9 @@ def build_staticlib() -> Path:
 
 
 def build_runtime(compiler: Compiler, tools: Toolchain) -> Path:
-    """The library by the system's own linker: an mpicc would name its MPI and the folder that this lies in.
+    """Links with the system's linker: an mpicc would record its MPI and that MPI's folder in the library.
 
-    Beside the archive stays the library with its symbols, for debuggers.
+    A copy with symbols, for debuggers, stays beside the archive.
     """
     library = tools.out / f"libbroadleaf_mpi_{compiler.abi}.so"
     defines = ["-DBROADLEAF_HAVE_BCAST_C"] if compiler.has_bcast_c else []
@@ -292,15 +291,14 @@ def stripped(whole: Path) -> Path:
 
 
 def without_builders_folders(binary: bytes) -> bytes:
-    """The same with a neutral folder in place of cargo's, of the same length.
+    """The binary with a neutral folder of equal length in place of cargo's.
 
-    To have rustc leave it out takes flags that would have every crate compiled a second time.
-    """
+    rustc's flags for this would compile every crate a second time."""
     return UNPACKED.sub(lambda found: b"crates/".rjust(len(found[0]), b"/"), binary)
 
 
 def publish(made: Path, product: Path) -> None:
-    """The product appears whole: a program may be using the old one at this moment."""
+    """Replaces the product atomically: a program may be using the old one."""
     temporary = product.with_name(f".{product.name}.{os.getpid()}")
     try:
         shutil.copy(made, temporary)
@@ -313,7 +311,7 @@ def build_object(compiler: Compiler, tools: Toolchain) -> Path:
     """For SMPI, which cannot preload: an object to link programs with, and its engine as a library.
 
     `smpicc program.c broadleaf_mpi_smpi.o -LDIR -lbroadleaf_engine -Wl,-rpath,DIR`. SMPI loads the program
-    once a rank, and the C part with it; the Rust part, which keeps nothing of a rank, is loaded once for all.
+    once a rank, and the C part with it; the Rust part, which has no state per rank, is loaded once.
     Not an archive: SMPI's header makes all calls weak, and a weak call takes nothing out of an archive.
     """
     product, engine = tools.out / f"broadleaf_mpi_{compiler.abi}.o", tools.out / ENGINE
@@ -347,7 +345,7 @@ def sources(folder: str, without: Set[str] = frozenset()) -> list[str]:
 
 
 def first_error(text: str) -> str:
-    """The line of a compiler's messages that gives the reason; what follows often only repeats it."""
+    """The line of a compiler's messages that has the reason; later lines often repeat it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if "error" in line.lower()), lines[-1] if lines else "no message")
 

@@ -55,9 +55,9 @@ static void number_by_host(place *places, uint32_t *indices, int size)
     }
 }
 
-/* A process keeps its node of the platform in every communicator, so its place on its host is counted in
- * MPI_COMM_WORLD, once; by rank 0, since a list of all ranks at every rank takes memory, and under SMPI messages,
- * that grow with their square. */
+/* A process keeps its node of the platform in every communicator, so its place on its host is counted once, in
+ * MPI_COMM_WORLD. Rank 0 counts: a list of all ranks at every rank takes memory, and under SMPI messages, quadratic
+ * in the ranks. */
 static int find_host_index(int rank, int size)
 {
     char name[MPI_MAX_PROCESSOR_NAME + 1] = {0};

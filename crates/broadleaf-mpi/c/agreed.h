@@ -10,11 +10,12 @@
 /* Collective over MPI_COMM_WORLD, where all ranks are known to take part: rank 0's settings, each rank's place on
  * its host, and a communicator for messages. */
 int bl_agree(int rank, int size);
-/* In place of bl_agree where they are not: nothing is planned, and only rank 0's own statistics are written. */
+/* In place of bl_agree where some rank does not take part: nothing is planned, and only rank 0's own statistics are
+ * written. */
 void bl_agree_alone(int rank);
 void bl_agreed_finish(void);
 
-/* The threshold becomes that one on all ranks, if it is a lower one. */
+/* Lowers the threshold to `min_bytes` on all ranks, if it is higher. */
 void bl_agree_on_less(uint64_t min_bytes);
 
 const bl_config *bl_agreed_config(void);

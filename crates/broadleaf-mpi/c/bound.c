@@ -32,7 +32,7 @@ static const struct {
 #define OWN_RUNTIME "mpich"
 #endif
 
-/* By a symbol with this name a Broadleaf knows others in the same process. */
+/* The prefix of a symbol by which one Broadleaf library finds others in the same process. */
 #define RUNTIME_MARK "broadleaf_runtime_"
 static const char own_runtime[] = OWN_RUNTIME;
 extern const char own_mark[sizeof own_runtime] __asm__(RUNTIME_MARK OWN_RUNTIME)
@@ -44,7 +44,7 @@ static const void *library_base;
 /* It is in the global scope, where the program's own calls are looked up. */
 static int is_in_scope;
 static int is_bound;
-/* Another Broadleaf of this kind, which is the MPI's, comes before this one, which then hands everything on to it. */
+/* Another Broadleaf library for the same MPI comes first; this one hands every call on to it. */
 static int is_second;
 
 static kind kind_of(void *mpi)
@@ -57,7 +57,7 @@ static kind kind_of(void *mpi)
 /* A name that every MPI has and no tool defines, this library included. */
 #define MARK "PMPI_Comm_rank"
 
-/* The object that holds the symbol which is found from `scope`; null where there is none. */
+/* The object that defines the symbol as found from `scope`; null if none does. */
 static void *holder(void *scope)
 {
     Dl_info where;
@@ -100,7 +100,7 @@ static void find_library(void)
     void *const linked = holder(RTLD_DEFAULT);
     is_in_scope = take(linked);
     if (is_in_scope) return;
-    /* No object is opened while the list is walked: that takes the loader's lock in the other order. */
+    /* Objects are opened after the walk: opening one during it takes the loader's locks in the opposite order. */
     objects all = {0};
     dl_iterate_phdr(keep_name, &all);
     int is_found = 0;
@@ -113,7 +113,7 @@ static void find_library(void)
     free(all.names);
 }
 
-/* Whether to speak for all ranks, before there is an MPI to ask. */
+/* Whether this rank prints for all, before there is an MPI to ask. */
 static int is_rank_0(void)
 {
     static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
@@ -150,7 +150,7 @@ static void *find(const char *name)
     return linked != NULL ? linked : dlsym(library, name);
 }
 
-/* The first name of those that every MPI of the kind has that this one lacks; null: none. */
+/* The first required name that this MPI lacks; null: it has all. */
 static const char *fill_table(void)
 {
     const char *lacking = NULL;
@@ -178,7 +178,7 @@ static void bind(void)
     }
     library_base = where.dli_fbase;
     if (kind_of(library) != OWN_KIND) {
-        /* The first one hands calls on to those behind it, which must not hand them back. */
+        /* The first library hands calls on to those behind it; they must not hand them back. */
         if (!is_second) report_other_kind(where.dli_fname);
         is_second = 0;
         return;
@@ -204,7 +204,8 @@ void *bl_inner(const char *name)
     return next == NULL && library != NULL ? dlsym(library, name) : next;
 }
 
-/* The next definition of a name after this library's that is no other Broadleaf's: each is asked for the one after it. */
+/* The next definition of a name after this library's that is not another Broadleaf's: each Broadleaf returns the one
+ * after its own. */
 typedef void *next_definition(const char *name);
 __attribute__((visibility("default"))) next_definition broadleaf_next;
 void *broadleaf_next(const char *name)
@@ -219,7 +220,7 @@ void *broadleaf_next(const char *name)
 
 void *bl_tool_behind(const char *name)
 {
-    /* The Broadleaf for the process's MPI does not wait for the others, which wait for it. */
+    /* The Broadleaf for the process's MPI goes first; calls of the others go through it. */
     void *next = bl_bind() ? broadleaf_next(name) : dlsym(RTLD_NEXT, name);
     return library == NULL || next == dlsym(library, name) ? NULL : next;
 }

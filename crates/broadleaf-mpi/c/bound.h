@@ -1,7 +1,6 @@
-/* The MPI of this process. This library is linked with none: when the program first calls MPI, the one that it runs
- * with is looked for among the loaded objects, however it came there, and each function, and each handle that is a
- * symbol, is looked up in it. So nothing here depends on where the MPI lies or on what it is called, and in a process
- * without one nothing happens. */
+/* The MPI of this process. This library is linked with none: when the program first calls MPI, the MPI is searched
+ * for among the loaded objects, and each function, and each handle that is a symbol, is looked up in it. So nothing
+ * here depends on the path or name of the MPI's library, and in a process without one nothing happens. */
 #ifndef BROADLEAF_BOUND_H
 #define BROADLEAF_BOUND_H
 
@@ -12,7 +11,7 @@
 #endif
 #endif
 
-/* What every MPI of the kind has: calls that this library catches itself, and others. */
+/* Functions of every MPI of the kind: those that this library intercepts, then others. */
 #define BL_CAUGHT_CALLS(X) X(Allgather) X(Allreduce) X(Bcast) X(Gather) X(Gatherv) X(Scatter)
 #define BL_CALLS(X)                                                                                                  \
     X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
@@ -85,7 +84,7 @@ typedef struct {
 extern bl_mpi_table bl_mpi;
 
 /* Finds the MPI, the first time; whether `bl_mpi` can be used. It cannot where the process has no MPI, or one of
- * another kind, which is said in one line, or another Broadleaf that comes first. */
+ * another kind (reported in one line), or where another Broadleaf comes first. */
 int bl_bind(void);
 
 /* Where a call of that name goes after this library, e.g. PMPI_Bcast: to the MPI, or to another Broadleaf, which is the
@@ -93,7 +92,7 @@ int bl_bind(void);
 void *bl_inner(const char *name);
 /* The next definition of that name after this library's, e.g. of MPI_Bcast, if it is a tool's and not the MPI's own. */
 void *bl_tool_behind(const char *name);
-/* What a program calls by that name, e.g. MPI_Bcast; null where there is none. */
+/* The function that a program reaches by that name, e.g. MPI_Bcast; null where there is none. */
 void *bl_outermost(const char *name);
 /* Whether code at that address belongs to the MPI itself. */
 int bl_is_inside_mpi(const void *code);

@@ -1,6 +1,6 @@
-/* Every rank must decide alike, so a decision rests only on what the ranks of a communicator agree on: the
+/* All ranks must make the same decision, so it depends only on values that the ranks of a communicator agree on: the
  * communicator, the packed bytes of the message, and the settings agreed at MPI_Init. Only a call that the MPI itself
- * refuses on this rank goes there without the others, as it would without us. */
+ * refuses on this rank goes to the MPI without the others, as it would without Broadleaf. */
 #include "broadcast.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int run(bl_comm *private, unsigned char *packed, uint64_t bytes, int root
     }
 }
 
-/* The packed message where it lies, or packed beside and unpacked afterwards. */
+/* Uses the message in place if it is packed already; else packs it into a buffer and unpacks it afterwards. */
 static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int *handled)
 {
     MPI_Aint first = 0;
@@ -41,7 +41,7 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
     unsigned char *const start = (unsigned char *)((uintptr_t)call->data + (uintptr_t)first);
     if (in_place && start != NULL) return run(private, start, bytes, call->root, handled);
     if (in_place) {
-        /* Not every MPI refuses null, but all have their way with it. */
+        /* Not every MPI refuses null; the MPI's own call decides. */
         bl_count_passed(BL_PASSED_INVALID);
         *handled = 0;
         return MPI_SUCCESS;
@@ -50,8 +50,8 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
     unsigned char *const own = malloc(bytes), *packed = own;
     if (is_root && own != NULL && bl_pack(call->data, call->count, call->type, own, bytes) != MPI_SUCCESS) packed = NULL;
     if (packed == NULL) {
-        /* The others count on this rank: it passes on what it cannot keep, and as the root it lets all use the MPI's
-         * own broadcast. */
+        /* The other ranks depend on this one: it forwards segments that it cannot keep, and as the root it makes all
+         * use the MPI's own broadcast. */
         free(own);
         error = run(private, NULL, bytes, call->root, handled);
         return error == MPI_SUCCESS && *handled ? MPI_ERR_NO_MEM : error;
@@ -63,7 +63,7 @@ static int run_typed(bl_comm *private, const bl_call *call, uint64_t bytes, int 
     return error;
 }
 
-/* Whether the call is left to the MPI's own broadcast, to be timed. */
+/* Whether the call goes to the MPI's own broadcast, to be timed. */
 static int is_left(const bl_comm *private, const bl_call *call, uint64_t bytes)
 {
     if (private->times == NULL || !bl_times_next_is_native(private->times, BL_BCAST, bytes, call->root)) return 0;

@@ -1,4 +1,4 @@
-/* One broadcast of the program's data by the planned way. */
+/* One planned broadcast of the program's data. */
 #ifndef BROADLEAF_BROADCAST_H
 #define BROADLEAF_BROADCAST_H
 
@@ -15,11 +15,12 @@ typedef struct {
     int root;
 } bl_call;
 
-/* A call of `bytes` > 0 packed bytes. *handled = 0: the MPI's own call is to be made, and has been counted; *timed, if
- * it is set then, is to be told how long that takes. */
+/* A call of `bytes` > 0 packed bytes. *handled = 0: the MPI's own call is to be made, and has been counted; *timed,
+ * if set, takes the time of that call. */
 int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handled, bl_times **timed);
 
-/* Where Broadleaf is disabled, who is to be told how long the MPI's own call of `bytes` > 0 takes; null: nobody. */
+/* Where Broadleaf is disabled, the record that takes the time of the MPI's own call of `bytes` > 0; null: it is not
+ * timed. */
 bl_times *bl_timed_while_disabled(const bl_call *call, MPI_Comm comm);
 
 #endif

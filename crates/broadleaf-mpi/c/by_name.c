@@ -1,5 +1,5 @@
-/* The calls of broadleaf.h. What is called by name is planned whatever BROADLEAF_COLLECTIVES lists, but for the
- * broadcast, which is MPI_Bcast. */
+/* The calls of broadleaf.h. Calls by name are planned whatever BROADLEAF_COLLECTIVES lists, except the broadcast,
+ * which is MPI_Bcast. */
 #include "../include/broadleaf.h"
 
 #include "bound.h"

@@ -1,5 +1,6 @@
-/* As with broadcasts, a decision rests only on what all ranks of a communicator agree on: the collective, the root, the
- * packed bytes of a block, which MPI requires to be the same everywhere, the communicator and the agreed settings. */
+/* As with broadcasts, a decision depends only on values that all ranks of a communicator agree on: the collective,
+ * the root, the packed bytes of a block, which MPI requires to be the same everywhere, the communicator and the
+ * agreed settings. */
 #include "collectives.h"
 
 #include <stdlib.h>
@@ -21,8 +22,8 @@ typedef struct {
     const bl_exchange *call;
     bl_comm *comm;
     uint64_t bytes;   /* of a block */
-    uint64_t all;     /* of all blocks; reductions have one, but for the reduce-scatter */
-    uint64_t element; /* segments end between elements of so many bytes */
+    uint64_t all;     /* of all blocks; reductions have one, except the reduce-scatter */
+    uint64_t element; /* bytes of an element; segments end between elements */
     bl_reduction reduction;
 } exchange;
 
@@ -44,7 +45,7 @@ static int run(const exchange *it, unsigned char *packed, int *handled)
     }
 }
 
-/* The program's memory where it holds the packed bytes as they are, else null. */
+/* The program's memory if its data is packed there already, else null. */
 static unsigned char *direct(const void *data, MPI_Count count, MPI_Datatype type)
 {
     MPI_Aint first;
@@ -75,11 +76,11 @@ static int scatter(const exchange *it, int *handled)
     const MPI_Count sent = is_root ? from->count * it->comm->size : 0;
     unsigned char *packed = is_root ? direct(from->data, sent, from->type) : NULL, *own = NULL;
     if (packed == NULL) {
-        /* What others' blocks pass through is touched, the rest of it never. */
+        /* Only pages that forwarded blocks use are touched. */
         packed = own = malloc(it->all);
         if (is_root && own != NULL && bl_pack(from->data, sent, from->type, own, it->all) != MPI_SUCCESS) packed = NULL;
     }
-    /* The others count on this rank, also without memory. */
+    /* The other ranks depend on this one, even if it has no memory. */
     int error = run(it, packed, handled);
     if (error == MPI_SUCCESS && *handled && packed == NULL) error = MPI_ERR_NO_MEM;
     if (error == MPI_SUCCESS && *handled && it->call->receive.data != MPI_IN_PLACE) error = unpack_own(it, packed);
@@ -87,7 +88,7 @@ static int scatter(const exchange *it, int *handled)
     return error;
 }
 
-/* This rank's contribution to where the blocks are, if it is not there. */
+/* Copies this rank's contribution to its block, unless it is there already. */
 static int put_own(const exchange *it, unsigned char *block, int is_beside)
 {
     const bl_side *from = &it->call->send, *to = &it->call->receive;
@@ -137,13 +138,13 @@ static int gather(const exchange *it, int *handled)
     return error;
 }
 
-/* Elements as they lie in memory, but for what follows the last one's data. */
+/* Elements with their gaps, up to the end of the last one's data. */
 static void copy_elements(unsigned char *to, const void *from, uint64_t bytes, const bl_reduction *reduction)
 {
     memcpy(to, from, bytes - reduction->element + reduction->last);
 }
 
-/* The result into the program's memory, with nothing written between its elements. */
+/* Copies the result into the program's memory and leaves the gaps between elements unchanged. */
 static int give(const exchange *it, const unsigned char *result)
 {
     const bl_side *to = &it->call->receive;
@@ -160,8 +161,8 @@ static int give(const exchange *it, const unsigned char *result)
     return error;
 }
 
-/* Contributions are combined where a rank gets the result, if that holds nothing else, and else in memory of the library's
- * own. */
+/* Contributions are combined in the result buffer if this rank has one of full length without gaps, else in the
+ * library's own memory. */
 static int reduce(const exchange *it, int *handled)
 {
     const bl_exchange *call = it->call;
@@ -200,12 +201,12 @@ static const bl_side *measured_side(const bl_exchange *call, int is_root)
 
 static int is_refused(const bl_exchange *call, const bl_side *side)
 {
-    /* Elements that are combined lie behind the address itself, and not every MPI refuses null. */
+    /* Reductions access elements at the address itself, and not every MPI refuses null. */
     if (is_reduction(call->collective) && side->data == NULL) return 1;
     return bl_is_refused(side->data, side->count, side->type);
 }
 
-/* Whether the MPI refuses the buffers on this rank, which then goes there without the others. */
+/* Whether the MPI refuses the buffers on this rank; the call then goes to the MPI without the others. */
 static int are_refused(const bl_exchange *call, int is_root)
 {
     const bl_side *send = &call->send, *receive = &call->receive;
@@ -213,7 +214,7 @@ static int are_refused(const bl_exchange *call, int is_root)
         const int receives = !is_root || receive->data != MPI_IN_PLACE;
         return (is_root && is_refused(call, send)) || (receives && is_refused(call, receive));
     }
-    /* Only a root of its own rank, and every rank of a collective without one, may send in place. */
+    /* Only the root, or every rank of a collective without a root, may send in place. */
     const int is_rooted = call->collective == BL_GATHER || call->collective == BL_REDUCE;
     const int receives = is_root || !is_rooted;
     return (receives && is_refused(call, receive)) ||
@@ -244,7 +245,7 @@ static int has_equal_counts(const bl_exchange *call, int size, MPI_Count *count)
     return 1;
 }
 
-/* Where the call can be planned: its communicator's private side and the bytes. Else 0, or with *error set. */
+/* Whether the call can be planned; fills in its communicator's private side and the bytes. 0 also with *error set. */
 static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error)
 {
     int rank, size, is_inter;
@@ -305,7 +306,7 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
         *bytes = it.all;
     }
     if (error == MPI_SUCCESS) return MPI_SUCCESS;
-    /* The program's error handler may never return, so nothing of Broadleaf is under way when it runs. */
+    /* The program's error handler may never return, so no Broadleaf operation is under way when it runs. */
     *handled = 1;
     bl_mpi.Comm_call_errhandler(user, error);
     return error;

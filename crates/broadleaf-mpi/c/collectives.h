@@ -1,4 +1,4 @@
-/* One collective call of the program's, other than a broadcast, by the planned way. */
+/* One planned collective call of the program, other than a broadcast. */
 #ifndef BROADLEAF_COLLECTIVES_H
 #define BROADLEAF_COLLECTIVES_H
 
@@ -23,8 +23,8 @@ typedef struct {
     const MPI_Count *large_counts;
 } bl_exchange;
 
-/* *handled = 0: the MPI's own call is to be made; *timed, if it is set then, is to be told how long that takes for how
- * many bytes. The communicator's error handler has been called. */
+/* *handled = 0: the MPI's own call is to be made; *timed, if set, takes the time and the bytes of that call. The
+ * communicator's error handler has been called. */
 int bl_exchange_run(const bl_exchange *call, MPI_Comm comm, int *handled, bl_times **timed, uint64_t *bytes);
 
 #endif

@@ -1,6 +1,6 @@
-/* One is made when a communicator carries its first large broadcast, cached under a key that is not copied
- * with the communicator, and freed with it. MPI_COMM_WORLD cannot be freed by the program; its private side
- * goes in MPI_Finalize. */
+/* One is made when a communicator carries its first large broadcast, cached under a key that is not copied with the
+ * communicator, and freed with it. The program cannot free MPI_COMM_WORLD; its private side is freed in
+ * MPI_Finalize. */
 #include "comms.h"
 
 #include <stdio.h>
@@ -51,7 +51,7 @@ void bl_comms_finish(void)
     bl_mpi.Comm_free_keyval(&keyval);
 }
 
-/* The ranks of a communicator in MPI_COMM_WORLD, as many at a time as need no memory. */
+/* Ranks are translated to MPI_COMM_WORLD in batches that fit on the stack. */
 enum { AT_ONCE = 256 };
 
 typedef struct {
@@ -97,7 +97,7 @@ static bl_comm *allocate(int size, int is_same)
     return NULL;
 }
 
-/* In every mode but planning alone, calls are timed. */
+/* Calls are timed in every mode except plain planning. */
 static int open_times(MPI_Comm user, uint64_t members, bl_comm *comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = {0};
@@ -135,8 +135,8 @@ static void report_no_tags(int rank)
                     "is used there; free communicators that are no longer needed\n");
 }
 
-/* Communicators of several processes of one world. A rank without memory takes part in the agreement, so that all
- * of them pass the communicator by. */
+/* Communicators of several processes of one world. A rank without memory takes part in the agreement, so that all of
+ * them pass the communicator's calls through. */
 static int make_private(MPI_Comm user, int size, const membership *members, bl_comm **made)
 {
     int rank, tags;
@@ -170,7 +170,7 @@ static int make_private(MPI_Comm user, int size, const membership *members, bl_c
     return error;
 }
 
-/* Where nothing is planned, each rank keeps the times of its own calls without a word to the others. */
+/* Where nothing is planned, each rank keeps the times of its own calls, without communication. */
 static int make_timed(MPI_Comm user, int size, uint64_t members, bl_comm **made)
 {
     int rank;
@@ -190,8 +190,8 @@ static int make_timed(MPI_Comm user, int size, uint64_t members, bl_comm **made)
     return error;
 }
 
-/* Settings are agreed inside one world. Every member of a communicator over several worlds sees a stranger in
- * it, so all of them pass its calls through. */
+/* Settings are agreed inside one world. Every member of a communicator over several worlds finds a process of another
+ * world in it, so all of them pass its calls through. */
 static int make(MPI_Comm user, bl_comm **made)
 {
     int inter, size;

@@ -1,8 +1,8 @@
 /* Is the memory of an element already its packed form: one run of bytes without gaps, in the order of the type?
  *
- * Equal size and extent are not enough, since a type may name its parts out of order. So the type is taken apart
- * the way it was made. What is not understood counts as scattered, which is always right and only costs a copy.
- * The answer is remembered on the type. */
+ * Equal size and extent are not enough, since a type may name its parts out of order. So the type is decoded by its
+ * constructors. A type that cannot be decoded counts as scattered, which is always correct and only costs a copy. The
+ * result is cached on the type. */
 #include "contiguous.h"
 
 #include <stddef.h>
@@ -181,7 +181,7 @@ static int run_of(MPI_Datatype type, run *found)
     int error = read_envelope(type, &recipe);
     if (error != MPI_SUCCESS || recipe.large) return error;
     if (is_basic(recipe.combiner)) {
-        /* MPI_SHORT_INT and its like have gaps; no basic type is out of order. */
+        /* MPI_SHORT_INT and similar types have gaps; no basic type is out of order. */
         MPI_Aint first, span;
         MPI_Count size;
         error = bl_mpi.Type_get_true_extent(type, &first, &span);
@@ -220,12 +220,12 @@ static int remembered_run(MPI_Datatype type, int *is_run)
     error = run_of(type, &found);
     *is_run = found.is_run;
     if (error == MPI_SUCCESS) error = read_envelope(type, &recipe);
-    /* Basic types are the MPI's own, and quickly answered. */
+    /* Basic types need no further decoding. */
     if (error != MPI_SUCCESS || is_basic(recipe.combiner)) return error;
     return bl_mpi.Type_set_attr(type, keyval, found.is_run ? &run_mark : &scattered_mark);
 }
 
-/* The types of most broadcasts, whose elements lie one behind the other from the address on. */
+/* The types of most broadcasts: elements are contiguous from the address on. */
 static int is_plain(MPI_Datatype type)
 {
     return type == MPI_BYTE || type == MPI_CHAR || type == MPI_INT || type == MPI_FLOAT || type == MPI_DOUBLE ||

@@ -1,6 +1,6 @@
-/* One caught function for each name, under MPI_ and under PMPI_. None needs to know a signature but for the number of
- * arguments: those of collectives are integers and addresses, and travel as machine words. Calls of listed collectives
- * are planned; the others are counted. */
+/* One caught function for each name, under MPI_ and under PMPI_. Only the number of arguments matters: arguments of
+ * collectives are integers and addresses, and are passed as machine words. Calls of listed collectives are planned;
+ * the others are counted. */
 #include "counted.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "passed.h"
 #include "simulated.h"
 
-/* Collectives with the number of their arguments, and where among these one or two counts are; each has a sibling in _c
+/* Collectives with the number of their arguments and the positions of one or two counts; each has a variant in _c
  * that takes large counts. */
 #define WITH_COUNTS(X)                                                                                       \
     X(6, C, Allreduce) X(6, C, Exscan) X(6, C, Reduce_scatter_block) X(6, C, Scan) X(6, B, Ibcast)           \
@@ -90,7 +90,7 @@ typedef uintptr_t word;
 #define ARGUMENTS_11 a, b, c, d, e, f, g, h, i, j, k
 typedef void any_call(void);
 
-/* Where the calls of a kind go on; `own` is null until it has been looked up. */
+/* Where the calls of a kind go next; `own` is null until it has been looked up. */
 static struct {
     any_call *_Atomic own;
     any_call *tool;
@@ -120,8 +120,9 @@ static inline any_call *own_call(kind kind)
     return known != NULL ? known : look_up(kind);
 }
 
-/* The calls that a plan may serve: the sending side, the receiving side, in some the root, and the communicator; in a
- * reduction both buffers, their count (or the counts) and type, the operation, in some the root, and the communicator. */
+/* The forms of calls that can be planned: the sending side, the receiving side, in some the root, and the
+ * communicator; in a reduction both buffers, their count (or the counts) and type, the operation, in some the root,
+ * and the communicator. */
 typedef enum { FORM_NONE, FORM_ROOTED, FORM_ROOTLESS, FORM_REDUCED, FORM_REDUCED_FOR_ALL, FORM_REDUCED_BY_COUNTS } form;
 typedef struct {
     form form;
@@ -146,7 +147,7 @@ static const planned_call planned[KINDS] = {
 #endif
 };
 
-/* Of an int only its own bits of a word are set. */
+/* Only the low bits of an int's word are defined. */
 static bl_side side_of(word data, word count, word type, int is_large)
 {
     return (bl_side){(void *)data, is_large ? (MPI_Count)count : (int)count, (MPI_Datatype)type};
@@ -182,7 +183,7 @@ typedef struct {
     double start_s;
 } timing;
 
-/* Whether a plan has served the call. */
+/* Whether the call ran by a plan. */
 static __attribute__((noinline)) int serve(kind kind, const word *words, timing *timing, int *error)
 {
     MPI_Comm comm;
@@ -214,7 +215,7 @@ static void note(kind kind, const void *caller, const timing *timing, int error)
         bl_times_native(timing->times, timing->collective, timing->bytes, timing->root, bl_clock_s() - timing->start_s);
 }
 
-/* As with broadcasts, a tool behind this library is handed the call, which comes back under PMPI_. */
+/* As with broadcasts, the call is handed to a tool behind this library, and comes back as PMPI_. */
 #define CAUGHT(name) __asm__(#name) __attribute__((visibility("default")))
 #define ONE(count, name)                                                                                  \
     typedef int call_##name(PARAMETERS_##count);                                                          \
@@ -245,7 +246,7 @@ static void note(kind kind, const void *caller, const timing *timing, int error)
 COLLECTIVES
 #undef ONE
 
-/* In place of a call in _c that the MPI lacks: what a program calls that knows of none. */
+/* In place of a call in _c that the MPI lacks: the call without _c. */
 #define FITS_B (b <= INT_MAX)
 #define FITS_C (c <= INT_MAX)
 #define FITS_B_AND_E (b <= INT_MAX && e <= INT_MAX)

@@ -7,7 +7,7 @@
 
 /* Packing takes `int` sizes; more elements than this many bytes are packed in turns. */
 #define TURN_BYTES (1 << 30)
-/* Of bytes too many for an int the type has blocks of this size. */
+/* A type of more bytes than an int counts is made of blocks of this size. */
 #define BLOCK_BYTES (1 << 20)
 
 int bl_packed_bytes(MPI_Count count, MPI_Datatype type, uint64_t *bytes)
@@ -35,8 +35,8 @@ static int plan_turns(MPI_Count count, MPI_Datatype type, uint64_t bytes, turns 
     return MPI_SUCCESS;
 }
 
-/* MPICH's checks take the null address of MPI_BOTTOM for a mistake when they pack, so packing under it starts from
- * another address, and the type is moved back by as much. */
+/* MPICH's argument checks reject the null address of MPI_BOTTOM in MPI_Pack, so packing starts from another address,
+ * and the type is shifted back by the same distance. */
 static int move_from_bottom(uintptr_t *address, MPI_Datatype *type, int *moved)
 {
     static char elsewhere;
@@ -66,9 +66,9 @@ static int packed_type(uint64_t bytes, MPI_Datatype *type)
     return error == MPI_SUCCESS ? bl_mpi.Type_commit(type) : error;
 }
 
-/* Packs or unpacks elements of more bytes than an int counts, which MPI_Pack cannot say. A message to oneself
- * can: what one type sends another receives. The communicator is the call's own, so that no other thread's
- * message comes between. */
+/* Packs or unpacks elements of more bytes than an int counts, which MPI_Pack does not support. A message to oneself
+ * does: one type sends it, the other receives it. The communicator is private to the call, so that no other thread's
+ * message is matched. */
 static int copy_huge(int is_packing, uintptr_t data, MPI_Count count, MPI_Datatype type, uintptr_t packed,
                      const turns *turns)
 {

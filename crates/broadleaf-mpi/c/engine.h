@@ -35,21 +35,21 @@ typedef struct {
     int (*wait_some)(void *comm, const bl_done **done, uint32_t *count, int patient);
     /* Takes back a receive under way. *has_come: too late, the message is here; wait_some does not report it. */
     int (*withdraw)(void *comm, uint32_t request, int *has_come);
-    /* Lets the MPI move on, for a rank that waits for something else. */
+    /* Drives the MPI's progress, for a rank that waits for something else. */
     int (*progress)(void *comm);
-    /* Lets simulated time pass until MPI_Wtime is that, and gives the time. Null in real time. */
+    /* Waits until MPI_Wtime is `seconds` in simulated time; returns the time. Null in real time. */
     double (*wait_until)(double seconds);
     /* Combines elements of the communicator's call that came from another rank into this rank's. */
     int (*combine)(void *comm, const void *came, void *into, uint64_t bytes);
     /* After an error: gives up every request under way, so that none writes into the program's memory later. */
     void (*abandon)(void *comm);
-    /* From so many bytes on, shared memory is faster inside a host than this MPI's own broadcast. */
+    /* From this length on, shared memory is faster inside a host than this MPI's own broadcast. */
     uint64_t intranode_from;
     /* The error code for a communicator one of whose processes has failed. */
     int process_failed;
 } bl_ops;
 
-/* What becomes of a broadcast that could be planned. */
+/* What is done with a broadcast that could be planned. */
 typedef enum {
     BL_MODE_PLAN = 0,
     BL_MODE_COMPARE = 1, /* planned and native calls of each kind alternate */
@@ -67,8 +67,8 @@ typedef enum {
     BL_ALLREDUCE,
 } bl_collective;
 
-/* What all ranks of a world must see alike before their first broadcast; rank 0's environment decides. It is
- * sent as raw bytes, so it holds no pointers. */
+/* Settings that must be identical on all ranks of a world before their first broadcast; rank 0's environment decides.
+ * It is sent as raw bytes, so it holds no pointers. */
 typedef struct {
     uint64_t min_bytes; /* smaller messages go to the MPI's own broadcast */
     uint32_t mode;      /* a bl_mode */
@@ -85,9 +85,9 @@ typedef struct {
 typedef enum {
     BL_DONE = 0,     /* the data is there */
     BL_OWN = 1,      /* all ranks use the MPI's own broadcast for this call */
-    BL_LENGTH = 2,   /* this rank's length is not the root's; the others have been served */
+    BL_LENGTH = 2,   /* this rank's length is not the root's; the others have received the data */
     BL_MPI = 3,      /* an MPI operation failed, see mpi_error */
-    BL_INTERNAL = 4, /* our own fault, reported on stderr */
+    BL_INTERNAL = 4, /* a bug in Broadleaf, reported on stderr */
     BL_BAD_VALUE = 5, /* as BL_OWN, on account of a setting that rank 0 has reported */
     BL_NO_MEMORY = 6, /* a contribution is missing: its rank had no memory for its part */
 } bl_verdict;
@@ -99,14 +99,14 @@ typedef struct {
 
 typedef struct bl_session bl_session;
 
-/* `realloc` and `free` with a reserve of the runtime's own behind them (src/reserve.rs), for what a broadcast needs
- * on its way: it must not fail where the MPI alone would get by. */
+/* `realloc` and `free` that fall back on the runtime's own reserve (src/reserve.rs): a broadcast must not fail for
+ * memory that the MPI alone would not need. */
 void *bl_resize(void *address, uint64_t bytes);
 void bl_release(void *address);
 
 /* Reads BROADLEAF_* of this process; reports a bad value in one line on stderr. */
 void bl_config_read(bl_config *config);
-/* Looks at what the settings name, for all ranks; reports what cannot be used in one line each. */
+/* Checks, for all ranks, that the files and names in the settings can be used; reports each that cannot in one line. */
 void bl_config_try(bl_config *config);
 
 /* Opens the plans of one communicator; collective over it. `host_index` is the caller's place among the ranks
@@ -136,7 +136,7 @@ uint64_t bl_session_exchange_threshold(const bl_session *session);
 bl_outcome bl_session_broadcast(bl_session *session, unsigned char *packed, uint64_t bytes, int root);
 
 /* How long one communicator's calls take, where planned and native ones are timed. `communicator` is the same on all
- * its ranks; `session` is null where Broadleaf is disabled. Null after a fault of Broadleaf's own, which has been reported. */
+ * its ranks; `session` is null where Broadleaf is disabled. Null after a bug in Broadleaf, which has been reported. */
 typedef struct bl_times bl_times;
 bl_times *bl_times_open(uint64_t communicator, const char *name, int rank, int size, const bl_session *session,
                         const bl_config *config);
@@ -152,7 +152,7 @@ void bl_times_planned(const bl_times *times, bl_collective collective, uint64_t 
  * none. The text stays to the end of the process; single-threaded, at MPI_Finalize. */
 const char *bl_stats_text(uint64_t *bytes);
 
-/* What rank 0 of a world knows by itself at MPI_Finalize. */
+/* Rank 0's own data at MPI_Finalize. */
 typedef struct {
     const char *mpi;
     int32_t ranks;
@@ -168,7 +168,7 @@ typedef struct {
     const bl_config *config;
 } bl_world;
 
-/* Rank 0 writes BROADLEAF_STATS from the texts of all ranks, one after the other. */
+/* Rank 0 writes BROADLEAF_STATS from the concatenated texts of all ranks. */
 void bl_stats_write(const char *texts, uint64_t bytes, const bl_world *world);
 
 /* Seconds of this machine's steady clock, by which a trace is kept. */

@@ -1,5 +1,5 @@
 /* A rank in a plan waits for its parent, which may have left the call because its own parent died. The MPI's
- * collectives fail on every rank once a process of the communicator has, and so do plans. */
+ * collectives fail on every rank once a process of the communicator has failed, and so do planned ones. */
 #include "failures.h"
 
 #ifdef OMPI_HAVE_MPIX_COMM_GET_FAILED

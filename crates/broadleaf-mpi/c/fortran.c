@@ -1,6 +1,6 @@
-/* Open MPI's Fortran layer calls PMPI functions, so its entry points are caught as well, under each name that
- * Fortran compilers give them: a program may have the layer where this library does not see it. Where it is in line, a
- * tool's or the MPI's own, the call is handed to it and comes back as PMPI_Bcast. So it does from MPICH's layer. */
+/* Open MPI's Fortran layer calls PMPI functions, so its entry points are caught as well, under each name that Fortran
+ * compilers give them: a program may load the layer where this library cannot find it. If a next definition is found,
+ * a tool's or the MPI's own, the call is handed to it and comes back as PMPI_Bcast, as it does from MPICH's layer. */
 #include "bound.h"
 
 #ifdef OPEN_MPI
@@ -10,7 +10,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Fortran's MPI_BOTTOM is the address of a common block of Open MPI's, one for each compiler's way of naming. */
+/* Fortran's MPI_BOTTOM is the address of a common block of Open MPI's, one for each naming convention of compilers. */
 #define BOTTOMS(X) X(mpi_fortran_bottom) X(mpi_fortran_bottom_) X(mpi_fortran_bottom__) X(MPI_FORTRAN_BOTTOM)
 #define DECLARE_BOTTOM(name) extern int name __attribute__((weak));
 BOTTOMS(DECLARE_BOTTOM)
@@ -65,7 +65,7 @@ static void init_thread(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *
     if (error != NULL) *error = (MPI_Fint)code;
 }
 
-/* A Fortran name, which ends in `own` where nobody comes after this library. */
+/* A Fortran name; `own` runs if no definition comes after this library's. */
 #define CAUGHT(name, kind, own, parameters, ...)                              \
     EXPORT void name parameters;                                              \
     EXPORT void name parameters                                               \

@@ -1,8 +1,8 @@
 /* A program preloaded with this library calls these in place of the MPI's own; each either runs the planned
  * broadcast or passes the call through untouched and counts why.
  *
- * A tool that wraps MPI_Bcast ends in PMPI_Bcast, so both are caught: what comes by either is planned, but a call of
- * MPI_Bcast that a tool behind this library waits for is handed to the tool, and planned when it comes back. */
+ * A tool that wraps MPI_Bcast ends in PMPI_Bcast, so both are intercepted. Calls of either are planned; if a tool
+ * behind this library wraps MPI_Bcast too, the call is handed to the tool, and planned when it comes back. */
 #include "interpose.h"
 
 #include <limits.h>
@@ -38,7 +38,7 @@ int caught_init_thread(word argc, word argv, word required, word provided) CAUGH
 int caught_bcast_c(word data, word count, word type, word root, word comm) CAUGHT(MPI_Bcast_c);
 #endif
 
-/* Where calls go on: to a tool behind this library, or else through here to the MPI. */
+/* Where calls go next: to a tool behind this library, or else to the MPI. */
 typedef struct {
     bcast_call *_Atomic tool;
     bcast_call *own;
@@ -65,7 +65,8 @@ static void look_up_bcast(bcast_line *found, const char *own, const char *outer)
 }
 
 #ifdef BROADLEAF_HAVE_BCAST_C
-/* In place of MPI_Bcast_c where the MPI lacks it: mpi4py, for one, would do without, but finds it here. */
+/* In place of MPI_Bcast_c where the MPI lacks it: mpi4py, for example, calls it if it finds it, and it finds this
+ * one. */
 static int small_bcast(word data, word count, word type, word root, word comm)
 {
     bcast_call *const other = (bcast_call *)bl_outermost("MPI_Bcast");
@@ -73,7 +74,7 @@ static int small_bcast(word data, word count, word type, word root, word comm)
 }
 #endif
 
-/* Two threads that are here at once find the same. Whether the MPI can be used. */
+/* Whether the MPI can be used. Threads that run this at once find the same result. */
 static int look_up(void)
 {
     static _Atomic int is_done;
@@ -106,7 +107,7 @@ static int look_up_and_bcast_c(word data, word count, word type, word root, word
 }
 #endif
 
-/* The program's error handler may never return (it may jump or throw), so nothing of Broadleaf is under way when it
+/* The program's error handler may never return (it may jump or throw), so no Broadleaf operation is under way when it
  * runs. */
 static int finish(MPI_Comm comm, int error)
 {
@@ -125,8 +126,8 @@ static inline MPI_Count element_bytes(MPI_Datatype type)
     return bl_mpi.Type_size_x(type, &large) == MPI_SUCCESS ? large : -1;
 }
 
-/* The threshold, where all calls have been passed through so far. If MPI_Init went past this library, all ranks learn
- * of MPI at their first broadcast on MPI_COMM_WORLD, a call that they make together. */
+/* The threshold, where all calls have been passed through so far. If MPI_Init was not intercepted, all ranks start at
+ * their first broadcast on MPI_COMM_WORLD, a collective call. */
 static uint64_t woken(MPI_Comm comm)
 {
     int has_begun = 0, has_ended = 0;
@@ -144,7 +145,7 @@ typedef enum {
     WAY_PLAN,
 } way;
 
-/* Where Broadleaf is disabled, messages are timed that would else be planned. */
+/* Where Broadleaf is disabled, messages that would have been planned are timed. */
 static __attribute__((noinline)) way disabled_way(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
 {
     const bl_config *agreed = bl_agreed_config();
@@ -153,7 +154,7 @@ static __attribute__((noinline)) way disabled_way(const bl_call *call, MPI_Comm 
     return size == BL_SIZE_PLANNED ? WAY_TIMED : WAY_MPI;
 }
 
-/* Which way a call goes, and its packed bytes, of which there are some, unless it goes to the MPI at once. */
+/* Which way a call goes, and, unless it goes to the MPI at once, its packed bytes (more than 0). */
 static inline way way_of(const bl_call *call, MPI_Comm comm, uint64_t *bytes)
 {
     static const bl_reason reasons[] = {
@@ -190,13 +191,13 @@ static __attribute__((noinline)) int timed_bcast(const bcast_words *words, int r
     return error;
 }
 
-/* A call that no tool waits for. `count` is that of `words`, by its type; `caller` is where the call returns to. */
+/* A call that need not go to a tool. `count` is that of `words`, by its type; `caller` is where the call returns to. */
 static inline int catch(const bcast_words *words, MPI_Count count, const bcast_line *to, const void *caller)
 {
     const bl_call call = {(void *)words->data, count, (MPI_Datatype)words->type, (int)words->root};
     const MPI_Comm comm = (MPI_Comm)words->comm;
     uint64_t bytes;
-    /* What the MPI does with other calls, as ROMIO does with files, is not the program's. */
+    /* The MPI's own internal calls, such as ROMIO's, are not the program's. */
     const way way = bl_is_inside_mpi(caller) ? WAY_MPI : way_of(&call, comm, &bytes);
     bl_times *timed = NULL;
     if (way == WAY_PLAN) {
@@ -217,7 +218,7 @@ int bl_bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
     return catch(&words, count, &line, __builtin_return_address(0));
 }
 
-/* A call that a tool may wait for. */
+/* A call that may have to go to a tool first. */
 static inline int hand_on_or_catch(const bcast_words *words, MPI_Count count, const bcast_line *to, const void *caller)
 {
     bcast_call *const tool = atomic_load_explicit(&to->tool, memory_order_acquire);
@@ -240,7 +241,7 @@ int caught_bcast_c(word data, word count, word type, word root, word comm)
 }
 #endif
 
-/* After MPI_Init, however it got to the MPI. */
+/* After MPI_Init, by whatever path it reached the MPI. */
 static int begun(int error)
 {
     if (error == MPI_SUCCESS && look_up()) bl_start();

@@ -1,4 +1,4 @@
-/* The calls that a program makes of MPI and that come here first. */
+/* The MPI calls that are intercepted. */
 #ifndef BROADLEAF_INTERPOSE_H
 #define BROADLEAF_INTERPOSE_H
 

@@ -1,4 +1,4 @@
-/* From MPI_Init on all ranks plan, or none does, until MPI_Finalize. */
+/* From MPI_Init to MPI_Finalize either all ranks plan or none does. */
 #include "lifecycle.h"
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ static int has_begun;
 
 static int finish(void)
 {
-    /* Not where it is one rank's, switched off, or refused, which has been said. */
+    /* Not with a single rank, nor where planning is disabled or was refused, which has been reported. */
     if (bl_is_listed(BL_BCAST) && bl_messages() != MPI_COMM_NULL) bl_unseen_report();
     bl_pass_all(BL_PASSED_NOT_STARTED);
     int error = bl_agreed_config()->stats ? bl_stats_finish(is_spawned, is_alone) : MPI_SUCCESS;
@@ -32,8 +32,8 @@ static int finish(void)
     return error;
 }
 
-/* The threshold of MPI_COMM_WORLD, found when its private side is opened, is the least one of all communicators: a
- * shorter message is passed through before its communicator is looked at. */
+/* The threshold of MPI_COMM_WORLD, found when its private side is opened, is the lowest of all communicators: a
+ * shorter message is passed through without looking up its communicator. */
 static int follow_platform(void)
 {
     bl_comm *world;
@@ -69,7 +69,7 @@ static int start(void)
  * unknown; its error handler decides. */
 void bl_start(void)
 {
-    /* One caught call may lead to another. */
+    /* An intercepted call may cause another. */
     if (has_begun) return;
     has_begun = 1;
     int error = start();

@@ -1,5 +1,5 @@
-/* How large a message is, and what its size decides; the same on all ranks, from what all of them agree on. Nothing of
- * the MPI's is used, so that a test can try every size without the bytes. */
+/* Size classes of messages, identical on all ranks. No MPI call is used, so that a test can try every size without
+ * the memory. */
 #ifndef BROADLEAF_MESSAGE_SIZE_H
 #define BROADLEAF_MESSAGE_SIZE_H
 

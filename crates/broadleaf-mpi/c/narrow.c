@@ -17,7 +17,7 @@ static int ask(const char *name, word comm, int *answer)
     return call != NULL ? call(comm, answer) : MPI_ERR_UNSUPPORTED_OPERATION;
 }
 
-/* MPI_GRAPH and MPI_CART change places between the two families; a distributed graph is 3 in both. */
+/* MPI_GRAPH and MPI_CART are swapped between the two families; a distributed graph is 3 in both. */
 static int ask_neighbours(word comm, int *out, int *in)
 {
     const int is_open_mpi = bl_inner("ompi_mpi_comm_world") != NULL;
@@ -55,8 +55,8 @@ static int ask_lengths(const char *name, word comm, int *out, int *in)
     return error;
 }
 
-/* The MPI may read the arrays until the request is freed, which is not seen here: they are kept to the end, those that
- * are equal once. */
+/* The MPI may read the arrays until the request is freed, which is not intercepted: they are kept to the end, equal
+ * ones once. */
 static int *keep(int *array, size_t bytes)
 {
     typedef struct entry {

@@ -51,7 +51,7 @@ static inline int bl_is_listed(int collective)
     return atomic_load_explicit(&bl_listed, memory_order_acquire) >> collective & 1;
 }
 
-/* Set in a caller that is in one of this library's collectives: what the MPI makes of it is not the program's. */
+/* Set in a caller that is in one of this library's collectives: calls that the MPI makes in it are not the program's. */
 extern _Thread_local int bl_inside;
 
 /* With the collectives of `listed`; broadcasts where BL_BCAST is among them. */
@@ -62,11 +62,11 @@ bl_reason bl_all_passed_for(void);
 void bl_count_passed(bl_reason reason);
 void bl_passed_counts(uint64_t counts[BL_REASON_COUNT]);
 
-/* Calls that were Broadleaf's to serve, and calls of MPI_Bcast that were left to a tool, which may or may not
- * have brought them back. */
+/* Counts of planned calls, and of MPI_Bcast calls that were handed to a tool, whether or not the tool called
+ * PMPI_Bcast. */
 void bl_count_planned(void);
 void bl_count_handed_on(void);
-/* Whether any broadcast has come by, planned or passed through. */
+/* Whether any broadcast has been intercepted, planned or passed through. */
 int bl_is_any_seen(void);
 uint64_t bl_handed_on(void);
 extern const char *const bl_reason_names[BL_REASON_COUNT];

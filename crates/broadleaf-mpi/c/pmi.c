@@ -1,6 +1,6 @@
 /* The MPI's own connection to its launcher, while the MPI is not using it: each command is one line, and so is each
  * answer. MPI_Lookup_name sends the same commands, but MPICH 5 takes Slurm's `info=fail` for success and reads an
- * address that nobody has set. */
+ * uninitialised address. */
 #include "pmi.h"
 
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ static int send_all(const char *bytes, size_t count)
     return 1;
 }
 
-/* Without a time limit, as in the MPI: an answer that is left unread would be taken for that to its next command. */
+/* Without a time limit, as in the MPI: it would take an unread answer for the answer to its next command. */
 static int receive_line(char *line, size_t room)
 {
     for (size_t count = 0; count < room; count++) {

@@ -35,7 +35,7 @@ static int (*commit)(void);
 static int (*get)(const process_name *process, const char *key, const directive *how, size_t count,
                   typed_value **value);
 
-/* Only a library that the MPI has loaded and started: another one would speak to nobody. */
+/* Only a library that the MPI has loaded and initialised: another one has no connection. */
 int bl_pmix_open(char world[256])
 {
     const char *name = getenv("PMIX_NAMESPACE");
@@ -52,7 +52,7 @@ int bl_pmix_open(char world[256])
         strcpy(name_space, name);
         strcpy(world, name);
     }
-    /* The MPI holds it as well. */
+    /* The MPI holds a reference as well. */
     dlclose(library);
     return usable;
 }
@@ -82,9 +82,9 @@ static int get_with(const char *directive_key, int rank, const char *name, char 
     return usable;
 }
 
-/* Since MPI_Init the server has kept this rank's data, without the name; without a directive it would wait for the
- * name. Refreshed data come from another host's server. Slurm's server answers about its own host's ranks only
- * where it is asked for what it has at once. */
+/* The server has cached the rank's data since MPI_Init, without this name; without a directive it would wait for the
+ * name. "Refresh" fetches data from another host's server. Slurm's server answers for ranks of its own host only with
+ * "immediate". */
 int bl_pmix_find(int rank, const char *name, char *value, size_t room)
 {
     return get_with("pmix.get.refresh", rank, name, value, room) ||

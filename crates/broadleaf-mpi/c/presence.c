@@ -1,6 +1,7 @@
-/* Rank 0 posts that it is here. Who sees that goes on, and up a tree each rank posts whether all below it are
- * here too; then rank 0 posts the verdict. Time limits only ever turn the verdict to no: a rank that gave up has
- * posted nothing, so its parent gives up as well; and a rank that has posted waits for the verdict, which comes. */
+/* Rank 0 posts its presence. Ranks that find this post go on: up a tree, each posts whether all ranks below it are
+ * present, then rank 0 posts the verdict. A time-out can only make the verdict negative: a rank that gave up has
+ * posted nothing, so its parent gives up as well, and a rank that has posted waits for the verdict, which always
+ * comes. */
 #include "presence.h"
 
 #include <math.h>
@@ -12,16 +13,16 @@
 
 #include "store.h"
 
-/* Children of a rank. A rank looks so many values up, and a verdict of 4,096 ranks passes four levels. */
+/* Children of a rank. With 8, a rank looks up 8 values, and 4,096 ranks make four levels. */
 enum { FAN_OUT = 8 };
 
-/* MPI_Init ends at about the same time on all ranks; so long after its own end a rank takes another for absent. */
+/* MPI_Init ends at about the same time on all ranks; this long after its own end a rank takes another for absent. */
 static const double ABSENT_S = 10;
-/* A rank waits so much longer than its children do, so that the lowest one is named. */
+/* A rank waits this much longer than its children, so that the lowest absent rank is named. */
 static const double LEVEL_S = 1;
-/* After so long, a rank without an answer finds out whether it can post at all. */
+/* After this time, a rank without an answer tests whether it can post at all. */
 static const double PROBE_S = 1;
-/* Posts of those who miss rank 0 are all there after so long. */
+/* After this time all ranks that miss rank 0 have posted. */
 static const double SETTLE_S = 0.5;
 
 #define HERE "here"
@@ -44,8 +45,8 @@ static void sleep_s(double seconds)
     nanosleep(&span, NULL);
 }
 
-/* Looks until the value is there or `limit_s` have passed since `start_s`; ever more seldom, because all ranks ask
- * one server. */
+/* Polls until the value is there or `limit_s` have passed since `start_s`, at growing intervals, because all ranks
+ * ask one server. */
 static int wait_for(int rank, const char *key, char value[BL_VALUE_BYTES], double start_s, double limit_s)
 {
     double pause_s = 50e-6;
@@ -73,7 +74,7 @@ static int report_no_store(void)
     return 0;
 }
 
-/* Rank 0 is not here, or too late. The lowest of those who noticed prints the line. */
+/* Rank 0 is absent or late. The lowest rank that noticed prints the line. */
 static int without_rank_0(int rank, double start_s)
 {
     char value[BL_VALUE_BYTES];
@@ -88,7 +89,7 @@ static int sees_rank_0(int rank, double start_s)
 {
     char value[BL_VALUE_BYTES];
     if (wait_for(0, HERE, value, start_s, PROBE_S)) return 1;
-    /* Under a launcher without a store nobody can post, and rank 0 prints that. */
+    /* Under a launcher without a store no rank can post, and rank 0 prints that. */
     if (!bl_store_post(ALONE, ALONE)) return 0;
     return wait_for(0, HERE, value, start_s, ABSENT_S) || without_rank_0(rank, start_s);
 }
@@ -120,7 +121,7 @@ static int agree(int rank, int size, int has_store)
     if (rank != 0 && !(has_store && sees_rank_0(rank, start_s))) return 0;
     const int missing = missing_below(rank, size, start_s);
     if (missing >= 0) snprintf(value, sizeof value, "%d", missing);
-    /* A rank whose store fails it here counts as absent; without a verdict nobody goes on. */
+    /* A rank whose post fails here counts as absent; without a verdict no rank goes on. */
     if (!bl_store_post(rank == 0 ? VERDICT : BELOW, value)) return 0;
     if (rank != 0) wait_for(0, VERDICT, value, start_s, INFINITY);
     if (rank == 0 && missing >= 0) report(missing);

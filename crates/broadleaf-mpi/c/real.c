@@ -1,5 +1,5 @@
-/* The end is an attribute of MPI_COMM_SELF, whose delete callback MPI_Finalize runs first of all. It is seen however
- * the program reaches Finalize, also from Fortran. */
+/* The end is an attribute of MPI_COMM_SELF, whose delete callback MPI_Finalize runs first of all. The callback runs
+ * by whatever path the program reaches Finalize, also from Fortran. */
 #include <stddef.h>
 
 #include "bound.h"

@@ -1,4 +1,4 @@
-/* Elements are combined as they lie in memory, gaps included, so a type's elements must not lie within each other. */
+/* Elements are combined in their memory layout, gaps included, so a type's elements must not overlap. */
 #include "reductions.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ static int is_integer(MPI_Datatype type)
     return IS_ONE_OF(type, integers);
 }
 
-/* Fortran's integers have no logical operations in Fortran. */
+/* MPI defines no logical operations for Fortran's integers. */
 static int is_real(MPI_Datatype type)
 {
     const MPI_Datatype reals[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION};

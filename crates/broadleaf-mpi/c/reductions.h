@@ -1,4 +1,4 @@
-/* Which reductions a plan may serve. */
+/* Which reductions can be planned. */
 #ifndef BROADLEAF_REDUCTIONS_H
 #define BROADLEAF_REDUCTIONS_H
 

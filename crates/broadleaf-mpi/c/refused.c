@@ -1,5 +1,5 @@
-/* The MPI is asked by a send to nobody, which is checked like any other, moves nothing, and whose error no handler of the
- * program's sees. */
+/* A send to MPI_PROC_NULL is the test: its arguments are checked, no data moves, and its error does not reach the
+ * program's handler. */
 #include "refused.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What differs in simulated time: real.c has one side; smpi.c has the other, and stands for all files that look for
- * an MPI and for the other ranks. */
+/* Differences in simulated time. real.c implements real time. smpi.c implements simulated time, and replaces all
+ * files that search for the MPI and for other ranks. */
 #ifndef BROADLEAF_SIMULATED_H
 #define BROADLEAF_SIMULATED_H
 
@@ -7,7 +7,7 @@
 
 #include "engine.h"
 
-/* Lets time pass until MPI_Wtime is that, and gives the time. */
+/* Waits until MPI_Wtime is `seconds`; returns the time. */
 #ifdef SMPI_H
 double bl_wait_until(double seconds);
 #else

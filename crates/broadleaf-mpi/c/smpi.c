@@ -1,5 +1,5 @@
-/* All that simulated time needs. Programs are linked with SimGrid's SMPI and with this runtime: there is no MPI to look
- * for, no tool behind, all ranks run the same program, and a clock stands still while they compute. */
+/* All that simulated time needs. Programs are linked with SimGrid's SMPI and with this runtime: no MPI to search for,
+ * no tool behind; all ranks run the same program, and the clock stands still while they compute. */
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
@@ -8,8 +8,8 @@
 #include "presence.h"
 #include "simulated.h"
 
-/* A small send is done before it has begun, which does not show when the NIC is free again. A synchronous one takes
- * no longer, and is done when the data is there. */
+/* SMPI completes a small send at once, so its end does not show when the NIC is free again. A synchronous send takes
+ * no longer, and ends when the data has arrived. */
 #define PMPI_Isend PMPI_Issend
 
 /* SMPI's header makes this table a list of its functions. */
@@ -36,7 +36,7 @@ void *bl_tool_behind(const char *name)
     return NULL;
 }
 
-/* Nothing that SMPI makes of a call comes back to the program. */
+/* SMPI's collectives make no intercepted calls. */
 int bl_is_inside_mpi(const void *code)
 {
     (void)code;
@@ -66,7 +66,7 @@ double bl_wait_until(double seconds)
     return seconds;
 }
 
-/* There is nobody to yield to, and a poll of one request, which PMPI_Waitsome makes for each, costs more simulated time
+/* Yielding is useless here, and a poll of one request, which PMPI_Waitsome makes for each, costs more simulated time
  * than most messages. */
 int bl_some(int count, MPI_Request *requests, int *finished, int *indices, MPI_Status *statuses)
 {
@@ -78,7 +78,7 @@ int bl_some(int count, MPI_Request *requests, int *finished, int *indices, MPI_S
 
 static int (*end)(void);
 
-/* SMPI deletes attributes when it has forgotten that it was initialised. */
+/* SMPI deletes attributes after it has marked itself as not initialised. */
 int bl_watch_finalize(int (*finish)(void))
 {
     end = finish;

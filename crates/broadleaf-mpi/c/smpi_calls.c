@@ -1,4 +1,4 @@
-/* In place of counted.c in simulated time: the collectives that a plan may serve, and no counts. */
+/* Replaces counted.c in simulated time: the collectives that can be planned, without counts. */
 #include "collectives.h"
 #include "counted.h"
 #include "passed.h"
@@ -12,7 +12,7 @@ uint32_t bl_counted(const char *names[BL_MOST_COUNTED], uint64_t calls[BL_MOST_C
     return 0;
 }
 
-/* Whether a plan has served the call; `times` is told how long the MPI's own takes, if a comparison asks. */
+/* Whether the call ran by a plan; in a comparison `times` takes the time of the MPI's own call. */
 static int serve(const bl_exchange *call, MPI_Comm comm, int *error, bl_times **times, uint64_t *bytes)
 {
     int handled = 0;
@@ -22,7 +22,7 @@ static int serve(const bl_exchange *call, MPI_Comm comm, int *error, bl_times **
     return handled;
 }
 
-/* A call of that name: by a plan, or by SMPI's own, timed where a comparison asks. */
+/* A call of that name: by a plan, or by SMPI's own, which a comparison times. */
 #define CALL(name, parameters, exchange, ...)                                                                        \
     EXPORT int MPI_##name parameters                                                                                 \
     {                                                                                                                \

@@ -1,4 +1,4 @@
-/* What rank 0 writes of the world, beside the rows that the Rust part keeps. */
+/* Rank 0's own data in the statistics; the rows are the Rust part's. */
 #include "stats.h"
 
 #include <stdlib.h>

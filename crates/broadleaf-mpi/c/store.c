@@ -44,11 +44,11 @@ int bl_store_open(int rank, int is_spawned)
     if (server != NAMES) return 1;
     if (!name_world(is_spawned) || !quiet(MPI_COMM_WORLD, &world_handler)) return 0;
 #ifdef OPEN_MPI
-    /* A name that is not there is an error of MPI_COMM_WORLD's before MPI 4 and of MPI_COMM_SELF's since. */
+    /* A missing name raises its error on MPI_COMM_WORLD before MPI 4 and on MPI_COMM_SELF since. */
     return quiet(MPI_COMM_SELF, &self_handler);
 #else
-    /* MPICH turns to MPI_COMM_WORLD's handler until MPI_COMM_SELF has been given one, which cannot be taken back: the
-     * program's errors on no communicator would be fatal from then on. */
+    /* MPICH uses MPI_COMM_WORLD's handler until MPI_COMM_SELF has one, which cannot be undone: from then on the
+     * program's errors without a communicator would be fatal. */
     return 1;
 #endif
 }

@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Ranges told apart, at most: four times the communicators that MPICH has. What is agreed on is a bit for each. */
+/* The most ranges: four times the communicators of MPICH. The agreement is on one bit per range. */
 enum { MAX_RANGES = 8192, WORD_BITS = 64, MAX_WORDS = MAX_RANGES / WORD_BITS };
 
-/* Attempts before a communicator goes without; each fails only if another thread took the same range meanwhile. */
+/* Attempts before a communicator gets no range; each fails only if another thread took the same range meanwhile. */
 enum { ATTEMPTS = 64 };
 
 static int range_count;
@@ -50,7 +50,7 @@ void bl_tags_give_back(int range)
     atomic_fetch_and(&taken[range / WORD_BITS], ~((uint64_t)1 << range % WORD_BITS));
 }
 
-/* A range free on all ranks at this moment, the first one from where rank 0 of the communicator begins; or -1. */
+/* The first range, from where rank 0 of the communicator begins, that is free on all ranks; or -1. */
 static int propose(MPI_Comm user, int able, int rank, int *range)
 {
     const int words = (range_count + WORD_BITS - 1) / WORD_BITS;
@@ -66,8 +66,8 @@ static int propose(MPI_Comm user, int able, int rank, int *range)
     return error;
 }
 
-/* Two threads of a rank may search for two communicators at once, in another order than on other ranks, so none
- * may wait for the other: what was free is taken if it still is on all ranks, or all of them try again. */
+/* Two threads of a rank may search for two communicators at once, in another order than on other ranks, so neither
+ * search may block the other: a range is taken if it is still free on all ranks, else all of them try again. */
 int bl_tags_take(MPI_Comm user, int able, int *range)
 {
     int rank;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Every rank's text, one behind the other, on rank 0 of the world, which frees them. */
+/* All ranks' texts, concatenated, on rank 0 of the world, which frees them. */
 int bl_gather_texts(int rank, int size, const char *text, uint64_t length, char **texts, uint64_t *bytes);
 
 #endif

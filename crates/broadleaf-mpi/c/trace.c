@@ -1,4 +1,4 @@
-/* The end of a trace: the clocks of all ranks set against rank 0's, and what each saw moving brought together. */
+/* The end of a trace: aligns the clocks of all ranks with rank 0's, and gathers their records. */
 #include "trace.h"
 
 #include <math.h>
@@ -8,11 +8,11 @@
 #include "bound.h"
 #include "texts.h"
 
-/* Of so many round trips the shortest gives the best estimate. */
+/* Round trips per rank; the shortest gives the best estimate. */
 enum { QUESTIONS = 10 };
 
-/* How far another rank's clock is ahead of this one's, by asking it for the time. Within half of the quickest round
- * trip nothing can be said: then the two are taken for one clock, as those of one machine are. */
+/* How far another rank's clock is ahead of this one's, by asking it for the time. A difference below half of the
+ * shortest round trip is not significant: the two count as one clock, as on one machine. */
 static int ask(MPI_Comm comm, int other, double *ahead)
 {
     double quickest = INFINITY;
@@ -45,7 +45,7 @@ static int answer(MPI_Comm comm, double *ahead)
 
 static int compare_clocks(int rank, int size, double *ahead)
 {
-    /* No broadcast is under way any more. With one rank there is no communicator, and nobody to ask. */
+    /* No broadcast is under way any more. With one rank there is no communicator, and no other clock. */
     const MPI_Comm comm = bl_messages();
     int error = MPI_SUCCESS;
     *ahead = 0;

@@ -1,4 +1,4 @@
-/* Requests live here, because their type differs between MPIs; the Rust part knows them by number.
+/* Requests live here, because their type differs between MPIs; the Rust part refers to them by number.
  *
  * A communicator carries one collective at a time, so its state needs no lock. */
 #include "transport.h"
@@ -10,8 +10,8 @@
 #include "failures.h"
 #include "simulated.h"
 
-/* Fruitless polls before the core is offered to others: ranks may outnumber cores, and MPICH's own waits then
- * burn the time slices of the ranks they wait for. */
+/* Fruitless polls before the rank yields its core: ranks may outnumber cores, and MPICH's own waits would then use up
+ * the time slices of the ranks that they wait for. */
 #define POLLS_BEFORE_YIELD 32
 
 /* Fruitless polls between two looks for a failed process: a look takes 0.2 us, as long as a poll. */
@@ -20,7 +20,8 @@
 /* No message has this tag. */
 #define PROGRESS_TAG 0x3fff
 
-/* Where the methods of `benches/local.py --methods` are ahead of the MPI's own with 2, 4 and 8 ranks on two cores. */
+/* The length from which `benches/local.py --methods` is ahead of the MPI's own broadcast, with 2, 4 and 8 ranks on
+ * two cores. */
 #if defined(MPICH_VERSION)
 #define BL_INTRANODE_FROM (64 << 10)
 #else
@@ -35,7 +36,7 @@
 #define BL_PROCESS_FAILED MPI_ERR_OTHER
 #endif
 
-/* Bytes of one element of the types that stand for more bytes than a count can. */
+/* Bytes of one element of the types for lengths beyond an int count. */
 #define BIG_ELEMENT (1 << 20)
 
 /* `bytes` bytes as one count of one type; *made: the type must be freed. */
@@ -100,7 +101,7 @@ static int world_rank(const bl_transport *transport, int rank)
     return transport->world_ranks != NULL ? transport->world_ranks[rank] : rank;
 }
 
-/* Only asked of a message from any rank, of which a call has few. */
+/* Called only for messages received from any rank; a call has few. */
 static int rank_of(const bl_transport *transport, int world_rank)
 {
     if (transport->world_ranks == NULL) return world_rank;
@@ -153,14 +154,14 @@ static int received_bytes(MPI_Status *status, uint64_t *bytes)
     int error = bl_mpi.Get_count(status, MPI_BYTE, &count);
     *bytes = (uint64_t)count;
     if (error != MPI_SUCCESS || count != MPI_UNDEFINED) return error;
-    /* More than an int counts. Not asked first, since SMPI does not have it. */
+    /* More than an int counts. Not the first choice, since SMPI lacks the call. */
     MPI_Count large;
     error = bl_mpi.Get_elements_x(status, MPI_BYTE, &large);
     *bytes = (uint64_t)large;
     return error;
 }
 
-/* The status of a send holds nothing but its error. */
+/* Of a send's status only the error is defined. */
 static int describe(bl_transport *transport, int at, int in_status, bl_done *done)
 {
     MPI_Status *status = &transport->statuses[at];
@@ -187,8 +188,8 @@ static void compact(bl_transport *transport)
     transport->count = kept;
 }
 
-/* Drops what `bl_some` has found that is not done but only told of a failed process: of another communicator, or the next
- * look finds it. Each such receive is still under way. */
+/* Drops results of `bl_some` that only report a failed process: those receives are still under way. A failure in this
+ * communicator is found by the next look. */
 static void drop_warnings(bl_transport *transport, int *finished)
 {
     int kept = 0;
@@ -212,10 +213,10 @@ static int wait_some(void *context, const bl_done **done, uint32_t *count, int p
             in_status = 1;
             drop_warnings(transport, &finished);
         }
-        /* No request at all would be a wait without end. */
+        /* Without any request the wait would never end. */
         if (finished == MPI_UNDEFINED) return MPI_ERR_INTERN;
         if (finished == 0 && polls >= POLLS_BEFORE_YIELD) sched_yield();
-        /* Counted over calls: a leader that waits for its host's ranks looks once a call. */
+        /* Counted across calls: a leader that waits for its host's ranks polls once a call. */
         if (finished == 0 && transport->fruitless_polls++ % POLLS_PER_LOOK == POLLS_PER_LOOK - 1) {
             const int fault = bl_comm_fault(transport->user);
             if (fault != MPI_SUCCESS) return fault;
@@ -249,7 +250,7 @@ static int withdraw(void *context, uint32_t number, int *has_come)
     return MPI_ERR_INTERN;
 }
 
-/* Looking for a message that never comes: under every MPI that moves on what is under way. */
+/* Probing for a message that never comes drives the progress of every MPI. */
 static int progress(void *context)
 {
     bl_transport *transport = context;
@@ -277,7 +278,7 @@ static void abandon(void *context)
 {
     bl_transport *transport = context;
     for (uint32_t at = 0; at < transport->count; at++) {
-        /* Nothing can be done about an MPI that fails here as well. */
+        /* A failure here as well cannot be handled. */
         (void)bl_mpi.Cancel(&transport->requests[at]);
         (void)bl_mpi.Request_free(&transport->requests[at]);
     }

@@ -13,22 +13,22 @@ typedef struct {
     int is_receive;
 } bl_ticket;
 
-/* What messages and collectives of one communicator need; `bl_mpi_ops` take it as their `comm`. */
+/* State of one communicator's messages and collectives; `bl_mpi_ops` take it as their `comm`. */
 typedef struct {
-    MPI_Comm user;     /* for collectives, which only run while all of its ranks are in a call on it */
+    MPI_Comm user;     /* for collectives, which run only while all of its ranks are in a call on it */
     MPI_Comm messages; /* the duplicate of MPI_COMM_WORLD */
     int rank, size;    /* in `user` */
     int first_tag;
     /* Ranks of `user` in MPI_COMM_WORLD; null where they are the same. */
     int *world_ranks;
-    /* Messages may still be on their way after an error, so its tags must not be used again. */
+    /* Messages may still be in flight after an error, so its tags must not be reused. */
     int is_abandoned;
-    /* Requests under way, and what the Rust part knows of each. */
+    /* Requests under way, and the Rust part's record of each. */
     MPI_Request *requests;
     bl_ticket *tickets;
     uint32_t count, capacity;
     uint32_t fruitless_polls;
-    /* What a reduction under way combines, and how: elements of so many bytes. */
+    /* Type, operation and element size of the reduction under way. */
     MPI_Datatype type;
     MPI_Op op;
     uint64_t element;

@@ -1,4 +1,4 @@
-/* Why no broadcast came by is not known; what did come by gives the likely reason. */
+/* The calls that were intercepted give the likely reason why no broadcast was. */
 #include "unseen.h"
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* Broadleaf's collectives, for programs that call them by name.
  *
- * Each has MPI's own signature, meaning and return codes, MPI_IN_PLACE included, and moves the data by a plan for
- * the network (BROADLEAF_PLATFORM and the other variables set how). What a plan is not for goes to the MPI's own
- * collective: small messages, intercommunicators, one rank, anything outside MPI_Init and MPI_Finalize.
+ * Each has MPI's own signature, meaning and return codes, MPI_IN_PLACE included, and moves the data by a plan for the
+ * network (BROADLEAF_PLATFORM and the other variables set how). Other calls go to the MPI's own collective: small
+ * messages, intercommunicators, one rank, anything outside MPI_Init and MPI_Finalize.
  *
  * Link with libbroadleaf_mpi_<abi>.so, named before the MPI's own library (mpicc puts that last), or preload it.
  * MPI_Bcast itself is then planned as well, so broadleaf_bcast is that call under another name. */

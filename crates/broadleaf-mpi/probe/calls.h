@@ -1,4 +1,4 @@
-/* What the probe needs of its MPI (program/library.h): the calls of the MPI itself, past any tool. */
+/* The MPI functions that the probe uses (program/library.h), under PMPI names to bypass tools. */
 #ifndef BROADLEAF_CALLS_H
 #define BROADLEAF_CALLS_H
 

@@ -1,4 +1,4 @@
-/* All ranks but 0: perform what is ordered, until an order without trials comes. */
+/* All ranks but 0: perform orders until one without trials arrives. */
 #include "probe.h"
 
 #include <stdlib.h>

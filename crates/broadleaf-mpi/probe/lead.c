@@ -1,4 +1,4 @@
-/* Rank 0: asks for rounds, has them performed, takes part where it is named, and hands the samples back. */
+/* Rank 0: asks for rounds, has them performed, takes part in its own tasks, and hands the samples back. */
 #include "probe.h"
 
 #include <stdlib.h>

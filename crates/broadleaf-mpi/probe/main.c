@@ -1,8 +1,8 @@
 /* broadleaf-probe: measures the network between its ranks. Started under mpiexec by `broadleaf measure`, with the
- * settings as its one argument; what it finds, or what is wrong, comes as lines of JSON on rank 0's standard output.
+ * settings as its one argument; rank 0 writes results and errors to standard output as lines of JSON.
  * All ranks end in order then: launchers may lose lines of a job that is aborted.
  *
- * MPI's errors stay fatal here: a probe that has lost a rank has nothing to say, and the launcher ends the rest. */
+ * MPI's errors stay fatal here: a probe that has lost a rank has no result, and the launcher ends the rest. */
 #define _DEFAULT_SOURCE /* getloadavg */
 #include "probe.h"
 

@@ -1,5 +1,5 @@
-/* One task, from the sender's side and from the receiver's. The sender has all samples in the end, and for each
- * how long either side waited for a processor in it. */
+/* One task, from the sender's side and from the receiver's. In the end the sender has all samples, and for each how
+ * long either side waited for a processor. */
 #include "probe.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ size_t bl_sample_count(const bl_task *task)
     return count;
 }
 
-/* Both sides have left off napping. */
+/* Returns when both sides are awake. */
 void bl_meet(const bl_task *task, int rank)
 {
     int other = rank == (int)task->from ? (int)task->to : (int)task->from;
@@ -91,7 +91,7 @@ static void ping_pong_from(const bl_trial *trial, int to, double *samples)
         waited[r] = sender_waited_since(&before);
     }
     add_waited(trial, to, waited, way_s);
-    /* Without a common clock nobody knows. */
+    /* Unknown without a common clock. */
     for (uint32_t r = 0; r < trial->repeats; r++) way_s[r] = bl_one_clock ? way_s[r] - started[r] : -1.0;
     free(started);
 }

@@ -1,5 +1,5 @@
-/* Waiting that leaves the cores to those who measure. MPI's own waiting spins: with more ranks than cores the idle
- * ones would take turns with the pair under test, and every time would be the scheduler's. */
+/* Waiting that leaves the cores to those who measure. MPI's own waiting spins: with more ranks than cores, idle ranks
+ * would compete with the pair under test, and every sample would measure the scheduler. */
 #include "probe.h"
 
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* An idle rank looks for work that often, at first more often: what follows soon is not held up. */
+/* Intervals at which an idle rank polls: short at first, so that work that follows soon is not delayed. */
 static const double shortest_nap_s = 2e-5, longest_nap_s = 5e-3, nap_share = 0.1;
 
 static void nap(double seconds)
@@ -30,14 +30,14 @@ void bl_await(MPI_Request *request)
     }
 }
 
-/* At least that long: a nap takes some 60 us more than asked for. */
+/* At least `seconds`: a sleep takes about 60 us more than requested. */
 void bl_pause(double seconds)
 {
     nap(seconds);
 }
 
-/* Getting back onto a free processor after sleeping counts as waiting for it, and takes up to that long each time
- * where the processor sleeps deeply: it is part of the message's way. Waiting for other programs takes milliseconds. */
+/* The kernel counts waking up on a free processor as waiting for it. It takes up to this long where the processor is
+ * in a deep sleep state, and is part of the message's way. Waiting for other programs takes milliseconds. */
 static const double waking_s = 1e-4;
 
 /* The scheduler's own account of this process; all zero where the kernel keeps none. */
@@ -45,7 +45,7 @@ static bl_account account_now(void)
 {
     bl_account now = {0, 0};
 #ifndef SMPI_H
-    /* In simulated time nobody waits. */
+    /* In simulated time there is no waiting. */
     static int file = -2;
     if (file == -2) file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
     char line[96];

@@ -24,7 +24,7 @@ static const char *const names[] = {"libmpi.so.40"};
 #elif defined(MPI_ABI_VERSION)
 static const char *const names[] = {"libmpi_abi.so.1", "libmpi_abi.so.0"};
 #else
-/* Of MPICH itself and of those that keep its ABI, and as Debian has it. */
+/* Names of MPICH and of MPIs with its ABI; the second is Debian's. */
 static const char *const names[] = {"libmpi.so.12", "libmpich.so.12"};
 #endif
 

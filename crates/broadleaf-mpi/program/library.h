@@ -1,6 +1,6 @@
-/* The MPI that the probe or the push program runs with. The program is linked with none: it opens the library
- * by its name, as the linker of the machine finds it, so that one file fits every release of a kind of MPI, wherever
- * that lies. Which calls, handles and names it needs stands in its own calls.h. */
+/* The MPI that the probe or the push program runs with. The program is linked with none: it opens the library by
+ * name, through the dynamic linker's search, so that one file fits every release and location of a kind of MPI. Its
+ * own calls.h lists the calls, handles and names that it needs. */
 #ifndef BROADLEAF_LIBRARY_H
 #define BROADLEAF_LIBRARY_H
 

@@ -1,5 +1,5 @@
-/* What the push needs of its MPI (program/library.h): the calls as any program sees them, so that the runtime, where it is
- * preloaded, plans the broadcasts. */
+/* The MPI functions that the push uses (program/library.h), under MPI names, so that a preloaded runtime plans the
+ * broadcasts. */
 #ifndef BROADLEAF_CALLS_H
 #define BROADLEAF_CALLS_H
 

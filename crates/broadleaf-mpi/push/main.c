@@ -1,6 +1,6 @@
-/* broadleaf-push: a file or a folder to every host of a job. Started under mpiexec by `broadleaf push`, with the settings as
- * its one argument; how it goes comes as lines of JSON on rank 0's standard output. What is done, and in which order, is
- * in crates/broadleaf-push; here are the MPI's calls for it.
+/* broadleaf-push: a file or a folder to every host of a job. Started under mpiexec by `broadleaf push`, with the
+ * settings as its one argument; rank 0 writes progress and results to standard output as lines of JSON. The logic is
+ * in crates/broadleaf-push; this file has the MPI calls for it.
  *
  * MPI's errors stay fatal: after one the launcher ends all ranks, and `broadleaf push` starts again without the host. */
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include "library.h"
 #include "push.h"
 
-/* The most that one call is given, far below what a count of MPI's can hold. */
+/* The most bytes of one call, far below the limit of an MPI count. */
 static const uint64_t most_bytes = 1 << 30;
 static const int told_tag = 1;
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     if (argc != 2 && rank == 0)
         fprintf(stderr, "broadleaf-push: one argument expected, the settings; start it with: broadleaf push\n");
     int code = argc == 2 ? bl_push_run(&job, argv[1]) : 2;
-    /* A rank that is lost to a fault of its own would keep the others waiting. */
+    /* A rank that stops after an internal fault would keep the others waiting. */
     if (code == BL_PUSH_LOST) bl_mpi.Abort(MPI_COMM_WORLD, code);
     bl_mpi.Finalize();
     /* A host without the file is reported on standard output: launchers take any other code for a crash. */

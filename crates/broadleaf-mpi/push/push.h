@@ -1,4 +1,4 @@
-/* What the C part of broadleaf-push and its Rust part have of each other. Mirrored by src/ffi/push.rs. */
+/* The interface of broadleaf-push's C part and its Rust part. Mirrored by src/ffi/push.rs. */
 #ifndef BROADLEAF_PUSH_H
 #define BROADLEAF_PUSH_H
 
@@ -15,13 +15,13 @@ typedef struct {
     void (*broadcast)(uint32_t group, void *data, uint64_t bytes);
     /* Makes a group of those ranks that are members, in rank order; collective over the world. */
     uint32_t (*group)(uint32_t is_member);
-    /* A number for rank 0, which takes it when it comes to it. */
+    /* Sends a number to rank 0, without waiting for it. */
     void (*tell)(uint64_t number);
-    /* The next number that a rank has told, on rank 0; 0: none is there, and it was not to be waited for. */
+    /* On rank 0: the next number that a rank has sent; 0: there is none, and `waits` is 0. */
     uint32_t (*hear)(uint32_t waits, uint32_t *rank, uint64_t *number);
 } bl_push_job;
 
-/* A fault of our own on this rank, reported on standard error. */
+/* A bug in Broadleaf on this rank, reported on standard error. */
 enum { BL_PUSH_LOST = 3 };
 
 /* Pushes what the settings name; 0: every host has it, 1: one has not. */

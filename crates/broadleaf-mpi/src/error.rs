@@ -6,7 +6,7 @@ use broadleaf::adapt::switch::Stray;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MpiError(pub i32);
 
-/// A message from a rank of the same job that makes no sense.
+/// A malformed message from a rank of the same job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a rank sent a malformed {0}")]
 pub struct Malformed(pub &'static str);

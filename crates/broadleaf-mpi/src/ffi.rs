@@ -39,7 +39,7 @@ impl From<Outcome> for Verdict {
     }
 }
 
-/// Nothing unwinds into C: a panic is our own fault, has been printed, and becomes an error.
+/// No panic unwinds into C: it is a bug in Broadleaf, has been printed, and becomes an error.
 fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or(on_panic)
 }
@@ -52,13 +52,13 @@ unsafe fn lent(ops: *const Ops, comm: *mut c_void) -> Mpi {
     mpi
 }
 
-/// What was opened, for C to keep, or null and why.
+/// The opened object, which C keeps, or null with the outcome.
 unsafe fn given<T>(opened: Result<T, Outcome>, outcome: *mut Verdict) -> *mut T {
     outcome.write(opened.as_ref().err().copied().unwrap_or(Outcome::Done).into());
     opened.map_or(std::ptr::null_mut(), |opened| Box::into_raw(Box::new(opened)))
 }
 
-/// Texts of C's; none at all where it has none.
+/// Texts from C; empty for a null pointer.
 unsafe fn lent_text<'a>(texts: *const c_char, bytes: u64) -> std::borrow::Cow<'a, str> {
     let texts: &[u8] =
         if bytes == 0 { &[] } else { std::slice::from_raw_parts(texts.cast(), bytes as usize) };
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn bl_trace_write(texts: *const c_char, bytes: u64, is_spa
     });
 }
 
-/// What rank 0 of a world knows by itself (`bl_world`).
+/// Rank 0's own data (`bl_world`).
 #[repr(C)]
 pub struct WorldView {
     mpi: *const c_char,

@@ -15,7 +15,7 @@ pub struct Done {
     reserved: u32,
 }
 
-/// Lets time pass until that time of the MPI's clock, s, and gives the time.
+/// Waits until that time of the MPI's clock, s; returns the time.
 pub type WaitUntil = extern "C" fn(f64) -> f64;
 
 /// The MPI operations lent by C (`bl_ops`).
@@ -89,7 +89,7 @@ impl Mpi {
     /// The root's bytes to all, by the MPI's own broadcast.
     ///
     /// # Safety
-    /// `data` points to `bytes` bytes that nothing else touches meanwhile.
+    /// `data` points to `bytes` bytes that nothing else accesses meanwhile.
     pub unsafe fn broadcast(&self, data: *mut u8, bytes: u64, root: u32) -> Result<(), MpiError> {
         checked((self.ops.share)(self.comm, data.cast(), bytes, root as c_int))
     }
@@ -153,12 +153,12 @@ impl Mpi {
         self.ops.process_failed
     }
 
-    /// Lets the MPI move on, for a rank that waits for something else.
+    /// Drives the MPI's progress, for a rank that waits for something else.
     pub fn progress(&self) -> Result<(), MpiError> {
         checked((self.ops.progress)(self.comm))
     }
 
-    /// Receives exactly `to.len()` bytes, with nothing else under way; gives the sender.
+    /// Receives exactly `to.len()` bytes, with nothing else under way; returns the sender.
     pub fn receive(&self, to: &mut [u8], from: Option<u32>, tag: i32) -> Result<u32, CallError> {
         self.irecv(to.as_mut_ptr(), to.len() as u64, from, tag, 0)?;
         let done = self.only()?;
@@ -185,7 +185,7 @@ impl Mpi {
         }
     }
 
-    /// Combines what came from another rank into bytes of this rank's, by the operation of the call.
+    /// Combines another rank's bytes into this rank's, by the operation of the call.
     ///
     /// # Safety
     /// `into` points to as many bytes, whole elements, that nothing else touches meanwhile.

@@ -1,4 +1,4 @@
-//! How a collective call ended, as C is told.
+//! The outcome of a collective call, as returned to C.
 
 use crate::error::CallError;
 use crate::report;
@@ -18,7 +18,7 @@ pub enum Outcome {
     NoMemory,
     /// An MPI error code.
     Mpi(i32),
-    /// Our own fault; reported.
+    /// A bug in Broadleaf; reported.
     Internal,
 }
 

@@ -1,11 +1,10 @@
 //! The measurement as rank 0 of the probe program makes it, and the lines that it writes.
 //!
 //! Standard output carries one JSON object a line, its kind in `event`: at first `hosts` (the machines, with ranks,
-//! cores and load); `progress` (stage, done, total), at
-//! most ten a second; `round` (the raw samples, only when asked for); `so_far` (missing, and document and quality once
-//! there is a platform: what is left of the measurement if this process is ended now); at the end `shortfall`
-//! (message: what the time was too short for), `remark` (message: what the samples showed), `platform`
-//! (document, quality), or `error` (message).
+//! cores and load); `progress` (stage, done, total), at most ten a second; `round` (the raw samples, only when asked
+//! for); `so_far` (missing, and document and quality once there is a platform: the result if this process is ended
+//! now); at the end `shortfall` (message: what the time was too short for), `remark` (message: a finding about the
+//! samples), `platform` (document, quality), or `error` (message).
 
 use broadleaf::json::{parse, Fault, Place};
 use broadleaf::measure::{
@@ -18,7 +17,7 @@ use std::time::Instant;
 
 /// Seconds between two lines of progress.
 const PROGRESS_S: f64 = 0.1;
-/// Least seconds between two looks at what there is so far, and the share of the time that they may take.
+/// The least seconds between two interim results, and the share of the time that they may take.
 const SO_FAR_S: f64 = 0.3;
 const SO_FAR_SHARE: f64 = 0.02;
 
@@ -59,8 +58,7 @@ impl Survey {
         &self.round
     }
 
-    /// Prints progress, between two rounds, while nothing is timed; hands back how long not to do so
-    /// again, seconds.
+    /// Prints progress, between two rounds, while nothing is timed; returns the seconds until it may be called again.
     fn say_so_far(&self) -> f64 {
         let started = Instant::now();
         let (platform, missing) = self.probe.so_far();
@@ -76,7 +74,7 @@ impl Survey {
     /// The round's samples, as `survey.h` lays them out.
     ///
     /// # Safety
-    /// `samples` has a list for each task of the round, as long as its trials say.
+    /// `samples` has a list for each task of the round, of the length that its trials require.
     pub unsafe fn take(&mut self, now_s: f64, samples: *const *const f64) {
         let lists = std::slice::from_raw_parts(samples, self.round.len());
         let round: Vec<Vec<Samples>> = self
@@ -99,7 +97,7 @@ impl Survey {
                             Trial::PingPong { .. } => (next(repeats), next(repeats)),
                             _ => Default::default(),
                         };
-                        // Clocks that are said to be one and are not show it here, or in nothing.
+                        // Clocks that are reported as common but are not show it here, if anywhere.
                         let is_one_clock =
                             way_s.iter().zip(&seconds).all(|(way, trip)| 0.0 < *way && way < trip);
                         let way_s = if is_one_clock { way_s } else { Vec::new() };
@@ -152,7 +150,7 @@ fn hosts_of(ranks: &[RankHost], loads: &[f64]) -> Vec<Value> {
     hosts.into_iter().map(host).collect()
 }
 
-/// How far the measurement can be believed, by the names of the nodes.
+/// The quality of the measurement, with names of nodes.
 fn quality_of(quality: &Quality, platform: &Platform) -> Value {
     let name = |node| &platform.node(node).id;
     let doubtful = |each: &DoubtfulPair| json!({"from": name(each.pair.0), "to": name(each.pair.1), "why": each.doubt.to_string()});
@@ -210,7 +208,7 @@ fn raw_round(round: &Round, samples: &[Vec<Samples>], now_s: f64) -> Value {
     json!({"event": "round", "now_s": now_s, "tasks": tasks})
 }
 
-/// Writes one line; a reader that has gone away is noticed by the launcher, not here.
+/// Writes one line; the launcher notices a closed pipe.
 fn say(event: &Value) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{event}").and_then(|()| out.flush());

@@ -1,9 +1,9 @@
-//! Memory for the runtime where the process can get no more: under a limit of address space (`ulimit -v`, many batch
-//! systems) a broadcast that the MPI alone would make must not end the program.
+//! Reserve memory for the runtime: under a limit of address space (`ulimit -v`, many batch systems) a broadcast that
+//! succeeds with the MPI alone must not end the program.
 //!
-//! Allocations go to the system. One that fails is served from a reserve that the library brings along in its own
-//! data segment, untouched until then, so that it costs address space but no memory. Where the reserve is used up as
-//! well, Rust ends the process.
+//! Allocations go to the system. One that fails is satisfied from a reserve in the library's own data segment,
+//! untouched until then, so that it costs address space but no memory. When the reserve is exhausted as well, Rust
+//! ends the process.
 
 use linked_list_allocator::Heap;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,8 +11,8 @@ use std::cell::UnsafeCell;
 use std::ptr::{null_mut, NonNull};
 use std::sync::{Mutex, PoisonError};
 
-/// Enough for a plan over a few hundred ranks and the executor's state. Every process that preloads the library has
-/// that much less address space.
+/// Enough for a plan over a few hundred ranks and the executor's state. Every process that preloads the library loses
+/// this much address space.
 const RESERVE_BYTES: usize = 4 << 20;
 
 #[repr(align(4096))]
@@ -27,7 +27,7 @@ static HEAP: Mutex<Option<Heap>> = Mutex::new(None);
 
 fn reserved(layout: Layout) -> *mut u8 {
     let mut heap = HEAP.lock().unwrap_or_else(PoisonError::into_inner);
-    // SAFETY: the memory is static and nobody else's.
+    // SAFETY: the memory is static and used by this heap only.
     let heap = heap.get_or_insert_with(|| unsafe { Heap::new(MEMORY.0.get().cast(), RESERVE_BYTES) });
     heap.allocate_first_fit(layout).map_or(null_mut(), NonNull::as_ptr)
 }
@@ -88,14 +88,14 @@ unsafe impl GlobalAlloc for WithReserve {
     }
 }
 
-/// In front of what C is given: how long it is.
+/// The length, stored in front of memory that C gets.
 const HEADER_BYTES: usize = 16;
 
 fn with_header(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes.checked_add(HEADER_BYTES)?, HEADER_BYTES).ok()
 }
 
-/// `realloc` for C, with the reserve behind it: null gives new memory, and is the answer where there is none.
+/// `realloc` for C, with the reserve behind it: null as argument allocates, null as result means no memory.
 ///
 /// # Safety
 /// `address` is null or came from here and has not been released.
@@ -132,7 +132,7 @@ pub(crate) unsafe fn release(address: *mut u8) {
 mod tests {
     use super::*;
 
-    /// Whatever is taken from the reserve is whole, apart from all else, and can be taken again.
+    /// Allocations from the reserve are disjoint, and can be reused after release.
     #[test]
     fn the_reserve_lends_and_takes_back() {
         let layout = |bytes| Layout::from_size_align(bytes, 16).unwrap();

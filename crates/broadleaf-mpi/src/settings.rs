@@ -1,5 +1,5 @@
-//! The environment of the runtime, read where it decides: by rank 0 of the world for what all ranks must see
-//! alike before their first broadcast, and by rank 0 of a communicator for how its broadcasts are planned.
+//! The runtime's environment variables. Rank 0 of the world reads those that must be identical on all ranks before
+//! their first broadcast; rank 0 of a communicator reads those of planning.
 
 use crate::intranode::CopyMethod;
 use broadleaf::budget::{UNITS_PER_S, USUAL_WORK};
@@ -8,11 +8,11 @@ use broadleaf::planners;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` is set: below it
-/// a broadcast is a matter of microseconds, where a plan has little to win.
+/// Messages of fewer bytes go to the MPI's own broadcast unless `BROADLEAF_MIN_BYTES` is set: below it a broadcast
+/// takes microseconds, and a plan gains little.
 pub const DEFAULT_MIN_BYTES: u64 = 64 << 10;
 
-/// The name that stands for the fastest of all planners.
+/// The name that selects the fastest of all planners' plans.
 pub const BEST: &str = "best";
 
 /// A value of the environment that cannot be used: fact, value and remedy in one line.
@@ -34,12 +34,12 @@ impl BadValue {
 /// Where values come from: the process's environment, or a test's table.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// The process's environment; a value that is not text counts as given, but unreadable.
+/// The process's environment; a value that is not UTF-8 counts as set, but unreadable.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).filter(|value| !value.is_empty())
 }
 
-/// What becomes of a broadcast that could be planned (`bl_mode`).
+/// What is done with a broadcast that could be planned (`bl_mode`).
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -106,7 +106,7 @@ pub struct WorldSettings {
     pub stats: bool,
     pub has_platform: bool,
     pub trace: bool,
-    /// What the platform predicts is the threshold: none was set.
+    /// The threshold is the platform's prediction: none was set.
     pub follows_platform: bool,
     /// The advisor's directory cannot be used, which has been reported.
     pub without_advisor: bool,
@@ -123,7 +123,7 @@ impl WorldSettings {
         };
         let disabled = switch(lookup, "BROADLEAF_DISABLE", false)?;
         let mode = Mode::read(lookup)?;
-        // The name is looked up when it can still be told to everybody before the first broadcast.
+        // The name is checked here, so that all ranks are informed before the first broadcast.
         PlanSettings::planner(lookup)?;
         SharedMemory::read(lookup)?;
         Ok(WorldSettings {
@@ -132,7 +132,7 @@ impl WorldSettings {
             listed: listed(lookup)?,
             disabled,
             bad_value: false,
-            // What a comparison or an observation finds is collected with or without a file for it.
+            // Results of a comparison or an observation are collected with or without a statistics file.
             stats: lookup("BROADLEAF_STATS").is_some() || (mode != Mode::Plan && !disabled),
             trace: lookup("BROADLEAF_TRACE").is_some(),
             has_platform: lookup("BROADLEAF_PLATFORM").is_some(),
@@ -213,7 +213,7 @@ impl PlanTime {
         }
     }
 
-    /// The work of the plan that the first broadcast of a kind waits for where no time was set, units: about a tenth of
+    /// The planning work that the first broadcast of a kind waits for if no time was set, units: about a tenth of
     /// a second, and the whole search.
     pub fn first_work(self) -> u64 {
         match self {
@@ -234,7 +234,7 @@ pub struct PlanSettings {
     /// How long the first broadcast of its kind may wait for its plan, if that was set.
     pub first_budget: Option<Duration>,
     pub shared_memory: SharedMemory,
-    /// `BROADLEAF_MIN_BYTES` is given, and so rules inside a host too.
+    /// `BROADLEAF_MIN_BYTES` is set, and so also applies inside a host.
     pub has_min_bytes: bool,
     /// The state directory of the broadcast advisor that the program follows.
     pub advice: Option<PathBuf>,

@@ -1,14 +1,14 @@
-//! Which MPI tags our messages have.
+//! The MPI tags of Broadleaf's messages.
 
 use broadleaf::plan::{Collective, Transfers};
 
 /// MPI tags below this are the plan's channel numbers.
 pub const CHANNEL_TAGS: u32 = 1 << 13;
-/// What a framed message will be, and the data itself.
+/// Frames and the data that follows them.
 pub const FRAME_TAG: i32 = CHANNEL_TAGS as i32;
 pub const FRAME_DATA_TAG: i32 = FRAME_TAG + 1;
 pub const PLAN_TAG: i32 = FRAME_TAG + 2;
-/// What the ranks of a host agree on at the start.
+/// The agreement of a host's ranks at the start.
 pub const GROUP_TAG: i32 = PLAN_TAG + 1;
 /// Call headers have the tags from here to 32767, the highest that every MPI has.
 const FIRST_CALL_TAG: i32 = 1 << 14;
@@ -20,9 +20,9 @@ pub fn call_tag(call: u64) -> i32 {
     FIRST_CALL_TAG + (call % CALL_TAGS) as i32
 }
 
-/// What is added to the channel numbers of a plan to make tags: the length of the message and the call's number
-/// pick one of the ranges that fit below [`CHANNEL_TAGS`]. Lengths that differ almost always get different tags; where
-/// they do not, a segment's length shows it. A rank that waits with another length is not overtaken by the next call's data.
+/// The offset from a plan's channel numbers to tags: the message's length and the call's number choose one of the
+/// ranges that fit below [`CHANNEL_TAGS`]. Different lengths nearly always get different tags; where they do not, a
+/// segment's length reveals it. So the receives of a rank with a wrong length do not match the next call's data.
 pub(crate) fn salt(plan: &Transfers, call: u64) -> u32 {
     let range = channels(plan).next_power_of_two();
     let ranges = u64::from(CHANNEL_TAGS) / range.max(1);

@@ -11,18 +11,18 @@ use std::path::Path;
 /// # Errors
 /// Where something other than a regular file is there, and where the file cannot be written.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Renaming onto /dev/null would take it away from everybody. So it would be with /dev/stdout, a link that may lead
-    // to a regular file.
+    // Renaming onto /dev/null would replace the device for all users; likewise /dev/stdout, a link that may lead to a
+    // regular file.
     let is_device = path.parent() == Some(Path::new("/dev"));
     if is_device || std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
     }
     may_grow_to(bytes.len() as u64)?;
     let mut name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_os_string();
-    // Hosts that share the directory may have processes of one number.
+    // Hosts that share the directory may have processes with equal ids.
     name.push(format!(".{:016x}.tmp", RandomState::new().build_hasher().finish()));
     let temporary = path.with_file_name(name);
-    // Not `tempfile`: its errors name the temporary file, so that no two are the same line.
+    // Not `tempfile`: its errors name the temporary file, so that no two lines would be equal.
     let written = OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -31,14 +31,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
         .and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = std::fs::remove_file(&temporary);
     }
     written
 }
 
-/// The system ends a process that grows a file, one in memory included, beyond the limit of `ulimit -f`. So whatever
-/// makes a file asks first.
+/// Fails if the limit of `ulimit -f` is lower. The system ends a process that grows a file, also one in memory,
+/// beyond that limit.
 ///
 /// # Errors
 /// Where the limit is lower.

@@ -1,7 +1,7 @@
 //! Little-endian numbers to and from messages.
 //!
-//! Sender and receiver are processes of one job with one library, so a document that does not decode is our own
-//! fault and reported as such.
+//! Sender and receiver are processes of one job with one library, so a document that does not decode is a bug in
+//! Broadleaf, and is reported as one.
 
 use crate::error::Malformed;
 
@@ -16,7 +16,7 @@ pub fn put_u64(out: &mut Vec<u8>, value: u64) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Takes values off the front of some bytes.
+/// Reads values from the front of a byte slice.
 pub struct Reader<'a> {
     pub bytes: &'a [u8],
     /// What is being read, for the error.

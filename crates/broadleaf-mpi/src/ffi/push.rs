@@ -71,7 +71,7 @@ pub unsafe extern "C" fn bl_push_run(job: *const PushJob, settings: *const c_cha
         let job = &*job;
         let host = CStr::from_ptr(job.host).to_string_lossy().into_owned();
         let ranks = Lent { job, host };
-        // A reader that has gone away is noticed by the launcher, not here.
+        // The launcher notices a closed pipe.
         let mut say = |event: serde_json::Value| {
             let mut out = std::io::stdout().lock();
             let _ = writeln!(out, "{event}").and_then(|()| out.flush());

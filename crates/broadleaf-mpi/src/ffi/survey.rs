@@ -58,7 +58,7 @@ impl TaskOrder {
     }
 }
 
-/// As [`super::guarded`]; what reads the probe's standard output learns of the panic there.
+/// As [`super::guarded`]; the panic is also reported on the probe's standard output.
 fn guarded<T>(on_panic: T, work: impl FnOnce() -> T) -> T {
     super::guarded(None, || Some(work())).unwrap_or_else(|| {
         say_error("the probe has a fault of its own; please report the lines above");

@@ -1,7 +1,7 @@
-//! The copy method for a message inside one host: a rule by length and cores alone, so that nothing has to be
-//! learnt while the program runs. By `python benches/local.py --methods`, with 2 ranks on two cores `direct` took
-//! 0.5 to 0.9 of the ring's time from 64 KiB to 4 MiB; with 4 and 8 ranks, which then wait for one another's turn,
-//! 1.0 to 2 times as long.
+//! The copy method for a message inside one host: a rule by length and cores alone, so that nothing is tuned while
+//! the program runs. By `python benches/local.py --methods`, with 2 ranks on two cores `direct` took 0.5 to 0.9 of
+//! the ring's time from 64 KiB to 4 MiB; with 4 and 8 ranks, which then wait for one another's turn, 1.0 to 2 times
+//! as long.
 
 /// How a message gets from its leader to the other ranks of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +14,11 @@ pub enum CopyMethod {
     Direct,
 }
 
-/// Messages beyond a core's own cache are written past it: at 16 MiB and 8 ranks 0.65 to 0.8 of the time.
+/// From this length on, messages bypass the core's own cache: at 16 MiB and 8 ranks this takes 0.65 to 0.8 of the
+/// time.
 const STREAMED_FROM: u64 = 8 << 20;
 
-/// What ranks of a host can do.
+/// What the ranks of a host are able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ability {
     /// Each may read and write the others' memory.
@@ -38,7 +39,7 @@ impl CopyMethod {
         }
     }
 
-    /// The method for a message that its leader holds whole; `asked`, the method set by name, where it is possible.
+    /// The method for a message that its leader holds whole: `asked`, the method set by name, if it is possible here.
     pub fn of(bytes: u64, ability: Ability, asked: Option<CopyMethod>) -> CopyMethod {
         match asked {
             Some(CopyMethod::Direct) if !ability.direct => CopyMethod::through_ring(bytes),

@@ -5,8 +5,8 @@
 pub enum Writes {
     /// Into the cache, for what is read again soon.
     Cached,
-    /// Past the cache: a large message would only push everything else out of it, and every line would be read
-    /// before it is written.
+    /// Past the cache: a large message would evict everything else, and every line would be read before it is
+    /// written.
     Streamed,
 }
 
@@ -71,7 +71,7 @@ pub unsafe fn copy_to_process(pid: i32, from: *const u8, to: u64, bytes: u64) ->
 }
 
 unsafe fn transfer(call: Transfer, pid: i32, own: *mut u8, other: u64, bytes: u64) -> bool {
-    /// Linux moves no more at a time.
+    /// The bytes of one call; Linux moves at most 2 GiB.
     const MOST: u64 = 1 << 30;
     let mut done = 0;
     while done < bytes {

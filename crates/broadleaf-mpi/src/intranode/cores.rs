@@ -12,7 +12,7 @@ pub struct Cores {
 impl Cores {
     pub const BYTES: usize = size_of::<libc::cpu_set_t>();
 
-    /// This rank's own; none where the host has more than a set can name.
+    /// This rank's own; empty where the host has more cores than a set can hold.
     pub fn own() -> Cores {
         // SAFETY: all zeroes are an empty set, which the kernel fills up to its size.
         let set = unsafe {
@@ -33,7 +33,7 @@ impl Cores {
         unsafe { std::mem::transmute(self.set) }
     }
 
-    /// Adds another rank's, as [`Cores::bytes`] gives them; what is not of that length adds none.
+    /// Adds another rank's, as [`Cores::bytes`] returns them; bytes of another length add none.
     pub fn add(&mut self, bytes: &[u8]) {
         let Ok(bytes) = <[u8; Cores::BYTES]>::try_from(bytes) else { return };
         // SAFETY: as above; CPU_OR reads and writes sets only.

@@ -7,8 +7,8 @@ use super::wait::Waiter;
 use crate::error::CallError;
 use std::sync::atomic::Ordering;
 
-/// The parts of a message. A copy between processes takes some 0.4 µs beside what each byte takes, so there are two
-/// parts of a short message; of a longer one, enough that the two end at about the same time.
+/// The parts of a message. A copy between processes takes about 0.4 µs plus a time per byte, so a short message has
+/// two parts; a longer one has enough that leader and reader end at about the same time.
 #[derive(Clone, Copy)]
 struct Parts {
     bytes: u64,
@@ -39,7 +39,7 @@ impl Parts {
 /// The state of a reader's parts.
 #[derive(Debug, PartialEq, Eq)]
 enum Claim {
-    /// The reader has not come to this turn, or takes no part.
+    /// The reader has not reached this turn, or takes no part.
     NotThere,
     Part(u64),
     /// All have been claimed.
@@ -122,7 +122,7 @@ pub unsafe fn help(
     !failed
 }
 
-/// The reader's part, with the leader of that process id; false where parts of the message could not be copied.
+/// The reader's part; `pid` is the leader's process id. False where parts of the message could not be copied.
 ///
 /// # Safety
 /// `to` holds the announced bytes, and nothing else touches them during the call.

@@ -1,7 +1,8 @@
 //! The ranks of one host in one communicator.
 //!
-//! A call is announced by its leader when all have done with the announcement before it, and a leader stays until all
-//! have the message: so one announcement and one ring are enough, and whoever has left a call needs nothing of it.
+//! A leader announces a call when all ranks have finished with the announcement before it, and stays until all have
+//! the message. So one announcement and one ring are enough, and a rank that has left a call needs nothing more from
+//! it.
 
 use super::choose::{Ability, CopyMethod};
 use super::copy::{copy_from_process, Writes};
@@ -49,7 +50,7 @@ pub struct HostGroup {
     patience: Patience,
     /// Announced calls so far.
     turn: u64,
-    /// Takes all messages that a leader holds whole, where it can.
+    /// The method for all messages that a leader holds whole, where it is possible.
     always: Option<CopyMethod>,
 }
 
@@ -74,8 +75,8 @@ impl HostGroup {
         Ok(Some(group))
     }
 
-    /// Finds out which of the others this rank sees, and whether it can read their memory. Nobody waits for the
-    /// result; a leader looks how many have succeeded.
+    /// Finds out which of the others this rank sees, and whether it can read their memory. No rank waits for the
+    /// result; a leader checks how many have succeeded.
     fn introduce(&mut self, mpi: &Mpi) -> Result<(), CallError> {
         let (own, process) = (self.own(), Process::own());
         own.mark.store(&*self.mark as *const u64 as u64, Ordering::Relaxed);
@@ -90,7 +91,7 @@ impl HostGroup {
             peers.extend(Some(Process { pid, started }).filter(|peer| peer.is_visible()));
             let mut found = 0u64;
             let (address, to) = (member.mark.load(Ordering::Relaxed), (&mut found as *mut u64).cast());
-            // SAFETY: eight bytes of our own.
+            // SAFETY: eight bytes of this process.
             can_read &= unsafe { copy_from_process(pid, address, to, 8) } && found == *self.mark;
         }
         self.peers = peers;
@@ -116,7 +117,7 @@ impl HostGroup {
         (self.turn as u32).wrapping_add(1)
     }
 
-    /// For a whole message to the others of the host, who are all there are.
+    /// For a whole message to the other ranks of the host, which are all ranks of the communicator.
     pub fn method(&self, bytes: u64) -> CopyMethod {
         let common = self.area.common();
         let direct = common.can_read.load(Ordering::Acquire) as usize == self.ranks.len()
@@ -139,7 +140,8 @@ impl HostGroup {
         let common = self.area.common();
         let announcement =
             Announcement { turn, leader: self.me as u32, delivery: delivery as u32, base, ..given };
-        // SAFETY: every rank has done with what stood here, and none looks until it is announced.
+        // SAFETY: every rank has finished with the previous announcement, and none reads this one before it is
+        // announced.
         unsafe { common.announcement.get().write(announcement) };
         common.announced.set(self.number());
         Ok(())
@@ -154,9 +156,9 @@ impl HostGroup {
     pub fn hear(&mut self, mpi: &Mpi) -> Result<Announcement, CallError> {
         let common = self.area.common();
         self.waiter(mpi).wait(&common.announced, self.number())?;
-        // SAFETY: it was written before it was announced, and stays until this rank has done with it.
+        // SAFETY: it was written before it was announced, and stays until this rank has finished with it.
         let announcement = unsafe { common.announcement.get().read() };
-        // Whatever went through the ring before, this rank has it or needs it no longer.
+        // This rank needs nothing more of earlier calls from the ring.
         if self.own().read.value() != announcement.base {
             self.own().read.set_for_one(announcement.base);
         }
@@ -220,8 +222,7 @@ impl HostGroup {
         self.put(mpi, 0, message, bytes)
     }
 
-    /// Copies the announced message to `message`, or only lets it pass where that is null: this rank's length is
-    /// another.
+    /// Copies the announced message to `message`, or only skips it where that is null: this rank's length differs.
     ///
     /// # Safety
     /// `message` is null or holds the announced bytes.
@@ -249,14 +250,14 @@ impl HostGroup {
         ring::take(&waiter, own, announced, message, writes)
     }
 
-    /// This rank has done with a call that another one leads: after its last use of the announcement.
+    /// Ends this rank's part in a call that another rank leads; the announcement must not be used afterwards.
     pub fn finish(&mut self) {
         self.turn += 1;
         let done: &Signal = &self.own().done;
         done.set_for_one(self.turn as u32);
     }
 
-    /// The leader has done with a call. Waits until all have read what went through the ring.
+    /// Ends a call at its leader: waits until all ranks have read the ring.
     pub fn finish_led(&mut self, mpi: &Mpi) -> Result<(), CallError> {
         let waiter = Waiter { mpi, area: &self.area, peers: &self.peers, patience: self.patience };
         if self.writer.end(self.area.member(self.me), &waiter)? {

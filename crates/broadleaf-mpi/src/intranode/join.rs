@@ -1,4 +1,4 @@
-//! Set-up of the memory that the ranks of a host share; if it fails for one rank, none of them uses it.
+//! Set-up of the memory that the ranks of a host share. If it fails for one rank, no rank uses it.
 
 use super::cores::Cores;
 use super::layout::Area;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 /// The result, which is the same on all ranks of a host.
 pub struct Joined {
     pub area: Area,
-    /// The cores that they may run on, all together.
+    /// The number of cores that the ranks may run on.
     pub cores: usize,
 }
 

@@ -1,9 +1,9 @@
 //! The memory that the ranks of one host share for one communicator, and its layout.
 //!
-//! It has no name that could be left behind or found by others: one rank makes it, the others open it through
-//! `/proc`, which asks for the same rights as a debugger's look does, and the system takes it back with the last
-//! of them, however they end. Pages exist from their first use on: a page or two for the ranks' counters,
-//! and the ring's only while it is in use ([`super::reclaim`]).
+//! It has no name that could be left behind or found by others. One rank makes it; the others open it through
+//! `/proc`, which takes the same rights as debugging. The system frees it with the last process, however the
+//! processes end. Pages exist from their first use on: a page or two for the ranks' counters, and the ring's only
+//! while it is in use ([`super::reclaim`]).
 
 use super::signal::Signal;
 use crate::whole_file::may_grow_to;
@@ -12,9 +12,9 @@ use std::ffi::CString;
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-/// The ring's slots hold this much each: enough that passing one on costs little beside copying it. All of them
-/// together must stay in a core's own cache beside what is copied: with 32 slots, 8 ranks took up to twice as long
-/// as with 8.
+/// The size of a ring slot: large enough that handing over a slot costs little compared with copying it. All slots
+/// together must fit in a core's own cache beside the copied data: with 32 slots, 8 ranks took up to twice as long as
+/// with 8 slots.
 pub const SLOT_BYTES: usize = 64 << 10;
 pub const SLOTS: u32 = 8;
 const PAGE: usize = 4096;
@@ -56,15 +56,15 @@ pub struct Content {
 /// One rank's state. Turns are counted from 1, in signals modulo 2³².
 #[repr(C, align(64))]
 pub struct Member {
-    /// Announcements that it needs no longer.
+    /// Announcements that this rank has finished with.
     pub done: Signal,
-    /// Slots of the ring that it needs no longer.
+    /// Ring slots that this rank has finished with.
     pub read: Signal,
     /// The last turn whose data it has copied from the leader's memory, or could not.
     pub copied: Signal,
     /// The last turn in which it could not.
     pub failed_turn: AtomicU64,
-    /// 1 when what follows is there.
+    /// 1 when the fields below are set.
     pub introduced: Signal,
     pub pid: AtomicI32,
     /// When the process started ([`super::peers::Process`]).
@@ -72,7 +72,7 @@ pub struct Member {
     /// The address of this group's mark in its own memory.
     pub mark: AtomicU64,
     /// Of a message that the leader copies to this rank as well: where it goes in this rank's memory, and the turn
-    /// and the next part that nobody copies yet.
+    /// with the next unclaimed part.
     pub to: AtomicU64,
     pub claims: AtomicU64,
     /// The last turn in which the leader copies nothing more to this rank.
@@ -81,7 +81,7 @@ pub struct Member {
     pub help_failed: AtomicU64,
 }
 
-/// What all have in common.
+/// State that all ranks share.
 #[repr(C, align(64))]
 pub struct Common {
     /// A mark that distinguishes this memory from any other.
@@ -92,7 +92,7 @@ pub struct Common {
     pub direct_failed: AtomicU32,
     /// A rank has ended in the midst of a call.
     pub has_lost_rank: AtomicU32,
-    /// 1: a leader uses the ring, or somebody gives its memory back.
+    /// 1: a leader uses the ring, or a process is releasing its memory.
     ring_in_use: AtomicU32,
     /// Turns announced.
     pub announced: Signal,
@@ -108,8 +108,8 @@ pub struct Area {
     ranks: usize,
 }
 
-// SAFETY: it consists of atomics, and of cells that the ranks' protocol ([`super::group`]) gives to one of them at a
-// time, of whatever process and thread.
+// SAFETY: it consists of atomics, and of cells to which the ranks' protocol ([`super::group`]) gives one thread of
+// one process access at a time.
 unsafe impl Send for Area {}
 // SAFETY: as above.
 unsafe impl Sync for Area {}
@@ -145,8 +145,8 @@ impl Area {
         if file.0 < 0 {
             return Err(io::Error::last_os_error());
         }
-        // Another host's process of that number may have any file there; what is beyond a file's end would kill.
-        // SAFETY: all zeros is a valid `stat`, which the call fills.
+        // A process with this number on another host may have any file there; an access beyond a file's end would
+        // kill this process. SAFETY: all zeros is a valid `stat`, which the call fills.
         let mut found: libc::stat = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
         let is_whole =
@@ -180,7 +180,7 @@ impl Area {
         unsafe { &*self.base.add(size_of::<Common>()).cast::<Member>().add(at) }
     }
 
-    /// The memory of a position's slot, for whoever has claimed the ring, and its readers.
+    /// The slot of a position, for the rank that has claimed the ring, and its readers.
     pub fn slot(&self, position: u32) -> *mut u8 {
         let at = (position % SLOTS) as usize * SLOT_BYTES;
         // SAFETY: inside the mapping.
@@ -192,21 +192,21 @@ impl Area {
         unsafe { self.base.add(ring_offset(self.ranks)) }
     }
 
-    /// Takes the ring for a call or for giving its memory back; false if another rank has it.
+    /// Takes the ring for a call or to release its memory; false if another rank has it.
     pub fn claim_ring(&self) -> bool {
         let claimed = self.common().ring_in_use.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
         claimed.is_ok()
     }
 
-    /// Called by the rank that has the ring, when no reader needs it any longer.
+    /// Called by the rank that has the ring, after its last reader.
     pub fn release_ring(&self) {
         self.common().ring_in_use.store(0, Ordering::Release);
     }
 
-    /// Gives the ring's memory back to the system, unless it is in use. The next to write there gets new pages.
+    /// Returns the ring's memory to the system, unless it is in use. Later writes get new pages.
     pub fn give_back(&self) {
         if self.claim_ring() {
-            // SAFETY: whole pages of the mapping, which nobody uses. Where the system cannot, they stay.
+            // SAFETY: whole, unused pages of the mapping. Where the system cannot release them, they stay.
             unsafe { libc::madvise(self.ring().cast(), RING_BYTES, libc::MADV_REMOVE) };
             self.release_ring();
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// A process, identified by its number and its start time, since numbers are reused.
+/// A process, identified by its id and its start time, since ids are reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -16,7 +16,8 @@ impl Process {
         Process { pid, started: Status::of(pid).map_or(0, |status| status.started) }
     }
 
-    /// Whether this process sees it, and so can check later whether it still lives. Not so between containers.
+    /// Whether this process can see it, and so can check later whether it is still alive. Processes of other
+    /// containers are not visible.
     pub fn is_visible(self) -> bool {
         self.started > 0 && Status::of(self.pid).is_some_and(|status| status.started == self.started)
     }
@@ -47,7 +48,7 @@ impl Status {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let threads: u64 = fields.get(THREADS)?.parse().ok()?;
-        // A process whose first thread has ended looks like one that nobody has waited for.
+        // A process whose first thread has ended looks like a zombie.
         let is_over = matches!(*fields.get(STATE)?, "Z" | "X") && threads <= 1;
         Some(Status { started: fields.get(STARTED)?.parse().ok()?, is_over })
     }
@@ -67,7 +68,7 @@ mod tests {
         assert!(process.is_visible() && !process.has_ended());
         assert!(!Process { started: process.started + 1, pid }.is_visible());
         child.kill().unwrap();
-        // Nobody has waited for it yet.
+        // It stays a zombie until it is waited for.
         while Status::of(pid).is_some_and(|status| !status.is_over) {
             std::thread::yield_now();
         }

@@ -1,4 +1,4 @@
-//! Rings that have not been used for a while give their memory back: a program may make thousands of communicators,
+//! Rings that have not been used for a while return their memory: a program may make thousands of communicators,
 //! and broadcast once on each.
 
 use super::layout::Area;
@@ -10,7 +10,7 @@ const KEPT: usize = 8;
 
 static RECENT: Mutex<VecDeque<Weak<Area>>> = Mutex::new(VecDeque::new());
 
-/// This process has filled the ring.
+/// Notes that this process has filled the ring.
 pub fn used(area: &Arc<Area>) {
     let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
     if recent.back().is_some_and(|last| last.as_ptr() == Arc::as_ptr(area)) {

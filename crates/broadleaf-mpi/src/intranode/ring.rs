@@ -1,5 +1,5 @@
-//! The ring of slots: a leader writes each part of the message once, and all others of its host copy it out, while the
-//! next part is written or still comes in.
+//! The ring of slots: a leader writes each part of the message once, and all other ranks of its host copy it out
+//! while the next part is written or received.
 
 use super::copy::{copy, Writes};
 use super::layout::{Announcement, Area, Content, Member, SLOTS, SLOT_BYTES};
@@ -7,18 +7,18 @@ use super::signal::has_reached;
 use super::wait::Waiter;
 use crate::error::{CallError, Malformed};
 
-/// Slots that are shown to the readers at once, at most: fewer turns of fewer ranks.
+/// The most slots that are published to the readers at once, so that ranks switch less often.
 const BATCH: u32 = 2;
 
-/// A short message goes in smaller pieces, so that reading does not have to wait for all writing.
+/// A short message goes in smaller pieces, so that reading overlaps writing.
 const LEAST_PIECE: u64 = 8 << 10;
 
-/// The same where ranks outnumber cores: each piece is one more chance of losing the core.
+/// The same where ranks outnumber cores: each piece is another chance to lose the core.
 const LEAST_PIECE_CROWDED: u64 = 32 << 10;
 
 /// The ring at the leader of a call.
 pub struct Writer {
-    /// Whom it waits for.
+    /// The ranks that it waits for.
     pub readers: Vec<usize>,
     /// Slots written since the group was opened.
     written: u32,
@@ -32,7 +32,7 @@ impl Writer {
         Writer { readers: Vec::new(), written: 0, slowest: 0, has_claimed: false }
     }
 
-    /// For the next call; gives where its data begins.
+    /// Starts the next call; returns where its data begins.
     pub fn begin(&mut self, area: &Area, readers: impl Iterator<Item = usize>) -> u32 {
         self.written = area.common().written.value();
         self.slowest = self.written.wrapping_sub(SLOTS);
@@ -41,7 +41,7 @@ impl Writer {
         self.written
     }
 
-    /// Before the first part goes in; nobody reads there now.
+    /// Called before the first part is written, when no rank reads the ring.
     pub fn claim(&mut self, waiter: &Waiter) -> Result<(), CallError> {
         if !self.has_claimed {
             waiter.claim_ring()?;
@@ -67,7 +67,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// Puts a part of the message into the ring as far as there is room; gives the bytes that went in.
+    /// Puts as much of a part of the message into the ring as there is room for; returns the bytes written.
     ///
     /// # Safety
     /// `from` holds `bytes` bytes.
@@ -105,8 +105,8 @@ impl Writer {
         done
     }
 
-    /// Whether every reader has done with what stands in a position's slot. What others write is slow to look at, so
-    /// it is looked at as seldom as can be.
+    /// Whether every reader has finished with a position's slot. Reading other ranks' counters is slow, so they are
+    /// read as seldom as possible.
     fn has_room(&mut self, area: &Area, position: u32) -> bool {
         let needed = position.wrapping_add(1).wrapping_sub(SLOTS);
         if has_reached(self.slowest, needed) {
@@ -138,7 +138,7 @@ impl Writer {
             if done == bytes {
                 return Ok(());
             }
-            // Waits for room for several slots, so that no rank is woken for a single one.
+            // Waits for room for several slots, so that no rank wakes up for a single one.
             let needed = self.written.wrapping_add(BATCH).wrapping_sub(SLOTS);
             for &other in &self.readers {
                 waiter.wait(&waiter.area.member(other).read, needed)?;
@@ -147,7 +147,7 @@ impl Writer {
     }
 }
 
-/// Copies the announced message out of the ring to `message`, or only lets it pass where that is null.
+/// Copies the announced message out of the ring to `message`, or only skips it where that is null.
 ///
 /// # Safety
 /// `message` is null or holds the announced bytes.

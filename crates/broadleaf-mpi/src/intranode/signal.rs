@@ -1,7 +1,7 @@
 //! Rising numbers in shared memory that ranks wait for.
 //!
-//! Ranks may outnumber cores, so whoever waits soon gives its core away, and after some turns sleeps. All the
-//! while it lets the MPI move on: another rank may be on its way here through a message of its own that needs us.
+//! Ranks may outnumber cores, so a waiting rank soon yields its core, and after some turns sleeps. Meanwhile it
+//! drives the MPI's progress: the rank that it waits for may need a message from it first.
 
 use std::sync::atomic::{fence, AtomicU32, Ordering};
 
@@ -16,10 +16,10 @@ pub struct Signal {
     wanted: AtomicU32,
 }
 
-/// The MPI moves on once in so many looks, and once in so many turns.
+/// Looks at the signal for each call of the MPI's progress.
 const LOOKS_PER_PROGRESS: u32 = 500;
 const TURNS_PER_PROGRESS: u32 = 32;
-/// The longest sleep, after which the MPI moves on again.
+/// The longest sleep between two calls of the MPI's progress.
 const NAP_NS: libc::c_long = 200_000;
 
 /// The time for which a waiting rank yields its core before it sleeps.
@@ -31,9 +31,8 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Where every rank has a core, nobody needs the one that waits for some 0.1 ms, offering it takes as long as
-    /// copying 5 KiB, and waking up is slow. Where not, each turn of a rank that waits is one that another works
-    /// less.
+    /// Where every rank has a core, no other rank needs the core of one that waits for 0.1 ms; a yield takes as long
+    /// as copying 5 KiB, and waking up is slow. Where ranks outnumber cores, waiting takes time from ranks that work.
     pub fn of(ranks: usize, cores: usize) -> Patience {
         if ranks <= cores {
             Patience { looks: 4000, turns: 4000 }
@@ -61,14 +60,14 @@ impl Signal {
     /// Sets the value and wakes everyone who sleeps.
     pub fn set(&self, value: u32) {
         self.value.store(value, Ordering::Release);
-        // A sleeper has announced itself before it looked for the last time, so one of the two sees the other.
+        // A sleeper registers before its last look, so either it sees the value or this rank sees the sleeper.
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) > 0 {
             self.wake();
         }
     }
 
-    /// Sets the value and wakes the only rank that may sleep on it, once it has what it wants.
+    /// Sets the value and wakes the only rank that may sleep on it, if the value that it waits for is reached.
     pub fn set_for_one(&self, value: u32) {
         self.value.store(value, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -79,8 +78,8 @@ impl Signal {
         }
     }
 
-    /// Waits until the value has reached `target`. `idle` lets the MPI move on; it is told how many naps this wait has
-    /// taken.
+    /// Waits until the value has reached `target`. `idle` drives the MPI's progress; its argument is the number of
+    /// sleeps in this wait.
     pub fn wait<E>(
         &self,
         target: u32,
@@ -119,8 +118,8 @@ impl Signal {
         fence(Ordering::SeqCst);
         if self.value.load(Ordering::Relaxed) == seen {
             let nap = libc::timespec { tv_sec: 0, tv_nsec: NAP_NS };
-            // SAFETY: the word is a valid futex for as long as `self` lives. It may be woken too early or not at
-            // all; the value decides, and the nap ends.
+            // SAFETY: the word is a valid futex for as long as `self` lives. Spurious and lost wake-ups are harmless:
+            // the value decides, and the sleep has a limit.
             unsafe {
                 libc::syscall(libc::SYS_futex, self.value.as_ptr(), libc::FUTEX_WAIT, seen, &nap, 0, 0);
             }
@@ -156,7 +155,7 @@ mod tests {
             });
             for round in 1..=200 {
                 if round % 20 == 0 {
-                    // Long enough for the other one to fall asleep.
+                    // Long enough for the other thread to fall asleep.
                     std::thread::sleep(std::time::Duration::from_millis(2));
                 }
                 signal.set(round);

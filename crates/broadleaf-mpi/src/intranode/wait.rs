@@ -1,5 +1,5 @@
-//! Waiting for another rank of the host. Meanwhile a rank drives the MPI's progress, since the other one may depend on
-//! a message that needs this rank, and checks at intervals that no rank of the host has ended.
+//! Waiting for another rank of the host. Meanwhile a rank drives the MPI's progress, since the other rank may depend
+//! on a message of this rank, and checks at intervals that no rank of the host has ended.
 
 use super::layout::Area;
 use super::peers::Process;
@@ -8,20 +8,20 @@ use crate::error::CallError;
 use crate::mpi::Mpi;
 use std::sync::atomic::Ordering;
 
-/// Naps between two looks at the other processes, some 0.1 s: reading `/proc` takes 20 µs a process.
+/// Sleeps between two checks of the other processes, about 0.1 s: reading `/proc` takes 20 µs a process.
 const NAPS_PER_LOOK: u32 = 400;
 
-/// Of one rank, in one call.
+/// The waits of one rank in one call.
 pub struct Waiter<'a> {
     pub mpi: &'a Mpi,
     pub area: &'a Area,
-    /// The other processes, as far as this one sees them.
+    /// The other processes that this one can see.
     pub peers: &'a [Process],
     pub patience: Patience,
 }
 
 impl Waiter<'_> {
-    /// Until the signal has reached `target`. Fails as the MPI does where a rank of this host has ended.
+    /// Waits until the signal has reached `target`. Fails as the MPI does if a rank of this host has ended.
     pub fn wait(&self, signal: &Signal, target: u32) -> Result<(), CallError> {
         signal.wait(target, self.patience, |naps| {
             self.mpi.progress()?;
@@ -29,7 +29,7 @@ impl Waiter<'_> {
         })
     }
 
-    /// Until this rank has the ring to itself.
+    /// Waits until this rank has the ring to itself.
     pub fn claim_ring(&self) -> Result<(), CallError> {
         let mut turns = 0u32;
         while !self.area.claim_ring() {
@@ -40,7 +40,7 @@ impl Waiter<'_> {
         Ok(())
     }
 
-    /// Whether all of the host that began the call can end it.
+    /// Fails if a rank of this host has ended during the call.
     pub fn look(&self, naps: u32) -> Result<(), CallError> {
         let has_lost_rank = &self.area.common().has_lost_rank;
         if naps > 0 && naps.is_multiple_of(NAPS_PER_LOOK) && self.peers.iter().any(|peer| peer.has_ended()) {

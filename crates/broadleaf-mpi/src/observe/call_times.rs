@@ -1,7 +1,7 @@
 //! Times of a communicator's calls, planned and native, from entry to return.
 //!
 //! A rank's clock runs from its own entry of the call to its return, so that no clocks of two hosts are compared, and
-//! the longest of all ranks' times is taken for the makespan. It includes what ranks wait for one that comes late.
+//! the longest of all ranks' times is taken for the makespan. It includes the wait for ranks that enter late.
 
 use super::predictions::{Predict, Predictions};
 use super::row_key::RowKey;

@@ -10,7 +10,7 @@ pub const COMPARED: &str = "compared";
 /// Slower kinds that are named.
 const MOST_NAMED: usize = 3;
 
-/// Calls of one kind on either side before there is an interval, the first included.
+/// The least calls of one kind on either side for an interval, the first included.
 const LEAST_CALLS: u32 = 5;
 
 /// All broadcasts that rank 0 saw.
@@ -56,11 +56,11 @@ fn compared(row: &Value) -> Option<Compared<'_>> {
     Some(Compared { row, calls, native_s: calls as f64 * mean(&samples(row, NATIVE)), speedup })
 }
 
-/// After `BROADLEAF_MODE=compare`. The interval is the one that holds if every kind is at the same end of its own.
+/// After `BROADLEAF_MODE=compare`. The interval assumes that every kind is at the same end of its own interval.
 pub fn of_comparison(calls: Calls, rows: &[Value]) -> Value {
     let kinds: Vec<Compared> = rows.iter().filter_map(compared).collect();
     let native_calls = rows.iter().map(native_calls).sum();
-    // A sum of nothing is -0.
+    // An empty sum of floats is -0.
     let native_s = kinds.iter().fold(0.0, |sum, kind| sum + kind.native_s);
     let planned_s = |at: fn(Speedup) -> f64| -> f64 {
         kinds.iter().fold(0.0, |sum, kind| sum + kind.native_s / at(kind.speedup))
@@ -106,7 +106,7 @@ fn slower_kinds(kinds: &[Compared]) -> Vec<String> {
     lines
 }
 
-/// `total`: the speedup, what all compared calls take when native, and what plans save of that, s.
+/// `total`: the speedup, the time of all compared calls when native, and the time that plans save, s.
 fn compared_in_words(calls: Calls, native: u64, compared: u64, total: Option<(Speedup, f64, f64)>) -> String {
     let Calls { planned, all } = calls;
     let start = format!("{planned} of {all} broadcasts planned, {native} native for comparison");
@@ -131,7 +131,7 @@ fn compared_in_words(calls: Calls, native: u64, compared: u64, total: Option<(Sp
     format!("{start}: planned ones {said}; planning all {compared} compared ones {so}")
 }
 
-/// `3.1 ± 0.2 × faster`: the end of the interval that is farther away; both ends, where that is far.
+/// `3.1 ± 0.2 × faster`: the distance to the farther end of the interval; both ends if that is large.
 fn in_words(speedup: Speedup) -> String {
     let Speedup { median, low, high } = speedup;
     let spread = |median: f64, low: f64, high: f64| {
@@ -155,7 +155,7 @@ fn in_words(speedup: Speedup) -> String {
 pub fn of_observation(calls: Calls, rows: &[Value], has_platform: Option<bool>) -> Value {
     let timed: Vec<&Value> = rows.iter().filter(|row| !samples(row, NATIVE).is_empty()).collect();
     let takes_s = |row: &Value| native_calls(row) as f64 * mean(&samples(row, NATIVE));
-    // A sum of nothing is -0.
+    // An empty sum of floats is -0.
     let native_s = timed.iter().fold(0.0, |sum, row| sum + takes_s(row));
     let timed_calls: u64 = timed.iter().map(|row| native_calls(row)).sum();
     let predicted: Vec<(f64, f64)> = timed

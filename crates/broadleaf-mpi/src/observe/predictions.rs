@@ -1,4 +1,4 @@
-//! Predicted times of plans for the broadcasts of an observed program: planned at `MPI_Finalize`, so that
+//! Predicted times of plans for the broadcasts of an observed program. They are planned in `MPI_Finalize`, so that
 //! planning disturbs no call.
 
 use super::row_key::RowKey;
@@ -30,7 +30,7 @@ impl Predictions {
         Predictions::wanted().0.entry(key).or_insert_with(|| Arc::clone(predictor));
     }
 
-    /// Of the rows that want one, in the order given.
+    /// The predictions of the rows with a predictor, in the order given.
     pub fn make<'a>(keys: impl Iterator<Item = &'a RowKey>) -> BTreeMap<RowKey, Result<f64, String>> {
         let wanted = std::mem::take(&mut Predictions::wanted().0);
         let deadline = Instant::now() + BUDGET;

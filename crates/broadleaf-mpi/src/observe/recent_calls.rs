@@ -1,7 +1,7 @@
-//! Times of the latest calls on the rank that each took longest; a change of the network shows in them.
+//! Times of the latest calls, each on its slowest rank; they show changes of the network.
 //!
-//! A root has sent everything long before a slow link far from it has passed its part on, so its own times do not
-//! tell. Every rank keeps its own, and [`merged`] puts them together at the end.
+//! The root's own times do not: it has sent everything long before a slow link far from it has. Every rank keeps its
+//! own times, and [`merged`] combines them at the end.
 
 use serde_json::{json, Value};
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,6 @@
 //! The calls that share a row of the statistics.
 
-/// What stands in one row.
+/// The key of one row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowKey {
     /// As in plan files, e.g. `bcast`.

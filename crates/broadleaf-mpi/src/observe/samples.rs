@@ -47,14 +47,14 @@ impl Samples {
 #[derive(Clone, Debug, PartialEq)]
 struct OfCommunicator {
     communicator: u64,
-    /// Of it. Under SMPI all ranks are in one process. The row is written by its first.
+    /// The rank in the communicator; under SMPI all ranks are in one process. The first rank writes the row.
     rank: u32,
     native: Option<Samples>,
     planned: Option<(u32, Samples)>,
 }
 
-/// A row's samples. The first call of either side is left out, and the first by each plan: it makes connections, or
-/// waits for its plan.
+/// A row's samples. The first call of either side and the first by each plan are left out: they make connections, or
+/// wait for a plan.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSamples(Vec<OfCommunicator>);
 
@@ -138,7 +138,7 @@ impl Longest {
         longest
     }
 
-    /// Puts the times in the place of what this row's rank told.
+    /// Replaces the row's own times with these.
     pub fn put_into(&self, row: &mut Value) {
         if row.get(SAMPLES).is_none() {
             return;

@@ -1,15 +1,15 @@
 //! The speedup of planned calls over native ones, from samples of both.
 //!
 //! The estimate is the median of all ratios native/planned (Hodges and Lehmann), its interval that of the
-//! Mann–Whitney test (Moses): ratios are put in order, and as many are cut off at each end as the ranks of two equal
-//! populations permit. Nothing is assumed of how times are distributed, and one outlier moves no end of it.
+//! Mann–Whitney test (Moses): ratios are sorted, and as many are cut off at each end as the ranks of two equal
+//! populations permit. It assumes no distribution of the times, and one outlier moves neither end.
 
 use serde_json::{json, Value};
 
 /// The error probability of either end of the interval: 95 % of intervals hold the true ratio.
 const MISSED: f64 = 0.025;
 
-/// The resolution of the clock, s: no shorter time is divided by.
+/// The resolution of the clock, s: the least divisor.
 const SHORTEST_S: f64 = 1e-9;
 
 /// Above 1: planned calls are faster.
@@ -21,7 +21,7 @@ pub struct Speedup {
 }
 
 impl Speedup {
-    /// Of planned calls over native ones, both in seconds. None: so few samples have no interval.
+    /// Of planned calls over native ones, both in seconds. None: too few samples for an interval.
     pub fn of(native_s: &[f64], planned_s: &[f64]) -> Option<Speedup> {
         let cut = cut_off(native_s.len(), planned_s.len())?;
         let ratio = |native: &f64, planned: &f64| native.max(SHORTEST_S) / planned.max(SHORTEST_S);
@@ -52,8 +52,8 @@ fn cut_off(native: usize, planned: usize) -> Option<usize> {
     cut.count().checked_sub(1)
 }
 
-/// In how many ways `a` values lie among `b` others with so many pairs in the wrong order: the coefficients of the
-/// Gaussian binomial, the product over i of (1 - x^(b + i)) / (1 - x^i).
+/// For each number of inverted pairs, the orders of `a` values among `b` others: the coefficients of the Gaussian
+/// binomial, the product over i of (1 - x^(b + i)) / (1 - x^i).
 fn ways(a: usize, b: usize) -> Vec<i128> {
     let mut ways = vec![0; a * b + 1];
     ways[0] = 1;

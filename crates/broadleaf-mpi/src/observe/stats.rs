@@ -1,6 +1,6 @@
 //! `BROADLEAF_STATS`: intercepted calls per communicator, root and size.
 //!
-//! Rank 0 of a communicator counts its calls; how long the latest took is kept by all (`latest.rs`). In
+//! Rank 0 of a communicator counts its calls; all ranks keep the times of the latest (`recent_calls.rs`). In
 //! `MPI_Finalize` the rows of all processes come together on rank 0 of the world, which writes the file.
 //! Communicators of equal name and size share their rows, so that a program that makes thousands of them does not
 //! fill the memory.
@@ -48,7 +48,7 @@ pub struct Ran {
     pub segment_bytes: u64,
     pub trees: u32,
     pub plan_version: u32,
-    /// Without a planner: how it went inside the host that all ranks are on.
+    /// Without a planner: the copy method inside the host that all ranks are on.
     pub method: Option<CopyMethod>,
 }
 
@@ -106,7 +106,7 @@ impl Row {
 const MAX_ROWS: usize = 10_000;
 
 static ROWS: Mutex<BTreeMap<RowKey, Row>> = Mutex::new(BTreeMap::new());
-/// The rows collected; a process may run several ranks, each with its own text.
+/// The collected rows; a process may run several ranks, each with its own text.
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn rows() -> MutexGuard<'static, BTreeMap<RowKey, Row>> {
@@ -124,7 +124,7 @@ pub fn count(key: RowKey, add: impl FnOnce(&mut Row)) {
     add(rows.entry(key).or_default());
 }
 
-/// This process's rows that have not been collected yet, one JSON document a line: address and bytes, good to the
+/// This process's rows that have not been collected yet, one JSON document a line: address and bytes, valid to the
 /// end of the process.
 pub fn collected_text() -> (*const u8, usize) {
     let rows = std::mem::take(&mut *rows());
@@ -154,7 +154,7 @@ fn row_json(key: &RowKey, row: &Row) -> Value {
     });
     row.latest.tell(&mut line);
     row.samples.tell(&mut line);
-    // Ranks but the first count nothing.
+    // Ranks other than the first count nothing.
     if intercepted == 0 {
         return line;
     }
@@ -188,8 +188,8 @@ pub struct World {
     pub not_planned: Vec<(String, u64)>,
 }
 
-/// Writes the file from all processes' lines; the error is one line for the user. Without a file, what a comparison or
-/// an observation found is said on standard error.
+/// Writes the file from all processes' lines; the error is one line for the user. Without a file, the result of a
+/// comparison or an observation is printed on standard error.
 pub fn write(world: &World, lines: &str) -> Result<(), String> {
     let document = document(world, lines);
     let Some(path) = destination(Output::Stats, world.is_spawned) else {
@@ -237,7 +237,7 @@ fn document(world: &World, lines: &str) -> Value {
         "passed_through": counted(&passed_broadcasts), "not_planned": counted(&world.not_planned),
     });
     let failed: u64 = rows.iter().filter_map(|row| row["failed"].as_u64()).sum();
-    // Of other collectives only rows count what was passed through.
+    // For other collectives, only rows count calls that were passed through.
     let in_rows = |row: &Value| -> u64 {
         row["passed_through"].as_object().map_or(0, |counts| counts.values().filter_map(Value::as_u64).sum())
     };
@@ -256,8 +256,8 @@ fn document(world: &World, lines: &str) -> Value {
     document
 }
 
-/// `rank_0`: its own calls that were passed through. Rows have those on communicators without it as well, as they have
-/// planned ones; of the reasons that rows do not count, rank 0's calls are all that is known.
+/// `rank_0`: its own calls that were passed through. Rows also count calls on communicators without rank 0, as they
+/// do for planned ones. Of reasons that rows do not count, only rank 0's calls are known.
 fn passed_of_all(rank_0: &[(String, u64)], rows: &[Value]) -> Vec<(String, u64)> {
     let broadcasts = || rows.iter().filter(|row| row["collective"] == "bcast");
     let reasons = broadcasts().filter_map(|row| row["passed_through"].as_object()).flat_map(Map::keys);

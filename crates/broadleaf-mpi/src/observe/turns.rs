@@ -1,14 +1,14 @@
 //! The calls that a comparison leaves to the MPI: the same on all ranks, chosen from the calls alone.
 //!
-//! A call takes the side that calls of its collective, root and length have had less often, so that these come in pairs. At a tie
-//! it takes the side that its collective, root and size class have had less often, so that lengths that come once balance among
-//! themselves. At a tie of both a new pair begins, and who goes first follows the Thue–Morse sequence, ABBA BAAB,
-//! in which neither a drift nor an even rhythm of the program favours a side.
+//! A call takes the side that calls of its collective, root and length have had less often, so that these come in
+//! pairs. At a tie it takes the side that its collective, root and size class have had less often, so that lengths
+//! that come once balance among themselves. At a tie of both a new pair begins, and which side goes first follows the
+//! Thue–Morse sequence, ABBA BAAB, in which neither a drift nor an even rhythm of the program favours a side.
 
 use broadleaf::plan::Collective;
 use std::collections::HashMap;
 
-/// Lengths that are balanced each by itself; later ones only by their size class.
+/// The most lengths that are balanced individually; later ones only by their size class.
 const MAX_LENGTHS: usize = 4096;
 
 /// Calls so far on either side.

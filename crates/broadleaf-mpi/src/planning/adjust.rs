@@ -1,4 +1,4 @@
-//! What the runtime changes of a plan that the models like, because a real port or processor differs from the model.
+//! Changes to plans for effects of real ports and processors that the models lack.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError};
@@ -7,10 +7,10 @@ use broadleaf::platform::{Platform, PortModel};
 use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
 use broadleaf::simulate::estimate;
 
-/// The quickest plan of `best`, or, where that one has turns and keeping to them is predicted to cost more than
-/// it wins, the quickest of those without. A rank that waits for its turn waits for the one before it to arrive
-/// (`in_turn` is the same broadcast on a platform with that port model), and under multi-port for latencies that the
-/// model does not show.
+/// The fastest plan of `best`; or, if that plan has turns whose waiting is predicted to cost more than they gain, the
+/// fastest plan without turns. A rank that waits for its turn waits for the one before it to arrive (`in_turn` is the
+/// same broadcast on a platform with that port model), and under multi-port for latencies that the model does not
+/// show.
 pub fn without_turns(
     instance: &Instance,
     in_turn: &Instance,
@@ -40,11 +40,11 @@ pub fn without_turns(
     Ok(Plan { platform_digest: best.plan.platform_digest, ..turns })
 }
 
-/// A plan with turns is predicted to be quicker by this factor under multi-port, or not used.
+/// Under multi-port, a plan with turns is used only if it is predicted to be faster by this factor.
 const WORTH_TURNS: f64 = 1.05;
 
-/// Where a port sends to several peers at once, waiting for one slow link holds up all that stands behind it in a
-/// period; without one, every link goes at its own pace. Whichever simulates quicker.
+/// The plan with or without its period, whichever simulates faster. Where a port sends to several peers at once, a
+/// period makes all transfers behind a slow link wait; without one, every link goes at its own pace.
 pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
     if plan.period.is_none() || plan.pattern.is_some() || platform.port_model() != PortModel::MultiPort {
         return Ok(plan);
@@ -54,10 +54,10 @@ pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError
     Ok(if is_quicker { free } else { plan })
 }
 
-/// A period is given up for that part of its time, or less.
+/// A period is dropped if the plan without it takes at most this part of its time.
 const WORTH_LEAVING: f64 = 0.9;
 
-/// In segments for hosts that are busy with a program; a timetable keeps those that it was made for.
+/// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
     if plan.period.is_some() || plan.pattern.is_some() {
         return Ok(plan);
@@ -120,7 +120,7 @@ mod tests {
         let (best, free) = adjusted("best");
         assert!(best.period.is_some(), "{}", best.planner);
         assert_eq!((free.period, free.trees.len()), (None, 1), "{}", free.planner);
-        // Asked for by name, it is adjusted to the waiting.
+        // Selected by name, it is adjusted to the waiting.
         let (short, long) = adjusted("round-robin");
         assert!(long.period.is_some() && long.segment_bytes > short.segment_bytes);
         assert_eq!(long.platform_digest, short.platform_digest);

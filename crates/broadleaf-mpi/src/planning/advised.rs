@@ -1,4 +1,4 @@
-//! A plan that the advisor may give for one kind of broadcast.
+//! The advisor's plan for one kind of broadcast.
 
 use super::job::Job;
 use crate::observe::advice::Look;
@@ -40,7 +40,7 @@ impl AdviceFile {
 }
 
 impl Look for AdviceFile {
-    /// Reads the file if it is another one than last time.
+    /// Reads the file if it has been replaced.
     fn look(&self) {
         let Ok(found) = fs::metadata(&self.path) else { return };
         let found = (found.ino(), found.mtime(), found.mtime_nsec());

@@ -13,8 +13,8 @@ use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// The work of a search, units: some seconds of one core, of which it gets about a tenth where ranks wait by polling.
-/// Most take under a second of it.
+/// The work of a search, units: a few seconds of one core, of which it gets about a tenth where ranks wait by
+/// polling. Most searches take under a second.
 const WORK: u64 = 3 * UNITS_PER_S;
 
 /// A found plan must promise this much to be worth a switch, relative.
@@ -28,14 +28,14 @@ pub struct Task {
     pub job: Job,
     /// A planner's name, or `best`.
     pub planner: String,
-    /// The plan in use, if what is found must be better; without it whatever is found is wanted.
+    /// The plan to improve on; None: any plan is accepted.
     pub to_beat: Option<Arc<Plan>>,
 }
 
 /// The search for one kind of broadcast.
 #[derive(Default)]
 pub enum BackgroundSearch {
-    /// For its turn.
+    /// Waiting for its turn.
     Waiting(Box<Task>),
     Running(Receiver<Given>),
     #[default]
@@ -71,7 +71,7 @@ impl BackgroundSearch {
     }
 }
 
-/// Whatever becomes of a search, the next one gets its turn.
+/// Frees the turn when a search ends, also by a panic.
 struct Turn;
 
 impl Drop for Turn {
@@ -88,13 +88,13 @@ fn begin(task: Task) -> BackgroundSearch {
         let _turn = turn;
         lower_priority();
         if let Some(given) = search(&task) {
-            // The program may have ended meanwhile.
+            // The receiver may be gone: the program may have ended.
             let _ = found.send(given);
         }
     };
     match std::thread::Builder::new().name("broadleaf-search".to_string()).spawn(work) {
         Ok(_) => BackgroundSearch::Running(receiver),
-        // Without a thread there is no search, and the first plan serves.
+        // Without a thread there is no search, and the first plan stays in use.
         Err(error) => {
             if let Some(planner) = asked {
                 report::once(&format!(

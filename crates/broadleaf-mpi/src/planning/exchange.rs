@@ -13,8 +13,8 @@ use broadleaf::plan::{Collective, Plan, PlanError};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 
-/// The least work of the plan that the first call of a kind waits for where no time was set, units: all its later calls
-/// run the same plan.
+/// The least planning work that the first call of a kind waits for if no time was set, units. It is more than a
+/// broadcast's, since all later calls run the same plan.
 const FIRST_WORK: u64 = UNITS_PER_S;
 
 /// One collective to plan for, on a block of `bytes` for every rank.
@@ -23,19 +23,19 @@ pub struct ExchangeJob<'a> {
     pub collective: Collective,
     pub root: u32,
     pub bytes: u64,
-    /// Segments end between elements of so many bytes, which divide `bytes`.
+    /// The bytes of an element, a divisor of `bytes`; segments end between elements.
     pub element_bytes: u64,
 }
 
 impl ExchangeJob<'_> {
-    /// By the planner that was asked for, if it plans this collective, else by the best. The error is one line for the
+    /// The plan of the selected planner if it plans this collective, else of the best. The error is one line for the
     /// user.
     pub fn plan(&self, settings: &PlanSettings) -> Result<RankPlan, String> {
         let Placement { handled, in_turn, ranks, node_of_rank, .. } = self.placement;
         let shares_nodes = ranks.iter().any(|ranks| ranks.len() > 1);
         let has_blocks_of_all = matches!(self.collective, Collective::Allgather | Collective::ReduceScatter);
         if has_blocks_of_all && shares_nodes {
-            // It goes around the nodes, and so enters each just once.
+            // It goes around the nodes and enters each once.
             let block = Block { bytes: self.bytes, segment_bytes: self.bytes };
             return checked(ring_by_node(self.collective, node_of_rank, block));
         }
@@ -54,7 +54,7 @@ impl ExchangeJob<'_> {
         let made = on_threads(|| {
             let budget = limit.budget();
             let best = make(&instance, name, SegmentChoice::Auto, effort, &budget)?;
-            // What goes whole is behind one turn, not behind one a segment.
+            // A block that goes whole waits for one turn, not for one per segment.
             if best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree)) {
                 return Ok(best.plan);
             }
@@ -100,8 +100,8 @@ mod tests {
             .unwrap()
     }
 
-    /// A reduction in segments waits for the one before it in each turn, which costs more than a timetable wins; what goes
-    /// whole waits once a host.
+    /// A reduction in segments waits in each turn, which costs more than a timetable gains; a whole block waits once
+    /// per host.
     #[test]
     fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
         assert_eq!(planned(Collective::Reduce, 4 << 20).transfers.period, None);

@@ -1,9 +1,9 @@
 //! The plan that the first broadcast of a kind runs, and the search that goes on beside the program.
 //!
 //! With [`PlanTime::Before`] the first broadcast waits for the whole search. With [`PlanTime::Beside`] it waits for a
-//! quick plan, and the same search runs beside the program. A planner that was asked for by name and may need longer
-//! than the first broadcast is to wait starts in that search at once: done in time it is the first plan, else the
-//! quick plan of `best` is used until the planner is done.
+//! quick plan, and the same search runs beside the program. A planner selected by name that may take longer than the
+//! first broadcast waits starts in that search at once. If it ends in time, its plan is the first; else the quick
+//! plan of `best` is used until it ends.
 
 use super::advised::Given;
 use super::background::{BackgroundSearch, Task};
@@ -14,11 +14,11 @@ use broadleaf::portfolio::Effort;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What a first broadcast waits for a planner that was asked for by name, unless a time was set, and at most.
+/// The longest wait of a first broadcast for a planner selected by name, unless a time was set.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// How far the search for the plan goes that a first broadcast waits for.
+/// The limit of the search that a first broadcast waits for.
 pub fn first_limit(settings: &PlanSettings, plan_time: PlanTime) -> Limit {
     settings.first_budget.map_or(Limit::Work(plan_time.first_work()), Limit::Time)
 }

@@ -13,18 +13,18 @@ use broadleaf::portfolio::{make, Coarsening, Effort, SegmentChoice};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What is under way when a planner's time is up is finished, so it is given this part of the time asked for.
+/// A planner finishes the step in which its time ends, so it gets this part of the requested time.
 const BEFORE_LIMIT: f64 = 0.7;
 
-/// Of a platform's digest, in file names.
+/// Characters of a platform's digest in file names.
 const KEY_CHARACTERS: usize = 16;
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
 pub enum Limit {
-    /// Until it has done so many units of work: on a busy node it takes longer and finds the same plan.
+    /// Units of work: on a busy node the search takes longer and finds the same plan.
     Work(u64),
-    /// At most for a time that was asked for.
+    /// The most time, as requested.
     Time(Duration),
 }
 
@@ -42,7 +42,7 @@ impl Limit {
 pub struct Job {
     pub(super) placement: Arc<Placement>,
     pub(super) hosts: Arc<Hosts>,
-    /// One rank of a host takes part for all of it, where they share memory.
+    /// One rank takes part for each host whose ranks share memory.
     pub(super) led: bool,
     pub(super) root: u32,
     pub(super) bytes: u64,
@@ -58,8 +58,8 @@ impl Job {
         &self.placement.handled
     }
 
-    /// Whether the planner of that name takes no longer than a first broadcast may wait anyway. The error is one line
-    /// for the user: there is none, or it does not plan such broadcasts.
+    /// Whether the planner of that name always ends within the wait of a first broadcast. The error is one line
+    /// for the user: the planner does not exist, or does not plan such broadcasts.
     pub fn is_quick(&self, name: &str) -> Result<bool, String> {
         let planner = find(name).map_err(|error| error.to_string())?;
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
@@ -83,13 +83,13 @@ impl Job {
         made.map_err(|error| error.to_string())
     }
 
-    /// What the platform is called in an advisor's state directory.
+    /// The platform's name in an advisor's state directory.
     pub(super) fn platform_key(&self) -> String {
         let digest = self.placement.platform.digest();
         digest.trim_start_matches("sha256:").chars().take(KEY_CHARACTERS).collect()
     }
 
-    /// A plan that was made for this platform as it is believed to be, after its faults have been looked for.
+    /// A plan made for the advisor's estimate of this platform, checked for faults.
     pub fn fitting(&self, plan: Plan) -> Result<Plan, String> {
         let platform = &self.placement.handled;
         let plan = plan.bind(platform).map_err(|error| error.to_string())?;
@@ -104,7 +104,7 @@ impl Job {
     }
 
     pub fn ranked(&self, plan: &Plan) -> Result<RankPlan, String> {
-        // Windows follow what a message really takes.
+        // Windows follow the real time of a message.
         let Placement { handled, ranks, .. } = &*self.placement;
         let served = |rank: u32| self.led && self.hosts.shares(self.hosts.of_rank()[rank as usize] as usize);
         let mut ranked =

@@ -1,5 +1,5 @@
-//! What the root of a broadcast does when it has no plan for it: look into the plan directory, or plan within
-//! the first broadcast's budget, and search on in the background.
+//! Plans for broadcasts that the root has no plan for: from the plan directory, or made within the first broadcast's
+//! budget, with a further search in the background.
 
 mod adjust;
 mod advised;
@@ -34,7 +34,7 @@ pub use prediction::Prediction;
 pub struct Made {
     pub ranked: RankPlan,
     pub search: BackgroundSearch,
-    /// What the advisor may be told, where the program follows one.
+    /// The data for notes to the advisor, where the program follows one.
     pub advised: Option<Advised>,
 }
 
@@ -61,7 +61,7 @@ pub struct Planning {
     /// By `merged`: on the nodes of the platform, and with those that lie on one host as one.
     placements: [Option<Arc<Placement>>; 2],
     mailbox: Option<Arc<Mailbox>>,
-    /// What is known of the plan directory.
+    /// Whether the plan directory has a plan, by kind.
     stored_kinds: HashMap<Kind, bool>,
 }
 
@@ -85,7 +85,7 @@ impl Planning {
         self.rank_map.communicator
     }
 
-    /// Whether the plan directory holds something for such broadcasts, be it a fault to report.
+    /// Whether the plan directory holds a plan, or a faulty file to report, for such broadcasts.
     pub fn is_stored(&mut self, root: u32, bytes: u64) -> bool {
         if self.rank_map.settings.plan_dir.is_none() {
             return false;
@@ -117,7 +117,7 @@ impl Planning {
         Ok(Made { ranked: given.ranked, search, advised: None })
     }
 
-    /// With an advisor: its plan if it has prepared one, else our own to start with.
+    /// With an advisor: its plan if it has prepared one, else a plan made here to start with.
     fn advised(&self, mailbox: &Mailbox, job: Job) -> Result<Made, String> {
         let platform: Arc<str> = job.platform_key().into();
         let (root, class) = (job.root_node().0, job.bytes.ilog2());
@@ -126,13 +126,13 @@ impl Planning {
             mailbox.plan_path(&format!("{platform}-{communicator}-{root}-{class}.json"))
         };
         mailbox.describe(Arc::clone(&platform), Arc::clone(&job.placement));
-        // What is prepared while no program runs belongs to no communicator.
+        // Plans prepared while no program runs belong to no communicator.
         let (given, mut search) = match advised::read(&file(0), &job) {
             Ok(given) => (given, BackgroundSearch::Ended),
             Err(_) => first_plan::start(&job, &self.rank_map.settings)?,
         };
         if self.rank_map.settings.planner == BEST {
-            // Searching on is the advisor's part.
+            // The advisor searches further.
             search = BackgroundSearch::Ended;
         }
         let nodes = job.placement.node_of_rank.iter().map(|node| node.0).collect();
@@ -164,7 +164,7 @@ impl Planning {
         }
         let placement = rank_map.placement(&of_rank)?;
         if placement.platform.hosts().count() == 1 && placement.node_of_rank.len() > 1 {
-            // One node holds all ranks: what there is to plan is the inside.
+            // One node holds all ranks, so the ranks become the nodes.
             let ranks = placement.node_of_rank.len();
             return Placement::assumed(&vec![0; ranks]).map_err(|fault| fault.to_string());
         }
@@ -193,7 +193,7 @@ impl Planning {
                 continue;
             }
             let Ok(plan) = plan.bind(platform) else { continue };
-            // Of the platform file it was made for, `platform` may be a part.
+            // `platform` may be a part of the platform file that the plan was made for.
             let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
             let fits = plan.root == job.root_node() && check::faults(platform, &plan).is_empty();
             if fits && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {

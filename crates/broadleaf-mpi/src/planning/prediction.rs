@@ -1,4 +1,4 @@
-//! What a broadcast's plan is predicted to take.
+//! The predicted time of a broadcast's plan.
 
 use super::first_plan::first_limit;
 use super::threads::on_threads;
@@ -9,7 +9,7 @@ use broadleaf::portfolio::Effort;
 use broadleaf::simulate::estimate;
 use std::sync::{Mutex, PoisonError};
 
-/// One communicator's plans, which nobody runs.
+/// One communicator's plans, for prediction only.
 pub struct Prediction(Mutex<Planning>);
 
 impl Prediction {

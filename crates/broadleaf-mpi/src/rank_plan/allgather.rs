@@ -8,8 +8,8 @@ use broadleaf::plan::{Collective, Period, Plan, Protocol, Slot, Transfers, TreeB
 use broadleaf::platform::{NodeId, Platform};
 use std::sync::Arc;
 
-/// `ranked` is `plan` with ranks for nodes, one on each; what is missing is whose tree is whose, and the period's
-/// positions, which count contributions in the order of nodes there and in the order of ranks here.
+/// `ranked` is `plan` with ranks for nodes, one on each; added here are the root of each tree and the period's
+/// positions, which count contributions by node there and by rank here.
 pub fn blocks_over_ranks(plan: &Plan, ranked: RankPlan, platform: &Platform, ranks: &[Vec<u32>]) -> RankPlan {
     let rank_of = |node: NodeId| ranks[node.index()][0];
     let by_place: Vec<u32> = platform.hosts().map(rank_of).collect();
@@ -36,8 +36,8 @@ pub struct Block {
     pub segment_bytes: u64,
 }
 
-/// Every rank passes on to the next what it last got from the one before, around the nodes one by one: so each
-/// contribution comes to each node once, and goes through its memory from there. A reduce-scatter is that turned round.
+/// Every rank forwards to the next rank what it last received, around the nodes one by one. So each contribution
+/// enters each node once, and goes through its memory from there. A reduce-scatter is the reverse.
 pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Block) -> RankPlan {
     let Block { bytes, segment_bytes } = block;
     let count = node_of_rank.len();
@@ -101,7 +101,7 @@ mod tests {
                 *entries.entry((slot.segment, to)).or_default() += 1;
             }
         }
-        // The owner's own node is never entered, or only behind all others.
+        // A contribution never enters its owner's node, or only after all others.
         for (&(segment, to), &count) in &entries {
             assert_eq!(count, 1, "contribution {segment} into node {}", to.0);
         }

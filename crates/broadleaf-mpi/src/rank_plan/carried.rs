@@ -1,4 +1,4 @@
-//! A plan over ranks together with the bytes it travels as, held once a process.
+//! A plan over ranks with its encoded bytes, held once per process.
 
 use super::encode::{decode_plan, encode_plan};
 use super::RankPlan;
@@ -9,14 +9,14 @@ use broadleaf::plan::{Programs, Transfers};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// A plan over ranks, as all ranks of a process hold it together.
+/// A plan over ranks, shared by all ranks of a process.
 #[derive(Clone, Debug)]
 pub struct Carried(Arc<Encoded<Held>>);
 
 #[derive(Debug)]
 struct Held {
     ranked: RankPlan,
-    /// Of the length that was asked for last, as long as some rank runs them.
+    /// The programs for the length requested last, while some rank runs them.
     programs: Mutex<Weak<Programs>>,
 }
 

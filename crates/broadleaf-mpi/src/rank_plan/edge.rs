@@ -23,8 +23,8 @@ impl Edge {
     }
 }
 
-/// From a finished send until the next one is started, a rank may be busy elsewhere for about this long; a
-/// window holds so much more, s.
+/// From a finished send until the next one is started, a rank may be busy elsewhere for about this long, s; a window
+/// holds as much more.
 const TURNAROUND_S: f64 = 20e-6;
 
 /// Beyond this, more messages in flight only sit in buffers.
@@ -32,8 +32,8 @@ pub(super) const MAX_WINDOW: f64 = 2048.0;
 
 /// How many messages keep a link busy, one every `message_s`: those on the wire and one being made ready.
 ///
-/// Messages come in twos and threes, not one at a time. Where the way takes about as long as a message or longer,
-/// one more, and one in eight more, keep the link busy until the next few come.
+/// Messages arrive in twos and threes, not one at a time. Where the way takes about as long as a message or longer,
+/// one more and an eighth more keep the link busy until the next ones.
 pub(super) fn window(class: &LinkClass, message_s: f64) -> u16 {
     let least = on_the_wire(class, message_s);
     let spare = if behind(class, message_s) > LONG_WAY { 1 + least / SPARE_PART } else { 0 };
@@ -44,14 +44,15 @@ pub(super) fn window(class: &LinkClass, message_s: f64) -> u16 {
 const LONG_WAY: f64 = 0.75;
 const SPARE_PART: u16 = 8;
 
-/// The same where the next message is for another rank, as in a period, or where each gets the whole in one: the
-/// one made ready would share the wire of those before it instead of following them.
+/// The same where the next message is for another rank, as in a period, or where each rank gets the whole message at
+/// once: a message made ready would share the wire with earlier ones instead of following them.
 pub(super) fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
     behind(class, message_s).ceil().clamp(1.0, MAX_WINDOW) as u16
 }
 
-/// The same for a link of a timetable that keeps its sender's port busy for that part of the time, in simulated time: two
-/// to one receiver share its port, so more than one only where the link would be idle, or where the way is long.
+/// The same in simulated time, for a timetable's link that uses its sender's port for the part `busy` of the time.
+/// Two messages to one receiver share its port, so there is more than one only where the link would be idle, or where
+/// the way is long.
 fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
     let behind = behind(class, message_s);
     if behind > LONG_WAY {
@@ -76,7 +77,7 @@ pub(super) fn busy_parts(plan: &Plan, platform: &Platform) -> HashMap<(NodeId, N
         .collect()
 }
 
-/// How many messages could leave while one that has left is on its way and the next is made ready.
+/// The messages that could leave while one is on its way and the next is made ready.
 fn behind(class: &LinkClass, message_s: f64) -> f64 {
     (class.latency_s + TURNAROUND_S) / message_s
 }
@@ -94,9 +95,9 @@ pub fn goes_whole(plan: &Plan, tree: &Tree) -> bool {
     plan.segment_bytes as f64 >= of_tree * plan.message_bytes as f64
 }
 
-/// Between a node of `platform` and one of its children in a tree of `plan`, by way of those that pass the transfer on: each
-/// hop of it moves whole segments, so what the most demanding hop needs holds for all. `simulated`: as [`smpi::is_on`];
-/// `busy`: what [`busy_parts`] gives for the plan.
+/// Between a node of `platform` and one of its children in a tree of `plan`, via the nodes that relay the transfer.
+/// Each hop moves whole segments, so the most demanding hop decides for all. `simulated`: as [`smpi::is_on`]; `busy`:
+/// what [`busy_parts`] gives for the plan.
 ///
 /// [`smpi::is_on`]: crate::smpi::is_on
 pub(super) fn edge(
@@ -117,7 +118,7 @@ pub(super) fn edge(
         path.reverse();
     }
     let ends = (path[0], path[path.len() - 1]);
-    // A port that is not simulated shares the wire between the messages for all who are to get the whole in one.
+    // A real port shares the wire among the messages to all ranks that get the whole message at once.
     let goes_alone = plan.period.is_some() || (is_whole && !simulated);
     let in_flight = |class: &LinkClass, message_s: f64| match busy.get(&ends) {
         Some(&busy) if simulated => in_simulated_timetable(class, message_s, busy),
@@ -139,7 +140,7 @@ pub(super) fn edge(
         }
     }
     if simulated && is_whole {
-        // One message a child: their turns are all that keeps them apart.
+        // One message per child: only turns separate them.
         edge.window = MAX_WINDOW as u16;
     }
     if goes_apart(plan, platform) && platform.link(ends.0, ends.1).is_some() {
@@ -148,9 +149,9 @@ pub(super) fn edge(
     edge
 }
 
-/// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that waits
-/// for a receiver that is busy with other trees' segments would leave idle what other links could take of it; in one
-/// tree the children get the same segments, and what one is given early another one waits for.
+/// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that
+/// waits for a receiver busy with other trees' segments would leave capacity idle that other links could use. In one
+/// tree the children get the same segments, and sending early to one makes another wait.
 fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
     let takes_turns = plan.period.is_some() || plan.pattern.is_some() || plan.combine;
     platform.port_model() == PortModel::MultiPort && plan.trees.len() > 1 && !takes_turns
@@ -159,11 +160,11 @@ fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
 /// More links than a port has.
 pub(super) const ANY_LINKS: u16 = 1000;
 
-/// How many links of a class a node's port can feed at once: under the multi-port model, what the port sends over
-/// what such a link carries.
+/// How many links of a class a node's port can feed at once: under the multi-port model, the port's rate over the
+/// link's.
 fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {
     let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
     let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
-    // 1 % for what a message costs beside its bytes.
+    // 1 % for the fixed cost of a message.
     (links * 1.01).floor().clamp(1.0, f64::from(ANY_LINKS)) as u16
 }

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 pub use edge::{goes_whole, Edge};
 
-/// A plan over MPI ranks: what every rank's program is made from.
+/// A plan over MPI ranks; every rank's program is made from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankPlan {
     /// Who made it, for the statistics.
@@ -108,7 +108,7 @@ fn expand_tree(
     for (parent, child) in tree.edges() {
         builder.add(leader(parent), leader(child));
         let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
-        // What a switch does between two hosts, the network does by itself.
+        // The network does the forwarding of switches.
         let hosts = relays.iter().filter(|&&relay| platform.node(relay).is_host());
         builder.via(leader(child), hosts.map(|&relay| leader(relay)).collect());
     }
@@ -119,8 +119,8 @@ fn expand_tree(
 }
 
 /// Outward, every node passes a segment on inside in the same period in which it got it, after all other transfers of
-/// that period; inward, its ranks come together in the same period in which it sends, before all others. So if the outer
-/// period can be run slot by slot, the whole one can.
+/// that period; inward, its ranks come together in the same period in which it sends, before all others. So if the
+/// outer period runs slot by slot, the whole one does.
 fn expand_period(
     period: &Period,
     collective: Collective,
@@ -140,8 +140,8 @@ fn expand_period(
             Direction::Both => segment < period.segments,
             direction => direction == Direction::Inward,
         };
-        // A node's only transfer with its parent, which its tree's root has not: that takes the last one that comes in, and
-        // the first one that goes out.
+        // A node's only transfer with its parent. The root of a tree has none, and takes its last incoming or first
+        // outgoing transfer.
         let mut lag = vec![None; count];
         let of_segment = || between.iter().filter(|slot| slot.segment == segment);
         for slot in of_segment() {

@@ -1,4 +1,4 @@
-//! What one rank does of a plan over ranks, for messages of one length.
+//! One rank's part of a plan over ranks, for messages of one length.
 
 use super::{Edge, RankPlan};
 use crate::smpi;
@@ -46,7 +46,7 @@ impl Part {
         self.edges[before + tree as usize][child.index()]
     }
 
-    /// Ready to post its receives where they are announced.
+    /// The executor, with announced receives where the plan allows them.
     pub fn executor(&self) -> NodeExecutor {
         let program = Arc::clone(&self.program);
         let mut executor = NodeExecutor::of(&self.programs, program, |peer| self.window(peer));
@@ -60,7 +60,7 @@ impl Part {
         let (messages, feeds) = out
             .map(|output| self.edge(output))
             .fold((1, 1), |(messages, feeds), edge| (edge.window.max(messages), edge.feeds.max(feeds)));
-        // Where two keep the link busy, one at a time leaves it idle for less than half of the time.
+        // Where two messages keep the link busy, one at a time leaves it idle for less than half of the time.
         let last_alone = !self.program.is_root && messages == 2 && !smpi::is_on();
         FlowWindow { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
     }

@@ -53,7 +53,7 @@ fn every_plan_enters_each_node_once_a_tree() {
     assert!(plans > 60, "{plans} plans");
 }
 
-/// Also as it comes out of a message, with several ranks on a node and with one.
+/// Also after encoding and decoding, with several ranks on a node and with one.
 #[test]
 fn every_all_reduce_combines_each_rank_once() {
     let platform = four_nodes();
@@ -155,7 +155,7 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     assert_eq!(edge_of(500, false).turn, Turn::default());
 }
 
-/// With one message in flight, a link that is all that its sender sends on would be idle for its latency after each.
+/// With one message in flight, the only link of a sender would be idle for its latency after each message.
 #[test]
 fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let text = r#"{"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
@@ -165,7 +165,7 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let mut tree = TreeBuilder::new(3);
     tree.add(NodeId(0), NodeId(1));
     tree.add(NodeId(0), NodeId(2));
-    // 36 ms each: a third of one is on its way when the next may leave.
+    // 36 ms each: a third of one is in flight when the next may leave.
     let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
     let mut window = |slots: &[u32], simulated| {

@@ -1,7 +1,7 @@
 //! A call of another collective than a broadcast.
 //!
-//! Rank 0 makes the plan for each (collective, root, size class) and sends it to all by the MPI's own broadcast. Later
-//! calls of the kind run it without another word between ranks, and no other plan takes its place.
+//! Rank 0 makes the plan for each (collective, root, size class) and sends it to all by the MPI's own broadcast.
+//! Later calls of the kind run it without further agreement, and no other plan replaces it.
 
 use super::{watch, Call, Session};
 use crate::error::CallError;
@@ -19,7 +19,7 @@ use crate::transport::MpiTransport;
 use broadleaf::plan::{Collective, Direction};
 use std::collections::HashMap;
 
-/// Kinds of calls that plans are kept for; then all are made again.
+/// The most kinds of calls with cached plans; beyond it, the cache is emptied.
 const MAX_PLANS: usize = 64;
 
 /// Collective, root, size class, and bytes of an element.
@@ -34,8 +34,8 @@ pub(super) struct Exchanges {
     plans: HashMap<Kind, Option<Current>>,
 }
 
-/// From how many bytes in all on such calls are planned. Where all ranks are on one host, none is: what is copied through
-/// its memory by messages is never ahead of the MPI's own collectives.
+/// The total bytes from which such calls are planned. Where all ranks are on one host, none is: copies by messages
+/// are never faster than the MPI's own collectives there.
 pub(super) fn from_bytes(mpi: &Mpi, rank_map: &RankMap, world: &WorldSettings) -> u64 {
     let settings = &rank_map.settings;
     let is_one_host = rank_map.hosts.of_rank().iter().all(|&host| host == 0);
@@ -43,7 +43,7 @@ pub(super) fn from_bytes(mpi: &Mpi, rank_map: &RankMap, world: &WorldSettings) -
     if is_one_host && is_free && mpi.shares_memory() && settings.shared_memory != SharedMemory::Off {
         return u64::MAX;
     }
-    // What the platform predicts is for broadcasts.
+    // The platform's predicted threshold is for broadcasts.
     if world.follows_platform {
         DEFAULT_MIN_BYTES
     } else {
@@ -78,9 +78,9 @@ impl Session {
         transport.run(&mut executor)?;
         Ok(match (transport.is_hollow(), direction) {
             (false, _) => Outcome::Done,
-            // All ranks have heard of it.
+            // All ranks have been informed.
             (true, Direction::Outward) => Outcome::Own,
-            // They too, but what they would contribute again may be overwritten.
+            // Likewise, but their contributions may be overwritten.
             (true, Direction::Both) => Outcome::NoMemory,
             (true, Direction::Inward) if !call.collective.is_rooted() => Outcome::NoMemory,
             (true, Direction::Inward) if is_root || call.packed.is_null() => Outcome::NoMemory,
@@ -88,7 +88,7 @@ impl Session {
         })
     }
 
-    /// Rank 0's plan, which all learn; none: there is none, and rank 0 has said why.
+    /// Rank 0's plan, on all ranks. None: rank 0 has reported why there is none.
     fn agree_on_exchange(&mut self, call: Call) -> Result<Option<Carried>, CallError> {
         let made = if self.rank == 0 { self.plan_exchange(call) } else { None };
         let mut bytes = made.as_ref().map_or_else(Vec::new, |plan| plan.bytes().to_vec());

@@ -1,4 +1,4 @@
-//! A call at a rank that hears of it by message.
+//! A call at a rank that receives its header by message.
 
 use super::forecast::Forecast;
 use super::headers::send_headers;
@@ -14,7 +14,7 @@ use crate::transport::{Forward, MpiTransport};
 use broadleaf::adapt::switch::{Directive, Header, Listening};
 use broadleaf::execute::NodeExecutor;
 
-/// What a rank has heard of a call.
+/// A received header, and receives posted for it.
 struct Heard<'a> {
     header: Header,
     sender: u32,
@@ -24,7 +24,7 @@ struct Heard<'a> {
 }
 
 impl Session {
-    /// The part of a rank that hears of the call by message.
+    /// The part of a rank that receives the call's header by message.
     pub(super) unsafe fn follow(&mut self, call: Call) -> Result<Outcome, CallError> {
         let (rank, mpi) = (self.rank, self.mpi);
         let expected = Forecast::of(&mut self.plans, call.root, call.bytes);
@@ -45,7 +45,7 @@ impl Session {
             group.announce(&mpi, delivery(current), announced(header, &self.ran))?;
         }
 
-        // The others have been promised the root's length, so a rank with another one still passes it on.
+        // The ranks below expect the root's length, so a rank with another length still forwards the message.
         let fits = call.bytes == header.message_bytes;
         let base = if fits { call.packed } else { std::ptr::null_mut() };
         let (mut transport, mut executor) = match posted {

@@ -1,11 +1,11 @@
-//! What a rank expects of a call before it hears the header.
+//! What a rank expects of a call before its header arrives.
 
 use crate::planning::plan_cache::{part, PlanVersions};
 use crate::rank_plan::part::Part;
 use broadleaf::adapt::switch::{Directive, Header};
 use broadleaf::execute::NodeExecutor;
 
-/// What a rank expects of a broadcast before it hears its header.
+/// What a rank expects of a broadcast before its header arrives.
 pub(crate) struct Forecast {
     pub part: Part,
     /// Each rank that sends to this one sends a header.

@@ -1,4 +1,4 @@
-//! A call's header on its way: heard from those before, sent to those after.
+//! Receives and forwards a call's header.
 
 use super::{Call, Session};
 use crate::error::CallError;
@@ -13,7 +13,7 @@ use crate::transport::MpiTransport;
 use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
 
 impl Session {
-    /// The header to act on, and who sent it; some have been heard before.
+    /// The header to act on, and its sender; some headers have arrived before.
     pub(super) fn listen(
         &self,
         call: u64,
@@ -46,8 +46,8 @@ impl Session {
         self.pass_by(header, &Listening::new(call, root))
     }
 
-    /// "Use the MPI's own broadcast" goes to the others of this host, and to all ranks that hear by message: down the
-    /// plan that they expect, or a binomial tree where there is none.
+    /// Sends "use the MPI's own broadcast" to the others of this host, and to all ranks that receive headers by
+    /// message: down the plan that they expect, or a binomial tree where there is none.
     pub(super) fn pass_by(&mut self, header: Header, listening: &Listening) -> Result<Outcome, CallError> {
         let header = Header { plan_bytes: 0, sends_plan: false, ..header };
         let is_served = self.hosts.is_served(self.rank, header.root);
@@ -85,7 +85,7 @@ impl Session {
     }
 }
 
-/// The header to everyone this rank sends to, and the plan, if one travels, down the first tree.
+/// Sends the header to all children of this rank, and the plan, if one travels, down the first tree.
 pub(super) fn send_headers(
     transport: &mut MpiTransport,
     current: &Current,

@@ -14,8 +14,8 @@ use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Directive, Header, Listening};
 use std::sync::Arc;
 
-/// Where all ranks of a communicator are on one host, and no planner is asked for by name: from which length on its
-/// messages go through shared memory. Elsewhere 0.
+/// The length from which messages go through shared memory, if all ranks of a communicator are on one host and no
+/// planner is selected by name. Elsewhere 0.
 pub(super) fn from_bytes(mpi: &Mpi, rank_map: &RankMap) -> u64 {
     let settings = &rank_map.settings;
     let is_one_host = rank_map.hosts.of_rank().iter().all(|&host| host == 0);
@@ -35,7 +35,7 @@ impl Session {
         let settings = &rank_map.settings;
         let mut hosts = Hosts::clone(&self.hosts);
         let wish = settings.shared_memory;
-        // A plan that was asked for by name moves the data itself where it can.
+        // A plan selected by name moves the data itself where it can.
         let serves = wish != SharedMemory::Off
             && self.mpi.shares_memory()
             && (settings.planner == BEST || one_node_a_host(&rank_map, &hosts));

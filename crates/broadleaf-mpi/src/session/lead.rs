@@ -67,7 +67,7 @@ impl Session {
         let Call { number, bytes, root, .. } = call;
         let kind = kind(root, bytes);
         if !self.plans.knows(kind) {
-            // What the cache has forgotten meanwhile needs no search.
+            // Kinds that the cache has evicted need no search.
             self.searches.retain(|&other, _| self.plans.knows(other));
             self.advised.retain(|&other, _| self.plans.knows(other));
         }

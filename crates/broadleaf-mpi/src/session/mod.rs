@@ -1,9 +1,9 @@
 //! One communicator's calls.
 //!
-//! Ranks agree without asking: only the root decides, and everybody else learns the decision from the header
-//! that reaches it down the plan's own edges. All ranks see the same headers in the same order, so the plans
-//! that they keep stay equal, evictions included. Where the ranks of a host share memory, one of them takes part for all,
-//! and the others hear the decision from it ([`crate::intranode`]).
+//! Ranks agree without extra messages: only the root decides, and its decision reaches the other ranks in the header,
+//! down the plan's own edges. All ranks receive the same headers in the same order, so their plan caches stay equal,
+//! evictions included. Where the ranks of a host share memory, one of them takes part for all, and announces the
+//! decision to the others ([`crate::intranode`]).
 
 use crate::error::CallError;
 use crate::intranode::{Announcement, CopyMethod, Delivery, HostGroup};
@@ -44,7 +44,7 @@ struct Call {
     packed: *mut u8,
     /// Of the message, or of a block.
     bytes: u64,
-    /// Segments end between elements of so many bytes.
+    /// Bytes of an element; segments end between elements.
     element_bytes: u64,
     root: u32,
 }
@@ -59,7 +59,7 @@ pub struct Session {
     calls: u64,
     /// Until the first broadcast that is not left to the MPI's own.
     rank_map: Option<Arc<Encoded<RankMap>>>,
-    /// None: rank 0 found the settings unusable, and all ranks know.
+    /// None: rank 0 found the settings unusable, and has informed all ranks.
     planning: Option<Planning>,
     hosts: Arc<Hosts>,
     /// The ranks of this host, where they share memory.
@@ -70,7 +70,7 @@ pub struct Session {
     plans: PlanVersions,
     /// At a root, what may become its next plans.
     searches: HashMap<Kind, BackgroundSearch>,
-    /// At a root that follows an advisor, what it may say.
+    /// At a root that follows an advisor, the data for notes to it.
     advised: HashMap<Kind, Advised>,
     teller: Teller,
     exchanges: Exchanges,
@@ -126,7 +126,7 @@ impl Session {
         })
     }
 
-    /// Messages of fewer bytes go to the MPI's own broadcast, on all ranks alike, without a word to this session.
+    /// Messages of fewer bytes go to the MPI's own broadcast, on all ranks, and do not reach this session.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -160,10 +160,9 @@ impl Session {
     /// Another collective on a block of `bytes` > 0 for each rank, or one vector that is reduced; collective. With them,
     /// the bytes of an element.
     ///
-    /// # Safety
-    /// `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile. It is null at
-    /// a rank without memory for them: it serves the others, and if it has blocks to send, outward all ranks use the MPI's
-    /// own, and inward the root hears of it.
+    /// # Safety `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile.
+    /// It is null at a rank without memory for them: it still forwards for the others. If it has blocks to send,
+    /// outward all ranks use the MPI's own, and inward the root is informed.
     pub unsafe fn exchange(
         &mut self,
         collective: Collective,
@@ -177,7 +176,7 @@ impl Session {
     unsafe fn perform(&mut self, call: Call) -> Outcome {
         let start = self.world.stats.then(Instant::now);
         let begin_s = self.tracer.is_some().then(trace::now_s);
-        // Whatever becomes of the call, the next one has the next number on every rank.
+        // The next call has the next number on every rank, also after an error.
         self.calls += 1;
         let done = catch_unwind(AssertUnwindSafe(|| match call.collective {
             Collective::Bcast => self.run_call(call),
@@ -253,7 +252,7 @@ fn watch(tracer: &Option<Tracer>, call: Call) -> Option<Watch> {
     tracer.as_ref().map(|tracer| tracer.watch(call.number, call.collective))
 }
 
-/// What goes on inside this rank's host.
+/// How the message is delivered inside this rank's host.
 fn delivery(current: &Current) -> Delivery {
     if current.carried.led {
         Delivery::SharedMemory

@@ -1,4 +1,4 @@
-//! What the plans of an observed communicator are predicted to take.
+//! Predicted times of plans for an observed communicator.
 
 use super::Session;
 use crate::observe::predictions::Predict;

@@ -1,7 +1,7 @@
-//! What all ranks of a process have been sent is decoded and kept once.
+//! Per-process cache of decoded data that is identical on all ranks.
 //!
-//! Thousands of simulated ranks are one process, and where each kept its own copy of something as long as there are
-//! ranks, memory would grow with their square.
+//! Thousands of simulated ranks share one process. If each kept its own copy of data proportional to the ranks,
+//! memory would grow with their square.
 
 use super::is_on;
 use crate::error::Malformed;
@@ -37,7 +37,7 @@ impl<T> DecodeCache<T> {
         DecodeCache(Mutex::new(Vec::new()))
     }
 
-    /// What the bytes stand for: the value of a rank that has been sent the same ones, as long as one holds it.
+    /// The decoded value: that of another rank with equal bytes, if one still holds it.
     pub fn decoded(
         &self,
         bytes: Vec<u8>,

@@ -1,6 +1,6 @@
-//! What only simulated time needs: SimGrid's SMPI runs every rank of a job in one process, by a clock of its own.
+//! Simulated time: SimGrid's SMPI runs every rank of a job in one process, with a simulated clock.
 //!
-//! There is one switch, [`is_on`]: the C part compiled for SMPI lends a clock.
+//! There is one switch, [`is_on`]: it is on if the C part, compiled for SMPI, provides a clock.
 
 mod decode_cache;
 mod port;

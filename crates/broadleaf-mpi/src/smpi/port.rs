@@ -1,23 +1,23 @@
-//! The time that a message takes of its sender's port.
+//! Reservation of a simulated sender's port.
 //!
-//! SMPI's network begins all messages under way through a port together. With w of them, all arrive together and are
-//! followed together: for a latency nothing is on the wire, in every round, and it stays like that. Fewer in flight
-//! leave a long link idle. So every message gets the port for as long as it takes of it, as from a port that serves one
-//! at a time; a few more than fit on the wire may be in flight, and share nothing. A whole message comes to the port when
-//! its latency is over, so it gets the first free time after that, which may be before that of a farther one.
+//! In SMPI's network, all messages in flight share a port from their first byte. With w of them, all arrive together
+//! and their successors leave together: in every round nothing is on the wire for a latency. Fewer in flight leave a
+//! long link idle. So every message reserves the port for its own time, as on a port that sends one message at a
+//! time; a few more messages than fit on the wire may be in flight, without sharing. A whole message reaches the port
+//! when its latency is over, so it gets the first free time after that, which may precede that of a farther one.
 
 use super::is_on;
 use crate::error::Malformed;
 use crate::mpi::Mpi;
 use crate::wire::{put_u32, Reader};
 
-/// What one edge asks of its sender's port; nothing where time is not simulated.
+/// One edge's use of its sender's port; zero where time is not simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Turn {
-    /// How long the port takes for a segment, s.
+    /// The port's time for a segment, s.
     pub port_s: f32,
-    /// How long a whole message to it leaves the port alone at first, s: its latency. 0 in segments, of which others are
-    /// under way meanwhile.
+    /// The time before a whole message uses the port, s: its latency. 0 for segments, since others are in flight
+    /// meanwhile.
     pub ahead_s: f32,
 }
 
@@ -37,14 +37,14 @@ impl Turn {
     }
 }
 
-/// The times for which this rank's port is given away.
+/// The reserved times of this rank's port.
 #[derive(Default)]
 pub struct Port(Reserved);
 
 impl Port {
     /// Waits until the message of `part` of a segment may be sent.
     pub fn wait(&mut self, mpi: &Mpi, turn: Turn, part: f64) {
-        // Every simulated rank has a copy of the C part, and its clock, of its own.
+        // Every simulated rank has its own copy of the C part and its clock.
         if let Some(wait_until) = mpi.simulated_clock() {
             let (ahead_s, port_s) = (f64::from(turn.ahead_s), part * f64::from(turn.port_s));
             let begin_s = self.0.reserve(wait_until(0.0), ahead_s, port_s);
@@ -58,7 +58,7 @@ impl Port {
 struct Reserved(Vec<(f64, f64)>);
 
 impl Reserved {
-    /// Takes the first free interval of that length that begins `ahead_s` from now or later; gives its begin.
+    /// Reserves the first free interval of this length that begins `ahead_s` from now or later; returns its begin.
     fn reserve(&mut self, now_s: f64, ahead_s: f64, length_s: f64) -> f64 {
         self.0.retain(|&(_, end_s)| end_s > now_s);
         let mut begin_s = now_s + ahead_s;
@@ -86,7 +86,7 @@ mod tests {
         let begins = [(10.0, 2.0), (10.0, 2.0), (5.0, 2.0), (5.0, 2.0), (5.0, 2.0)]
             .map(|(ahead_s, length_s)| port.reserve(0.0, ahead_s, length_s));
         assert_eq!(begins, [10.0, 12.0, 5.0, 7.0, 14.0]);
-        // What is over is forgotten.
+        // Past intervals are dropped.
         assert_eq!(port.reserve(12.5, 0.0, 1.0), 16.0);
         assert_eq!(port.0.len(), 3);
     }

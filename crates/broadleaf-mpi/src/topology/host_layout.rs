@@ -1,10 +1,10 @@
 //! Which ranks run on which host.
 
-/// Who runs where.
+/// The hosts and their ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostLayout {
     of_rank: Vec<u32>,
-    /// The ranks of all hosts, one host behind the other, each one's ascending; a host's begin at `first[host]`.
+    /// The ranks of all hosts, host by host, ascending within each; a host's ranks begin at `first[host]`.
     members: Vec<u32>,
     first: Vec<u32>,
 }

@@ -17,12 +17,12 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Nothing is shared yet.
+    /// Hosts whose ranks do not share memory yet.
     pub fn new(layout: Arc<HostLayout>) -> Hosts {
         Hosts { layout, shares: Vec::new() }
     }
 
-    /// As if the ranks of every host that has several shared its memory, for plans that nobody runs.
+    /// Assumes that the ranks of every host with several share memory, for predictions.
     pub fn assume_shared(&mut self) {
         self.shares = (0..self.count()).map(|host| self.members(host).len() > 1).collect();
     }
@@ -58,13 +58,14 @@ impl Hosts {
         self.shares(host) && self.leader(host, root) != rank
     }
 
-    /// The ranks that receive a call's header by message, the root first.
+    /// The root, then the ranks that receive a call's header by message.
     pub fn hearers(&self, root: u32) -> Vec<u32> {
         let ranks = self.of_rank().len() as u32;
         (0..ranks).map(|step| (root + step) % ranks).filter(|&rank| !self.is_served(rank, root)).collect()
     }
 
-    /// Collective: joins the ranks of every host that has several, where `wanted`; `always`: the only way to go there.
+    /// Collective: sets up shared memory on every host with several ranks, where `wanted`; `always`: as in
+    /// [`HostGroup::open`].
     pub fn join(
         &mut self,
         mpi: &Mpi,
@@ -92,7 +93,7 @@ impl Hosts {
 }
 
 /// Whether plans over this rank map's nodes can run as they are with shared memory: not where a host's ranks sit on
-/// several nodes, between which a plan that was asked for by name moves the data itself.
+/// several nodes, between which a plan selected by name moves the data itself.
 pub fn one_node_a_host(rank_map: &RankMap, hosts: &Hosts) -> bool {
     let alike = |members: &[u32]| {
         members
@@ -104,7 +105,8 @@ pub fn one_node_a_host(rank_map: &RankMap, hosts: &Hosts) -> bool {
         && one_host_a_node(rank_map)
 }
 
-/// Not so where machines of one short name in several domains meet one node of the platform.
+/// Whether each node has ranks of one host only: not if machines of one short name in several domains match one node
+/// of the platform.
 pub fn one_host_a_node(rank_map: &RankMap) -> bool {
     let mut host_of: HashMap<u32, u32> = HashMap::new();
     rank_map

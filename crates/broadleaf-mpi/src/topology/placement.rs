@@ -12,7 +12,7 @@ pub struct Placement {
     pub platform: Platform,
     /// The platform with the cost of handling messages; plans are made for it.
     pub handled: Platform,
-    /// As `handled`, where messages take turns: each begins when the one before has come all its short way.
+    /// As `handled`, with turns: each message begins when the one before has arrived, on short links.
     pub in_turn: Platform,
     /// The ranks of every node, ascending; none at a switch.
     pub ranks: Vec<Vec<u32>>,
@@ -53,7 +53,7 @@ fn short(host: &str) -> &str {
 }
 
 impl Placement {
-    /// The ranks on the nodes of a platform; what lies between unused nodes is left out.
+    /// The ranks on the nodes of a platform; links between unused nodes are left out.
     pub fn on(platform: &Platform, node_of_rank: &[NodeId]) -> Result<Placement, Fault> {
         let mut used = vec![false; platform.node_count()];
         node_of_rank.iter().for_each(|node| used[node.index()] = true);
@@ -69,8 +69,8 @@ impl Placement {
         Placement::of(part, node_of_rank)
     }
 
-    /// What is assumed where no platform is given: ranks of one host talk through its memory, hosts through
-    /// one switch. `host_of_rank` numbers the hosts from 0.
+    /// The platform that is assumed where none is given: ranks of one host communicate through its memory, hosts
+    /// through one switch. `host_of_rank` numbers the hosts from 0.
     pub fn assumed(host_of_rank: &[u32]) -> Result<Placement, Fault> {
         let hosts = host_of_rank.iter().max().map_or(0, |&host| host + 1);
         // On a single host every rank is a node, so that all planners can work for it.
@@ -97,7 +97,7 @@ impl Placement {
     }
 }
 
-/// The ranks of one host as nodes that talk through its memory.
+/// The ranks of one host as nodes that communicate through its memory.
 pub fn memory(ranks: u32) -> Result<Platform, Fault> {
     one_switch(ranks, memory_link())
 }

@@ -1,4 +1,5 @@
-//! Who sits where: rank 0 reads the settings, gives every rank of the communicator its node, and sends the map to all.
+//! The map of ranks to nodes: rank 0 reads the settings, gives every rank of the communicator its node, and sends the
+//! map to all.
 
 use crate::error::CallError;
 use crate::error::Malformed;
@@ -17,10 +18,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest host name that is told apart, bytes; no MPI has a longer one.
+/// The longest host name, bytes; no MPI has a longer one.
 const HOST_BYTES: usize = 256;
 
-/// Where a communicator's ranks sit, as its rank 0 found it.
+/// The nodes and hosts of a communicator's ranks, as rank 0 found them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankMap {
     pub settings: PlanSettings,
@@ -37,7 +38,7 @@ pub struct RankMap {
 }
 
 impl RankMap {
-    /// Reads the settings and gives every rank its seat. `places`: host name and place on that host of every
+    /// Reads the settings and gives every rank its node. `places`: host name and place on that host of every
     /// rank. The error is one line for the user.
     pub fn find(settings: PlanSettings, places: &[(String, u32)]) -> Result<RankMap, String> {
         let hosts = Arc::new(HostLayout::new(host_numbers(places)));
@@ -75,14 +76,14 @@ fn planned_from(settings: &PlanSettings, hosts: &HostLayout, platform: &Platform
     if settings.has_min_bytes {
         return 0;
     }
-    // Ranks that share memory send each other nothing.
+    // Ranks that share memory exchange no messages.
     let is_intranode =
         hosts.count() == 1 && settings.planner == BEST && settings.shared_memory != SharedMemory::Off;
     let placement = (!is_intranode).then(|| Placement::on(platform, nodes).ok()).flatten();
     placement.map_or(DEFAULT_MIN_BYTES, |placement| threshold::planned_from(&placement))
 }
 
-/// A number that no other communicator has had, as far as a hash with a random key can say.
+/// A number that differs from every other communicator's, up to collisions of a randomly keyed hash.
 fn new_communicator() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id()).max(1)
@@ -101,8 +102,8 @@ fn host_numbers(places: &[(String, u32)]) -> Vec<u32> {
 
 static DECODED: DecodeCache<RankMap> = DecodeCache::new();
 
-/// Rank 0 reads the settings and gives every rank its seat; all learn the result. `None`: the settings are
-/// unusable, and rank 0 has said why.
+/// Rank 0 reads the settings, gives every rank its node, and sends the result to all. `None`: the settings are
+/// unusable, and rank 0 has reported why.
 pub fn agree_on_rank_map(
     mpi: &Mpi,
     rank: u32,

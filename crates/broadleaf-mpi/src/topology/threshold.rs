@@ -1,9 +1,9 @@
-//! From which length on a communicator's broadcasts are planned, as its platform predicts.
+//! The length from which a communicator's broadcasts are planned, as predicted from its platform.
 //!
-//! Below 64 KiB every MPI sends whole messages down a binomial tree in the order of ranks, wherever these run. A plan
-//! that follows the platform pays for itself where it is predicted to be done sooner by more than planning costs:
-//! a header ahead of every message, and the call into the planner's part. Both trees are timed by the same rule, by
-//! links and ports alone; short messages do not fill what they share.
+//! Below 64 KiB every MPI sends whole messages down a binomial tree in rank order, wherever the ranks run. A plan
+//! that follows the platform pays off where its predicted gain exceeds the cost of planning: a header ahead of every
+//! message, and the call into the runtime. Both trees are timed by the same rule, by links and ports alone; short
+//! messages do not saturate shared resources.
 
 use super::placement::{memory_link, Placement};
 use crate::settings::DEFAULT_MIN_BYTES;
@@ -15,13 +15,13 @@ use broadleaf::platform::{NodeId, Platform};
 /// Lengths that are looked at, bytes.
 const LENGTHS: [u64; 6] = [1, 256, 1 << 10, 4 << 10, 16 << 10, DEFAULT_MIN_BYTES];
 
-/// Planners whose trees are made in about a millisecond and are good for short messages.
+/// Planners that take about a millisecond and suit short messages.
 const PLANNERS: [&str; 2] = ["k-nomial", "ecef"];
 
 /// A header ahead of the message, bytes on the wire without the MPI's own.
 const HEADER_BYTES: u64 = crate::wire::HEADER_BYTES as u64;
 
-/// What a planned call takes at its root beside the messages, s. Not measured but assumed: twice the handling of a
+/// The time of a planned call at its root beside the messages, s. Assumed, not measured: twice the handling of a
 /// message.
 const CALL_S: f64 = 10e-6;
 
@@ -38,7 +38,7 @@ fn gains(placement: &Placement, bytes: u64) -> bool {
     planned_s + CALL_S < rank_order_s(placement, bytes)
 }
 
-/// The time of a planner's tree between nodes, and of the ranks inside.
+/// The time of a planner's tree between nodes, plus the ranks inside.
 fn planned_s(placement: &Placement, planner: &str, bytes: u64) -> Option<f64> {
     let platform = &placement.handled;
     let instance = Instance::new(platform, placement.node_of_rank[0], bytes).ok()?;
@@ -80,7 +80,7 @@ fn arrivals_s(platform: &Platform, tree: &Tree, root: NodeId, bytes: u64) -> Vec
 fn rank_order_s(placement: &Placement, bytes: u64) -> f64 {
     let nodes = &placement.node_of_rank;
     let mut arrivals_s = vec![0.0; nodes.len()];
-    // A rank comes after the one that serves it.
+    // A rank comes after its parent.
     for rank in 0..nodes.len() {
         let mut port_free_s: f64 = arrivals_s[rank];
         let reach = if rank == 0 { nodes.len().next_power_of_two() } else { 1 << rank.trailing_zeros() };
@@ -97,11 +97,11 @@ fn rank_order_s(placement: &Placement, bytes: u64) -> f64 {
     arrivals_s.into_iter().fold(0.0, f64::max)
 }
 
-/// What a message takes from one rank's node to another's, s.
+/// The time of a message between two ranks' nodes, s.
 struct Crossing {
     /// Of the sender's port.
     port_s: f64,
-    /// From then on until it is there; infinite without a path.
+    /// From the end of the port's time to arrival; infinite without a path.
     way_s: f64,
 }
 

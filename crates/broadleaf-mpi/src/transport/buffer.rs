@@ -11,7 +11,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// Memory that somebody else keeps until the request is done.
+    /// Memory that the caller keeps until the request is done.
     pub fn lent(at: *const u8, bytes: u64) -> Buffer {
         Buffer { at: at.cast_mut(), bytes, own: None }
     }
@@ -21,7 +21,7 @@ impl Buffer {
         Buffer { at: bytes.as_mut_ptr(), bytes: bytes.len() as u64, own: Some(bytes) }
     }
 
-    /// Room for what comes; the rank that needs it may have little memory left.
+    /// Room for incoming data; an error where memory is short.
     pub fn room(bytes: u64) -> Result<Buffer, CallError> {
         let mut room = Vec::new();
         let short = |_| CallError::Internal(format!("no memory for a segment of {bytes} bytes"));
@@ -38,7 +38,7 @@ impl Buffer {
         self.bytes
     }
 
-    /// None: they are where they belong.
+    /// None: the bytes are in place already.
     pub fn into_own(self) -> Option<Vec<u8>> {
         self.own
     }

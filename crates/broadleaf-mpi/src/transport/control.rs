@@ -21,7 +21,7 @@ pub struct Forward {
 #[derive(Default)]
 pub(super) struct Control {
     under_way: u32,
-    /// Who gets the plan that is on its way here.
+    /// The ranks that get the plan next.
     forward_to: Vec<u32>,
     arrived_plan: Option<Carried>,
     /// Of receives posted ahead, in the order of their arrival.
@@ -33,7 +33,7 @@ impl Control {
         self.under_way > 0
     }
 
-    /// Bytes whose end nobody but the call itself waits for.
+    /// Sends bytes; only the end of the call waits for this request.
     pub fn send(
         &mut self,
         requests: &mut Requests,
@@ -55,7 +55,8 @@ impl Control {
         self.send(requests, encode_header(header, own).to_vec(), to, call_tag(header.call))
     }
 
-    /// A header from that rank, which only repeats what is known; or from any, to be read by [`Control::take_header`].
+    /// Posts the receive of a header: from one rank, which repeats a known header, or from any, to be read by
+    /// [`Control::take_header`].
     pub fn expect_header(
         &mut self,
         requests: &mut Requests,
@@ -80,7 +81,7 @@ impl Control {
         requests.receive(Purpose::NextPlan, buffer, Some(forward.from), PLAN_TAG, None)
     }
 
-    /// One of those whose end nobody waits for has ended.
+    /// Notes the end of one of these requests.
     pub fn ended(&mut self) {
         self.under_way -= 1;
     }

@@ -1,4 +1,4 @@
-//! The message on its way through shared memory to the other ranks of this host, while it comes in.
+//! Passes the message on to the other ranks of this host through shared memory while it arrives.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
@@ -12,7 +12,7 @@ pub(super) struct Feed<'a> {
     waiting: VecDeque<Waiting>,
 }
 
-/// Bytes of the message from `offset` on, of which so many have gone.
+/// Bytes of the message from `offset` on; the first `gone` have been passed on.
 struct Waiting {
     offset: u64,
     gone: u64,
@@ -26,7 +26,7 @@ impl Waiting {
     }
 }
 
-/// Bytes that go into shared memory between two looks at the network.
+/// Bytes written into shared memory between two polls of the network.
 const FEED_BYTES: u64 = 256 << 10;
 
 impl<'a> Feed<'a> {
@@ -40,7 +40,7 @@ impl<'a> Feed<'a> {
         self.waiting.push_back(Waiting { offset, gone: 0, buffer });
     }
 
-    /// Passes on what there is room for; whether something still waits.
+    /// Passes on as much as there is room for; whether something still waits.
     pub fn pass_on(&mut self) -> bool {
         if let Some(first) = self.waiting.front_mut() {
             let (offset, at, bytes) = first.next();

@@ -1,7 +1,7 @@
 //! Framed messages, for plans whose executor cannot announce its receives: combined transfers and rendezvous.
 //!
-//! A small *frame* lists what comes (kind, and tag and segment of every item); the data of all its items follows
-//! as one message, straight from and to its place where the items are one run of bytes.
+//! A small *frame* lists the items that follow (kind, and tag and segment of each). Their data follows as one
+//! message, without a copy where the items are contiguous.
 
 use super::buffer::Buffer;
 use super::requests::Purpose;
@@ -14,7 +14,7 @@ use broadleaf::plan::NodeProgram;
 use broadleaf::platform::NodeId;
 use std::collections::HashMap;
 
-/// What may still come from each peer in frames.
+/// The frames still expected from each peer.
 #[derive(Debug, Default)]
 pub(super) struct Frames(HashMap<NodeId, Expected>);
 

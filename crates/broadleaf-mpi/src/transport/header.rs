@@ -5,10 +5,10 @@ pub use crate::wire::HEADER_BYTES;
 use crate::wire::{put_u32, put_u64, Reader};
 use broadleaf::adapt::switch::{Directive, Header};
 
-/// Distinguishes a header from whatever else might arrive under its tag.
+/// Distinguishes a header from any other message with its tag.
 const MAGIC: u32 = 0x4c4f_4f4d;
 
-/// With the rank that sends it.
+/// The encoded header, with its sender.
 pub fn encode_header(header: &Header, sender: u32) -> [u8; HEADER_BYTES] {
     let mut out = Vec::with_capacity(HEADER_BYTES);
     let order = Directive::ALL.iter().position(|order| *order == header.order).unwrap_or(0);

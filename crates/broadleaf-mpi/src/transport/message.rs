@@ -1,10 +1,10 @@
-//! The message at this rank: where each segment belongs, and what is kept beside it until it has gone on.
+//! The message at this rank: the place of each segment, and copies of segments that are still to be forwarded.
 //!
-//! A rank that relays for others keeps what it relays. A rank without memory for the message, or called with another
-//! length, keeps every segment, and so still sends to the ranks behind it. Where it is the source of blocks and has no
-//! memory for them, the message is *hollow*: all its messages are empty from then on, and so are those of whoever has
-//! received one. In a scatter from the root, an all-gather, a reduce-scatter and an all-reduce all ranks hear of it so, in a
-//! gather and a reduction the root.
+//! A relaying rank keeps copies of the segments that it relays. A rank without memory for the message, or called with
+//! another length, keeps copies of all segments, and so still sends to the ranks below it. If it is the source of
+//! blocks and has no memory for them, the message is *hollow*: all its messages are empty from then on, and so are
+//! those of every rank that has received one. In a scatter from the root, an all-gather, a reduce-scatter and an
+//! all-reduce this informs all ranks, in a gather and a reduction the root.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
@@ -25,14 +25,15 @@ pub(super) struct MessageMemory<'a> {
     base: *mut u8,
     part: Part,
     relayed: HashMap<Relayed, Vec<u8>>,
-    /// Without a place for the message: segments by tree and number, and to how many they still go.
+    /// Without memory for the message: segments by tree and number, each with the number of sends left.
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
     /// Contributions to a segment of a tree that wait for those of earlier children.
     partial: HashMap<(u32, u64), Contributions>,
     is_hollow: bool,
 }
 
-/// What came of one segment in one tree: how many children's have been combined, and what waits, by the child's place.
+/// Contributions to one segment in one tree: how many children's have been combined, and those that wait, by the
+/// child's position.
 #[derive(Default)]
 struct Contributions {
     combined: usize,
@@ -58,7 +59,7 @@ impl<'a> MessageMemory<'a> {
         self.base.is_null()
     }
 
-    /// From now on nothing is kept and nothing sent.
+    /// Makes the message hollow: nothing more is kept or sent.
     pub fn hollow_out(&mut self) {
         self.is_hollow = true;
     }
@@ -72,7 +73,7 @@ impl<'a> MessageMemory<'a> {
         Buffer::lent(self.base, self.part.programs().total_bytes())
     }
 
-    /// The address of a segment and its length; not to be used where the message has no place.
+    /// The address of a segment and its length; not valid without memory for the message.
     fn place(&self, segment: u64) -> (*mut u8, u64) {
         let (start, bytes) = self.part.programs().place(segment);
         (self.base.wrapping_add(start as usize), bytes)
@@ -99,7 +100,7 @@ impl<'a> MessageMemory<'a> {
         Some(Buffer::lent(start, bytes))
     }
 
-    /// What a message with these segments sends.
+    /// The bytes to send for these segments.
     pub fn outgoing(&mut self, items: &[Item]) -> Result<Buffer, CallError> {
         if self.is_hollow {
             return Ok(Buffer::lent(std::ptr::null(), 0));
@@ -123,16 +124,16 @@ impl<'a> MessageMemory<'a> {
         Ok(Buffer::own(packed))
     }
 
-    /// Where a message with these segments comes to. A segment of an all-reduce comes back to where this rank's part of it
-    /// goes out from, and may be awaited there before that has left, or is whole: what comes back contains that part, so
-    /// its bytes have been read by then.
+    /// The buffer to receive these segments in. A segment of an all-reduce returns to the memory that this rank's
+    /// part is sent from. Its receive may be posted before that part has left, or is complete: the returning data
+    /// contains that part, so its bytes have been read by then.
     pub fn incoming(&self, items: &[Item]) -> Result<Buffer, CallError> {
         let bytes = || items.iter().map(|item| self.place(item.segment).1).sum();
         let is_beside = items.iter().any(|item| item.combines);
         self.run(items).filter(|_| !is_beside).map_or_else(|| Buffer::room(bytes()), Ok)
     }
 
-    /// A message with these segments has come to what [`Self::incoming`] gave.
+    /// Takes a message with these segments, received in the buffer of [`Self::incoming`].
     pub fn arrived(&mut self, items: &[Item], buffer: Buffer) -> Result<(), CallError> {
         let Some(packed) = buffer.into_own().filter(|_| !self.is_hollow) else { return Ok(()) };
         if let [item] = items {
@@ -152,15 +153,15 @@ impl<'a> MessageMemory<'a> {
             } else if item.relayed || self.only_passes() {
                 self.keep(item, segment.to_vec());
             } else {
-                // SAFETY: inside the message, and `segment` is our own.
+                // SAFETY: inside the message, and `segment` is a separate allocation.
                 unsafe { std::ptr::copy_nonoverlapping(segment.as_ptr(), at, segment.len()) };
             }
         }
         Ok(())
     }
 
-    /// Children are combined in one order, whichever comes first, so that a plan gives the same bits in every call. The
-    /// executor sends a segment on when all of them are here.
+    /// Children are combined in a fixed order, so that a plan gives the same bits in every call. The executor
+    /// forwards a segment when all contributions are in.
     fn combine(&mut self, item: &Item, data: Vec<u8>) -> Result<(), CallError> {
         let inputs = self.part.program().inputs.iter().filter(|input| input.combines);
         let children = inputs.filter(|input| input.tree == item.tree && input.target == item.target);
@@ -187,7 +188,8 @@ impl<'a> MessageMemory<'a> {
             self.relayed.insert((item.tree, item.child, item.segment), data);
             return;
         }
-        // The host's other ranks count as one taker, also where there are none: a segment may come before that is known.
+        // The host's other ranks count as one receiver, even where there are none: a segment may arrive before that
+        // is known.
         let (program, (block, _)) =
             (self.part.program(), self.part.programs().segments().split(item.segment));
         let carries = |at: usize| program.output_blocks.get(at).is_none_or(|blocks| blocks.contains(&block));
@@ -205,7 +207,7 @@ impl<'a> MessageMemory<'a> {
         self.relayed.remove(&(item.tree, item.child, item.segment)).ok_or_else(nothing)
     }
 
-    /// A segment of a message without a place here, for one of those that it goes on to.
+    /// A segment of a message without memory here, for one of the ranks that it is sent to.
     pub fn passing(&mut self, tree: u32, segment: u64) -> Result<Vec<u8>, CallError> {
         let nothing = || CallError::Internal(format!("segment {segment} is sent on before it came"));
         let (data, takers) = self.passing.get_mut(&(tree, segment)).ok_or_else(nothing)?;

@@ -1,10 +1,9 @@
 //! The [`Transport`] over MPI: a plan's messages as nonblocking sends and receives on the communicator's
 //! private side.
 //!
-//! Where the executor announces its receives, a segment is one message that lands where it belongs. Where it
-//! cannot (combined transfers, rendezvous), a small *frame* announces what comes, and the data follows it.
-//! Besides, the transport finishes what the call's header started: the other parents' headers, and a plan for
-//! the next call, travel while the data does.
+//! Where the executor announces its receives, a segment is one message, received in place. Where it cannot (combined
+//! transfers, rendezvous), a small *frame* announces the data that follows. The transport also receives the other
+//! parents' headers and a plan for the next call, while the data travels.
 
 mod buffer;
 mod control;
@@ -49,12 +48,12 @@ pub struct MpiTransport<'a> {
     frames: Frames,
     control: Control,
     feed: Option<Feed<'a>>,
-    /// Where links are timed.
+    /// Some where links are timed.
     timing: Option<Timing>,
     port: Port,
     /// Added to the tag of every segment.
     salt: u32,
-    /// What came in while a header was waited for.
+    /// Completions that arrived during the wait for a header.
     early: Vec<Completion>,
     events: Vec<Done>,
 }
@@ -62,9 +61,9 @@ pub struct MpiTransport<'a> {
 impl<'a> MpiTransport<'a> {
     /// `call` is the same on all ranks, and `watch` notes sends and receives.
     ///
-    /// # Safety
-    /// `base` points to the message's bytes, all blocks of it, that nothing else touches while this lives. It is null
-    /// at a rank that has no place for them; if it has any to send, it is to [`Self::send_nothing`].
+    /// # Safety `base` points to the message's bytes, all blocks of it, that nothing else touches while this lives.
+    /// It is null at a rank without memory for them; if that rank has blocks to send, it must call
+    /// [`Self::send_nothing`].
     pub unsafe fn new(mpi: &'a Mpi, base: *mut u8, part: Part, call: u64, watch: Option<Watch>) -> Self {
         MpiTransport {
             memory: MessageMemory::new(mpi, base, part.clone()),
@@ -86,7 +85,7 @@ impl<'a> MpiTransport<'a> {
         self.control.send_header(&mut self.requests, self.part.program().node.0, to, header)
     }
 
-    /// Receives a header that repeats what is known, and drops it.
+    /// Receives a header that repeats a known one, and drops it.
     pub fn drop_header(&mut self, from: u32, call: u64) -> Result<(), CallError> {
         self.control.expect_header(&mut self.requests, Some(from), call)
     }
@@ -100,7 +99,7 @@ impl<'a> MpiTransport<'a> {
         self.control.receive_plan(&mut self.requests, forward)
     }
 
-    /// From now on, what arrives is passed on to the others of this host as well; at the root, all there is.
+    /// From now on, arriving data is passed on to the others of this host as well; at the root, the whole message.
     pub fn feed(&mut self, group: &'a mut HostGroup) {
         let mut feed = Feed::new(group);
         if self.part.program().is_root {
@@ -115,7 +114,7 @@ impl<'a> MpiTransport<'a> {
         self.memory.hollow_out();
     }
 
-    /// Whether some rank has sent nothing: what has come in is worth nothing, on all ranks.
+    /// Whether some rank has sent empty messages: the received data is then invalid on all ranks.
     pub fn is_hollow(&self) -> bool {
         self.memory.is_hollow()
     }
@@ -130,7 +129,7 @@ impl<'a> MpiTransport<'a> {
         self.timing.take()
     }
 
-    /// Runs this rank's part to its end, and waits for what travels beside the data. Gives the plan that came.
+    /// Runs this rank's part to its end, and waits for the messages beside the data. Returns the plan that came.
     pub fn run(&mut self, executor: &mut NodeExecutor) -> Result<Option<Carried>, CallError> {
         if !executor.is_announced() {
             self.expect_frames()?;
@@ -151,7 +150,7 @@ impl<'a> MpiTransport<'a> {
         Ok(self.control.take_plan())
     }
 
-    /// Waits for something, or only looks, and returns what of it concerns the executor.
+    /// Waits for a completion, or only polls, and returns those that concern the executor.
     fn progress(&mut self, done: &mut Vec<Completion>, patient: bool) -> Result<(), CallError> {
         let mut events = std::mem::take(&mut self.events);
         self.requests.wait(&mut events, patient)?;
@@ -163,7 +162,7 @@ impl<'a> MpiTransport<'a> {
         Ok(())
     }
 
-    /// A message of so many bytes has come or gone.
+    /// Handles a finished message of `bytes` bytes.
     fn take(
         &mut self,
         purpose: Purpose,
@@ -219,7 +218,7 @@ impl<'a> MpiTransport<'a> {
         Err(CallError::Internal(format!("rank {from} sent {got} bytes where the plan has {expected}")))
     }
 
-    /// What of the message has come in goes to the others of this host, if there are any.
+    /// Passes arrived parts of the message on to the others of this host.
     fn serve_host(&mut self, done: &[Completion]) -> Result<(), CallError> {
         if self.feed.is_none() && !self.memory.only_passes() {
             return Ok(());

@@ -1,10 +1,10 @@
 //! Receives posted before the call's header has come.
 //!
-//! A message of some size is only sent once its receive is posted. If that waited for the header, every hop would
-//! take one latency more. So a rank that has a plan for the root and length it was called with posts the receives
-//! for them at once; the header then only confirms them. Where lengths differ, which is an error of the program,
-//! nothing has been matched with these receives, since the tags depend on the root's length: they are taken back.
-//! Headers are received from any rank: another length may have another plan, where another rank sends them.
+//! A large message is sent only once its receive is posted. If that waited for the header, every hop would take
+//! another latency. So a rank that has a plan for the root and length it was called with posts the receives for them
+//! at once; the header then only confirms them. Where lengths differ, which is an error of the program, no message
+//! has matched these receives, since the tags depend on the root's length: they are withdrawn. Headers are received
+//! from any rank: another length may have another plan, where another rank sends them.
 
 use super::requests::Purpose;
 use super::MpiTransport;
@@ -29,7 +29,7 @@ impl MpiTransport<'_> {
         Ok(())
     }
 
-    /// Waits for the next of the expected headers; what else happens is kept for the executor.
+    /// Waits for the next expected header; other completions are kept for the executor.
     pub fn next_header(&mut self) -> Result<(u32, Header), CallError> {
         loop {
             if let Some(header) = self.control.take_header() {
@@ -41,7 +41,7 @@ impl MpiTransport<'_> {
         }
     }
 
-    /// Takes back what is posted, after a header that speaks of another broadcast; gives the headers that have come
+    /// Withdraws the posted receives, after a header of another broadcast; returns the headers that have come
     /// meanwhile.
     pub fn withdraw(&mut self) -> Result<Vec<(u32, Header)>, CallError> {
         let mut strayed = self.early.len();

@@ -27,7 +27,7 @@ impl Reorder {
         channel.posted - 1
     }
 
-    /// What a receive brought; `done` gets it when its turn has come, and what waited for it.
+    /// Takes an arrival; appends to `done` all that are now in order.
     pub fn arrive(
         &mut self,
         channel: ChannelKey,

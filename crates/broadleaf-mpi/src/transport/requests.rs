@@ -17,9 +17,9 @@ pub(super) enum Purpose {
     Segment { from: NodeId, item: Item, turn: u64 },
     /// What the data of a framed message will be.
     Frame { from: NodeId },
-    /// The data that a frame spoke of, and its place among the data that follows this peer's frames.
+    /// The data that a frame announced, and its place among the data that follows this peer's frames.
     FramedData { from: NodeId, items: Vec<Item>, turn: u64 },
-    /// A header, frame or plan whose end nobody but the call itself waits for.
+    /// A header, frame or plan; only the end of the call waits for it.
     Beside { _plan: Option<Carried> },
     /// The plan of the next call.
     NextPlan,
@@ -72,17 +72,17 @@ impl<'a> Requests<'a> {
     ) -> Result<(), CallError> {
         let (at, bytes) = (buffer.at(), buffer.bytes());
         let number = self.add(purpose, buffer);
-        // What comes from any rank carries no segments.
+        // Messages from any rank carry no segments.
         self.note(Side::Receive, number, from.unwrap_or_default(), noted, bytes);
         Ok(self.mpi.irecv(at, bytes, from, tag, number)?)
     }
 
-    /// Until something is done, or only a look, if not `patient`.
+    /// Waits until something is done; only polls if not `patient`.
     pub fn wait(&self, events: &mut Vec<Done>, patient: bool) -> Result<(), CallError> {
         Ok(self.mpi.wait_some(events, patient)?)
     }
 
-    /// What a request that is done was for.
+    /// The purpose and buffer of a finished request.
     pub fn end(&mut self, done: &Done) -> Result<(Purpose, Buffer), CallError> {
         if done.error != 0 {
             return Err(CallError::Mpi(done.error));
@@ -95,7 +95,7 @@ impl<'a> Requests<'a> {
         self.under_way[done.request as usize].take().ok_or_else(twice)
     }
 
-    /// Takes all of them back; gives those whose message had come already.
+    /// Withdraws all receives; returns those whose message had come already.
     pub fn withdraw(&mut self) -> Result<Vec<(Purpose, Buffer)>, CallError> {
         let mut come = Vec::new();
         for number in 0..self.under_way.len() {

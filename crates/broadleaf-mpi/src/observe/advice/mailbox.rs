@@ -1,4 +1,4 @@
-//! One process's mailbox: notes go out, plans come in, by a thread that sleeps nearly always.
+//! One process's mailbox: a thread, asleep most of the time, writes notes and reads plans.
 
 use super::notes::{CallNote, Pending, SampleNote};
 use crate::report;
@@ -14,10 +14,10 @@ use std::time::Duration;
 /// Between two looks at the plans that the advisor gives; also the delay of a note that is not urgent.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Files of notes that a process leaves lying about: nobody reads them while the advisor is away.
+/// The most files of notes that a process keeps: without an advisor no program reads them.
 const MOST_FILES: u64 = 64;
 
-/// What the thread looks at now and then.
+/// Something that the thread checks at intervals.
 pub trait Look: Send + Sync {
     fn look(&self);
 }
@@ -36,8 +36,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Mailbox {
-    /// The process's mailbox at a state directory; None if there is no thread to be had, or if others may write
-    /// there: who does chooses the program's plans.
+    /// The process's mailbox at a state directory. None without a thread, or if other users may write there: they
+    /// could choose the program's plans.
     pub fn at(directory: &Path) -> Option<Arc<Mailbox>> {
         static MAILBOXES: Mutex<Vec<Arc<Mailbox>>> = Mutex::new(Vec::new());
         let mut mailboxes = locked(&MAILBOXES);
@@ -73,7 +73,7 @@ impl Mailbox {
         locked(&self.pending).add_call(note);
     }
 
-    /// Notes how long a link took; written at once where it matters at once.
+    /// Notes the time of a link; an urgent note is written at once.
     pub fn timed(&self, note: SampleNote, is_urgent: bool) {
         locked(&self.pending).add_sample(note);
         if is_urgent {
@@ -81,7 +81,7 @@ impl Mailbox {
         }
     }
 
-    /// Looks for plans under this name from now on, as long as somebody keeps the watch.
+    /// Looks for plans from now on, until the watch is dropped.
     pub fn watch(&self, watch: Weak<dyn Look>) {
         locked(&self.watches).push(watch);
     }
@@ -91,12 +91,12 @@ impl Mailbox {
         self.directory.join("plans").join(name)
     }
 
-    /// Leaves a platform where the advisor finds it, before the first note that speaks of it.
+    /// Writes a platform for the advisor, before the first note that refers to it.
     pub fn describe(&self, key: Arc<str>, placement: Arc<Placement>) {
         locked(&self.pending).platforms.push((key, placement));
     }
 
-    /// A directory that cannot be written is said once.
+    /// Reports a directory that cannot be written, once.
     fn told(&self, done: io::Result<()>) -> bool {
         if let Err(error) = &done {
             report::once(&format!(
@@ -138,7 +138,7 @@ impl Mailbox {
         let text = pending.document(&self.process).to_string();
         if self.told(replace(&path(*number), text.as_bytes())) {
             *number += 1;
-            // The advisor removes what it has read, so this is there only if it is away.
+            // The advisor removes files that it has read, so this one exists only while no advisor runs.
             if let Some(old) = number.checked_sub(MOST_FILES) {
                 let _ = fs::remove_file(path(old));
             }
@@ -146,7 +146,7 @@ impl Mailbox {
     }
 }
 
-/// Whether a state directory is this user's and nobody else's. The error is the fact and the remedy.
+/// Whether only this user may write a state directory. The error is the fact and the remedy.
 fn private(directory: &Path) -> Result<(), String> {
     let found = fs::symlink_metadata(directory).map_err(|error| error.to_string())?;
     // SAFETY: the call cannot fail.

@@ -17,7 +17,7 @@ pub struct CallNote {
     pub root: u32,
     pub bytes: u64,
     pub version: u32,
-    /// A plan that this call brought.
+    /// The plan that came into use with this call.
     pub brought: Option<InUse>,
 }
 
@@ -31,7 +31,7 @@ pub struct InUse {
     pub nodes: Arc<[u32]>,
 }
 
-/// How long the halves of what came from one sender took, in one call.
+/// Times of the two halves of one sender's messages in one call.
 #[derive(Clone, Debug)]
 pub struct SampleNote {
     pub at: Instant,
@@ -50,17 +50,16 @@ pub struct SampleNote {
 /// Everything not yet written.
 #[derive(Default)]
 pub struct Pending {
-    /// Platforms that the others speak of, by their names.
+    /// Platforms that the other notes refer to, by their names.
     pub platforms: Vec<(Arc<str>, Arc<Placement>)>,
     pub calls: Vec<CallNote>,
     pub samples: Vec<SampleNote>,
 }
 
-/// Beyond this many, samples are forgotten: the newest matters most, and memory is the program's.
+/// Beyond this many, the oldest samples are dropped: the newest matter most, and memory is the program's.
 const MOST_SAMPLES: usize = 1024;
 
-/// Calls between two writings beyond this many are not told: that the program broadcasts often is known then, and
-/// both ends have better things to do.
+/// The most calls in one file: beyond them the advisor learns nothing new from a call.
 const MOST_CALLS: usize = 16;
 
 impl Pending {
@@ -81,7 +80,7 @@ impl Pending {
         self.samples.push(note);
     }
 
-    /// The document. Times are ages: clocks of two machines need not agree, and those of one may jump.
+    /// The document. Times are ages: clocks of two machines need not agree, and a machine's clock may jump.
     pub fn document(&self, process: &str) -> Value {
         let age_s = |at: &Instant| at.elapsed().as_secs_f64();
         let calls: Vec<Value> = self

@@ -1,8 +1,8 @@
-//! Links timed for nothing: by the messages of a broadcast that come over them anyway.
+//! Passive link timing: by the messages of a broadcast, at no extra traffic.
 //!
-//! For every sender, the times of its first, middle and last message are kept: three looks at the clock a
-//! broadcast, however many segments. The time between them is how long each half kept the link busy; two halves
-//! are two samples, so one broadcast is enough to distinguish a drift from an outlier.
+//! For every sender, the times of its first, middle and last message are kept: three readings of the clock per
+//! broadcast, for any number of segments. The differences are the times for which each half kept the link busy. Two
+//! halves are two samples, so one broadcast is enough to distinguish a drift from an outlier.
 
 use super::notes::SampleNote;
 use super::Mailbox;
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// With fewer messages no rate is estimated.
 const LEAST_MESSAGES: u64 = 4;
 
-/// A rate this far from the one last told is told at once.
+/// A rate that differs from the last reported one by this much is reported at once.
 const DRIFT: f64 = 0.15;
 
-/// And else this often.
+/// Other rates are reported at this interval.
 const REMINDER: Duration = Duration::from_secs(5);
 
 /// One sender's messages in one call.
@@ -35,7 +35,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// None of so many messages has come.
+    /// A stream of `expected` messages, none of which has come.
     fn of(from: NodeId, expected: u64) -> Stream {
         Stream { from, expected, come: 0, bytes: 0, first: None, middle: None, last: None, first_bytes: 0 }
     }
@@ -90,12 +90,12 @@ impl Timing {
 #[derive(Clone, Copy, Debug)]
 struct Told {
     rate: f64,
-    /// Root, size class and version of the plan: another plan asks something else of the link.
+    /// Root, size class and version of the plan: under another plan the link carries another load.
     plan: (u32, u32, u32),
     at: Instant,
 }
 
-/// What of a communicator's links the advisor has been told.
+/// The last reports to the advisor about a communicator's links.
 #[derive(Debug, Default)]
 pub struct Teller(HashMap<NodeId, Told>);
 

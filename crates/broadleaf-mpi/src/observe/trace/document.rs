@@ -1,5 +1,5 @@
-//! What the core's writer of trace files gets: one process a rank, with rows for its calls, its sends and its
-//! receives; arrows from each send to its receive and on to the sends that hand the segment on; what each link carries.
+//! The trace for the core's writer: one process per rank, with rows for its calls, sends and receives; arrows from
+//! each send to its receive and on to the sends that forward the segment; the load of each link.
 
 use super::moves::{CallId, Move, Side};
 use crate::observe::destination::{destination, Output};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// A segment on one hop of its way: call, sender, receiver, tree, segment.
 type Hop = (CallId, u32, u32, u32, u64);
 
-/// What one rank saw.
+/// One rank's moves.
 #[derive(Debug)]
 struct RankMoves {
     rank: u64,
@@ -85,7 +85,7 @@ fn document(mut processes: Vec<RankMoves>) -> String {
     document.text(&about)
 }
 
-/// A slice's length at least: an arrow to one without length would lead nowhere.
+/// The shortest slice: viewers attach no arrow to one of zero length.
 const SHORTEST_S: f64 = 1e-9;
 
 /// Time begins with the first move. No receive begins before its send: it waited until then.
@@ -139,7 +139,7 @@ fn slice(process: usize, one: &Move) -> Slice {
     }
 }
 
-/// From each send to its receive, and from there to the sends that hand on what came in.
+/// From each send to its receive, and from there to the sends that forward it.
 fn arrows(sent: &HashMap<Hop, usize>, received: &HashMap<Hop, usize>) -> Vec<(&'static str, usize, usize)> {
     let mut hops: Vec<Hop> = sent.keys().filter(|hop| received.contains_key(hop)).copied().collect();
     hops.sort_unstable();

@@ -1,8 +1,8 @@
-//! `BROADLEAF_TRACE`: what every rank saw moving, as a file that Perfetto and chrome://tracing open.
+//! `BROADLEAF_TRACE`: every rank's sends and receives, as a file for Perfetto and chrome://tracing.
 //!
-//! While a broadcast runs, a [`Watch`] notes when each send and each receive begins and ends (`moves` keeps the
-//! notes of a process short). In `MPI_Finalize` the clocks of all ranks are set against rank 0's (`c/trace.c`), the
-//! notes come together there, and `document` turns them into tracks, flows and counters.
+//! While a broadcast runs, a [`Watch`] notes when each send and each receive begins and ends (`moves` keeps the notes
+//! of a process short). In `MPI_Finalize` the clocks of all ranks are aligned with rank 0's (`c/trace.c`), the notes
+//! are gathered there, and `document` turns them into tracks, flows and counters.
 
 mod document;
 mod moves;

@@ -1,4 +1,4 @@
-//! What a process has seen moving, and how that is kept short.
+//! A process's sends, receives and calls, merged to a bounded number.
 
 use broadleaf::plan::Collective;
 use serde_json::{json, Value};
@@ -7,9 +7,9 @@ use std::sync::Mutex;
 
 /// Moves that a process keeps while the program runs; more are merged.
 const MOST_KEPT: usize = 32_768;
-/// Moves in a file, of all processes: more no viewer loads in a moment.
+/// The most moves in a file, of all processes: viewers load more of them slowly.
 const MOST_IN_FILE: usize = 60_000;
-/// Of each process however many there are.
+/// The least of each process, for any number of processes.
 const LEAST_OF_EACH: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

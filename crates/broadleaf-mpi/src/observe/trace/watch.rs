@@ -1,4 +1,4 @@
-//! Looks on while one call's messages travel.
+//! Records one call's messages.
 
 use super::moves::{keep, CallId, Move, Side};
 use super::now_s;
