@@ -52,7 +52,7 @@ WARNINGS = [
     # gcc takes MPICH's MPI_STATUSES_IGNORE, a constant address, for an array that is too short.
     "-Wno-stringop-overflow",
 ]
-# The fastest thread-local model. Its space is limited, so SMPI, which loads a program once per rank, does without.
+# The fastest thread-local model. Its space is limited: SMPI loads a program once per rank, so not there.
 PRELOADED = ["-ftls-model=initial-exec"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 # System libraries that the Rust archive needs.

@@ -71,7 +71,7 @@ def bars_of(trace: Trace, most_bars: int) -> Bars:
         (pair, "over one link, of all trees"),
         (source, "of one sender"),
     )
-    # Trees are given up for shorter runs; receivers, without which nothing can be followed, only in need.
+    # Merging trees gives shorter runs. Receivers are merged last: without them transfers cannot be followed.
     rooms = (most_bars // 2, most_bars, 0)
     fits = (len(np.unique(keys)) <= room for (keys, _), room in zip(levels, rooms, strict=True))
     keys, by = next((level for level, fit in zip(levels, fits, strict=True) if fit), levels[-1])

@@ -1,4 +1,4 @@
-"""What differs between two measurements of a network, beyond what measurements differ by."""
+"""Differences between two measurements of a network beyond their noise."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from broadleaf.units import rate, seconds, size
 
 # Two measurements of a quiet network agree within 5 %, of a busy one within this.
 LIKELY_NOISE = 0.2
-# What one of them differs by itself: so many interquartile ranges.
+# The noise of one measurement, in interquartile ranges.
 SPREADS = 2.0
-# A latency of less than this is the memory's of one host, and differs by the core that a rank got.
+# Latencies below this are of one host's memory, and vary with the cores of the ranks.
 NOTICEABLE_S = 1e-6
 SIZES = (1 << 10, 1 << 20)
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that is not what it was: of the pairs `where`, medians where there are several."""
+    """A change in the pairs `where`, as medians where there are several."""
 
     where: str
     what: str
     before: str
     after: str
-    # after / before; None where it is no number.
+    # after / before; None where that is not a number.
     ratio: float | None
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ def of_nodes(before: Platform, after: Platform) -> Iterator[Change]:
 
 
 def partition(platform: Platform, among: set[str]) -> set[frozenset[str]]:
-    """Which of the nodes are in one cluster, whatever that is called."""
+    """The nodes grouped by cluster, without the clusters' names."""
     members: dict[Any, set[str]] = {}
     for node in platform.to_dict()["nodes"]:
         if node["id"] in among:
@@ -72,7 +72,7 @@ def partition(platform: Platform, among: set[str]) -> set[frozenset[str]]:
 
 
 def of_links(before: Platform, after: Platform) -> Iterator[Change]:
-    """A change for each two clusters of before, and each quantity that some of their pairs differ in."""
+    """A change for each two old clusters and each quantity in which some of their pairs differ."""
     cluster = {node["id"]: node.get("cluster", "") for node in before.to_dict()["nodes"]}
     here = [node for node in before.hosts if node in set(after.hosts)]
     pairs: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -114,7 +114,7 @@ def link_of(platform: Platform, pair: tuple[str, str]) -> Link | None:
 
 
 def is_other(old: float, new: float, least: float, spread: float) -> bool:
-    """Beyond the noise of measurements, of these two by their spread."""
+    """Whether two values differ by more than the measurements' noise and these two's spread."""
     small, large = sorted((old, new))
     return large - small > max(least, small * max(LIKELY_NOISE, SPREADS * spread))
 

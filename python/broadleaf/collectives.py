@@ -1,4 +1,4 @@
-"""What a plan moves, and which way, in words and pictures."""
+"""A plan's data and their direction, in words and pictures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def goes_outward(plan: Plan) -> bool:
 def moved(plan: Plan, root: str) -> str:
     """What a plan moves: `bcast of 1 MiB from a`, `reduce of 1 MiB to a`, `allgather of 1 MiB blocks`.
 
-    `root` is the root's name as the reader is to see it.
+    `root` is the root's name as displayed.
     """
     name = plan.collective
     blocks = " blocks" if name in BLOCKS else ""

@@ -1,4 +1,4 @@
-"""What the package raises for wrong input; each message is the one line that the command line prints.
+"""The package's exceptions for wrong input; each message is the line that the command line prints.
 
 All are `ValueError`s, so that a caller who does not care which stage refused can catch just that.
 """
@@ -29,7 +29,7 @@ class InvalidPlan(PlanError):  # noqa: N818 - the contract's name
 
 @contextmanager
 def naming(file: object) -> Iterator[None]:
-    """Has the one line of an invalid plan begin with the plan's file, where it came from one."""
+    """Prefixes the message of an invalid plan with its file's name, if it has one."""
     try:
         yield
     except InvalidPlan as error:
@@ -41,7 +41,7 @@ def naming(file: object) -> Iterator[None]:
 def visible(text: str) -> str:
     """The text with everything that does not print written as Python's escapes.
 
-    A name may hold what moves a terminal's cursor, and a file's name what is no UTF-8.
+    A name may contain terminal control characters, and a file's name bytes that are not UTF-8.
 
     >>> visible("rack\\x1b[2J \\u202eé")
     'rack\\\\x1b[2J \\\\u202eé'

@@ -1,4 +1,4 @@
-"""Reading files that keep nobody waiting, and writing result files so that nobody ever sees half of one."""
+"""Reads files without blocking on pipes, and writes result files atomically."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-# What is no Char of XML 1.0, section 2.2: names may have it, files of that kind may not.
+# All but Char of XML 1.0, section 2.2: names may contain such characters, XML files may not.
 NO_XML = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
-# Where a process finds its own open files: links, which may lead to regular ones.
+# Folders with a process's own open files, as links that may lead to regular files.
 SELVES = (Path("/dev"), Path("/dev/fd"))
 
 
@@ -65,7 +65,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
 def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
     """Raises OSError, naming the file, where a result could not be written: before the work, not after.
 
-    None stands for a result that nobody asked for.
+    None stands for a result that is not requested.
     """
     for path in paths:
         if path is None:
@@ -81,9 +81,9 @@ def refuse_unwritable(*paths: str | os.PathLike[str] | None) -> None:
 
 
 def is_stream(target: Path) -> bool:
-    """Whether it takes what is written and passes it on, as a device or a pipe does.
+    """Whether a file is a device, a pipe or a socket, which is written to.
 
-    Renaming onto /dev/null would take it away from everybody.
+    A rename onto /dev/null would replace the device for all users.
     """
     return target.exists() and (target.parent in SELVES or not (target.is_file() or target.is_dir()))
 
@@ -97,12 +97,12 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     target = Path(path)
     data = content.encode() if isinstance(content, str) else content
     if is_stream(target):
-        # What a shell sent to that file before is not cut off.
+        # Earlier output in that file is kept.
         try:
             with target.open("ab") as stream:
                 stream.write(data)
         except OSError as error:
-            # A full device names no file.
+            # The error of a full device has no file name.
             raise OSError(error.errno, error.strerror, str(target)) from None
         return
     try:

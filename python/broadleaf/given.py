@@ -19,17 +19,17 @@ Size: TypeAlias = SupportsIndex | str
 
 
 def platform_of(platform: Platform | File) -> Platform:
-    """The platform, read from its file where it is not one yet."""
+    """The platform itself, or read from its file."""
     return platform if isinstance(platform, Platform) else Platform.load(platform)
 
 
 def plan_of(plan: Plan | File) -> Plan:
-    """The plan, read from its file where it is not one yet."""
+    """The plan itself, or read from its file."""
     return plan if isinstance(plan, Plan) else Plan.load(plan)
 
 
 def name_of(plan: Plan | File) -> str:
-    """What a plan is called in a list of plans: its file's name, or its planner."""
+    """A plan's name in a list of plans: its file's name, or its planner."""
     return plan.planner if isinstance(plan, Plan) else Path(plan).stem
 
 
@@ -61,7 +61,7 @@ def sizes_of(sizes: Size | Iterable[Size]) -> list[int]:
 
 
 def refuse_unknown_planner(name: str, *, with_best: bool = True) -> None:
-    """Raises PlanError where no planner is called so, with the name that was probably meant."""
+    """Raises PlanError for an unknown planner, with a suggestion."""
     known = [*(["best"] if with_best else []), *(card.name for card in planners())]
     if name in known:
         return

@@ -1,8 +1,7 @@
-"""What a platform records of its measurement (`provenance.measured`), and the one line that repeats it.
+"""A platform's record of its measurement (`provenance.measured`), and the line that summarises it.
 
-`provenance` may be any JSON, and files from elsewhere have what they like there: only what is as `measure`
-writes it is repeated.
-"""
+`provenance` may be any JSON in files from elsewhere; only fields in the form that `measure` writes are
+used."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Measuring a network: starts the probe under MPI and takes the platform that it finds.
+"""Measures a network: starts the probe under MPI and reads the platform that it prints.
 
-What is measured, and in which order, is decided in the core. The probe's rank 0 writes a line of JSON for
-each step; their kinds are those of `crates/broadleaf-mpi/src/probe.rs`.
-"""
+The core decides what is measured, and in which order. The probe's rank 0 writes a line of JSON for each
+step; the kinds of lines are those of `crates/broadleaf-mpi/src/probe.rs`."""
 
 from __future__ import annotations
 
@@ -32,20 +31,20 @@ from broadleaf.provenance import Asked, date_now, facts
 
 TOLERANCE = 0.30
 
-# How long the launcher may take to end its ranks before it is ended itself.
+# The launcher's time to end its ranks before it is killed.
 GRACE_S = 5.0
 
-# Where a file goes, if anywhere.
+# A file to write, or None.
 Target = str | os.PathLike[str] | None
 
-# Called with the stage's name, and how many pairs of it are done and to be done.
+# Called with the stage's name, its finished pairs and all its pairs.
 Progress = Callable[[str, int, int], None]
 
 
 class MeasureError(ValueError):
     """A measurement that could not be made, or not to its end; the message is one line.
 
-    `platform` is what had been measured by then, if that is a platform.
+    `platform` is the partial result, if that is a platform.
     """
 
     platform: Platform | None = None
@@ -58,11 +57,11 @@ class MeasureInterrupted(KeyboardInterrupt):
 
 
 class ProbeEndedError(Exception):
-    """The probe has ended before it was done, for that reason."""
+    """The probe ended early; the message has the reason."""
 
 
 class SilentProbeError(ProbeEndedError):
-    """It failed before it said anything."""
+    """The probe failed before it printed anything."""
 
 
 def measure(
@@ -84,21 +83,21 @@ def measure(
 ) -> Platform:
     """The network between `n` ranks, started on the machines of `hosts` (file or list) or all on this one.
 
-    Each rank becomes a node. `tolerance` is that of Lowekamp's clustering, and how far pairs may differ and
-    still count as alike; `budget_s` the time to stay within (default: by the number of ranks), as far as the
-    network lets; `largest_bytes` where gap tables end. `out` receives the platform and `samples` every raw
-    sample with the environment it was taken in, one JSON object a line; both appear whole or not at all.
-    `shortfall` is told in a few words what the time was too short for, `remark` in a line what the samples
-    showed besides numbers, e.g. delayed acknowledgements.
+    Each rank becomes a node. `tolerance` is that of Lowekamp's clustering, and the difference up to which
+    pairs count as equal; `budget_s` is the time limit (default: by the number of ranks), which a slow
+    network may exceed; `largest_bytes` is the last size of gap tables. `out` receives the platform and
+    `samples` every raw sample with the environment it was taken in, one JSON object a line; both appear
+    whole or not at all. `shortfall` is called with a few words on what the time was too short for, `remark`
+    with a line on other findings, e.g. delayed acknowledgements.
 
     `launcher` is `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits;
     `launcher_args` are more options for it.
 
-    The platform's `provenance` says when, where and how it was measured, and what in it cannot be and stayed
-    so when it was measured again.
+    The platform's `provenance` records when, where and how it was measured, and impossible values that a
+    second measurement confirmed.
 
-    Interrupted, or when a rank or the launcher dies, it keeps what it has: both files, if that is a platform
-    already, and says what is missing, in the MeasureInterrupted or MeasureError that it raises.
+    After an interrupt, or when a rank or the launcher dies, both files are written if the samples make a
+    platform; the MeasureInterrupted or MeasureError names what is missing.
 
     Raises MeasureError, PlatformError, MpiNotFoundError, HostsFileError or OSError, each one line.
     """
@@ -162,7 +161,7 @@ def measure(
 
 @dataclass
 class Made:
-    """How the measurement is made."""
+    """The settings of the measurement."""
 
     asked: Asked
     command: str
@@ -173,16 +172,16 @@ class Made:
 
 @dataclass
 class Heard:
-    """What the probe has said that lasts."""
+    """The probe's output that is kept."""
 
     # Lines of the file of raw samples.
     raw: list[str]
     made: Made
-    # The platform, or what there was of it at last, and what was missing in it.
+    # The platform, or the last partial one, and what it lacks.
     document: dict[str, Any] | None = None
     missing: Sequence[str] = ("all of it",)
     is_complete: bool = False
-    # As the probe prints them: the machines, how far the numbers can be believed, and what to know besides.
+    # As the probe prints them: the machines, the quality, and warnings.
     hosts: Sequence[dict[str, Any]] = ()
     quality: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -232,7 +231,7 @@ class Heard:
 
 
 def environment(start: Start, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> dict[str, Any]:
-    """What the samples depend on besides the network."""
+    """The environment that the samples depend on besides the network."""
     return {
         "event": "environment",
         "mpi": f"{start.mpi.flavour} {start.mpi.version}",
@@ -248,9 +247,9 @@ def environment(start: Start, n: int, hosts: Sequence[Host], settings: dict[str,
 
 
 def events(start: Start, n: int, hosts: Sequence[Host], settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The probe's lines; raises ProbeEndedError if it fails without having said why.
+    """The probe's lines; raises ProbeEndedError if it fails without a reason.
 
-    A launcher that ends with its ranks may lose what they said; where nothing came at all, it is run again.
+    A launcher may lose the output of failing ranks; without any output, the probe is run again.
     """
     try:
         yield from probe_events(start, n, hosts, settings)
@@ -270,7 +269,7 @@ def probe_events(
         assert job.stdout is not None
         heard = explained = False
         for line in job.stdout:
-            # Launchers have been seen to write on standard output too, and a dying one to cut a line short.
+            # Some launchers write to standard output too, and a dying one may cut a line short.
             if line.startswith('{"event"') and line.endswith("\n"):
                 event = json.loads(line)
                 heard = True
@@ -298,10 +297,10 @@ def first_complaint(text: str) -> str:
 def started(
     argv: Sequence[str], variables: dict[str, str], complaints: IO[str]
 ) -> Iterator[subprocess.Popen[str]]:
-    """Runs the launcher, and sees to it that it has ended, with its ranks, however this is left.
+    """Runs the launcher, and ends it and its ranks on any exit from the block.
 
-    The launcher has a session of its own: an interrupt in the terminal reaches only us, and we end it.
-    """
+    The launcher has its own session: an interrupt in the terminal reaches only this process, which ends the
+    launcher."""
     with termination_raises():
         try:
             job = subprocess.Popen(
@@ -327,7 +326,7 @@ def started(
 
 
 def end(job: subprocess.Popen[str]) -> None:
-    """Asks the launcher to end, which ends the ranks; insists after a while."""
+    """Terminates the launcher, which ends the ranks; kills it after GRACE_S."""
     if job.poll() is not None:
         return
     job.terminate()
@@ -340,7 +339,7 @@ def end(job: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Makes SIGTERM end us as an interrupt does, so that the launcher is ended on the way."""
+    """Makes SIGTERM act as an interrupt, so that the launcher is ended too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

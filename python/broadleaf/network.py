@@ -10,10 +10,10 @@ from typing import Any
 
 from broadleaf._core import Platform
 
-# So many nodes can be drawn one by one, alone or in a cluster; more are grouped in file order.
+# The most nodes drawn singly, alone or in a cluster; more are grouped in file order.
 MOST_LOOSE = 300
 GROUP = 64
-# So many are all drawn at once (map.js), and their clusters kept whole.
+# Up to this many, all nodes are drawn at once (map.js), and clusters stay whole.
 EVERY_NODE = 700
 # With more links the picture would be black; the page gives their number instead.
 MOST_LINKS = 3000
@@ -96,7 +96,7 @@ def grouping(nodes: list[Document]) -> Grouping:
                 of[at] = len(names)
             ends = f"{nodes[part[0]]['id']} … {nodes[part[-1]]['id']}"
             names.append(name if length == len(places) else ends)
-            # Groups stand round the cluster that they are of.
+            # Groups are arranged around their cluster.
             sites.append(site if length == len(places) else (site or cluster))
     if len(names) == len(members):
         return Grouping(names, sites, of)
@@ -129,7 +129,8 @@ def samples(
     def between(
         here: list[int], there: list[int], link: Document, is_mesh: bool = False
     ) -> Iterator[tuple[int, int, Document]]:
-        """A pair that has this link, and how many have; none where each has a link of its own."""
+        """A pair that has this link, and the number of such pairs; none where each pair has its own
+        link."""
         pairs = ((one, other) for one in here for other in there if one != other)
         pair = next((pair for pair in pairs if pair not in explicit), None)
         if pair is not None:

@@ -1,4 +1,4 @@
-"""How objects show themselves: one line at a prompt, facts and a picture in a notebook."""
+"""Representations of objects: one line at a prompt, facts and a picture in a notebook."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def repr_of(name: str) -> str:
 
 
 def expected(plan: Plan) -> str:
-    """The predicted time and its ratio to the bound, as far as the plan has them."""
+    """The predicted time and its ratio to the bound, if the plan has them."""
     if plan.makespan_s is None:
         return ""
     above = plan.predicted.x_bound
@@ -169,7 +169,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def card(title: str, facts: Sequence[tuple[str, str]], picture: Callable[[], Figure], nodes: int) -> str:
-    """Title, facts and picture; where there is no picture to be had, the reason in its place."""
+    """Title, facts and picture, or the reason why there is no picture."""
     try:
         drawing = embedded(picture(), nodes)
     except ValueError as reason:
@@ -196,5 +196,5 @@ def embedded(figure: Figure, nodes: int) -> str:
         data = base64.b64encode(drawn(figure, "png")).decode()
         return f'<img style="max-width: 100%" alt="" src="data:image/png;base64,{data}">'
     text = drawn(figure, "svg").decode()
-    # Without the lines that only a file of its own has.
+    # Without the XML header of a file.
     return text[text.index("<svg") :]

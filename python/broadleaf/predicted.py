@@ -1,4 +1,4 @@
-"""What a planner expects of its plan."""
+"""A planner's prediction for its plan."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from broadleaf.units import rate, seconds
 
 @dataclass(frozen=True, repr=False)
 class Predicted:
-    """What a planner expects of its plan; None where nothing predicted it, as in a plan written by hand.
+    """A planner's prediction for its plan; fields are None where there is none, as in a plan written by
+    hand.
 
-    `makespan_s` is when the last host has the message, `makespan_interval_s` (low, high) what the measured
-    spread of the links makes of it, `throughput_bytes_per_s` the steady state; no plan for this message is
-    faster than `bound_s`, and none has a higher steady state than `bound_bytes_per_s`.
-    """
+    `makespan_s` is the time at which the last host has the message, `makespan_interval_s` (low, high) its
+    interval from the measured spread of the links, `throughput_bytes_per_s` the steady state; no plan for
+    this message is faster than `bound_s`, and none has a higher steady state than `bound_bytes_per_s`."""
 
     makespan_s: float | None
     makespan_interval_s: tuple[float, float] | None
@@ -24,7 +24,7 @@ class Predicted:
 
     @property
     def x_bound(self) -> float | None:
-        """How many times the bound the makespan is: 1.0 is the best there can be."""
+        """The makespan over the bound; 1.0 is optimal."""
         if self.makespan_s is None or not self.bound_s:
             return None
         return self.makespan_s / self.bound_s

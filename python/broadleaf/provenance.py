@@ -1,4 +1,4 @@
-"""What `measure` was asked for, and the `provenance` that it writes into its platform."""
+"""The arguments of `measure`, and the `provenance` that it writes into its platform."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NotMeasuredError(ValueError):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a measurement was asked for: enough to ask for it again."""
+    """The arguments of a measurement, with which it can be repeated."""
 
     ranks: int
     hosts: Sequence[Host]
@@ -39,7 +39,7 @@ class Asked:
     launcher_args: str | None = None
 
     def command(self, hosts_file: File | None, out: File | None) -> str:
-        """The line that asks for it."""
+        """The command line of the measurement."""
         words = ["broadleaf", "measure", "-n", str(self.ranks)]
         options = {
             "--hosts": hosts_file,
@@ -72,7 +72,7 @@ def facts(
     warnings: Sequence[str],
     missing: Sequence[str],
 ) -> dict[str, Any]:
-    """The `provenance` of what was measured. `hosts` and `quality` are as the probe prints them."""
+    """The `provenance` of a measured platform. `hosts` and `quality` are as the probe prints them."""
     lacking = [f"ended early, missing: {what}" for what in missing]
     return {
         "source": f"broadleaf measure {__version__}",
@@ -99,7 +99,7 @@ def facts(
 
 
 def doubts_in(quality: dict[str, Any]) -> list[str]:
-    """What was measured and cannot be, a line each, the first few by name."""
+    """Impossible measured values, a line each, the first few by name."""
     doubtful = quality.get("doubtful", [])
     lines = [f"{each['from']} to {each['to']}: {each['why']}" for each in doubtful[:MOST_NAMED]]
     rest = len(doubtful) - len(lines)
@@ -107,7 +107,7 @@ def doubts_in(quality: dict[str, Any]) -> list[str]:
 
 
 def asked_of(platform: Platform, name: str) -> Asked:
-    """What the measurement of the file `name` was asked for. Raises NotMeasuredError."""
+    """The arguments of the measurement of the file `name`. Raises NotMeasuredError."""
     measured = measured_of(platform) or {}
     try:
         settings, budget_s = measured["settings"], measured["settings"]["budget_s"]

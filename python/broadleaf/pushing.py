@@ -1,8 +1,7 @@
 """A file or a folder to every host: the push program under MPI, with its broadcasts planned.
 
-What is sent, and how, is decided in `crates/broadleaf-push`. Its rank 0 writes a line of JSON for each step;
-their kinds are those of `crates/broadleaf-push/src/push.rs`.
-"""
+The logic is in `crates/broadleaf-push`. Its rank 0 writes a line of JSON for each step; the kinds of lines
+are those of `crates/broadleaf-push/src/push.rs`."""
 
 from __future__ import annotations
 
@@ -32,11 +31,11 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.reporting import report as write_page
 from broadleaf.reporting.measured import planned_rows
 
-# Seconds that a network without a platform is measured for, where its platform is asked for.
+# Seconds of the measurement for `save_platform`.
 MEASURING_S = 10.0
 
-# How launchers name a host whose process has died, or that they have lost. A rank that ends because another
-# one has is reported too, in other words.
+# Launchers' messages on a host whose process has died or that is lost. For a rank that ends because another
+# one has, they have other messages.
 LOST = (
     r"process rank \d+ with PID \d+ on node (\S+) exited on signal \d+",
     r"lost communication with a remote daemon.*?Remote daemon: .*? on node (\S+)",
@@ -44,21 +43,21 @@ LOST = (
     r"error: ([^\s:]+): task \d+: Killed",
 )
 
-# Called with the slowest host's bytes so far, those that it needs, the seconds so far, and that host.
+# Called with the slowest host's bytes so far, the bytes that it needs, the seconds so far, and its name.
 Progress = Callable[[int, int, float, str], None]
 
 
 class PushError(ValueError):
-    """A push that could not be made, or not to its end; the message is one line."""
+    """A push that failed; the message is one line."""
 
 
 class JobEndedError(Exception):
-    """The job has ended before it was done; with the launcher's complaints."""
+    """The job ended early; with the launcher's messages."""
 
 
 @dataclass(frozen=True)
 class Pushed:
-    """How a push ended: `hosts` has a dictionary for each host that should have the file."""
+    """The result of a push: `hosts` has a dictionary for each target host."""
 
     sources: list[str]
     to: str
@@ -109,8 +108,8 @@ def push(
     `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`. `report` is a
     page to write, with the map of the network and the times of the broadcasts.
 
-    A host that cannot write costs only itself; where one dies, the job starts again without it. The result
-    names every host, and what went wrong there.
+    A host that cannot write does not affect the others; if a host dies, the job starts again without it.
+    The result names every host, and its error, if any.
 
     Raises PushError, MpiNotFoundError, HostsFileError, PlatformError or OSError, each one line.
     """
@@ -189,7 +188,7 @@ def push(
 
 
 def write_report(platform: Platform, stats: Path, root: str, path: File) -> None:
-    """The page of the broadcast that most of the time went into, with its measured times."""
+    """Writes the page of the broadcast that took the most time in total, with its measured times."""
     rows = planned_rows(stats) if stats.exists() else []
     if not rows:
         print("broadleaf: no broadcast was planned, so there is no report", file=sys.stderr)
@@ -226,7 +225,7 @@ def owner_of(text: str | None) -> tuple[int | None, int | None]:
 
 @dataclass
 class Job:
-    """The push program on all hosts, again without those that are lost on the way."""
+    """The push program on all hosts; restarted without those that are lost."""
 
     start: Start
     ranks: int
@@ -240,7 +239,7 @@ class Job:
     lost: list[dict[str, Any]] = field(default_factory=list)
 
     def to_the_end(self) -> dict[str, Any]:
-        """Runs it until those hosts that are left have been served; its last events by kind."""
+        """Runs it until all remaining hosts have the data; its last events by kind."""
         is_repeated = False
         while True:
             try:
@@ -262,7 +261,7 @@ class Job:
                     print(f"broadleaf: the push ended early: {line}; starting again", file=sys.stderr)
 
     def drop(self, gone: Host, line: str) -> None:
-        """Goes on without a host."""
+        """Continues without a host."""
         self.machines.remove(gone)
         self.ranks -= 1
         unknown = dict.fromkeys(
@@ -292,7 +291,7 @@ class Job:
             assert job.stdout is not None
             with closing(job.stdout) as lines:
                 for line in lines:
-                    # Launchers write on standard output too, and one that dies may cut a line short.
+                    # Launchers write to standard output too, and one that dies may cut a line short.
                     if line.startswith('{"') and line.endswith("\n"):
                         event = json.loads(line)
                         if event["event"] == "error":

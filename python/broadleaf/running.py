@@ -26,16 +26,16 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.units import amount, seconds
 
 INTERRUPTED = 130
-# Of a program without MPI, one that was killed, or one that calls past whatever is preloaded.
+# For a program without MPI, one that was killed, or one that bypasses preloaded libraries.
 UNSEEN = "the runtime did not see its MPI_Init and MPI_Finalize; broadleaf doctor finds out why"
 
-# What becomes of broadcasts: planned; planned and native by turns; native, and timed.
+# Broadcasts are planned; planned and native by turns; or native, and timed.
 Mode = Literal["plan", "compare", "observe"]
 
 
 @dataclass(frozen=True, repr=False)
 class Ended:
-    """How a program ended: its exit `code`, and its `statistics` where they were wanted and it left some."""
+    """The end of a program: its exit `code`, and its `statistics` if they were requested and written."""
 
     code: int
     statistics: dict[str, Any] | None
@@ -46,9 +46,9 @@ class Ended:
         return f"<Ended with exit code {self.code}: {self.statistics['planned']} broadcasts planned>"
 
     def summary(self) -> list[str]:
-        """Two lines: what was planned and how long it took; what went to the MPI's own broadcast and why.
+        """Two lines: the planned broadcasts and their time; those of the MPI's own broadcast with reasons.
 
-        After a comparison or an observation there are more, which say what planning gains.
+        After a comparison or an observation, more lines state the gain of planning.
         """
         if self.statistics is None:
             return ["nothing is known of its broadcasts", UNSEEN]
@@ -71,7 +71,7 @@ class Ended:
 
 
 def cost(rows: list[dict[str, Any]]) -> str:
-    """What the planned calls moved, in how long; empty without any."""
+    """The bytes and the time of the planned calls; empty without any."""
     if not any(row["planned"] for row in rows):
         return ""
     moved = sum(row["planned"] * row["bytes"] for row in rows)
@@ -102,15 +102,14 @@ def run(
     """Starts an unmodified MPI program on `n` ranks with its broadcasts planned, and waits for it.
 
     `platform` is the network to plan for, `plans` a folder of plan files to use where one fits. Broadcasts
-    below `min_bytes` go to the MPI's own. `hosts` is a file of machines, a line each; `check_hosts` looks
+    below `min_bytes` go to the MPI's own. `hosts` is a file of machines, a line each; `check_hosts` tests
     first whether each has the runtime, by default where they are other machines. `stats` and `trace` are
-    files to write. What comes back has the statistics too, unless they are not wanted, the program is none of
-    MPI's, or rank 0 runs on another machine. In the `mode` `"compare"` planned and native broadcasts of each
+    files to write. The result has the statistics too, unless they are not wanted, the program does not use
+    MPI, or rank 0 runs on another machine. In the `mode` `"compare"` planned and native broadcasts of each
     kind alternate, in `"observe"` none is planned and the saving predicted: the statistics' `gain`. With
-    `adapt` an advisor follows the network, which meets the program in the folder `state`. `launcher` is
-    `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits; `launcher_args` are more
-    options for it. Raises ValueError or OSError for what cannot be started.
-    """
+    `adapt` an advisor follows the network; it exchanges files with the program in the folder `state`.
+    `launcher` is `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits;
+    `launcher_args` are more options for it. Raises ValueError or OSError for what cannot be started."""
     if isinstance(program, str):
         raise ValueError(f"the program is one text, {program!r}; give a list of words: {program.split()!r}")
     if not program:
@@ -154,12 +153,12 @@ def text_of(path: File | None) -> str | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What to start, and how: paths as the user gave them, None for what was not asked for."""
+    """What to start, and how: paths as given by the user, None where not given."""
 
     ranks: int
     program: Sequence[str]
     hosts: str | None
-    # Whether to look first for the runtime on every host; None: where the hosts are other machines.
+    # Whether to test first for the runtime on every host; None: where the hosts are other machines.
     is_checked: bool | None
     platform: str | None
     plans: str | None
@@ -168,20 +167,20 @@ class Job:
     stats: str | None
     trace: str | None
     mode: Mode
-    # With an advisor, which meets the program in the folder `state`.
+    # With an advisor, which exchanges files with the program in the folder `state`.
     adapt: bool
     state: str | None
     flavour: Flavour | None
     # mpiexec, srun, flux or a path, None for the one that fits; and more options for it, as one text.
     launcher: str | None
     launcher_args: str | None
-    # Whether the statistics are wanted, and whether the caller has standard output for itself.
+    # Whether the statistics are wanted, and whether standard output is reserved for the caller.
     with_statistics: bool
     output_to_stderr: bool
 
     def to_the_end(self, scratch: Path) -> Ended:
         """Starts the program and waits for it. Raises ValueError or OSError for what cannot run."""
-        # With numpy, for which not everybody who imports broadleaf should wait.
+        # Imports numpy, which would slow down every import of broadleaf.
         from broadleaf.advise.start import advisor
 
         if self.platform is not None:
@@ -210,14 +209,15 @@ class Job:
             return self.watched(argv, environment, written)
 
     def statistics_in(self, scratch: Path, machines: Sequence[Host]) -> Path | None:
-        """Where rank 0 writes them: as asked by option or environment, else here, where it runs here."""
+        """The file that rank 0 writes: by option or environment, else in `scratch` if rank 0 runs on this
+        machine."""
         asked = self.stats or os.environ.get("BROADLEAF_STATS")
         if asked:
             return Path(asked)
         return scratch / "stats.json" if self.with_statistics and not is_remote(machines[:1]) else None
 
     def variables(self, advice: str | None, statistics: Path | None) -> dict[str, str]:
-        """What the runtime is told."""
+        """The runtime's variables."""
         variables = {
             "BROADLEAF_PLATFORM": self.platform and str(Path(self.platform).resolve()),
             "BROADLEAF_PLAN_DIR": self.plans and str(Path(self.plans).resolve()),
@@ -231,7 +231,7 @@ class Job:
         return {name: value for name, value in variables.items() if value}
 
     def watched(self, argv: Sequence[str], environment: Mapping[str, str], statistics: Path | None) -> Ended:
-        """Runs the launcher, and sees to it that the files it leaves are this run's."""
+        """Runs the launcher, and ensures that result files are of this run."""
         asked = {"statistics": self.stats, "trace": self.trace}
         for path in (self.stats, self.trace, statistics):
             if path is not None:
@@ -245,7 +245,7 @@ class Job:
 
 
 def located(program: str) -> str:
-    """The program that a name stands for here.
+    """The path of a program's name on this machine.
 
     Open MPI's launcher puts its own folder before the ranks' PATH: `python3` would be the system's, not the
     environment's.
@@ -257,7 +257,7 @@ def located(program: str) -> str:
 
 
 def refuse_what_cannot_run(plans: str | None, planner: str | None, *results: str | None) -> None:
-    """Raises ValueError or OSError, before any rank is started, for what every rank would stumble over."""
+    """Raises ValueError or OSError, before any rank starts, for faults that would stop every rank."""
     if plans is not None:
         next(Path(plans).iterdir(), None)  # OSError names the folder and the reason
     if planner is not None:
@@ -266,7 +266,7 @@ def refuse_what_cannot_run(plans: str | None, planner: str | None, *results: str
 
 
 def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_stderr: bool) -> int:
-    """Runs the launcher to its end, and sees to it that no rank outlives us."""
+    """Runs the launcher to its end, and ensures that no rank outlives this process."""
     process = subprocess.Popen(
         argv, env=environment, stdout=sys.stderr.fileno() if output_to_stderr else None
     )
@@ -274,7 +274,7 @@ def wait_for(argv: Sequence[str], environment: Mapping[str, str], *, output_to_s
     def pass_on(number: int, frame: FrameType | None) -> Any:
         process.send_signal(number)
 
-    # Only the main thread may.
+    # Only the main thread may set signal handlers.
     is_main = threading.current_thread() is threading.main_thread()
     before = signal.signal(signal.SIGTERM, pass_on) if is_main else None
     try:

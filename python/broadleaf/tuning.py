@@ -1,4 +1,4 @@
-"""What `broadleaf tune` asks for and finds: choices by nodes and size, as a document, and in remarks."""
+"""The input and output of `broadleaf tune`: choices by nodes and size, as a document and in remarks."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from broadleaf.units import size
 COLLECTIVES = ("bcast", "scatter")
 # 1 B to 16 MiB.
 SIZES = [1 << power for power in range(25)]
-# More nodes than this have to be asked for.
+# More nodes than this only on request.
 MOST_NODES = 1024
-# A rule that costs more than this over what was chosen is worth a remark.
+# A rule that costs more than this factor over the choice gets a remark.
 WORTH_SAYING = 1.05
 
 
@@ -66,7 +66,7 @@ def document(choice: bl.Choice) -> dict[str, Any]:
 
 
 def remarks_on(choices: Sequence[bl.Choice], rules: RulesFile | None, mpi: str | None) -> list[str]:
-    """What a reader should know of the choices and of the rules."""
+    """Remarks on the choices and the rules."""
     over = f"over {WORTH_SAYING - 1:.0%}"
     remarks = []
     misled = [c for c in choices if loss_as_printed(c) > WORTH_SAYING]
@@ -96,5 +96,5 @@ def remarks_on(choices: Sequence[bl.Choice], rules: RulesFile | None, mpi: str |
 
 
 def loss_as_printed(choice: bl.Choice) -> float:
-    """How many times the best time the printed models' choice is expected to take."""
+    """The predicted time of the printed models' choice over the best time."""
     return choice.chosen_as_printed.expected_s / choice.chosen.expected_s

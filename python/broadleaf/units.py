@@ -9,7 +9,7 @@ UNITS = {
     "": 1,
     "b": 1,
     **{f"{prefix}b": 1000**power for power, prefix in enumerate("kmgt", start=1)},
-    # A bare letter is what it is to dd, ls and the MPI benchmarks.
+    # Bare letters have the meaning of dd, ls and the MPI benchmarks.
     **{
         prefix + unit: 1024**power for power, prefix in enumerate("kmgt", start=1) for unit in ("", "i", "ib")
     },
@@ -73,7 +73,7 @@ def interval(value: tuple[float, float] | None) -> str:
 
 
 def size(value: int | None) -> str:
-    """A size in the unit, binary or decimal, that leaves the shortest whole number, as one would ask for it.
+    """A size in the unit, binary or decimal, that gives the shortest whole number.
 
     >>> size(67108864), size(64000000), size(1000), size(1536), size(1048576000)
     ('64 MiB', '64 MB', '1 kB', '1536 B', '1000 MiB')

@@ -1,9 +1,8 @@
 """The active monitor: probes between machines, for the links that no program uses.
 
-Every period all clusters' representatives are measured against each other; in between, single links that the
-advisor is in doubt about. Both together take at most a given share of the time, so of the network too. A host
-that does not answer is said in one line and left out until the next period.
-"""
+Every period all clusters' representatives are measured against each other; in between, single links whose
+state is in doubt. Both together take at most a given share of the time, and so of the network. A host that
+does not answer is reported in one line and left out until the next period."""
 
 from __future__ import annotations
 
@@ -29,15 +28,15 @@ PERIOD_S = 300.0
 SHARE = 0.02
 # Sizes whose times give a link's rate; both must agree before a drift is accepted.
 SIZES = (512 << 10, 1 << 20)
-# A probe between two hosts is given this long, a sweep what the share of the period allows, seconds.
+# The time of a probe between two hosts, seconds; a sweep gets what the share of the period allows.
 PROBE_S = 1.0
-# Besides the probing: starting the ranks on the other hosts.
+# Extra time for starting the ranks on the other hosts.
 START_S = 30.0
 
 
 @dataclass(frozen=True)
 class Probed:
-    """A link's transfers, bytes and seconds, and its latency; none of either if it could not be probed."""
+    """A link's transfers, bytes and seconds, and its latency; both empty if it could not be probed."""
 
     source: str
     target: str
@@ -89,7 +88,7 @@ class Monitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends soon; a probe under way is ended."""
+        """Ends the thread, and a probe under way."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join(timeout=10)
@@ -99,7 +98,7 @@ class Monitor:
         self._platforms[platform.digest] = platform
 
     def ask(self, platform: Platform, source: int, target: int) -> bool:
-        """Asks for one link; False if that cannot be done."""
+        """Requests a probe of one link; False if that is impossible."""
         ends = self._ends(platform, source, target)
         if ends is None:
             return False
@@ -109,7 +108,7 @@ class Monitor:
         return True
 
     def results(self) -> list[Probed]:
-        """What has been found since the last time."""
+        """The results since the last call."""
         found: list[Probed] = []
         while True:
             try:
@@ -143,7 +142,7 @@ class Monitor:
             self._waiting.discard(ends)
 
     def _granted_s(self, most_s: float) -> float:
-        """As much of that as may be spent now, and is; 0 where it is too little to measure anything."""
+        """Takes up to `most_s` from the allowance; 0 where too little is left to measure anything."""
         now_s = time.monotonic()
         grown_s = self._allowance_s + self._share * (now_s - self._filled_at_s)
         self._filled_at_s = now_s
@@ -205,7 +204,7 @@ class Monitor:
                     self._found.put(Probed(names[source], names[target], times, link.get("latency_s")))
 
     def _measured(self, hosts: Sequence[str], budget_s: float) -> Platform | None:
-        """The platform between those hosts, one rank each; None if that did not work."""
+        """The platform between those hosts, one rank each; None if the measurement failed."""
         with tempfile.TemporaryDirectory(prefix="broadleaf-monitor-") as scratch:
             folder = Path(scratch)
             (folder / "hosts").write_text("".join(f"{host} slots=1\n" for host in hosts))
@@ -232,7 +231,7 @@ class Monitor:
         return missing
 
     def _run(self, argv: Sequence[str], limit_s: float, environment: dict[str, str] | None = None) -> bool:
-        """Whether a command ends well within its time; it is ended when we are."""
+        """Whether a command succeeds within its time; it ends with this process."""
         try:
             process = subprocess.Popen(
                 argv,

@@ -1,4 +1,4 @@
-"""What the advisor knows of one platform: its programs' calls and plans, its links, and the plans to give."""
+"""The advisor's data on one platform: its programs' calls and plans, its links, and the plans to give."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ MOST_CALLS = 256
 MOST_COMMUNICATORS = 64
 # A stream that was silent for this long has ended.
 IDLE_AFTER_S = 600.0
-# How long planning waits for probes of links in doubt, where there is a monitor.
+# With a monitor, planning waits this long for probes of links in doubt.
 PATIENCE_S = 5.0
-# Notes are written ten times a second and read more often, so an age beyond this is no age.
+# Notes are written ten times a second and read more often, so a greater age is an error.
 MOST_AGE_S = 60.0
 # MPI counts in signed integers of 64 bits.
 MOST_BYTES = 1 << 63
-# Of a communicator that belongs to no program: what is prepared.
+# The communicator of prepared plans, which belong to no program.
 NOBODY = 0
 
 
@@ -38,7 +38,7 @@ class Communicator:
 
 @dataclass
 class Timed:
-    """A call whose samples come in."""
+    """A call whose samples are still arriving."""
 
     communicator: int
     # A rank.
@@ -50,7 +50,7 @@ class Timed:
 
 
 class Network:
-    """One platform. Notes come from files: what is wrong in them raises ValueError, KeyError or TypeError."""
+    """One platform. Notes come from files: malformed ones raise ValueError, KeyError or TypeError."""
 
     def __init__(
         self, platform: Platform, *, has_monitor: bool, resume_after: int, planner: str | None = None
@@ -68,7 +68,8 @@ class Network:
         return communicator in self._communicators
 
     def believed(self) -> list[dict[str, Any]]:
-        """Which links are not as measured: what part of their rate they have, how much later they deliver."""
+        """The links that differ from the measured platform: their share of the rate, their added
+        latency."""
         nodes = self.platform.nodes
         return [
             {"from": nodes[source], "to": nodes[target], "rate": rate, "added_latency_s": added_s}
@@ -76,7 +77,7 @@ class Network:
         ]
 
     def called(self, call: dict[str, Any], now_s: float) -> None:
-        """A root's note of its call."""
+        """Takes a root's note of its call."""
         communicator, root, size = int(call["communicator"], 16), int(call["root"]), int(call["bytes"])
         if size < 1:
             raise ValueError(f"a broadcast of {size} bytes")
@@ -86,7 +87,7 @@ class Network:
             self._put_into_use(communicator, root, size, brought)
 
     def timed(self, sample: dict[str, Any], now_s: float) -> None:
-        """A receiver's note of what came from one sender."""
+        """Takes a receiver's note of one sender's transfers."""
         first, second = zip(sample["bytes"], sample["seconds"], strict=True)
         halves = ((int(first[0]), float(first[1])), (int(second[0]), float(second[1])))
         sizes = [int(sample["message_bytes"]), *(size for size, _ in halves)]
@@ -103,7 +104,7 @@ class Network:
         self._calls[key].halves[int(sample["from"]), int(sample["to"])] = halves
 
     def settle(self, now_s: float) -> None:
-        """Draws conclusions from calls whose samples are all here."""
+        """Evaluates calls whose samples are complete."""
         ripe = [
             key
             for key, call in self._calls.items()
@@ -155,6 +156,6 @@ class Network:
 
 
 def age_of(note: dict[str, Any]) -> float:
-    """How long ago that was when it was written, seconds."""
+    """The age of a note's event when it was written, seconds."""
     age_s = float(note["age_s"])
     return age_s if 0 <= age_s <= MOST_AGE_S else 0.0

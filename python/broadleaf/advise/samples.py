@@ -1,9 +1,8 @@
-"""Which link a slow broadcast blames.
+"""Finds the link that made a broadcast slow.
 
-Every receiver says how long the two halves of what it got from each sender took. A simulation of the same
-plan on the platform as measured says how long they should have. A link that took longer may have waited for
-its own sender, which was fed slowly itself; then it says nothing. What is left are the links to blame.
-"""
+Every receiver reports the times of the two halves of its data from each sender. A simulation of the same
+plan on the measured platform predicts them. A link that took longer may have waited for its sender, which
+received slowly itself; such a link shows nothing. The remaining slow links are the cause."""
 
 from __future__ import annotations
 
@@ -18,15 +17,15 @@ from broadleaf._core import Plan, Platform, simulate
 Link = tuple[int, int]
 Halves = tuple[tuple[int, float], tuple[int, float]]
 
-# A link is to blame where it is behind by this much more than what feeds its sender.
+# A link is a cause where its delay exceeds that of its sender's inputs by this factor.
 NOTICEABLE = 1.15
-# Simulations remembered.
+# Simulations cached.
 MOST_EXPECTED = 64
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A transfer, and what it should have taken."""
+    """A transfer, with its measured and its expected time."""
 
     source: int
     target: int
@@ -36,11 +35,11 @@ class Finding:
 
 
 class Expected:
-    """How long the halves of every link's transfers take on the platform as measured."""
+    """The times of the halves of every link's transfers on the measured platform."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        # With the plan, so that no other can come to its address.
+        # Holds the plan too, so that its id is not reused.
         self._known: OrderedDict[tuple[int, int], tuple[Plan, dict[Link, tuple[float, float]]]] = (
             OrderedDict()
         )
@@ -69,7 +68,7 @@ class Expected:
 
 
 def findings(seen: Mapping[Link, Halves], expected: Mapping[Link, tuple[float, float]]) -> Iterator[Finding]:
-    """What one broadcast shows of links, both halves of each; `seen` may lack links that were as always."""
+    """The findings of one broadcast, both halves of each link; `seen` may lack links without a change."""
 
     def slowness(link: Link) -> list[float]:
         wanted = expected.get(link, (0.0, 0.0))

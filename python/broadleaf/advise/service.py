@@ -17,16 +17,16 @@ from broadleaf.advise.network import NOBODY, Network
 from broadleaf.advise.state import Say, State
 from broadleaf.errors import PlatformError
 
-# Between two looks at the inbox. A note waits for half of it on average; idle, a look takes some 20 us.
+# Between two reads of the inbox. A note waits for half of it on average; an idle read takes 20 us.
 PERIOD_S = 0.05
-# A failure is said again after this long.
+# A failure is reported again after this time.
 SILENCE_S = 300.0
 
 FAULTS = (KeyError, TypeError, ValueError, OverflowError)
 
 
 class Speaker:
-    """Reports each thing once in a while, however often it happens."""
+    """Reports each event at most once in SILENCE_S, however often it happens."""
 
     def __init__(self, say: Say) -> None:
         self._say = say
@@ -56,8 +56,8 @@ def serve(
 
     `planner` makes all plans, by default the advisor's own search.
 
-    The state must be locked. `platform` is prepared for before any program has run. Gives what was done.
-    """
+    The state must be locked. Plans for `platform` are prepared before any program has run. Returns a
+    summary."""
     os.nice(19)
     # Of the planners' threads: the programs need the other cores.
     os.environ.setdefault("RAYON_NUM_THREADS", "1")
@@ -81,7 +81,7 @@ def serve(
 
 
 class Service:
-    """Everything between the state directory and the core."""
+    """The connection of the state directory and the core."""
 
     def __init__(self, state: State, monitor: Monitor | None, say: Say, planner: str | None = None) -> None:
         self._state = state
@@ -97,25 +97,25 @@ class Service:
         self._given = 0
 
     def end(self) -> None:
-        """Stops what runs beside."""
+        """Stops the planner's thread and the monitor."""
         if self._monitor is not None:
             self._monitor.stop()
         self._planner.shutdown(wait=False, cancel_futures=True)
 
     def summary(self) -> dict[str, Any]:
-        """What was heard and done, and what is believed in the end."""
+        """Notes read, plans given, and the final estimates of links."""
         believed = [drift for network in self._networks.values() for drift in network.believed()]
         return {"calls": self._calls, "samples": self._samples, "plans": self._given, "believed": believed}
 
     def prepare(self, path: Path) -> None:
-        """Takes a platform as a program will see it, so that plans lie there before the first one starts."""
+        """Prepares plans for a platform before the first program starts."""
         measured = Platform.load(path)
         key = measured.digest.removeprefix("sha256:")[:16]
         if self._network(key) is None:
             self._networks[key] = self._new_network(measured.handled())
 
     def turn(self, now_s: float) -> None:
-        """Reads what has come and does what is to be done."""
+        """Reads new notes and acts on them."""
         for document in self._state.notes(self._say):
             self._hear(document, now_s)
         self._take_plans()

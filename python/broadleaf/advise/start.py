@@ -13,7 +13,7 @@ from pathlib import Path
 from broadleaf.advise.state import State, StateError, default_state
 from broadleaf.mpi import Start
 
-# How long the advisor stays after the last program, and how long a program waits for it to be there, seconds.
+# The advisor's time after the last program, and a program's wait for its start, seconds.
 LINGER_S = 1.0
 START_S = 5.0
 
@@ -22,9 +22,9 @@ START_S = 5.0
 def advisor(
     folder: str | None, platform: str | None, hosts: str | None, program: Start, *, wanted: bool
 ) -> Iterator[str | None]:
-    """Sees to an advisor while a program runs; gives its state directory, or None if there is none to be had.
+    """Runs an advisor while a program runs; yields its state directory, or None if no advisor can run.
 
-    A program is worth more than its advisor: what keeps that from running is said, and the program runs.
+    The program runs in any case: a failure to start the advisor is only reported.
     """
     if not wanted:
         if folder is not None:

@@ -1,6 +1,6 @@
-"""The state directory: what programs tell the advisor, and the plans it gives them.
+"""The state directory: programs' notes to the advisor, and its plans for them.
 
-    lock        held by the one advisor that works here; process and host of it
+    lock        held by the advisor of this directory; has its process and host
     jobs/       one file for each `run --adapt`, locked while it lives
     platforms/  KEY.json: a platform as a program sees it
     inbox/      notes of programs, removed once read
@@ -30,9 +30,9 @@ from typing import Any
 from broadleaf.files import open_regular, write_whole
 
 FOLDERS = ("jobs", "platforms", "inbox", "set-aside", "plans")
-# Of what was set aside, so many files are kept for somebody to look at.
+# The most files kept in set-aside, for diagnosis.
 MOST_ASIDE = 100
-# A note of a tenth of a second has some kilobytes, with a plan of 1,000 nodes some megabytes.
+# A note of a tenth of a second has a few kilobytes, with a plan of 1,000 nodes a few megabytes.
 MOST_NOTE_BYTES = 64 << 20
 # Tries to become the advisor.
 LOCK_TRIES = 5
@@ -43,7 +43,7 @@ UNFIT = (errno.EINVAL, errno.EISDIR, errno.ELOOP, errno.EPERM, errno.EFBIG, errn
 # In the name of a plan that belongs to no communicator.
 PREPARED = "-0000000000000000-"
 LOCK_PAUSE_S = 0.05
-# A program that ends while it writes a note leaves half of it under another name.
+# A program that ends while it writes a note leaves a partial temporary file.
 ABANDONED_S = 30.0
 
 Say = Callable[[str], None]
@@ -60,7 +60,7 @@ class StateError(ValueError):
 
 
 def default_state() -> Path:
-    """Where the advisor works unless it is told."""
+    """The default state directory."""
     base = os.environ.get("XDG_STATE_HOME")
     return (Path(base) if base else Path.home() / ".local" / "state") / "broadleaf" / "advice"
 
@@ -69,8 +69,8 @@ class State:
     """A state directory that this process may use."""
 
     def __init__(self, folder: Path) -> None:
-        """Makes the folder and those in it. Raises StateError where that cannot be."""
-        # Absolute, but with the link that it may be still in it.
+        """Makes the folder and its subfolders. Raises StateError where that fails."""
+        # Absolute, without resolving the last part, which may be a link to refuse.
         self.folder = folder.parent.resolve() / folder.name
         self._lock: int | None = None
         try:
@@ -100,7 +100,7 @@ class State:
                 break
             except OSError as error:
                 if error.errno in (errno.EWOULDBLOCK, errno.EACCES) and patience:
-                    # Somebody may only have looked whether an advisor is there.
+                    # Another process may hold the lock for a moment, to test for an advisor.
                     time.sleep(LOCK_PAUSE_S)
                     continue
                 os.close(handle)
@@ -117,7 +117,7 @@ class State:
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode(), 0)
         except OSError:
-            # A full disk; the lock holds all the same.
+            # A full disk; the lock is valid anyway.
             pass
 
     def is_served(self) -> bool:
@@ -135,18 +135,19 @@ class State:
         return False
 
     def join(self) -> int:
-        """Leaves a sign that a job runs, for as long as the process lives or the handle is open."""
+        """Marks a job as running while the process lives or the handle is open."""
         path = self.folder / "jobs" / f"{socket.gethostname()}-{os.getpid()}"
         while True:
             handle = open_own(path, os.O_RDWR | os.O_CREAT)
             fcntl.flock(handle, fcntl.LOCK_EX)
-            # The advisor may have taken it for one of a job that has ended, just before it was locked.
+            # Before the lock, the advisor may have removed the file as one of an ended job.
             if path.exists() and path.stat().st_ino == os.fstat(handle).st_ino:
                 return handle
             os.close(handle)
 
     def has_jobs(self) -> bool:
-        """Whether any job that was started with the advisor still runs; forgets those that do not."""
+        """Whether any job that was started with the advisor still runs; removes the files of those that do
+        not."""
         alive = False
         for path in (self.folder / "jobs").iterdir():
             try:
@@ -163,7 +164,7 @@ class State:
         return alive
 
     def notes(self, say: Say) -> Iterator[dict[str, Any]]:
-        """What programs have written since the last time, oldest first; what cannot be read is set aside."""
+        """Notes written since the last call, oldest first; unreadable ones are set aside."""
         inbox = self.folder / "inbox"
         try:
             entries = list(os.scandir(inbox))
@@ -184,7 +185,7 @@ class State:
                 yield document
 
     def document(self, path: Path, wanted: str, say: Say) -> dict[str, Any] | None:
-        """A JSON object of that format, or None, and then the file is set aside."""
+        """A JSON object of that format; or None, with the file set aside."""
         try:
             found = json.loads(read_own(path))
             if not isinstance(found, dict) or found.get("format") != wanted:
@@ -218,7 +219,7 @@ class State:
         path = self.folder / "plans" / f"{name}.json"
         try:
             if path.is_symlink() or path.is_fifo():
-                # Written to, it would pass the plan on or keep the advisor waiting.
+                # A write to it would go elsewhere or block the advisor.
                 path.unlink()
             write_whole(path, json.dumps(document))
         except OSError as error:
@@ -227,9 +228,9 @@ class State:
         return True
 
     def last_version(self) -> int:
-        """The greatest version among the plans that lie there, those of an advisor before this one.
+        """The greatest version among plans of an earlier advisor.
 
-        Plans of that one's communicators are removed, but for the last: who runs still has them.
+        Plans for its communicators are removed, except the latest: running programs keep their own copies.
         """
         last, newest = 0, None
         for path in sorted((self.folder / "plans").glob("*.json")):
@@ -255,7 +256,7 @@ def holder(path: Path) -> str:
 
 
 def refuse_shared(folder: Path) -> None:
-    """Raises StateError for a state directory that others may look into or have made."""
+    """Raises StateError for a state directory that another user owns or may access."""
     refuse_foreign(folder)
     mode = stat.S_IMODE(folder.lstat().st_mode)
     if mode & 0o077:

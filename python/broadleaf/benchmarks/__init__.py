@@ -21,7 +21,7 @@ OURS = "broadleaf"
 SIZES = "64KiB,1MiB,16MiB"
 Bed: TypeAlias = Literal["local", "smpi", "namespaces"]
 COLLECTIVES = ("bcast", "scatter", "gather", "allgather", "reduce", "reduce-scatter", "allreduce")
-# What each bed takes besides the sizes.
+# Each bed's arguments besides the sizes.
 BEDS: dict[str, tuple[str, ...]] = {
     "local": ("n", "repetitions", "rounds", "mpi", "launcher", "launcher_args"),
     "smpi": ("platform", "hosts", "algorithms", "timeout_s", "told"),
@@ -32,7 +32,7 @@ RANKS, REPETITIONS, ROUNDS = 4, 20, 3
 
 
 class BenchError(ValueError):
-    """What keeps a bench from running, in one line."""
+    """A bench that cannot run; the message is one line."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Row:
     algorithm: str
     ranks: int
     bytes: int
-    # None where nothing bounds it.
+    # None where there is no limit.
     limit_s: float | None
     samples_s: list[float] = field(default_factory=list)
 
@@ -92,13 +92,13 @@ def bench(
     With another `collective`, e.g. "allreduce", that one; `sizes` are then a block, what each rank gives or
     gets, or the vector that is reduced.
 
-    On bed "local", `n` ranks (4) of one machine, `repetitions` (20) broadcasts in each of `rounds` (3) runs,
-    under every MPI or the named `mpi`, by its own mpiexec or by `launcher` with `launcher_args`;
-    on "smpi", SimGrid's simulated time on `platform`, a JSON file or an XML file with a file of its `hosts`;
+    On bed "local", `n` ranks (4) of one machine, `repetitions` (20) broadcasts in each of `rounds` (3)
+    runs, under every MPI or the named `mpi`, by its own mpiexec or by `launcher` with `launcher_args`; on
+    "smpi", SimGrid's simulated time on `platform`, a JSON file or an XML file with a file of its `hosts`;
     on "namespaces", real TCP between hosts shaped as `platform` has it, under the `mpi`, as root.
-    `algorithms` names those to compare with, `timeout_s` bounds each run, `told` hears what runs. Raises
-    ValueError or OSError for what cannot run, and for an argument that is not for this bed.
-    """
+    `algorithms` names those to compare with, `timeout_s` bounds each run, `told` is called with the name of
+    each run. Raises ValueError or OSError for what cannot run, and for an argument that is not for this
+    bed."""
     asked = sizes_of(sizes)
     given = {
         "n": n,

@@ -59,12 +59,12 @@ MPICH_ALGORITHMS = {
     "allreduce": ("recursive_doubling", "reduce_scatter_allgather", "ring"),
 }
 COLLECTIVES = tuple(OPENMPI_ALGORITHMS)
-# What bounds a plan does not depend on its planner, and these take no time.
+# The bound does not depend on the planner; these are the fastest planners.
 BOUNDED_BY = {"scatter": "flat", "gather": "flat", "reduce": "flat"}
 TIMEOUT_S = 120.0
 # Between namespaces, beside the first.
 REPETITIONS = 3
-# The first of a program's calls makes the plan, and is left out.
+# A program's first call makes the plan, and is left out.
 FIRST = 1
 
 
@@ -78,7 +78,7 @@ class Way:
 
 
 def ours(collective: str) -> Way:
-    """Planned at every size: the MPI's algorithms are run at every size, too."""
+    """Broadleaf, planned at every size, as the MPI's algorithms run at every size."""
     variables = {
         "BROADLEAF_COLLECTIVES": collective,
         # The first call is not timed.
@@ -112,7 +112,7 @@ def chosen(found: list[Way], algorithms: Sequence[str], whose: str, collective: 
 
 
 def limit_s(platform: Platform, collective: str, block_bytes: int) -> float:
-    """What no plan can beat on a platform, seconds."""
+    """The bound of all plans on a platform, seconds."""
     planner = BOUNDED_BY.get(collective, "ring")
     bound_s = plan(platform, platform.hosts[0], block_bytes, planner, collective).bound_s
     if bound_s is None:
@@ -155,7 +155,8 @@ def local_collectives(
 
 @dataclass(frozen=True)
 class Simulated:
-    """A platform under SMPI, the timing program with and without our runtime, and SMPI's algorithms."""
+    """A platform under SMPI, the timing program with and without Broadleaf's runtime, and SMPI's
+    algorithms."""
 
     collective: str
     described: Path
@@ -233,7 +234,7 @@ def namespaces_collectives(
     timeout_s: float,
     told: Callable[[str], None],
 ) -> list[Row]:
-    """Real TCP; the network is set up and taken down each time."""
+    """Real TCP; each run sets the network up and removes it."""
     need_checkout()
     network = Platform.load(platform)
     mpi = find_mpi(flavour, compiling=True)
@@ -251,7 +252,7 @@ def namespaces_collectives(
                 variables, options = dict(way.variables), []
                 if way.is_ours:
                     variables["BROADLEAF_PLATFORM"] = str(platform.resolve())
-                # Open MPI hands on its own parameters only.
+                # Open MPI forwards only its own parameters.
                 if flavour == "openmpi":
                     options = [word for name in variables for word in ("-x", name)]
                 if way.is_ours and flavour == "openmpi":
@@ -276,7 +277,7 @@ def built(mpi: Mpi, folder: Path) -> Path:
 
 
 def timed(printed: str, way: Way) -> list[float]:
-    """The seconds of all but the first; none of an algorithm of others that delivers wrong bytes."""
+    """The seconds of all calls but the first; none if an MPI's algorithm delivers wrong bytes."""
     found = re.findall(r"repetition=(\d+) seconds=([0-9.]+) wrong_bytes=(-?\d+)", printed)
     if any(wrong != "0" for _, _, wrong in found):
         if way.is_ours:

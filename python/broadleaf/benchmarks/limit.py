@@ -1,4 +1,5 @@
-"""What no broadcast can beat: the message through the slowest cut, and the way to the farthest host."""
+"""The limit of all broadcasts: the message through the slowest cut, plus the latency to the farthest
+host."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from broadleaf._core import Platform, optimum
 
 
 def limit_s(platform: Platform, root: str, message_bytes: int) -> float:
-    """Message / slowest cut, plus the latency of the quickest way to the farthest host, seconds."""
+    """Message / slowest cut, plus the least latency to the farthest host, seconds."""
     rate = optimum(platform, root, message_bytes).upper_bound_bytes_per_s
     return message_bytes / rate + farthest_s(platform, root)
 

@@ -39,11 +39,10 @@ def bench_local(
 ) -> list[Row]:
     """Every MPI, or `starts`: Broadleaf's and its own broadcast in turn in one run, `rounds` runs of each.
 
-    `variables` are the runtime's, beside the environment's.
+    `variables` are added to the environment for the runtime.
 
-    The limit is the median time in which all ranks but one copy the message out of shared memory, in the runs
-    of that MPI whose barriers disturb it least.
-    """
+    The limit is the median time of all ranks but one copying the message out of shared memory, in runs of
+    the MPI whose barriers disturb it least."""
     need_checkout()
     starts = starts_of() if starts is None else starts
     flavours = [start.mpi.flavour for start in starts]

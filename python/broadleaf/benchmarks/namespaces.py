@@ -20,10 +20,10 @@ RUN = TESTBEDS / "namespaces" / "run.py"
 DEFAULT_PLATFORM = TESTBEDS / "namespaces" / "two-clusters.json"
 # Seconds for a run.
 TIMEOUT_S = 120.0
-# TCP carries so much of a rate on the wire.
+# The share of a wire's rate that is TCP payload.
 PAYLOAD = 0.95
-# Packets that may pass a shaper as one, for every algorithm: one by one, those of 16 MiB at the limit
-# take more of two processors than there is. Four are less than the shapers' burst.
+# Packets that may pass a shaper as one, for every algorithm: one by one, two processors cannot handle the
+# packets of 16 MiB at the limit. Four are less than the shapers' burst.
 LUMP = 4
 # Open MPI's numbers for coll_tuned_bcast_algorithm.
 OPENMPI_ALGORITHMS = [
@@ -38,8 +38,8 @@ OPENMPI_ALGORITHMS = [
     "scatter_allgather_ring",
 ]
 SEGMENT_BYTES = (0, 65536)
-# Beside our first few broadcasts the runtime still looks for a better plan: more of them, and the median is
-# what a program has that goes on. Others take 7 s and more each, all alike.
+# During the first few broadcasts the runtime still searches for a better plan; with more of them, the
+# median is that of a long program. The others take 7 s and more each, without variation.
 OUR_BROADCASTS, THEIR_BROADCASTS = 13, 4
 MPICH_ALGORITHMS = [
     "binomial",

@@ -1,4 +1,4 @@
-"""Simulated time: our broadcast under SimGrid's SMPI beside every algorithm that SMPI has."""
+"""Simulated time: Broadleaf's broadcast under SimGrid's SMPI beside every algorithm of SMPI."""
 
 from __future__ import annotations
 
@@ -34,8 +34,7 @@ def bench_smpi(
 ) -> list[Row]:
     """The second broadcast's simulated time.
 
-    An algorithm that is not done within `timeout_s` has no time, nor has one that delivers wrong bytes.
-    """
+    An algorithm that exceeds `timeout_s` or delivers wrong bytes has no time."""
     need_checkout()
     with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as name:
         scratch = Path(name)
@@ -66,7 +65,7 @@ def bench_smpi(
 
 @dataclass(frozen=True)
 class Bed:
-    """The timing program alone and with our runtime linked in, and where both run."""
+    """The timing program with and without Broadleaf's runtime linked in, and the platform for both."""
 
     own: Path
     ours: Path

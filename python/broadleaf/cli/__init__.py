@@ -92,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
 def exit_code(arguments: list[str] | None = None) -> int:
     """Runs a command; every failure is one line, never a traceback."""
     for stream in (sys.stdout, sys.stderr):
-        # A name that the terminal's character set lacks is no reason to end in the middle of a table.
+        # A character that the terminal's encoding lacks must not end a table halfway.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -102,7 +102,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, click.Abort) as stop:
-        # Click wraps an interrupt in an exception of its own; the cause may name what was left behind.
+        # Click wraps an interrupt in its own exception; the cause may name files that were kept.
         interrupt = stop.__cause__ if isinstance(stop, click.Abort) else stop
         return fail(str(interrupt or "") or "interrupted", 130)
     except click.UsageError as error:

@@ -83,7 +83,7 @@ def command(
     they do not use, prepares plans for expected sizes, and replaces a plan when another is faster. Programs
     never wait for it: without an advisor they keep their plans.
 
-    Ends on an interrupt; with --json it then prints what it heard and did.
+    Ends on an interrupt; with --json it then prints a summary of notes read and plans given.
     """
     found = State(Path(state) if state is not None else default_state())
 

@@ -1,4 +1,4 @@
-"""`broadleaf bound`: what no plan can beat, with the proof: trees from below, prices from above."""
+"""`broadleaf bound`: the limit of all plans, with the proof: trees from below, prices from above."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def command(
         "message_bytes": message_bytes,
         "bound_s": bound_s,
         "segment_bytes": segment_bytes,
-        # JSON has no infinity: null is a platform on which nothing limits.
+        # JSON has no infinity: null stands for a platform without any limit.
         "throughput_bytes_per_s": finite(optimum.throughput_bytes_per_s),
         "upper_bound_bytes_per_s": finite(optimum.upper_bound_bytes_per_s),
         "gap": optimum.gap,
@@ -136,7 +136,7 @@ def print_bound(document: dict[str, Any]) -> None:
 
 
 def edges(tree: dict[str, Any]) -> str:
-    """A tree in one line, as far as a line goes."""
+    """A tree in one line, cut where the line is full."""
     most = 90
     parts = [f"{parent} > {' '.join(children)}" for parent, children in tree["children"].items()]
     text = ", ".join(parts)

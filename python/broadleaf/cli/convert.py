@@ -100,7 +100,7 @@ def command(
 def plan_to_msccl(
     file: Path, output: Path, form: str, platform: str | None, min_bytes: int | None, max_bytes: int | None
 ) -> tuple[Platform, int]:
-    """Writes a plan as MSCCL XML; returns its platform, and in how many chunks a message is cut."""
+    """Writes a plan as MSCCL XML; returns its platform and the number of chunks of a message."""
     if form != "msccl":
         raise ValueError(f"{file}: a plan is converted to MSCCL XML only; name the output NAME.xml")
     if platform is None:

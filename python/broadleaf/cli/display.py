@@ -1,8 +1,7 @@
 """How commands show results: tables for people, one document for programs.
 
-Names come from files, so no output takes them for rich's markup, and none of their control characters
-reaches the terminal. Commands print before they write files: what cannot be printed leaves nothing half done.
-"""
+Names come from files, so they are never parsed as rich's markup, and their control characters never reach
+the terminal. Commands print before they write files, so that a failure to print leaves no files."""
 
 from __future__ import annotations
 
@@ -65,7 +64,7 @@ def print_table(table: Table) -> None:
 
 
 class PlainTable(Table):
-    """A table whose cells are text as it stands."""
+    """A table whose cells are plain text, without markup."""
 
     def add_row(self, *cells: Any, **options: Any) -> None:
         super().add_row(

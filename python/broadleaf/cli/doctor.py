@@ -1,4 +1,4 @@
-"""`broadleaf doctor`: what would keep Broadleaf from a program, and the remedy."""
+"""`broadleaf doctor`: obstacles to planning a program's broadcasts, and their remedies."""
 
 from __future__ import annotations
 

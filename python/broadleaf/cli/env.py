@@ -1,4 +1,4 @@
-"""`broadleaf env`: what a job script exports so that its programs run with Broadleaf."""
+"""`broadleaf env`: the exports of a job script whose programs run with Broadleaf."""
 
 from __future__ import annotations
 

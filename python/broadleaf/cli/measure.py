@@ -95,7 +95,7 @@ def command(
     asked = Asked(ranks or 1, [], None, TOLERANCE, None, None)
     if before is not None and ranks is None:
         asked = asked_of(before, str(again))
-    # The launcher of one MPI starts no other.
+    # The launcher of one MPI cannot start programs of another.
     if launcher is None and flavour in (None, asked.flavour):
         launcher, launcher_args = asked.launcher, launcher_args or asked.launcher_args
         flavour = asked.flavour
@@ -135,7 +135,7 @@ def warnings_of(platform: bl.Platform) -> list[str]:
 
 @contextmanager
 def shown() -> Iterator[Progress | None]:
-    """A bar for each stage on standard error, where somebody watches."""
+    """A progress bar for each stage on standard error, if that is a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None
@@ -162,7 +162,7 @@ def print_summary(platform: bl.Platform, output: str) -> None:
         clusters.setdefault(node["cluster"], []).append(node["id"])
     links = document.get("links", [])
     explicit = {(link["from"], link["to"]) for link in links}
-    # For each kind of link: what to call it, and the pairs it stands for.
+    # For each kind of link: its label and its pairs.
     kinds: list[tuple[str, list[tuple[str, str]]]] = []
     for mesh in document.get("meshes", []):
         pairs = [pair for pair in permutations(mesh["nodes"], 2) if pair not in explicit]

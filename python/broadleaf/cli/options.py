@@ -139,7 +139,7 @@ def root_option(function: F) -> F:
 
 
 def root_of(platform: bl.Platform, root: str | None) -> str:
-    """The node that was asked for, or the first host."""
+    """The given root, or the first host."""
     return platform.hosts[0] if root is None else root
 
 

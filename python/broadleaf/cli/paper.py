@@ -87,7 +87,8 @@ def told(sheets: list[Sheet], remarks: list[str]) -> dict[str, Any]:
 
 
 def write(results: Results, head: dict[str, Any], folder: Path) -> list[str]:
-    """Each sheet as CSV, each figure as PNG, what is shown of them as one JSON document; the files' names."""
+    """Writes each sheet as CSV, each figure as PNG, and the shown sheets as one JSON document; returns the
+    names."""
     from broadleaf.plot.figures import save_figure
 
     name = head["paper"]
@@ -132,7 +133,7 @@ def cell(value: Cell) -> str:
 
 @contextmanager
 def progress(name: str) -> Iterator[Start]:
-    """A progress bar on standard error; silent where nobody watches."""
+    """A progress bar on standard error; none if that is not a terminal."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:

@@ -1,4 +1,4 @@
-"""`broadleaf plan`: the fastest plan for a collective, and what the others would take."""
+"""`broadleaf plan`: the fastest plan for a collective, and the times of the others."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from broadleaf.mpi.find import Flavour
 from broadleaf.pushing import Progress, Pushed
 from broadleaf.units import amount, parse_size, rate, seconds
 
-# Some host does not have it.
+# The exit code if a host lacks the file.
 INCOMPLETE = 1
 # Of a digest in the table; --json has all of it.
 SHOWN_DIGITS = 16
@@ -127,7 +127,7 @@ def command(
 
 @contextmanager
 def shown() -> Iterator[Progress | None]:
-    """One line on standard error, where somebody watches: percent, rate, slowest host, and the time left."""
+    """One line on standard error, if that is a terminal: percent, rate, slowest host, and the time left."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield None

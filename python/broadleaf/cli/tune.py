@@ -73,9 +73,8 @@ def command(
 ) -> None:
     """Chooses among paper 4's ten broadcasts and three scatters, by nodes and message size.
 
-    What is chosen is the fastest by the event simulation of its plan; the paper's printed models stand
-    beside. Where all links are alike the platform stands for a cluster of any size.
-    """
+    Chooses the algorithm with the fastest simulated plan, and shows the choice of the paper's printed
+    models beside it. A platform whose links are all alike stands for a cluster of any size."""
     mpi = flavour_of(flavour)
     if (mpi is None) != (output is None):
         raise click.UsageError("-o and --for belong together: whose rules, and where to write them")

@@ -1,4 +1,4 @@
-"""What keeps Broadleaf from planning a program's broadcasts, and the remedy."""
+"""Obstacles to planning a program's broadcasts, and their remedies."""
 
 from broadleaf.doctor.finding import Finding
 from broadleaf.doctor.machine import look_at_machine

@@ -1,4 +1,4 @@
-"""One thing that was looked at."""
+"""One examined item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, what it is, and, only where that stands in the way, what to do about it."""
+    """The item, its state, and, only where that is an obstacle, the remedy."""
 
     subject: str
     found: str

@@ -1,4 +1,4 @@
-"""What is here to run with: MPIs, runtimes, launchers, hosts."""
+"""The MPIs, runtimes, launchers and hosts of this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TIMEOUT_S = 20.0
 
 
 def look_at_machine(platform: str | None) -> list[Finding]:
-    """A finding for each thing that Broadleaf needs of this machine and of its allocation, if any."""
+    """A finding for each requirement on this machine and its allocation, if any."""
     return [*mpis(), *runtimes(), *launchers(), *hosts(platform)]
 
 

@@ -1,9 +1,9 @@
-"""What the dynamic loader writes of each process of a job: which objects it loaded, where calls of MPI go.
+"""The dynamic loader's records of each process of a job: the objects that it loaded, and where calls of MPI
+go.
 
-With LD_DEBUG the loader writes a file for each process, whatever started it; on a host that lacks the folder,
-it writes on standard output. Nothing else needs to be known of the command line, and what is found is what
-happened, not what should have.
-"""
+With LD_DEBUG the loader writes a file for each process, whatever started it; on a host that lacks the
+folder, it writes to standard output. So the command line need not be understood, and the findings are
+facts."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Process:
 
     program: str = ""
     objects: list[str] = field(default_factory=list)
-    # Who called what, and whose function that is.
+    # Caller, name, and the object that defines the function.
     calls: list[tuple[str, str, str]] = field(default_factory=list)
-    # How many of the objects were there when it began: those it is linked with, and what is preloaded.
+    # How many of the objects were loaded at start: linked or preloaded ones.
     linked: int = 0
 
     @property

@@ -1,4 +1,4 @@
-"""A command line, run once with the runtime preloaded, and what was seen of its processes."""
+"""Runs a command line once with the runtime preloaded, and examines its processes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from broadleaf.mpi.exports import exports, runtimes_of
 from broadleaf.mpi.find import runtime_for, version_text
 from broadleaf.mpi.library import interpreter_of, library_of, printed
 
-# From the runtime's line on another MPI's process, and on hosts that a platform lacks.
+# The prefix of the runtime's lines, on processes of another MPI and on hosts that a platform lacks.
 OURS = "broadleaf: "
 STATIC = ("not a dynamic executable", "statically linked")
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is known of the job after its end."""
+    """The observations of the job after its end."""
 
     code: int
     processes: Sequence[Process]
@@ -39,7 +39,7 @@ class Seen:
 
 
 def look_at_program(command: Sequence[str], platform: str | None) -> list[Finding]:
-    """Runs the command, its output on standard error, and finds what keeps its broadcasts from being planned.
+    """Runs the command, with its output on standard error, and finds why its broadcasts are not planned.
 
     Raises ValueError or OSError for what cannot be started.
     """
@@ -75,12 +75,12 @@ def split(command: Sequence[str]) -> tuple[Dialect | None, Path]:
 
 
 def is_like_a_launcher(program: Path) -> bool:
-    """By its name: any other program is not run with --version, which it may not know."""
+    """Judged by its name: other programs may not support --version, and are not run."""
     return program.name.startswith(("mpiexec", "mpirun", "prterun", "orterun", "srun", "flux"))
 
 
 def of_file(program: Path) -> Iterator[Finding]:
-    """What can be told of the program without running it."""
+    """Findings on the program without running it."""
     name = interpreter_of(str(program))
     binary = Path(shutil.which(name) or name)
     if is_privileged(binary):
@@ -112,7 +112,7 @@ def is_static(binary: Path) -> bool:
     with binary.open("rb") as file:
         if file.read(4) != b"\x7fELF":
             return False
-    # It has no dynamic loader to list anything.
+    # A static program has no dynamic loader.
     return not printed(["ldd", str(binary)], None).strip() or any(
         mark in printed(["ldd", str(binary)], None) for mark in STATIC
     )
@@ -128,7 +128,7 @@ def preloaded_for(program: Path, launcher: Dialect | None) -> Path:
 
 
 def observed(command: Sequence[str], environment: Mapping[str, str]) -> Seen:
-    """The command, and what the dynamic loader and the runtime leave of it."""
+    """Runs the command; returns the records of the dynamic loader and the runtime."""
     with tempfile.TemporaryDirectory(prefix="broadleaf-doctor-", dir=shared_folder()) as scratch:
         loaded = Path(scratch) / "loaded"
         loaded.mkdir()
@@ -169,7 +169,7 @@ def shared_folder() -> str | None:
 
 
 def with_runtime(environment: Mapping[str, str], runtime: Path, platform: str | None) -> dict[str, str]:
-    """The runtime preloaded, unless the user preloads one already, which is then looked at as it is."""
+    """The environment with the runtime preloaded, unless the user preloads one already."""
     found = exports([runtime], platform)
     rest = environment.get("LD_PRELOAD", "")
     has_one = any(RUNTIME.search(name) for name in rest.replace(" ", ":").split(":"))
@@ -178,7 +178,7 @@ def with_runtime(environment: Mapping[str, str], runtime: Path, platform: str | 
 
 
 def judged(seen: Seen, launcher: Dialect | None, program: Path) -> Iterator[Finding]:
-    """The findings, in the order in which one thing needs the other."""
+    """The findings, each after those that it depends on."""
     ranks = [process for process in seen.processes if process.mpi is not None]
     if not ranks:
         yield unseen(seen, program)
@@ -203,7 +203,7 @@ def judged(seen: Seen, launcher: Dialect | None, program: Path) -> Iterator[Find
 
 
 def unseen(seen: Seen, program: Path) -> Finding:
-    """Why no process with an MPI was seen."""
+    """The reason why no process with an MPI was seen."""
     ran = list(dict.fromkeys(Path(process.program).name for process in seen.processes))
     if {program.name, Path(interpreter_of(str(program))).name} & set(ran):
         return Finding(
@@ -242,7 +242,7 @@ def of_runtimes(ranks: Sequence[Process]) -> Finding:
 
 
 def of_tools(ranks: Sequence[Process]) -> Iterator[Finding]:
-    """Who else wraps calls; that the runtime is past them is seen by the calls that come."""
+    """The tools that wrap calls. The call counts show whether calls reach the runtime behind them."""
     tools = list(
         dict.fromkeys(tool for process in ranks for tool in process.tools if tool != process.program)
     )
@@ -253,7 +253,7 @@ def of_tools(ranks: Sequence[Process]) -> Iterator[Finding]:
 
 
 def of_calls(seen: Seen, ranks: Sequence[Process]) -> Finding:
-    """Whether broadcasts came by, by rank 0's count."""
+    """Whether broadcasts were intercepted, by rank 0's count."""
     found = seen.statistics
     if found is None:
         late = "; a program that calls the MPI by addresses from dlsym must be linked with it instead"

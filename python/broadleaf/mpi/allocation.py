@@ -1,4 +1,4 @@
-"""The allocation of a resource manager that this process runs in: which one, its hosts, its cores."""
+"""The resource manager's allocation that this process runs in: the manager, its hosts, its cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broadleaf.mpi.dialects import FLUX, SRUN, Dialect
 # Each manager's variable that is set in its allocations.
 MARKS = (("SLURM_JOB_ID", "srun", SRUN), ("FLUX_URI", "flux", FLUX))
 TIMEOUT_S = 20.0
-# A number of cores, for so many nodes: 8(x2),4.
+# Cores, with the number of nodes that have as many: 8(x2),4.
 CORES = re.compile(r"(\d+)(?:\(x(\d+)\))?")
 
 
@@ -22,7 +22,7 @@ def is_inside() -> bool:
 
 
 def manager() -> tuple[Path, Dialect] | None:
-    """The launcher of the allocation that this is in."""
+    """The launcher of this process's allocation."""
     for variable, name, dialect in MARKS:
         if os.environ.get(variable) and (found := shutil.which(name)):
             return Path(found), dialect
@@ -30,7 +30,7 @@ def manager() -> tuple[Path, Dialect] | None:
 
 
 def hosts() -> list[str]:
-    """The allocation's hosts; none where this is in none, or the manager does not say."""
+    """The allocation's hosts; empty without an allocation or where the manager does not list them."""
     listed = os.environ.get("SLURM_JOB_NODELIST")
     if not listed:
         return []
@@ -43,7 +43,7 @@ def hosts() -> list[str]:
 
 
 def cores() -> int | None:
-    """The allocation's cores; None where it does not say, or this is in none."""
+    """The allocation's cores; None without an allocation or where the manager does not state them."""
     counts = CORES.findall(os.environ.get("SLURM_JOB_CPUS_PER_NODE", ""))
     return sum(int(count) * int(nodes or 1) for count, nodes in counts) or None
 

@@ -1,8 +1,7 @@
-"""What each launcher must be told, as data: which hosts, and what more ranks than cores need.
+"""Each launcher's options, as data: for hosts, and for more ranks than cores.
 
-Variables are in no dialect: ranks are started by `env NAME=VALUE ... PROGRAM`, which every launcher passes on
-as it stands, to every host and whatever part of the environment it keeps.
-"""
+Variables need no option: ranks are started by `env NAME=VALUE ... PROGRAM`, which every launcher passes on
+unchanged to every host, whatever part of the environment it forwards."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import Literal
 
 from broadleaf.mpi.hosts import Host
 
-# What shares an ABI, and the runtime for it; Intel's MPI and others are MPICH's.
+# MPIs that share an ABI, and so a runtime; Intel's MPI and others belong to MPICH's.
 Flavour = Literal["openmpi", "mpich"]
 
 
@@ -21,21 +20,22 @@ class Dialect:
     """One launcher's command line."""
 
     name: str
-    # What its `--version` output has, any of them.
+    # Texts of its `--version` output; any one suffices.
     marks: tuple[str, ...]
     # The options that name hosts, with {} for the list, and one host of that list.
     hosts: tuple[str, ...]
     host: str
-    # A host stands once for each of its ranks.
+    # Each host is listed once per rank.
     is_host_a_rank: bool = False
     # Words between the launcher and all options.
     start: tuple[str, ...] = ()
     # Where ranks outnumber cores: options and variables.
     crowded: tuple[str, ...] = ()
     crowded_variables: Mapping[str, str] = field(default_factory=dict)
-    # The option for a variable of the processes that ranks spawn, too; they start without the ranks' `env`.
+    # The option for a variable that spawned processes get too; they start without the ranks' `env`.
     spawned: tuple[str, ...] = ()
-    # How the ranks of an MPI find each other: the option, its values by preference, the words that list them.
+    # How the ranks of an MPI find each other: the option, its values by preference, the words that list
+    # them.
     meeting: str = ""
     servers: Mapping[Flavour, tuple[str, ...]] = field(default_factory=dict)
     listing: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class Dialect:
     chosen_by: str = ""
     # Options for ranks that run beside a program which has the whole allocation.
     beside: tuple[str, ...] = ()
-    # Whose launcher it is; None: of a resource manager, for any MPI.
+    # The MPI that it belongs to; None: a resource manager's, for any MPI.
     flavour: Flavour | None = None
-    # Whether it was tried with the launcher itself, not by the shape of its command line alone.
+    # Whether it was tested with the launcher itself, not only by its documented options.
     is_tried: bool = True
 
     def named_hosts(self, hosts: Sequence[Host]) -> list[str]:
@@ -106,7 +106,7 @@ SRUN = Dialect(
     hosts=("--distribution=arbitrary", "--nodelist={}"),
     host="{name}",
     is_host_a_rank=True,
-    # As every mpiexec does: one interrupt ends the job, and so does a rank that fails.
+    # As with every mpiexec, one interrupt ends the job, and so does a failing rank.
     start=("--quit-on-interrupt", "--kill-on-bad-exit"),
     crowded=("--overcommit",),
     meeting="--mpi={}",
@@ -134,5 +134,5 @@ MANAGERS = {"srun": SRUN, "flux": FLUX}
 
 
 def dialect_of(version: str) -> Dialect | None:
-    """Whose `--version` output that is; None if it is no launcher's that we know."""
+    """The launcher with this `--version` output; None if it is unknown."""
     return next((each for each in DIALECTS if any(mark in version for mark in each.marks)), None)

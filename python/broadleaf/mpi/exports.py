@@ -1,4 +1,4 @@
-"""What a job script exports so that its programs run with Broadleaf, for a shell and as a modulefile."""
+"""The exports of a job script whose programs run with Broadleaf, for a shell and as a modulefile."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = "all"
 
 @dataclass(frozen=True)
 class Exports:
-    """The variables, and the runtimes with colons between, which go before what else is preloaded."""
+    """The variables, and the runtimes joined by colons, which precede other preloaded libraries."""
 
     variables: dict[str, str]
     preload: str
@@ -41,7 +41,7 @@ class Exports:
 def exports(runtimes: Sequence[Path], platform: str | None) -> Exports:
     """With those runtimes preloaded. Raises ValueError for what cannot be exported."""
     for runtime in runtimes:
-        # The loader splits its list there, and knows no quoting.
+        # The loader splits its list at these, and has no quoting.
         if any(mark in str(runtime) for mark in ": \t"):
             raise ValueError(
                 f"{runtime} cannot be preloaded: its path has a colon or a space; install elsewhere"
@@ -59,7 +59,7 @@ def runtimes_of(mpi: str | None) -> list[Path]:
         return [start_of().runtime]
     if mpi == EVERY and (here := [file for abi in ABIS.values() if (file := runtime_file(abi)).exists()]):
         return here
-    # Where there is none at all, any names the remedy.
+    # Without any runtime, the error of any of them names the remedy.
     return [runtime_for(ABIS.get(mpi, "ompi"))]
 
 

@@ -42,9 +42,9 @@ class Mpi:
     version: str
     mpiexec: Path
     mpicc: Path | None
-    # Its own library, for programs that must find it at run time (mpi4py in another environment).
+    # The folder of its library, for programs that search for it at run time (mpi4py in another environment).
     library_dir: Path | None
-    # How its mpiexec is told what to start.
+    # The options of its mpiexec.
     dialect: Dialect
 
     @property
@@ -116,12 +116,12 @@ def find_mpi(
 ) -> Mpi:
     """The MPI to use: the named launcher, else the first found, of that flavour if one is given.
 
-    Looked for in this order: `mpiexec`, $BROADLEAF_MPIEXEC, a checkout's .mpi, beside this Python, $PATH.
-    With `compiling` one that was found and cannot build programs is passed over, in a line on standard error.
-    """
+    Searched in this order: `mpiexec`, $BROADLEAF_MPIEXEC, a checkout's .mpi, beside this Python, $PATH.
+    With `compiling` one that was found and cannot build programs is passed over, in a line on standard
+    error."""
     named = mpiexec or os.environ.get("BROADLEAF_MPIEXEC")
     if named:
-        # A path, which keeps no leading ./, would be looked for on PATH.
+        # Path drops a leading ./, and the name would be searched on PATH.
         there = shutil.which(str(named))
         found = examined(Path(there).absolute()) if there else None
         if found is None:
@@ -180,15 +180,15 @@ def find_mpis() -> Iterator[Mpi]:
 
 
 def _folders() -> Iterator[Path]:
-    # A checkout's own before what else is installed: with these its runtimes were built. Open MPI first: it
-    # shares cores better where ranks outnumber them.
+    # A checkout's own MPIs first: its runtimes were built with them. Open MPI before MPICH: it shares cores
+    # better where ranks outnumber them.
     yield from (CHECKOUT_MPIS / name / "bin" for name in ("openmpi", "mpich"))
     yield Path(sys.prefix) / "bin"
     yield from (Path(entry) for entry in os.environ.get("PATH", "").split(os.pathsep) if entry)
 
 
 def version_text(program: Path) -> str:
-    """What a launcher prints of itself; empty where it cannot be asked."""
+    """A launcher's `--version` output; empty where it cannot be run."""
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
@@ -197,7 +197,7 @@ def version_text(program: Path) -> str:
 
 
 def examined(mpiexec: Path) -> Mpi | None:
-    """The MPI that a launcher belongs to; None if it is no MPI's that we know."""
+    """The MPI that a launcher belongs to; None if it is unknown."""
     text = version_text(mpiexec)
     dialect = dialect_of(text)
     if dialect is None or dialect.flavour is None:

@@ -28,7 +28,7 @@ class Host:
 
 
 def read_hosts(path: Path) -> list[Host]:
-    """The hosts of a file in its order; a name that stands twice adds up."""
+    """The hosts of a file in its order; the slots of a repeated name are added."""
     try:
         text = read_text(path)
     except (OSError, ValueError) as error:

@@ -13,16 +13,16 @@ from broadleaf.mpi.dialects import Dialect
 from broadleaf.mpi.find import Mpi
 from broadleaf.mpi.hosts import Host
 
-# Open MPI refuses to run as root unless asked twice; in containers there is often no one else.
+# Open MPI refuses to run as root without both variables; in containers root is often the only user.
 OPENMPI_AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-# Where every program looks anyway.
+# The loader's default folders.
 SYSTEM_LIBRARIES = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"}
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """What is started to start ranks, and the options that the user has for it."""
+    """The launcher of ranks, and the user's options for it."""
 
     program: Path
     dialect: Dialect
@@ -30,7 +30,7 @@ class Launcher:
 
     @property
     def options(self) -> list[str]:
-        """By which a command of Broadleaf's is told to start ranks with it."""
+        """The options by which a Broadleaf command uses this launcher."""
         more = ["--launcher-args", shlex.join(self.arguments)] if self.arguments else []
         return ["--launcher", str(self.program), *more]
 
@@ -47,9 +47,8 @@ def launch_command(
 ) -> tuple[list[str], dict[str, str]]:
     """The arguments and the whole environment for `subprocess`, by default for the MPI's own mpiexec.
 
-    `variables` reach every rank, on every host; what the user has set already wins over what is set here for
-    the MPI's sake. `preload` goes before what the user preloads, in the ranks only, not in the launcher.
-    """
+    `variables` reach every rank, on every host; values that the user has set win over those set here for
+    the MPI. `preload` precedes the user's preloaded libraries, in the ranks only, not in the launcher."""
     launcher = launcher or Launcher(mpi.mpiexec, mpi.dialect)
     environment = with_library(mpi, os.environ)
     crowd = crowding(mpi, launcher, ranks, hosts)
@@ -71,10 +70,11 @@ def launch_command(
 
 
 def with_variables(program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """The program with its variables as words, which need no quoting and no launcher's leave."""
+    """The program behind `env` with its variables as arguments, which need no quoting and no launcher
+    option."""
     if not variables:
         return list(program)
-    # `env` would take a name with = for one more variable.
+    # `env` would take a program name with = for a variable.
     named = ["sh", "-c", 'exec "$0" "$@"', *program] if "=" in program[0] else program
     return ["env", *(f"{name}={value}" for name, value in variables.items()), *named]
 
@@ -95,7 +95,7 @@ def before(first: str, rest: str | None) -> str:
 
 @dataclass(frozen=True)
 class Crowd:
-    """More ranks than cores, and what lets them get on; nothing of it where there are no more."""
+    """The settings for more ranks than cores; empty if there are not more."""
 
     ranks: int
     cores: int | None
@@ -104,13 +104,13 @@ class Crowd:
 
     @property
     def line(self) -> str | None:
-        """What a user should know of it."""
+        """The line that tells the user."""
         words = [*self.options, *(f"{name}={value}" for name, value in self.variables.items())]
         return f"{self.ranks} ranks on {self.cores} cores, started with {' '.join(words)}" if words else None
 
 
 def crowding(mpi: Mpi, launcher: Launcher, ranks: int, hosts: Sequence[Host] = ()) -> Crowd:
-    """What is added where ranks outnumber cores; binding and all else stay the launcher's own otherwise."""
+    """The options to add where ranks outnumber cores; otherwise binding is left to the launcher."""
     cores = room(launcher, hosts)
     if cores is None or ranks <= cores:
         return Crowd(ranks, cores, (), {})

@@ -1,9 +1,8 @@
 """Which launcher starts a program, and whether it belongs to the MPI that the program loads.
 
-A launcher of one MPI starts a program of another as so many programs of one rank each, or, where only the
-versions differ, slowly. So the program's own library decides where nobody has named a launcher; where
-somebody has, a difference is reported.
-"""
+A launcher of one MPI starts a program of another as separate programs of one rank each, or, where only the
+versions differ, slowly. So the program's own library decides unless the user names a launcher; then a
+mismatch is reported."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ TIMEOUT_S = 20.0
 
 @dataclass(frozen=True)
 class Start:
-    """What starts a program: MPI, launcher, the runtime to preload, and what does not fit, in a line."""
+    """The MPI, launcher and runtime for a program, and a line on what does not fit."""
 
     mpi: Mpi
     launcher: Launcher
@@ -52,9 +51,8 @@ def start_of(
 ) -> Start:
     """The launcher that was asked for (`mpiexec`, `srun`, `flux` or a path), else the one that fits.
 
-    That is the resource manager's in its allocation, where it helps the MPI's ranks to find each other, else
-    the mpiexec of the MPI that the program loads. Raises ValueError, of which `MpiNotFoundError` is one.
-    """
+    That is, inside an allocation, the resource manager's, if it supports the MPI's start-up; else the
+    mpiexec of the MPI that the program loads. Raises ValueError, of which `MpiNotFoundError` is one."""
     words = words_of(arguments)
     manager = manager_named(launcher)
     mpiexec = None if manager or launcher == "mpiexec" else launcher
@@ -89,7 +87,7 @@ def words_of(arguments: str | None) -> tuple[str, ...]:
 
 
 def manager_named(launcher: str | None) -> tuple[Path, Dialect] | None:
-    """The resource manager's launcher, where that is what was asked for."""
+    """The resource manager's launcher, if that was requested."""
     if launcher in (None, "mpiexec"):
         return None
     found = shutil.which(launcher)
@@ -103,7 +101,7 @@ def manager_named(launcher: str | None) -> tuple[Path, Dialect] | None:
 
 
 def with_meeting(words: tuple[str, ...], manager: tuple[Path, Dialect], flavour: Flavour) -> tuple[str, ...]:
-    """The user's options, and how ranks find each other if they do not say."""
+    """The user's options, with the option by which ranks find each other unless they have one."""
     program, dialect = manager
     if any(word.startswith(dialect.meeting.format("")) for word in words):
         return words
@@ -118,7 +116,8 @@ def with_meeting(words: tuple[str, ...], manager: tuple[Path, Dialect], flavour:
 
 
 def meeting(program: Path, dialect: Dialect, flavour: Flavour) -> tuple[str, ...] | None:
-    """The option by which the MPI's ranks find each other under a manager; None: it has no such server."""
+    """The option by which the MPI's ranks find each other under a manager; None: the manager has no such
+    server."""
     if dialect.chosen_by and os.environ.get(dialect.chosen_by):
         return ()
     servers = dialect.servers[flavour]
@@ -135,7 +134,7 @@ def meeting(program: Path, dialect: Dialect, flavour: Flavour) -> tuple[str, ...
 
 
 def belongs(library: Library, mpi: Mpi) -> bool:
-    """Whether a launcher is of the MPI whose library that is: by its folder, else by its version."""
+    """Whether a launcher and a library are of the same MPI: by folder, else by version."""
     if library.flavour != mpi.flavour:
         return False
     if library.path is None:
@@ -147,7 +146,7 @@ def belongs(library: Library, mpi: Mpi) -> bool:
 def settled(
     library: Library, mpi: Mpi, program: str, *, is_named: bool, is_managed: bool
 ) -> tuple[Mpi, str | None]:
-    """The MPI to use for a program whose library is not the candidate's, and what to say."""
+    """The MPI to use for a program whose library is not the candidate's, and the line to report."""
     where = library.path or library.soname
     if not is_named:
         owner = next((each for each in owners(library) if belongs(library, each)), None)

@@ -1,4 +1,4 @@
-"""Which MPI's library a program would load: what the dynamic loader finds for it, or for mpi4py in Python."""
+"""The MPI library that a program would load: as the dynamic loader finds it, or mpi4py in Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from broadleaf.mpi.find import VERSION, Flavour
 
-# By the name that programs are linked with: whose, and the ABI in the runtime's file name.
+# By the name that programs are linked with: the MPI, and the ABI in the runtime's file name.
 SONAMES: dict[str, tuple[Flavour, str]] = {
     "libmpi.so.40": ("openmpi", "ompi"),
     "libmpi.so.12": ("mpich", "mpich"),
@@ -32,7 +32,7 @@ mpi4py.rc(initialize=False, finalize=False)
 from mpi4py import MPI
 print("\\n".join({line.split(None, 5)[-1].strip() for line in open("/proc/self/maps") if "/libmpi" in line}))
 """
-# Of all calls of MPI this one may be made before MPI_Init.
+# This MPI call is allowed before MPI_Init.
 ASK_VERSION = """
 import ctypes, sys
 text, length = ctypes.create_string_buffer(1 << 14), ctypes.c_int()
@@ -58,7 +58,7 @@ class Library:
 
     @property
     def version(self) -> str:
-        """In its own words; empty where it does not say."""
+        """The library's own version text; empty where it has none."""
         return version_of(self.path) if self.path else ""
 
 
@@ -82,7 +82,7 @@ def library_of(program: Sequence[str], environment: Mapping[str, str]) -> Librar
 
 
 def interpreter_of(program: str) -> str:
-    """What runs it: itself, or what its first line names."""
+    """The program itself, or the interpreter in its first line."""
     try:
         with Path(program).open("rb") as file:
             first = file.readline(4096)

@@ -1,8 +1,7 @@
-"""Whether every host can load the runtime, asked by way of the launcher before any rank starts.
+"""Whether every host can load the runtime, tested through the launcher before any rank starts.
 
-Where a host lacks the library, ld.so says so and goes on: that host's ranks would run without Broadleaf, and
-the others, finding that out, would plan nothing.
-"""
+Where a host lacks the library, ld.so prints a message and continues: that host's ranks would run without
+Broadleaf, and so the others would plan nothing."""
 
 from __future__ import annotations
 
@@ -14,9 +13,9 @@ from broadleaf.mpi.hosts import Host
 from broadleaf.mpi.launch import launch_command
 from broadleaf.mpi.launchers import Start
 
-# A shell that does nothing, with the library preloaded: what ld.so prints is why it cannot be loaded.
+# An empty shell command with the library preloaded: ld.so prints why it cannot be loaded.
 PROBE = 'said=$(LD_PRELOAD=$0 /bin/sh -c : 2>&1); [ -z "$said" ] || echo "lacks $(uname -n)"'
-# Starting one process a host takes a second or two by ssh; a host that is down is told by the launcher.
+# Starting one process per host takes a second or two by ssh; the launcher reports a host that is down.
 TIMEOUT_S = 120.0
 STOPPING_S = 10.0
 
@@ -39,7 +38,7 @@ def refuse_without_runtime(start: Start, hosts: Sequence[Host]) -> None:
     each, library = [Host(host.name, 1) for host in hosts], start.runtime
     program = ["/bin/sh", "-c", PROBE, str(library)]
     argv, environment = launch_command(start.mpi, len(each), program, launcher=start.launcher, hosts=each)
-    # What stands on standard input is the program's.
+    # Standard input is the program's.
     process = subprocess.Popen(
         argv,
         env=environment,

@@ -1,4 +1,4 @@
-"""The choices of `bl.tune` as an MPI's own rules file, and what the MPI must be told to read it."""
+"""The choices of `bl.tune` as an MPI's own rules file, and the settings that make the MPI read it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from broadleaf._core import Choice, tuning_rules
 from broadleaf.mpi.find import Flavour, Mpi, MpiNotFoundError, find_mpi
 
-# MPICH maps the file into memory and reads up to a zero byte. The rest of the last page is zero, so a file
-# that fills its last page has none.
+# MPICH maps the file into memory and reads up to a zero byte. The rest of the last page is zero; a file
+# that fills its last page has no zero byte.
 PAGE_BYTES = 4096
 
 
@@ -26,9 +26,8 @@ class RulesFile:
 
 
 def rules_file(choices: Sequence[Choice], flavour: Flavour) -> RulesFile:
-    """A whole rules file. For MPICH one must be at hand, for its rules of the other collectives: its file
-    replaces all rules it has, and a collective without any ends the program.
-    """
+    """A whole rules file. For MPICH an installation must be present, for its rules of the other
+    collectives: the file replaces all rules, and a collective without rules ends the program."""
     text, rules = tuning_rules(choices, flavour)
     if flavour == "mpich":
         tuned = json.loads(text)
@@ -49,12 +48,12 @@ def settings(flavour: Flavour, path: str) -> dict[str, str]:
         return {
             "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
             "OMPI_MCA_coll_tuned_dynamic_rules_filename": whole,
-            # Its `tuned` collectives have the rules; where ranks share hosts, `han` would go before them.
+            # The rules are of the component `tuned`; where ranks share hosts, `han` would take precedence.
             "OMPI_MCA_coll_han_priority": "0",
         }
     return {
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": whole,
-        # Otherwise the device's own broadcast and scatter, through shared memory, go before the rules.
+        # Otherwise the device's own broadcast and scatter, through shared memory, precede the rules.
         "MPIR_CVAR_BCAST_DEVICE_COLLECTIVE": "0",
         "MPIR_CVAR_SCATTER_DEVICE_COLLECTIVE": "0",
     }

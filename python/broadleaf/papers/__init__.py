@@ -24,11 +24,11 @@ class Paper:
     name: str
     title: str
     verdict: Verdict
-    # Whether to run the short version, and whom to tell how far it is.
+    # Whether to run the short version, and the progress callback.
     run: Callable[[bool, Start], Results]
-    # Where the paper leaves open how gaps are drawn: the run with one way of those that there are.
+    # Where the paper leaves open how gaps are drawn: the run with one of the possible ways.
     with_gaps: Callable[[str], Callable[[bool, Start], Results]] | None = None
-    # Where it takes long: the run that keeps what it has measured in a file, and goes on from one.
+    # For long experiments: a run that saves its measurements in a file and resumes from it.
     kept_in: Callable[[Path], Callable[[bool, Start], Results]] | None = None
 
 

@@ -1,4 +1,4 @@
-"""What an experiment hands back: sheets of numbers, figures drawn from them, and remarks."""
+"""An experiment's results: sheets of numbers, figures drawn from them, and remarks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Cell = str | int | float | None
 
-# Told the number of steps, it hands back what to call after each.
+# Called with the number of steps; returns a function to call after each.
 Start = Callable[[int], Callable[[], None]]
 
 
@@ -38,7 +38,7 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Results:
-    """All that a paper's experiments gave."""
+    """The results of a paper's experiments."""
 
     sheets: list[Sheet]
     # By file name without its ending.

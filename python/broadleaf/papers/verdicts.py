@@ -1,4 +1,4 @@
-"""What a paper's page opens with: what reproduces; what does not, and why; what is better here."""
+"""The opening of a paper's page: what reproduces; what does not, and why; what is better here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Verdict(NamedTuple):
-    """A sentence or two each; the numbers stand in the page's tables."""
+    """A sentence or two each; the numbers are in the page's tables."""
 
     reproduces: str
     does_not: str

@@ -1,4 +1,4 @@
-"""How figures show what a paper prints: apart from all that was measured here."""
+"""The marks of a paper's printed values, distinct from measured ones."""
 
 from __future__ import annotations
 

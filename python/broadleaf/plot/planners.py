@@ -15,8 +15,8 @@ def draw_planners(title: str, planners: Sequence[tuple[str, float, int]], bound_
     """A bar for each (planner, makespan in s, segment in bytes), the fastest on top.
 
     The time axis is logarithmic, because the best and the worst planner of a large message are often a
-    factor of a hundred apart. It begins at the bound, so that a bar's length says how far above it a plan is.
-    """
+    factor of a hundred apart. It begins at the bound, so that a bar's length shows how far above it a plan
+    is."""
     rows = sorted(planners, key=lambda row: row[1], reverse=True)
     figure = Figure(figsize=(8.0, 1.2 + 0.3 * len(rows)), layout="constrained")
     axes = figure.subplots()

@@ -81,7 +81,7 @@ def draw_race(platform: Platform, runners: Sequence[Runner]) -> Race:
     steps = max(FEWEST_STEPS, min(MOST_STEPS, MOST_FRAMES // (len(platform.hosts) * len(runners))))
     ((collective, message_bytes),) = messages
     title = f"{collective} of {size(message_bytes)} on {platform.name}"
-    # Who wants no motion sees the moment at which the fastest plan is done.
+    # With reduced motion, the race stands at the moment at which the fastest plan ends.
     still_s = RUN_S * min(each.trace.makespan_s for each in runners) / end_s
     style = STYLE.replace("DURATION", f"{RUN_S + PAUSE_S:g}s").replace("STILL", f"{still_s:.2f}")
     rules, shapes = [style], []
@@ -152,9 +152,8 @@ def lane_of(at: int, runner: Runner, hosts: Sequence[str], end_s: float, steps: 
 
 
 def filling(trace: Trace, hosts: Sequence[str], end_s: float, steps: int) -> list[NDArray[np.float64]]:
-    """The part of what it gets in all that each host has, at each step of the clock; a root has all from the
-    beginning on. Inward, where a leaf gets nothing, what it sends counts as well.
-    """
+    """Each host's received share of all that it receives, at each step of the clock; a root has all from
+    the beginning. Inward, where a leaf receives nothing, its sends count as well."""
     table = trace.transfers
     is_inward = trace.plan.collective in INWARD
     clock = np.linspace(0.0, end_s, steps + 1)
@@ -171,7 +170,7 @@ def filling(trace: Trace, hosts: Sequence[str], end_s: float, steps: int) -> lis
 
 
 def axis_of(end_s: float, height: int) -> str:
-    """The clock: a line with times, and the hand that goes along it."""
+    """The clock: a line with times, and a moving hand."""
     y, long = height - 24, WIDTH - 2 * MARGIN
     shapes = [f'<line class="axis" x1="{MARGIN}" y1="{y}" x2="{WIDTH - MARGIN}" y2="{y}"/>']
     step_s = round_step(end_s / TICKS)

@@ -27,7 +27,7 @@ MOST_TREES = len(COLOURS) - 1
 
 def draw_timeline(trace: Trace) -> Picture:
     """Time to the right, a row a node: sends in its upper half, receives in its lower half, in the tree's
-    colour; a mark where the node has all, a dashed line at the bound.
+    colour; a mark where the node has the whole message, a dashed line at the bound.
     """
     platform, plan = trace.platform, trace.plan
     shares = [tree.share for tree in plan.trees]

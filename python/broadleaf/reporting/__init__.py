@@ -1,4 +1,4 @@
-"""The pages that `broadleaf report` writes: a platform with plans on it, or what runs measured."""
+"""The pages that `broadleaf report` writes: a platform with plans on it, or measured runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from broadleaf._core import Plan, Platform
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.given import File, Size, platform_of, sizes_of
 
-# At each size of the comparison no planner is begun after that many seconds.
+# At each size of the comparison no planner starts after this many seconds.
 TIME_LIMIT_S = 3.0
 
 

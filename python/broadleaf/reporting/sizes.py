@@ -27,9 +27,8 @@ def sizes_below(message_bytes: int) -> list[int]:
 def curves_of(platform: Platform, plan: Plan, sizes: list[int], time_limit_s: float) -> Document:
     """Each planner's predicted times and the bound for the plan's collective and root, at every size.
 
-    A planner has no time where it was not tried: it does not support the collective, or nothing was begun any
-    more after `time_limit_s`.
-    """
+    A planner has no time where it was not tried: it does not support the collective, or `time_limit_s` had
+    passed."""
     times: dict[str, list[float | None]] = {}
     bounds: list[float | None] = []
     passed_over: dict[str, str] = {}

@@ -1,8 +1,8 @@
 """Real MPI programs in simulated time, under SimGrid's SMPI: the one place that builds and starts them.
 
-A platform becomes SimGrid's XML (`formats.simgrid`, `profiles`), a C source a program, with our runtime in it
-or without (`programs`), and `start` runs it. The sources and the runtime's builder are those of a checkout.
-"""
+A platform becomes SimGrid's XML (`formats.simgrid`, `profiles`), a C source becomes a program, with
+Broadleaf's runtime or without (`programs`), and `start` runs it. The sources and the runtime's builder are
+those of a checkout."""
 
 from __future__ import annotations
 

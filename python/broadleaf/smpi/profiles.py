@@ -2,9 +2,8 @@
 
     {"access-anl-in": [[120.0, 0.2], [540.0, 1.0]]}
 
-says that from 120 s on the pipe has a fifth of its bandwidth, and all of it again from 540 s on. Transfers
-under way go on at the new rate, as in Broadleaf's own simulator.
-"""
+gives the pipe a fifth of its bandwidth from 120 s on, and all of it from 540 s on. Transfers under way
+continue at the new rate, as in Broadleaf's own simulator."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ Rates = Mapping[str, Steps]
 
 
 class RatesError(ValueError):
-    """Rates that say nothing SimGrid could do, in one line."""
+    """Rates that SimGrid cannot represent; the message is one line."""
 
 
 def read_rates(path: Path) -> dict[str, list[tuple[float, float]]]:

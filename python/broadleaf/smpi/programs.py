@@ -1,4 +1,4 @@
-"""Programs for SMPI, made of C sources: as they are, or with our MPI runtime linked in."""
+"""Programs for SMPI, from C sources: plain, or with Broadleaf's runtime linked in."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from broadleaf.smpi.start import SmpiError, first_error, need
 
 BUILDER = CHECKOUT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
 HEADERS = CHECKOUT / "crates" / "broadleaf-mpi" / "include"
-# SMPI copies the program once a rank.
+# SMPI copies the program once per rank.
 SMALL = "-s"
 
 
 def plain_program(source: Path, program: Path, options: tuple[str, ...] = ()) -> Path:
-    """The program that smpicc makes of a C source. Raises SmpiError."""
+    """Compiles a C source with smpicc. Raises SmpiError."""
     command = [need("smpicc"), "-O2", str(source), "-o", str(program), *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -25,7 +25,7 @@ def plain_program(source: Path, program: Path, options: tuple[str, ...] = ()) ->
 
 
 def planned_program(source: Path, program: Path) -> Path:
-    """The same with its broadcasts planned; it may call broadleaf.h. Raises SmpiError."""
+    """Compiles a program whose broadcasts are planned; it may call broadleaf.h. Raises SmpiError."""
     runtime = runtime_object(program.parent)
     engine = (f"-L{runtime.parent}", "-lbroadleaf_engine", f"-Wl,-rpath,{runtime.parent.resolve()}")
     return plain_program(source, program, (f"-I{HEADERS}", str(runtime), *engine, SMALL))

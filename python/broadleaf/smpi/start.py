@@ -1,4 +1,4 @@
-"""Starts a program of smpicc's in simulated time: the clean model, a time limit, what it printed."""
+"""Runs a program of smpicc in simulated time, with the clean model and a time limit; returns its output."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLEAN = {
     "smpi/simulate-computation": "no",
 }
 
-# Takes the clean model's settings of the network back: SimGrid's own hold.
+# Resets the clean model's network settings to SimGrid's own.
 DEFAULT_MODEL: dict[str, str | None] = dict.fromkeys(
     ("smpi/bw-factor", "smpi/lat-factor", "network/weight-S", "network/crosstraffic", "network/TCP-gamma")
 )
@@ -33,7 +33,7 @@ START_UP = {
     "smpi/reduce": "binomial",
     "smpi/allreduce": "rdb",
     "smpi/barrier": "ompi_tree",
-    # Taking thousands of messages at once, SMPI looks through all of them for each that is done.
+    # With thousands of messages at once, SMPI searches all of them for each completion.
     "smpi/gather": "ompi_binomial",
     "smpi/scatter": "ompi_binomial",
 }
@@ -42,7 +42,7 @@ TIMEOUT_S = 600.0
 
 
 class SmpiError(ValueError):
-    """What keeps a program from being built or run, in one line."""
+    """A program that cannot be built or run; the message is one line."""
 
 
 class SmpiTimeoutError(SmpiError):
@@ -50,7 +50,7 @@ class SmpiTimeoutError(SmpiError):
 
 
 def missing() -> str | None:
-    """What keeps programs from being built and run; None if nothing does."""
+    """The reason why programs cannot be built and run; None if they can."""
     try:
         need("smpirun")
         need("smpicc")
@@ -77,21 +77,22 @@ def simulate(
     timeout_s: float = TIMEOUT_S,
     errors: TextIO | None = None,
 ) -> str:
-    """What the program prints when run on the simulated platform, one rank a line of `hosts`.
+    """The program's output when run on the simulated platform, one rank per line of `hosts`.
 
     `settings` are SimGrid's, and win over the clean model's, e.g. {"smpi/bcast": "mpich"}; None stands for
-    SimGrid's default. `variables` are for the program's environment. What it says on stderr goes to `errors`.
+    SimGrid's default. `variables` are for the program's environment. Its standard error is passed to
+    `errors`.
 
     Raises SmpiError, and SmpiTimeoutError after `timeout_s` of real time.
     """
     with tempfile.TemporaryDirectory(prefix="broadleaf-smpi-") as copies:
-        # A copy of the program for every rank goes there, and a run that is ended leaves its own behind.
+        # SMPI puts a copy of the program per rank there, and leaves them if the run is killed.
         configuration = {**CLEAN, **START_UP, "smpi/tmpdir": copies, **(settings or {})}
         command = [need("smpirun"), "-platform", str(xml), "-hostfile", str(hosts)]
         command += ["-np", str(ranks)] if ranks else []
         command += ["--log=root.thres:warning"]
         command += [f"--cfg={key}:{value}" for key, value in configuration.items() if value is not None]
-        # A session of its own, so that the time limit ends smpirun's children with it.
+        # A separate session, so that the time limit also ends smpirun's children.
         with subprocess.Popen(
             [*command, *program],
             stdout=subprocess.PIPE,
@@ -111,7 +112,7 @@ def simulate(
                     os.killpg(process.pid, 9)
     if process.returncode:
         raise SmpiError(f"{Path(program[0]).name} failed under smpirun: {first_error(err)}")
-    # SMPI's MPI_Abort exits with 0, so what the program said is all there is to see of it.
+    # SMPI's MPI_Abort exits with 0, so only the program's output shows it.
     if errors is not None:
         errors.write(err)
     return out

@@ -1,4 +1,4 @@
-"""Paper 3's figures: broadcast times while loads come and go, and how annealing gets on."""
+"""Paper 3's figures: broadcast times while loads come and go, and the progress of annealing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from broadleaf.checkout import CHECKOUT
 
 PLATFORM = CHECKOUT / "platforms" / "teragrid-64.json"
 LOADED = "C3"
-# Another site's; loaded too where the paper's single cluster is not the question.
+# A cluster of another site, loaded in the variations.
 ALSO_LOADED = "C6"
 # A node of C2, as in the paper.
 ROOT = "c2-0"
@@ -18,17 +18,17 @@ ROOT = "c2-0"
 CALLS = 60
 FIRST_BYTES = 1_000_000
 FIRST_INTERVAL_S = 90.0
-# The paper has "exponentially", not how fast; so the program runs for 42 minutes, under three or four loads.
+# The paper has "exponentially" without a rate; with this one the program runs for 42 minutes.
 INTERVAL_FACTOR = 0.97
 
 # Which of the links at C3 a load is on; the paper has "different links to/from C3".
 SOME, INTO, OUT, BOTH = "some links", "all into C3", "all out of C3", "all at C3"
-# Beyond the paper: another cluster, two at once, loads that grow and fade, and messages that go a longer
-# way at the same rate, where a latency L becomes L / (1 - taken).
+# Beyond the paper: another cluster, two at once, loads that grow and fade, and longer routes at the same
+# rate, where a latency L becomes L / (1 - taken).
 ELSEWHERE, TWO = "some links at C6", "some links at C3 and C6"
 RAMP, LONGER = "some links, growing", "some links, longer"
 KINDS = (SOME, INTO, OUT, BOTH, ELSEWHERE, TWO, RAMP, LONGER)
-# How a growing load gets to its height, and from it: so many steps in so much of its time each.
+# A growing load's ramps: their steps, and the part of its time that each ramp takes.
 RAMP_STEPS, RAMP_PART = 4, 0.25
 
 Steps = list[tuple[float, float]]
@@ -36,7 +36,7 @@ Steps = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Load:
-    """What other traffic takes of some links, from when to when."""
+    """Other traffic on some links: its share of their bandwidth, its begin and end."""
 
     begin_s: float
     end_s: float
@@ -45,15 +45,15 @@ class Load:
     # (from, to) by cluster.
     links: tuple[tuple[str, str], ...]
     is_ramp: bool = False
-    # It takes nothing of the bandwidth and makes latencies longer.
+    # It leaves the bandwidth unchanged and makes latencies longer.
     is_longer: bool = False
 
     def taken_at(self, time_s: float) -> float:
-        """What it takes at a time while it lasts."""
+        """The share that it takes at a time during the load."""
         return [part for step_s, part in self.steps() if step_s <= time_s][-1]
 
     def steps(self) -> list[tuple[float, float]]:
-        """From when on, seconds, it takes which part."""
+        """(time in s, share taken) of each step."""
         if not self.is_ramp:
             return [(self.begin_s, self.taken)]
         step_s = RAMP_PART * (self.end_s - self.begin_s) / RAMP_STEPS
@@ -64,7 +64,7 @@ class Load:
 
 
 def calls() -> list[tuple[float, int]]:
-    """When the program broadcasts, and how much: sizes fall linearly, intervals exponentially."""
+    """The times and sizes of the broadcasts: sizes fall linearly, intervals exponentially."""
     at_s, interval_s, made = 0.0, FIRST_INTERVAL_S, []
     for call in range(CALLS):
         made.append((at_s, round(FIRST_BYTES * (1 - call / CALLS))))
@@ -74,9 +74,9 @@ def calls() -> list[tuple[float, int]]:
 
 
 def platform() -> bl.Platform:
-    """teragrid-64 with a pipe for each link that may be loaded, as wide as what limits it already.
+    """teragrid-64 with a pipe for each link that may be loaded, with the link's own limit as its rate.
 
-    What a load leaves of a link is left to all its hosts together.
+    All hosts of a link share what a load leaves of it.
     """
     document = bl.Platform.load(str(PLATFORM)).to_dict()
     rates = {shared["id"]: shared["bandwidth_bytes_per_s"] for shared in document["shared"]}
@@ -123,7 +123,7 @@ def drawn_loads(seed: int, kind: str, network: bl.Platform, until_s: float) -> l
 
 def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if kind in (SOME, ELSEWHERE, TWO, RAMP, LONGER):
-        # Any number of them is as likely as any other.
+        # All numbers of links are equally likely.
         return sorted(draw.sample(links, draw.randint(1, len(links))))
     return [
         link for link in links
@@ -133,7 +133,7 @@ def chosen(draw: random.Random, kind: str, links: list[tuple[str, str]]) -> list
 
 @dataclass(frozen=True)
 class Courses:
-    """What becomes of the network over time, as `replay` takes it: factors of rates and latencies."""
+    """The network's changes over time, in the form of `replay`: factors of rates and latencies."""
 
     links: list[tuple[str, str, Steps]]
     pipes: list[tuple[str, Steps]]
@@ -141,7 +141,7 @@ class Courses:
 
 
 def courses(loads: list[Load]) -> Courses:
-    """Of the links' rates, of those of their pipes, and of the links' latencies."""
+    """The factors of the links' rates, of their pipes' rates, and of the links' latencies."""
     left, longer = (by_link(loads, is_longer=is_longer) for is_longer in (False, True))
     pipes = [(pipe_of(link), course) for link, course in left.items()]
     latencies = [(*link, [(step_s, 1 / part) for step_s, part in course]) for link, course in longer.items()]
@@ -149,7 +149,7 @@ def courses(loads: list[Load]) -> Courses:
 
 
 def by_link(loads: list[Load], *, is_longer: bool) -> dict[tuple[str, str], Steps]:
-    """What loads of that kind leave of each link, from when on."""
+    """(time in s, remaining share) by link, under loads of one kind."""
     steps: dict[tuple[str, str], Steps] = {}
     for load in loads:
         for link in load.links if load.is_longer == is_longer else ():

@@ -1,7 +1,7 @@
 """Paper 3, section 3: a program's broadcasts while loads come and go on teragrid-64, and figure 3.
 
 The decisions are the advisor's own, the code that `broadleaf advise` runs; only network and clock are
-simulated. The paper's tree and Mateescu's are planned as in the paper: for what a monitor saw at most five
+simulated. The paper's tree and Mateescu's are planned as in the paper: for a monitor's view of at most five
 minutes ago.
 
 *Adaptive broadcast trees by simulated annealing*, figures 3 and 7 to 10.
@@ -20,10 +20,10 @@ from broadleaf.papers.results import Cell, Results, Sheet, Start
 
 QUICK_SEEDS, FULL_SEEDS = 1, 10
 MONITOR_S = 300.0
-# A load of so much is what "80 % or more" is about.
+# The least load of the paper's "80 % or more".
 HEAVY = 0.8
 
-# Line: how its plans come about (see `replay`), and by which planner.
+# Line: how its plans are made (see `replay`), and its planner.
 MPICH_G2, MATEESCU, ANNEALING, STATIC, ADAPTIVE = (
     "mpich-g2", "mateescu", "annealing", "our best static plan", "ours, adaptive",
 )  # fmt: skip
@@ -34,7 +34,7 @@ LINES = {
     STATIC: ("static", "best"),
     ADAPTIVE: ("advised", "best"),
 }
-# What the paper prints: the average under load, and its range.
+# Printed in the paper: the average under load, and its range.
 PRINTED_AVERAGE, PRINTED_RANGE = 19.58, (1.47, 64.57)
 
 FIGURE_3_NODES, FIGURE_3_BYTES = 32, 1_000_000
@@ -50,7 +50,7 @@ class Sample:
     line: str
     call: int
     message_bytes: int
-    # What the load takes at that time; 0: none.
+    # The load's share at that time; 0: no load.
     taken: float
     seconds: float
     is_stale: bool
@@ -120,7 +120,7 @@ def run(quick: bool, start: Start) -> Results:
 
 
 def on(network: bl.Platform, plan: bl.Plan) -> bl.Plan:
-    """The plan as one for the unloaded network: it was made for what its planner believed of it then."""
+    """The plan with the unloaded network's digest: it was made for an estimate of the network."""
     return bl.Plan.from_dict(plan.to_dict() | {"platform_digest": network.digest})
 
 
@@ -155,7 +155,7 @@ def loaded_call(one: Run) -> int:
 
 
 def improvements(samples: list[Sample], line: str, over: str, least: float, most: float = 1.0) -> list[float]:
-    """How much less time `line` takes than `over`, per cent, for each broadcast under loads of that much."""
+    """The time saved by `line` against `over`, per cent, for each broadcast under loads in this range."""
     times: dict[tuple[str, int, int], dict[str, float]] = {}
     for s in samples:
         if least <= s.taken <= most:
@@ -164,7 +164,7 @@ def improvements(samples: list[Sample], line: str, over: str, least: float, most
 
 
 def times_faster(samples: list[Sample], line: str, over: str, least: float, most: float = 1.0) -> float:
-    """Whole time of the broadcasts under loads of that much, the paper's over Broadleaf's."""
+    """Total time of the broadcasts under loads in this range, the paper's over Broadleaf's."""
     these = [s for s in samples if least <= s.taken <= most]
     of = {name: [s.seconds for s in these if s.line == name] for name in (line, over)}
     return sum(of[over]) / sum(of[line]) if of[line] else float("nan")
@@ -195,7 +195,7 @@ def improvement_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
 
 
 def seed_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:
-    """Broadleaf's, adaptive, draw by draw; settled: on a plan that is not from before a change."""
+    """Broadleaf's adaptive broadcasts, draw by draw; settled: on a plan made after the last change."""
     rows: list[tuple[Cell, ...]] = []
     for kind in kinds:
         for seed in sorted({s.seed for s in samples}):
@@ -239,7 +239,8 @@ def longest_run(flags: list[bool]) -> int:
 
 
 def figure_3(moves: int) -> list[tuple[int, float, float, bool]]:
-    """32 nodes, 1 MB, bandwidths uniform in 0.1 to 10 Mb/s. So many moves: any machine finds the same."""
+    """32 nodes, 1 MB, bandwidths uniform in 0.1 to 10 Mb/s. The limit is in moves, so that any machine
+    finds the same."""
     draw = random.Random(0)
     count = FIGURE_3_NODES
     rates = [[draw.uniform(0.1, 10.0) * 1e6 / 8 for _ in range(count)] for _ in range(count)]

@@ -1,10 +1,9 @@
 """Paper 2, section 6, figures 1 to 4: the mean makespan and the hit rate of every strategy on random grids.
 
-The paper says neither how gaps are drawn nor when a cluster starts its own broadcast, so the figures come
-in several readings. A hit is a makespan no longer than the least of the paper's seven strategies. Beside them
-stand the mixed strategy and the bottom-up rule as printed, our own `makespan`, the proved least one of
-`exact`, and the bound that no schedule passes. All that stands in one row or curve comes from the same draws.
-"""
+The paper states neither how gaps are drawn nor when a cluster starts its own broadcast, so the figures come
+in several readings. A hit is a makespan no longer than the least of the paper's seven strategies. Beside
+them are the mixed strategy and the bottom-up rule as printed, Broadleaf's `makespan`, the proved minimum of
+`exact`, and the lower bound. All values of a row or curve come from the same draws."""
 
 from __future__ import annotations
 
@@ -24,24 +23,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPERS_SEVEN = ("flat", "fef", "ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max", "bottom-up")
-# Those that figure 3 looks at closely.
+# The strategies of figure 3.
 ECEF_LIKE = ("ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max")
-# What section 6 suggests at its end, and section 5.3's rule without the senders' ready times.
+# The suggestion at the end of section 6, and section 5.3's rule without the senders' ready times.
 THEIRS = (*PAPERS_SEVEN, "mixed", "bottom-up-as-printed")
 OURS = ("makespan", "exact", "bound")
-# Text 6 on figure 4: the one that stays, at every number of clusters.
+# The text on figure 4: the one strategy with a constant hit rate, at every number of clusters.
 PRINTED_HIT_RATE = {"ecef-lat-max": 45.0}
 SMALL = (2, 3, 4, 5, 6, 7, 8, 9, 10)
 LARGE = (20, 30, 40, 50)
 QUICK = (2, 4, 6, 8, 10, 20, 50)
-# `exact` is asked up to here; beyond, its proofs have a heavy tail.
+# `exact` runs up to this many clusters; beyond, the times of its proofs have a heavy tail.
 MOST_PROVED = 12
 LOCAL_STARTS = ("after-last-send", "on-arrival")
 GAPS = ("pair", "min", "receiver", "sender", "mean", "max")
 SHOWN_GAPS = ("pair", "min")
-# Of hit rates, as many as the paper's.
+# Draws for hit rates, as many as the paper's.
 HIT_DRAWS, QUICK_HIT_DRAWS = 10_000, 1_000
-# Of means, where Broadleaf searches on every draw: that takes a thousand times as long as a heuristic.
+# Draws for means: Broadleaf's search on each takes a thousand times as long as a heuristic.
 DRAWS, QUICK_DRAWS = 1_000, 20
 # Standard deviations of a mean to either side: 95 % of a normal distribution.
 DEVIATIONS = 1.96
@@ -54,14 +53,14 @@ Reading = tuple[str, str]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, and how far the true one may be from it in 19 of 20 experiments."""
+    """A mean, and half the width of its 95 % confidence interval."""
 
     mean: float
     within: float
 
     @staticmethod
     def of(values: NDArray[np.float64]) -> Estimate | None:
-        """None where a value is none: the mean of those that are easy to prove would mislead."""
+        """None if a value is missing: a mean over the easily proved draws would mislead."""
         if np.isnan(values).any():
             return None
         deviation = float(values.std(ddof=1)) if len(values) > 1 else math.inf
@@ -96,7 +95,7 @@ class Point:
         return Estimate.of(100 * self.hits[line])
 
     def later_ms(self, line: str, other: str) -> Estimate | None:
-        """How much later one ends than another on the same draw."""
+        """The difference of two makespans on the same draw, ms."""
         return Estimate.of(1000 * (self.makespans[line] - self.makespans[other]))
 
     def above(self, line: str, floor: str) -> Estimate | None:
@@ -130,7 +129,7 @@ def point(reading: Reading, clusters: int, quick: bool) -> Point:
 
 @dataclass(frozen=True)
 class Work:
-    """What is to be drawn."""
+    """The points to draw."""
 
     quick: bool
     gaps: tuple[str, ...]
@@ -220,7 +219,7 @@ def hit_rates(points: list[Point]) -> list[Sheet]:
 
 
 def distances(points: list[Point]) -> Sheet:
-    """How far below the best of the paper's seven we come, and how far anyone could."""
+    """How far below the best of the paper's seven Broadleaf is, and how far the optimum is."""
     rows: list[tuple[Cell, ...]] = []
     for p in points:
         estimates = (

@@ -25,7 +25,7 @@ class Line:
     values: Sequence[float]
     place: int | None
     style: str = "-"
-    # How far each value may be from the true one, drawn as bars.
+    # Half the confidence interval of each value, drawn as bars.
     within: Sequence[float] | None = None
     # The paper's values, drawn as stars of the line's colour.
     said: Sequence[tuple[float, float]] = ()

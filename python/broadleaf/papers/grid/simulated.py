@@ -1,9 +1,9 @@
 """Paper 2, section 7, figures 5 and 6: predicted and measured broadcasts on the 88 machines of its table 3.
 
-Figure 5 comes from our simulator. Figure 6 is measured: the real runtime, and the broadcasts that SimGrid's
-SMPI has built in, move every message over the platform in SMPI's simulated time. The paper's strategies send
-the message whole; ours cut it into segments. Both stand on two platforms, since the paper gives no rates.
-"""
+Figure 5 comes from Broadleaf's simulator. Figure 6 is measured: the real runtime, and the broadcasts that
+SimGrid's SMPI has built in, move every message over the platform in SMPI's simulated time. The paper's
+strategies send the message whole; Broadleaf's cut it into segments. Both run on two platforms, since the
+paper gives no rates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BUILT_IN = ("default", "ompi", "mpich", "mvapich2")
 WHOLE = ("magpie", "mpich-g2", "fef", "ecef", "ecef-la", "ecef-lat-min", "ecef-lat-max", "bottom-up")
 QUICK_WHOLE = ("magpie", "ecef", "ecef-la", "ecef-lat-max")
 SEGMENTED = ("makespan", "best")
-# The short run has these from other clusters and on the second platform.
+# The short run has only these from other clusters and on the second platform.
 ROTATING = ("default", "magpie", "ecef", "best")
 
 KIB = 1 << 10
@@ -40,12 +40,12 @@ SIZES = (64 * KIB, 256 * KIB, 1024 * KIB, PAPERS_BYTES, 16384 * KIB, 65536 * KIB
 MOST_SEGMENTS = 1024
 QUICK_MOST_SEGMENTS = 256
 LEAST_SEGMENT_BYTES = 2 * KIB
-# From this size on the ranks' buffers are one, or they would not fit in memory; bytes are not compared then.
+# From this size on the ranks share one buffer, or memory would not suffice; bytes are not compared then.
 SHARED_BYTES = 16384 * KIB
 # Some of SMPI's broadcasts build communicators in their first call, for seconds.
 REPETITIONS = 2
 RUNS_AT_ONCE = 2
-# Of real time for one strategy from one root; a busy machine takes its time.
+# Real time for one strategy from one root, with room for a busy machine.
 TIMEOUT_S = 1800.0
 
 # SimGrid shares a link by the inverse of each transfer's latency: a transfer over 12 ms gets 1/250 of a port
@@ -56,13 +56,13 @@ EVEN_SHARES = {"network/weight-S": "1e9"}
 
 @dataclass(frozen=True)
 class Network:
-    """One assumption of what its machines could send; `suffix` keeps its tables apart."""
+    """One assumption about the machines' rates; `suffix` distinguishes its tables."""
 
     name: str
     suffix: str
-    # Whether Broadleaf's plan is cut as the other's is, because its own segments are too many for SMPI.
+    # Whether Broadleaf's plan has the other network's segments, because its own are too many for SMPI.
     is_cut: bool
-    # Whether the paper's size goes from every cluster, too, and is measured with SimGrid's own shares.
+    # Whether the paper's size is also sent from every cluster, and measured with SimGrid's own shares.
     is_main: bool
 
     @property
@@ -86,7 +86,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Sample:
-    """One strategy, root and size. Seconds; None where it was not planned by us, or not measured."""
+    """One strategy, root and size. Seconds; None where Broadleaf did not plan it, or it was not
+    measured."""
 
     strategy: str
     root: str
@@ -106,7 +107,7 @@ class Sample:
 
 
 def missing() -> str | None:
-    """What keeps figure 6 from being measured; None if nothing does."""
+    """The reason why figure 6 cannot be measured; None if it can."""
     if not PROGRAM.is_file():
         return "it needs a checkout of the project, with its testbeds folder"
     return smpi.missing()
@@ -121,9 +122,9 @@ def segment_bytes(strategy: str, message_bytes: int, most_segments: int | None) 
 def predict(
     platform: bl.Platform, strategy: str, root: str, message_bytes: int, most_segments: int | None
 ) -> tuple[Sample, bl.Plan]:
-    """Plans, and times the planning. The reference is predicted as our own binomial tree.
+    """Plans, and times the planning. The reference is predicted as Broadleaf's binomial tree.
 
-    Without `most_segments` the planners of ours choose.
+    Without `most_segments` Broadleaf's planners choose.
     """
     planner = "binomial" if strategy == "default" else strategy
     cut = segment_bytes(strategy, message_bytes, most_segments)
@@ -161,7 +162,7 @@ class Bed:
 def measure(
     task: Task, ranks: list[str], bed: Bed, plans: Path, shares: Mapping[str, str]
 ) -> dict[int, tuple[float, ...]]:
-    """Simulated seconds of each broadcast by size, from a common start until the last rank has it all.
+    """Simulated seconds of each broadcast by size, from a common start until the last rank has the message.
 
     `shares` are SimGrid's settings of how transfers share a link. Raises SmpiError.
     """
@@ -236,7 +237,7 @@ class Work:
         return sum(len(self.tasks(network)) for network in NETWORKS if network.file.is_file())
 
     def run(self, advance: Callable[[], None]) -> tuple[list[tuple[Network, list[Sample]]], list[str]]:
-        """What every network gave, and remarks."""
+        """The samples of every network, and remarks."""
         if not all(network.file.is_file() for network in NETWORKS):
             return [], [f"Figures 5 and 6 are left out: {self.missing}."]
         remarks = [
@@ -316,7 +317,7 @@ class Work:
                 one = replace(task, sizes=(PAPERS_BYTES,))
                 by_latency = measure(one, platform.hosts, bed, plans, {})
         except smpi.SmpiError as failed:
-            # All the other runs are not thrown away for one.
+            # A failed run does not discard the others.
             remarks.append(f"Not measured: {task.strategy} from {task.root}: {failed}.")
             return samples
         return [

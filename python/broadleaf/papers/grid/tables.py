@@ -106,7 +106,7 @@ def shortened(value: float | None) -> float | None:
 
 
 def roots(samples: list[Sample], strategies: tuple[str, ...], value: Value, how: str) -> Sheet:
-    """The paper's size from every root: roots rotate in real programs."""
+    """The paper's size from every root: real programs rotate roots."""
     at = [s for s in samples if s.message_bytes == PAPERS_BYTES]
     names = list(dict.fromkeys(s.root for s in at))
     rows: list[tuple[Cell, ...]] = []
@@ -140,7 +140,7 @@ def text(samples: list[Sample]) -> Sheet:
 
 
 def shares(samples: list[Sample]) -> Sheet:
-    """What was predicted of the paper's size, and what SimGrid measures by how transfers share a link."""
+    """Predicted times for the paper's size, and SimGrid's times by the way transfers share a link."""
     rows: list[tuple[Cell, ...]] = [
         (
             s.strategy,

@@ -1,8 +1,8 @@
-"""Paper 5's global data exchange: every node has what all had, by round-robin, ring and recursive doubling.
+"""Paper 5's global data exchange: every node gets all nodes' data, by round-robin, ring and recursive
+doubling.
 
-Round-robin is first an all-gather (sections 3 and 5): the broadcast is one behind a scatter. Beside each
-MPI's own, in simulated time, over TCP between namespaces, and on local ranks.
-"""
+Round-robin is an all-gather first (sections 3 and 5): the broadcast is a scatter followed by it. Beside
+each MPI's own, in simulated time, over TCP between namespaces, and on local ranks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import broadleaf as bl
 from broadleaf.papers.results import Cell, Sheet
 
 Advance = Callable[[], None]
-# Of SMPI's, those that the paper speaks of and those that MPIs choose by themselves.
+# SMPI's algorithms that the paper describes or MPIs choose by default.
 SMPI_ALGORITHMS = ("ring", "rdb", "bruck", "ompi", "mpich")
 BANDWIDTH_BYTES_PER_S, LATENCY_S = 125e6, 50e-6
 # Between namespaces, whose rates the machine can carry.
@@ -45,7 +45,7 @@ def case(bed: str, sizes: Sequence[int], **asked: Any) -> Callable[[], list[tupl
 
 
 def cluster(folder: Path, nodes: int, bytes_per_s: float) -> Path:
-    """A full-duplex cluster of that many nodes, as the paper's."""
+    """A full-duplex cluster of `nodes` nodes, like the paper's."""
     names = [f"c0-{at}" for at in range(nodes)]
     link = {"latency_s": LATENCY_S, "bandwidth_bytes_per_s": bytes_per_s}
     path = folder / f"cluster-{nodes}-{bytes_per_s:g}.json"
@@ -80,7 +80,7 @@ def cases_in(folder: Path, quick: bool) -> list[Callable[[], list[tuple[Cell, ..
 
 
 def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance], tuple[list[Sheet], list[str]]]]:
-    """How many steps there are, and what makes them."""
+    """The number of steps, and the function that runs them."""
     with tempfile.TemporaryDirectory() as folder:
         steps = len(cases_in(Path(folder), quick))
 

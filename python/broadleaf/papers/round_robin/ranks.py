@@ -49,12 +49,12 @@ LOCAL = {
 }
 THE_MPIS_OWN = "the MPI's own"
 REPETITIONS = 3
-# Of wall time, for one program.
+# Wall time of one program.
 TIMEOUT_S = 600.0
-# SMPI's pipelines take their time: of 240 MB in segments of 8 KB every one is looked at again for each other.
+# SMPI's pipelines are slow: with 240 MB in segments of 8 KB, its time grows with the square of the segments.
 SMPI_PATIENCE_S = 120.0
 
-# A planner that takes so many times as long as the MPI alone is named on the page.
+# The page names a planner that takes this many times as long as the MPI alone.
 FAR_BEHIND = 2.0
 SMPI_PIPELINE = (
     "SMPI's ompi_pipeline cuts the message into 128 KiB, and a rank waits a latency for each before the next "
@@ -66,12 +66,12 @@ Ranks = Callable[[Advance], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
 
 
 def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
-    """How many steps there are, and what makes them."""
+    """The number of steps, and the function that runs them."""
     # By nodes as figure 7, by size as figure 8.
     smpi_cases = [(count, message_bytes) for count in ((5, 16) if quick else (2, 4, 8, 12, 16))]
     smpi_cases += [] if quick else [(16, message_bytes * part // 4) for part in (1, 2, 3)]
     local_ranks = (4,) if quick else (2, 4, 8)
-    # One machine's memory holds a copy a rank.
+    # One machine's memory holds a copy per rank.
     local_bytes = message_bytes // 10
     steps = len(smpi_cases) * (len(THEIRS) + len(OURS)) + len(local_ranks) * (len(LOCAL) + 1)
 
@@ -99,7 +99,7 @@ def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
 
 
 class MissingError(Exception):
-    """Something that real MPI code needs is not there, in one line."""
+    """A requirement of real MPI code is missing; the message is one line."""
 
 
 def seconds_of(printed: str) -> list[float]:
@@ -139,7 +139,7 @@ class SmpiBed:
             raise MissingError(str(failed)) from None
         taken = seconds_of(printed)
         if len(taken) != 2:
-            # SMPI's MPI_Abort ends a program as if all were well.
+            # SMPI's MPI_Abort ends a program with exit code 0.
             raise MissingError("the program ended early")
         return taken[-1]
 
@@ -162,7 +162,7 @@ def smpi_samples(
     samples: list[SmpiSample] = []
     for is_ours, table in ((False, THEIRS), (True, OURS)):
         for line, name in table.items():
-            # What takes too long takes longer on more nodes and for more bytes.
+            # A run that timed out would also time out with more nodes or bytes.
             given_up: list[tuple[int, int]] = []
             for nodes, message_bytes in cases:
                 taken = None
@@ -190,7 +190,7 @@ def smpi_sheet(samples: list[SmpiSample]) -> Sheet:
 
 
 def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
-    """Figures 7 and 8 of what ran under SMPI."""
+    """Figures 7 and 8 from the runs under SMPI."""
     most_bytes = max(sample.message_bytes for sample in samples)
     most_nodes = max(sample.nodes for sample in samples)
     by_nodes = {(sample.nodes, sample) for sample in samples if sample.message_bytes == most_bytes}

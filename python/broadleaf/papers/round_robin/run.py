@@ -1,7 +1,7 @@
-"""Paper 5, section 6: the pipelined round-robin broadcast beside those it is measured against, on smp-16.
+"""Paper 5, section 6: the pipelined round-robin broadcast beside its competitors, on smp-16.
 
-Three ways: our simulation, under full-duplex one-port (the paper's model) and where a node sends and
-receives at once only with one partner (the paper's own cluster); real MPI code in simulated time, under
+Three ways: Broadleaf's simulation, under full-duplex one-port (the paper's model) and where a node sends
+and receives at once only with one partner (the paper's own cluster); real MPI code in simulated time, under
 SimGrid's SMPI; and real ranks on this machine.
 
 Axida, Viet and Yoshinaga, *Pipelined round-robin broadcast*, figures 7 and 8, tables 1 and 2.
@@ -30,7 +30,7 @@ FULL_BYTES = 30_000_000 * 8
 QUICK_BYTES = 3_000_000 * 8
 SEGMENT_BYTES = 500_000 // 8
 MODELS = {"one-port": "full-duplex one-port", "one-port-same-partner": "the paper's cluster"}
-# Line: planner, and whether it sends in the paper's messages or the whole at once.
+# Line: planner, and whether it sends the paper's messages or the whole at once.
 LINES = {
     "linear": ("chain", False),
     "pipelined linear": ("chain", True),
@@ -43,7 +43,7 @@ LINES = {
 TABLE_2 = {3: 1.5, 5: 1.25, 7: 1.167}
 # Section 5.3 leaves the first and final phases out; over so many tournaments they are less than 1 %.
 TOURNAMENTS = 300
-# What table 1's s stands for where we compare its formulas: a start-up, which occupies both ends.
+# The value of table 1's s in the comparison of its formulas: a start-up, which occupies both ends.
 STARTUP_S = 100e-6
 
 
@@ -162,7 +162,7 @@ def pivot(
 
 
 def table_2_sheet(odd: tuple[int, ...], advance: Callable[[], None]) -> Sheet:
-    """Beside the printed values: how long 300 tournaments take, in t, by the paper's rule and a freer one."""
+    """The time of 300 tournaments, in t, by the paper's rule and a freer one, beside the printed values."""
     rows: list[tuple[Cell, ...]] = []
     for nodes in odd:
         message_bytes = TOURNAMENTS * (nodes - 1) * SEGMENT_BYTES
@@ -189,7 +189,8 @@ def table_1_costs(nodes: int, message_bytes: int) -> dict[str, float]:
 
 
 def table_1_sheet(message_bytes: int) -> Sheet:
-    """The formulas beside simulations with s as start-up; pipelines in segments that suit that start-up."""
+    """The formulas beside simulations with s as start-up; pipelines have the best segments for that
+    start-up."""
     platform = cluster(16, startup_s=STARTUP_S)
     rows: list[tuple[Cell, ...]] = []
     for line, cost in table_1_costs(16, message_bytes).items():
@@ -205,7 +206,7 @@ def table_1_sheet(message_bytes: int) -> Sheet:
 
 
 def pipelined_s(nodes: int, message_bytes: int) -> float:
-    """What a pipelined chain takes at best, each of whose segments starts up at each hop, seconds.
+    """The least time of a pipelined chain whose segments have a start-up at each hop, seconds.
 
     k segments take (n - 2 + k)·(s + D / (k·b)), least at k = sqrt((n - 2)·D / (b·s)).
     """
@@ -214,7 +215,7 @@ def pipelined_s(nodes: int, message_bytes: int) -> float:
 
 
 def why(message_bytes: int) -> list[str]:
-    """The reasons of numbers that one would not expect."""
+    """Explanations of unexpected numbers."""
     formula_s = table_1_costs(16, message_bytes)["pipelined linear"]
     chain_s = pipelined_s(16, message_bytes)
     segment_s = limit_s(SEGMENT_BYTES)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from broadleaf.papers.results import Sheet
 
-# What a star covers of the width of a figure.
+# The share of a figure's width that a star covers.
 STAR_SHARE = 0.03
 
 
@@ -28,14 +28,13 @@ def draw_lines(
 ) -> Figure:
     """The sheet's columns of `lines`, dashed but for those named `solid`.
 
-    `spread` is the deviation between the platforms of a point, drawn as a bar, and `said` what the paper
-    says of one, a star of the line's colour; both per cent, by place on the X axis and line.
-    """
+    `spread` is the deviation between the platforms of a point, drawn as a bar, and `said` the paper's
+    printed value, drawn as a star of the line's colour; both per cent, by place on the X axis and line."""
     from matplotlib.figure import Figure
 
     from broadleaf.plot.figures import COLOURS
 
-    # One fewer than there are colours, so that no two lines share both.
+    # One marker fewer than colours, so that no two lines share both.
     markers = "os^DvXP"
     figure = Figure(figsize=(7.0, 4.5), layout="constrained")
     axes = figure.subplots()
@@ -48,7 +47,7 @@ def draw_lines(
         axes.plot(at, ratios, style, marker=markers[place % len(markers)], color=colour, label=line)
         bars = [spread[x, line] / 100 for x in at]
         axes.errorbar(at, ratios, yerr=bars, fmt="none", ecolor=colour, elinewidth=0.6, capsize=2, alpha=0.6)
-        # Of several lines with the same value: side by side, or the last would hide the others.
+        # Stars of lines with the same value are placed side by side, or the last would hide the others.
         hidden = [sum(said.get((x, other)) == said.get((x, line)) for other in lines[:place]) for x in at]
         shift = STAR_SHARE * (at[-1] - at[0])
         stars = [

@@ -1,8 +1,8 @@
-"""Paper 1, section 5: how near one pipelined tree, or a few, come to the optimum over any number of them.
+"""Paper 1, section 5: one pipelined tree, or a few, against the optimum over any number of trees.
 
-Every number is a ratio: what a plan of 3,000 segments reaches in simulation, start-up included, over the
+Every number is a ratio: the simulated throughput of a plan of 3,000 segments, start-up included, over the
 one-port optimum of the same platform, under multi-port too (where it may exceed 1, as in the paper). Beside
-it stands the load bound, as the paper computes it: what the busiest port allows if no transfer waits for
+it is the load bound, which the paper computes: the throughput of the busiest port if no transfer waits for
 another.
 
 Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, figures 4(a), 4(b), 5, table 3.
@@ -23,10 +23,10 @@ from broadleaf.papers.trees.figures import draw_lines, draw_table
 
 # Ratios do not depend on it: the drawn links have no start-up.
 SEGMENT_BYTES = 1 << 20
-# Start-up, of as many segments as a tree is deep, is a hundredth of so many.
+# Filling the pipeline takes as many segments as a tree is deep: about one per cent of these.
 MESSAGE_BYTES = 3_000 * SEGMENT_BYTES
 OPTIMUM_GAP = 1e-4
-# What the whole run gives each search; the short one leaves it at the planner's own few milliseconds.
+# The time of each search in the full run; the short run uses the planner's default of a few milliseconds.
 SEARCH_S = 0.5
 
 PAPERS_LINES = ("prune-simple", "prune-refined", "grow", "lp-prune", "lp-grow", "binomial-printed")
@@ -36,7 +36,7 @@ FROM_ONE_PORT = ("lp-prune", "lp-grow", "binomial-printed")
 SEVERAL_TREES = ("2 trees", "4 trees", "8 trees", "optimal")
 OUR_LINES = ("single-tree", *SEVERAL_TREES)
 
-# What the column of a line's load bound is called after the line.
+# The suffix of a line's column of load bounds.
 LOAD_BOUND = ", load bound"
 
 # Table 3: (mean, deviation) in per cent, by nodes and line.
@@ -144,7 +144,7 @@ def sample(draw: Draw, search_s: float | None) -> list[Sample]:
 
 
 def run(quick: bool, start: Start) -> Results:
-    """Draws the platforms, plans with every line, and compares with what is printed."""
+    """Draws the platforms, plans with every line, and compares with the printed values."""
     drawn, varied = draws(quick), variations.cases(quick)
     advance = start(len(drawn) + len(varied))
 
@@ -243,7 +243,7 @@ def of(samples: Iterable[Sample], kind: str, port_model: str) -> list[Sample]:
 
 
 def per_cent(samples: Iterable[Sample]) -> tuple[float, float, float]:
-    """Mean and deviation of what was simulated, and the mean load bound."""
+    """Mean and deviation of the simulated ratios, and the mean load bound."""
     chosen = list(samples)
     ratios = [100 * s.ratio for s in chosen]
     return (
@@ -256,7 +256,7 @@ def per_cent(samples: Iterable[Sample]) -> tuple[float, float, float]:
 def deviations(
     samples: list[Sample], lines: tuple[str, ...], key: Callable[[Draw], float]
 ) -> dict[tuple[float, str], float]:
-    """Between the platforms of each point, per cent, by place on the X axis and line."""
+    """Deviations between the platforms of each point, per cent, by place on the X axis and line."""
     places = sorted({key(sample.draw) for sample in samples})
     return {
         (at, line): per_cent(s for s in samples if s.line == line and key(s.draw) == at)[1]

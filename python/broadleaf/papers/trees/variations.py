@@ -1,7 +1,8 @@
-"""What paper 1 leaves open, varied: the share of T that a multi-port sender is busy for, the density of
-Table 3's platforms, and how the rates were drawn on which simple pruning falls to a fifth of the optimum.
+"""Variations of the points that paper 1 leaves open: the share of T for which a multi-port sender is busy,
+the density of Table 3's platforms, and how the rates were drawn on which simple pruning falls to a fifth of
+the optimum.
 
-Lines are compared on the same draws: a density's or a share's effect is not that of other platforms.
+Lines are compared on the same draws, so that the effect of a density or a share is not one of the draws.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ SIMPLE_PRUNING_SAID = 20
 
 @dataclass(frozen=True)
 class Case:
-    """What is planned for on one platform: a variation and its draw."""
+    """One platform to plan for: a variation and its draw."""
 
     variation: str
     value: float | str
@@ -181,7 +182,7 @@ def drawn_sheet(found: Sequence[tuple[Case, dict[str, float]]]) -> Sheet:
 
 
 def remarks(shares: Sheet, densities: Sheet, drawn: Sheet) -> list[str]:
-    """What the three sheets show, with their numbers."""
+    """The results of the three sheets, with their numbers."""
     column = shares.columns.index("grow-multiport")
     grown = [float(row[column] or 0) for row in shares.rows]
     measured = [row for row in densities.rows if row[1] != "printed"]

@@ -1,6 +1,6 @@
 """Where paper 4's techniques are measured: `testbeds/plans.c` in simulated time, and on local ranks.
 
-The program is plain MPI and shares no code with the executor, so what it measures says something about both.
+The program is plain MPI and shares no code with the executor, so its times validate both.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CLUSTER = CHECKOUT / "platforms" / "cluster-50.json"
 ONE_PORT = {"maxmin/concurrency-limit": "1", "smpi/send-is-detached-thresh": "0"}
 
 TIMEOUT_S = 3600.0
-# How long local ranks agree on a start ahead of it.
+# How far ahead local ranks agree on a common start.
 START_AHEAD_S = 0.005
 # The same over TCP between namespaces that share this machine's cores.
 SLOW_START_AHEAD_S = 0.05
@@ -73,7 +73,7 @@ class Bed(ABC):
 
     @property
     def fingerprint(self) -> str:
-        """What its times depend on besides nodes and plan: two of the same fingerprint measure the same."""
+        """A hash of all that its times depend on besides nodes and plan."""
         return hashlib.sha256(PROGRAM.read_bytes()).hexdigest()
 
     @abstractmethod
@@ -81,9 +81,9 @@ class Bed(ABC):
         """What the program prints."""
 
     def seconds(self, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[float]:
-        """The least time of each plan, since whatever else a machine does only adds to it.
+        """The least time of each plan, since a machine's other load only adds to it.
 
-        `care` is how many times the usual repetitions are made, where times vary.
+        `care` multiplies the repetitions, where times vary.
         Raises BedError if a byte was wrong.
         """
         file = self.folder / f"plans-{nodes}"
@@ -110,7 +110,7 @@ class SimulatedBed(Bed):
     most_nodes = 50
     # SimGrid's settings beside the clean model's.
     settings: ClassVar[Mapping[str, str | None]] = ONE_PORT
-    # Simulated times do not know what else the machine does.
+    # Simulated times do not depend on the machine's load.
     at_once = min(2, os.cpu_count() or 1)
 
     def __init__(self, folder: Path) -> None:
@@ -140,7 +140,7 @@ class SimulatedBed(Bed):
 
 
 class DefaultModelBed(SimulatedBed):
-    """The same cluster by SMPI's default model, which knows nothing of one port."""
+    """The same cluster by SMPI's default model, which is not one-port."""
 
     name = "SMPI, its default model"
     settings = smpi.DEFAULT_MODEL

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Sample(Protocol):
-    """What a figure reads of a measured technique."""
+    """The fields of a measured technique that figures use."""
 
     @property
     def collective(self) -> str: ...
@@ -37,7 +37,7 @@ MOST_SIZES = 5
 
 
 def figures(bed: str, samples: Sequence[Sample]) -> dict[str, Figure]:
-    """Figures 1 to 4 of what was measured on one bed."""
+    """Figures 1 to 4 of one bed's measurements."""
     return {
         "figure-1": over_nodes(bed, samples, "bcast", ("binomial", "segmented-chain")),
         "figure-2": over_sizes(bed, samples, "bcast", ("binomial", "segmented-chain")),

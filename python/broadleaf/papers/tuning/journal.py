@@ -1,4 +1,4 @@
-"""What a long experiment has measured so far, kept in a file: an interrupted one goes on from there."""
+"""The measurements of a long experiment, saved in a file, so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ FORMAT = "broadleaf-partial/1"
 
 
 class Journal:
-    """Times of plans on beds. With a file, each bed's answer is in it before the next question.
+    """Times of plans on beds. With a file, each measurement is written before the next begins.
 
-    A line for each plan; one that was cut off is left out. What another program, platform or setting gave is
-    not used: the plan is measured again. Several threads may ask.
-    """
+    A line for each plan; one that was cut off is left out. Measurements of another program, platform or
+    setting are ignored, and the plan is measured again. Safe to use from several threads."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Raises OSError where the file is there and cannot be read."""
@@ -34,7 +33,8 @@ class Journal:
         self.found = len(self.known)
 
     def seconds(self, bed: Bed, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[float]:
-        """As [`Bed.seconds`][], which is asked for what is not known yet. Raises BedError, OSError."""
+        """As [`Bed.seconds`][], which measures plans that are not in the journal. Raises BedError,
+        OSError."""
         keys = [key_of(bed, nodes, plan, care) for plan in plans]
         with self.lock:
             missing = {key: plan for key, plan in zip(keys, plans, strict=True) if key not in self.known}
@@ -62,7 +62,7 @@ class Journal:
 
 
 def key_of(bed: Bed, nodes: int, plan: Timed, care: int) -> str:
-    """What makes a time the same one again; a hash, since a plan's edges are long."""
+    """The key of a measurement; a hash, since a plan's edges are long."""
     return hashlib.sha256(repr((bed.name, bed.fingerprint, nodes, plan.line, care)).encode()).hexdigest()[:32]
 
 

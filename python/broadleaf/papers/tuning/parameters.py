@@ -1,4 +1,4 @@
-"""A bed's pLogP parameters, measured between two ranks: all else is predicted from them."""
+"""A bed's pLogP parameters, measured between two ranks; everything else is predicted from them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from broadleaf.papers.tuning.journal import Journal
 TRAIN = 33
 # Everything is predicted from the parameters, so they are measured with more care than the rest.
 CARE = 5
-# No end system handles a message in less, s: where a busy machine's noise hides the gap of a short one, this
-# keeps a plan from being cut into millions of segments.
+# The least time in which an end system handles a message, s. Where noise hides the gap of a short message,
+# this keeps plans from having millions of segments.
 LEAST_GAP_S = 1e-6
 # Sizes at which gaps are measured: half powers of four and their neighbours would add nothing to a line.
 SIZES = [1, *(1 << power for power in range(4, 25, 2))]
 COLUMNS = ("bed", "bytes", "g_s behind another", "g_s alone", "L_s", "start_s", "hop_s in a row")
-# One-byte messages to and fro, in threes, that a hop in a row is timed over, less those that warm up.
+# One-byte round trips in a row that time a hop, in threes, and those of them that warm up.
 ROW, WARM_UP = 640, 64
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What a bed's predictions stand on."""
+    """The parameters of a bed's predictions."""
 
-    # What each collective is predicted from. A broadcast's g(m) is by saturation, as the paper's benchmark
+    # The network that predicts each collective. A broadcast's g(m) is by saturation, as the paper's benchmark
     # has it; a scatter's is that of a message alone, and the bulk gap is the one by saturation.
     networks: dict[str, bl.Platform]
     # The scatter's without the bulk effect.
@@ -40,13 +40,12 @@ class Parameters:
 def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
     """L, g(m) of a message alone, and of one behind another.
 
-    A request, its answer and a message take 3 L and 3 g(1), the message by itself L and g(1); what the
-    common start costs is in both, so that half of the difference is L + g(1). A gap that falls
+    A request, its answer and a message take 3 L and 3 g(1), a message alone L and g(1). Both contain the
+    cost of the common start, so half of the difference is L + g(1). A gap that falls
     with the size, as noise makes it on local ranks, is lowered to the one behind.
 
-    That is L of a message after a pause, which all that is measured begins with. `hop_s in a row` is L + g(1)
-    of messages to and fro without one, as `broadleaf measure` takes them: half of an empty round trip.
-    """
+    This is L of a message after a pause, with which all measurements begin. `hop_s in a row` is L + g(1) of
+    round trips without a pause, as `broadleaf measure` takes them: half of an empty round trip."""
     sizes = [bytes_ for bytes_ in SIZES if 2 * bytes_ <= bed.train_bytes]
     trains = [max(2, min(TRAIN, bed.train_bytes // bytes_)) for bytes_ in sizes]
     single = [Timed("bcast", "eager", bytes_, bytes_, "0>1") for bytes_ in sizes]
@@ -80,7 +79,7 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
 
 
 def lowered(times: list[float]) -> list[float]:
-    """No message takes longer than a longer one: what a busy moment added to a short one's time goes."""
+    """Lowers times so that no message takes longer than a longer one; removes noise of short messages."""
     return list(accumulate(reversed(times), min))[::-1]
 
 

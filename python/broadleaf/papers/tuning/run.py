@@ -1,8 +1,8 @@
-"""Paper 4: what the models predict for ten broadcasts and three scatters, beside what they take.
+"""Paper 4: the models' predictions for ten broadcasts and three scatters, beside measured times.
 
-The network's parameters L and g(m) are measured first, between two ranks; from them alone everything else is
-predicted and chosen. Then each technique runs, along the tree that our planners give, in a program of its own
-(`testbeds/plans.c`).
+The network's parameters L and g(m) are measured first, between two ranks; from them alone everything else
+is predicted and chosen. Then each technique runs, along the tree of Broadleaf's planner, in a separate
+program (`testbeds/plans.c`).
 
 Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*, tables 1 and 2,
 figures 1 to 4.
@@ -42,7 +42,7 @@ from broadleaf.papers.tuning.sheets import (
     worst_cases,
 )
 
-# Of the figures' names, by how a bed's name begins; the longer first.
+# Prefixes of the figures' names, by the beginning of a bed's name; longer ones first.
 PREFIXES = {DefaultModelBed.name: "smpi-default-", SimulatedBed.name: "", NamespacesBed.name: "namespaces-"}
 PLANNERS = {"bcast": ("flat", "chain", "binary", "binomial"), "scatter": ("flat", "chain", "binomial")}
 
@@ -61,7 +61,7 @@ REASONS = [
 
 @dataclass(frozen=True)
 class Effort:
-    """What is measured on a bed."""
+    """The measurements on a bed."""
 
     nodes: tuple[int, ...]
     sizes: tuple[int, ...]
@@ -93,7 +93,8 @@ def namespaces_effort(quick: bool) -> Effort:
 
 
 def every_bed(quick: bool, folder: Path) -> list[tuple[Callable[[], Bed], Effort]]:
-    """The model that predicts, in other hands; then SMPI's own, real TCP, and memory, where it may fail."""
+    """The predicting model in an independent implementation; then SMPI's own model, real TCP, and memory,
+    where it may fail."""
     found: list[tuple[Callable[[], Bed], Effort]] = [
         (lambda: SimulatedBed(folder), smpi_effort(quick)),
         (lambda: DefaultModelBed(folder), default_model_effort(quick)),
@@ -107,9 +108,8 @@ def every_bed(quick: bool, folder: Path) -> list[tuple[Callable[[], Bed], Effort
 def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
     """Measures the parameters, predicts, chooses, runs everything, and compares.
 
-    `keep` is a file for what is measured, line by line; a run that was interrupted goes on from it. It is
-    removed when everything is measured.
-    """
+    `keep` is a file for the measurements, line by line; an interrupted run resumes from it. It is removed
+    at the end."""
     samples: list[Sample] = []
     parameters: list[tuple[Cell, ...]] = []
     remarks: list[str] = []
@@ -132,7 +132,7 @@ def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
                     samples += found
                     advance()
             except BedError as error:
-                # What was measured before stays.
+                # Earlier measurements stay.
                 is_whole = False
                 remarks.append(f"Not all measured: {error}.")
     if not samples:

@@ -1,4 +1,4 @@
-"""A technique measured on a bed beside what was predicted of it, and what a choice cost."""
+"""A technique measured on a bed beside its prediction, and the cost of a choice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Sample:
 
     @property
     def error(self) -> float:
-        """Of the prediction, as a part of what was measured."""
+        """The error of the prediction, relative to the measured time."""
         return abs(self.corrected_s - self.measured_s) / self.measured_s
 
     @property
@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the choice cost in one case, against the measured best."""
+    """The cost of the choice in one case, against the measured best."""
 
     bed: str
     collective: str

@@ -8,7 +8,7 @@ from broadleaf.papers.results import Cell, Sheet
 from broadleaf.papers.tuning.beds import DefaultModelBed, SimulatedBed
 from broadleaf.papers.tuning.samples import Outcome, Sample
 
-# Where no real rank runs.
+# The beds without real ranks.
 SIMULATED = (SimulatedBed.name, DefaultModelBed.name)
 WHY = {
     "flat": "the same",
@@ -30,7 +30,7 @@ WHY_SCATTER = {
 
 
 def summary(samples: list[Sample], outcomes: list[Outcome]) -> Sheet:
-    """What must hold, a row for each bed and collective."""
+    """The requirements, a row for each bed and collective."""
     rows: list[tuple[Cell, ...]] = []
     for bed, collective in dict.fromkeys((s.bed, s.collective) for s in samples):
         own = [o for o in outcomes if (o.bed, o.collective) == (bed, collective)]
@@ -67,7 +67,7 @@ def summary(samples: list[Sample], outcomes: list[Outcome]) -> Sheet:
 
 
 def by_ranks(samples: list[Sample], outcomes: list[Outcome]) -> list[Sheet]:
-    """How far off choices and predictions are on real ranks, by their number; none where there were none."""
+    """Errors of choices and predictions on real ranks, by their number; none without real ranks."""
     rows: list[tuple[Cell, ...]] = []
     kinds = ((s.bed, s.collective, s.nodes) for s in samples if s.bed not in SIMULATED)
     for kind in dict.fromkeys(kinds):
@@ -94,7 +94,7 @@ def by_ranks(samples: list[Sample], outcomes: list[Outcome]) -> list[Sheet]:
 
 
 def bulk_effect(samples: list[Sample]) -> Sheet:
-    """Whether the bulk gap mends the scatters' models: both predictions beside what was measured."""
+    """Whether the bulk gap improves the scatters' models: both predictions beside the measured times."""
     rows: list[tuple[Cell, ...]] = []
     for kind in dict.fromkeys((s.bed, s.nodes, s.algorithm) for s in samples if s.without_bulk_s is not None):
         own = [s for s in samples if s.collective == "scatter" and (s.bed, s.nodes, s.algorithm) == kind]
@@ -160,7 +160,7 @@ def choices(outcomes: list[Outcome]) -> Sheet:
 
 
 def differences(samples: list[Sample]) -> Sheet:
-    """Printed and corrected models on three nodes and the longest message, where most of them part."""
+    """Printed and corrected models on three nodes and the longest message, where most of them differ."""
     bed = samples[0].bed
     nodes = 3 if any(s.bed == bed and s.nodes == 3 for s in samples) else samples[0].nodes
     longest = max(s.message_bytes for s in samples if s.bed == bed)
