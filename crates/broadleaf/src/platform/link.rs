@@ -88,6 +88,14 @@ impl TransferTime {
         self.ends(message_bytes).map(|size| self.seconds(size)).fold(f64::INFINITY, f64::min)
     }
 
+    /// Whether more bytes never take less time; a measured table may fall.
+    pub fn is_monotone(&self) -> bool {
+        match self {
+            TransferTime::Affine { .. } => true,
+            TransferTime::Gap(table) => table.rows.is_sorted_by_key(|&(_, seconds)| seconds),
+        }
+    }
+
     fn ends(&self, message_bytes: u64) -> impl Iterator<Item = u64> + '_ {
         let rows: &[(u64, f64)] = match self {
             TransferTime::Affine { .. } => &[],

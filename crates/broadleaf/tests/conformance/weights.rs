@@ -134,6 +134,28 @@ fn times_by_hand() {
     assert!((bound(Collective::ReduceScatter, &[3.0, 0.0, 1.0]) - 40.0).abs() < 1e-6);
 }
 
+/// A long block takes less time than a short one here: 0.1 s for n1's 200 bytes, where 100 bytes take 10 s.
+#[test]
+fn the_bound_of_a_scatter_whose_link_is_faster_with_more_bytes() {
+    let document = r#"{"format": "broadleaf-platform/1", "name": "falling", "port_model": "one-port",
+        "nodes": [{"id": "n0"}, {"id": "n1"}, {"id": "n2"}], "links": [
+        {"from": "n0", "to": "n1", "gap": [[1, 10.0], [100, 10.0], [200, 0.1]]},
+        {"from": "n0", "to": "n2", "bandwidth_bytes_per_s": 1e9}]}"#;
+    let platform = Platform::from_json(document).unwrap_or_else(|fault| panic!("{fault}"));
+    let scatter = read(
+        r#"{"format": "broadleaf-plan/1", "collective": "scatter", "root": "n0", "message_bytes": 100, "segment_bytes": 100,
+            "weights": {"n0": 0, "n1": 2}, "trees": [{"children": {"n0": ["n1", "n2"]}}]}"#,
+    );
+    let took_s = simulate(&platform, &scatter, false).unwrap().makespan_s;
+    assert!((took_s - 0.1).abs() < 1e-6, "{took_s} s");
+    let root = platform.hosts().next().unwrap();
+    let bound_s =
+        |weights| collective_bound_s(&platform, Collective::Scatter, root, 100, weights, &Budget::UNLIMITED);
+    let (unequal_s, equal_s) = (bound_s(Some(&[0.0, 2.0, 1.0])), bound_s(None));
+    assert!(0.0 < unequal_s && unequal_s <= took_s, "{unequal_s} s");
+    assert!((equal_s - 10.0).abs() < 1e-6, "{equal_s} s");
+}
+
 /// Every choice of a tree for each of three hosts, served in every order: none is under the bound, and the best one meets it.
 #[test]
 fn the_bound_of_an_all_gather_against_every_choice_of_trees() {

@@ -55,11 +55,16 @@ pub fn scatter_bound_s(
     }
     let entered = groups.iter().filter(|behind| !behind[root.index()]).take_while(|_| !budget.is_spent());
     let entered_s = entered.map(|behind| entered_s(platform, behind, blocks.of(|node| behind[node])));
-    // Blocks that happen to begin alike make it a broadcast of the shortest one.
     let bytes = |host: NodeId| blocks.of_node[host.index()];
     let receivers = || platform.hosts().filter(|&host| host != root);
     let shortest = receivers().map(bytes).min().unwrap_or(0);
-    let one_block_s = makespan_bound_within(platform, root, shortest, budget);
+    let are_equal = receivers().all(|host| bytes(host) == shortest);
+    // Blocks that happen to begin alike make it a broadcast of the shortest one, once every transfer is cut down to it,
+    // which must not take longer.
+    let one_block_s = match are_equal || platform.classes().iter().all(|class| class.time.is_monotone()) {
+        true => makespan_bound_within(platform, root, shortest, budget),
+        false => 0.0,
+    };
     let most_s = match (weights, receivers().map(bytes).max()) {
         (Some(_), Some(longest)) if longest > 0 => {
             let crossings = crossings(platform, longest);
