@@ -22,8 +22,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Set
+from collections.abc import Callable, Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 CRATE = Path(__file__).resolve().parent
@@ -148,14 +150,14 @@ def main() -> int:
         options.out.mkdir(parents=True, exist_ok=True)
         for name in INCLUDED:
             shutil.copy(CRATE / "include" / name, options.out / name)
-        for compiler in compilers:
-            if compiler.abi == "smpi":
-                product = build_object(compiler, tools)
-                print(f"built {product.name} with {compiler.mpicc}, to be linked into programs")
-                continue
-            programs = [build_program(name, compiler, tools) for name in PROGRAMS]
-            for product in (build_runtime(compiler, tools), *programs):
-                print(f"built {product.name} with {compiler.mpicc} ({compiler.version})")
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            made = [
+                (compiler, pool.submit(build, tools))
+                for compiler in compilers
+                for build in products(compiler)
+            ]
+            for compiler, product in made:
+                print(f"built {product.result().name} with {compiler.mpicc} ({compiler.version})")
     except BuildError as error:
         print(f"build_runtimes: {error}", file=sys.stderr)
         return 2
@@ -240,6 +242,13 @@ def build_staticlib() -> Path:
             if Path(name).name == "libbroadleaf_mpi.a":
                 return Path(name)
     raise BuildError("cargo built no libbroadleaf_mpi.a; is the crate still a staticlib?")
+
+
+def products(compiler: Compiler) -> list[Callable[[Toolchain], Path]]:
+    """What builds the parts for one MPI."""
+    if compiler.abi == "smpi":
+        return [partial(build_object, compiler)]
+    return [partial(build_runtime, compiler), *(partial(build_program, name, compiler) for name in PROGRAMS)]
 
 
 def build_runtime(compiler: Compiler, tools: Toolchain) -> Path:
