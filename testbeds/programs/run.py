@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs programs that others wrote with every broadcast planned and without, and compares what they computed.
+"""Runs programs that others wrote without plans, with planned broadcasts, and with all collectives planned.
 
     python testbeds/programs/run.py [--or-skip] [--list] [NAME...]
 
-ScaLAPACK's testers, NWChem and LAMMPS are Debian's, laid over the system in memory for these processes
-only, and run with Debian's Open MPI 4.1 and MPICH 4.0. All ranks are on this machine, but the
-platform gives each a node of its own and the planner is named, so broadcasts of any length are messages
-along its trees. --or-skip: where the packages cannot be had, that is one line and no error.
+They must compute the same. ScaLAPACK's testers, NWChem and LAMMPS are Debian's, laid over the system in
+memory for these processes only, and run with Debian's Open MPI 4.1 and MPICH 4.0. All ranks are on this
+machine, but the platform gives each a node of its own and the planner is named, so messages of any length
+go along its trees. --or-skip: where the packages cannot be had, that is one line and no error.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ TIMEOUT_S = 600.0
 PLANNER = "chain"
 # What may be passed through: nothing else was for the MPI alone.
 ALLOWED = {"one-rank", "zero-bytes", "intercommunicator"}
-# With fewer planned, the program would show little.
-LEAST_PLANNED = 30
+# BROADLEAF_COLLECTIVES: what is planned then; with fewer, the program would show little.
+PLANNED = {"": ("broadcasts", 30), "all": ("collectives", 31)}
 
 
 class ProgramsError(Exception):
@@ -84,33 +84,43 @@ def report(case: Case) -> int:
 
 def compare(case: Case) -> str:
     """One line; raises ProgramsError where it computes anything else, or a broadcast was not planned."""
-    with tempfile.TemporaryDirectory() as scratch:
-        plain, _ = started(case, Path(scratch), is_planned=False)
-    with tempfile.TemporaryDirectory() as scratch:
-        planned, stats = started(case, Path(scratch), is_planned=True)
-    if planned != plain:
-        differing = next((pair for pair in zip(plain, planned, strict=False) if pair[0] != pair[1]), None)
-        raise ProgramsError(
-            f"{len(plain)} lines without, {len(planned)} with; the first to differ: {differing}"
-        )
-    if foreign := set(stats["passed_through"]) - ALLOWED:
-        raise ProgramsError(f"broadcasts were passed through: {sorted(foreign)}")
-    if stats["planned"] < LEAST_PLANNED:
-        raise ProgramsError(f"{stats['planned']} broadcasts were planned, fewer than {LEAST_PLANNED}")
-    return f"{stats['planned']} broadcasts planned, {len(plain)} results the same"
+    plain, _ = in_a_folder(case, None)
+    counts = []
+    for listed, (name, least) in PLANNED.items():
+        found, stats = in_a_folder(case, listed)
+        if found != plain:
+            pairs = zip(plain, found, strict=False)
+            differing = next((pair for pair in pairs if pair[0] != pair[1]), None)
+            raise ProgramsError(
+                f"{len(plain)} lines without, {len(found)} with planned {name}; "
+                f"the first to differ: {differing}"
+            )
+        if foreign := set(stats["passed_through"]) - ALLOWED:
+            raise ProgramsError(f"{name} were passed through: {sorted(foreign)}")
+        if stats["planned"] < least:
+            raise ProgramsError(f"{stats['planned']} {name} were planned, fewer than {least}")
+        counts.append(f"{stats['planned']} {name}")
+    return f"{' or '.join(counts)} planned, {len(plain)} results the same"
 
 
-def started(case: Case, scratch: Path, *, is_planned: bool) -> tuple[list[str], dict[str, Any]]:
-    """The facts that the program printed, and the statistics of its broadcasts."""
+def in_a_folder(case: Case, listed: str | None) -> tuple[list[str], dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as scratch:
+        return started(case, Path(scratch), listed)
+
+
+def started(case: Case, scratch: Path, listed: str | None) -> tuple[list[str], dict[str, Any]]:
+    """The facts that the program printed, and the statistics; `listed`: the planned collectives."""
     for name, text in case.files.items():
         (scratch / name).write_text(text)
     mpi = debians(case.mpi)
     ranks = RANKS[case.mpi]
     stats = scratch / "stats.json"
+    is_planned = listed is not None
     settings = {
         "BROADLEAF_PLATFORM": str(platform(scratch, ranks)),
         "BROADLEAF_PLANNER": PLANNER,
         "BROADLEAF_MIN_BYTES": "0",
+        "BROADLEAF_COLLECTIVES": listed or "",
         "BROADLEAF_STATS": str(stats),
     }
     argv, environment = launch_command(

@@ -97,7 +97,6 @@ INTEL = Dialect(
     crowded_variables={"I_MPI_PIN": "0", "I_MPI_THREAD_YIELD": "3"},
     spawned=("-genv",),
     flavour="mpich",
-    is_tried=False,
 )
 
 SRUN = Dialect(
