@@ -111,7 +111,7 @@ SOAK_CASES ?= 20000
 soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, programs of others, mpi4py's tests
 	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 	SOAK_CASES=$(SOAK_CASES) $(PY) -m pytest tests/python/test_mutated_files.py
-	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/docs/test_site.py tests/python/test_help.py tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
+	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/docs/test_site.py tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
 	$(PY) testbeds/programs/run.py --or-skip
 	$(PY) testbeds/slurm/run.py --or-skip -- $(PY) -m pytest tests/testbeds/test_slurm.py
 

@@ -1,9 +1,9 @@
 //! How much work a search may do. The only place in this crate that reads a clock.
 //!
-//! Work is counted, not timed: a search states what its steps take, in units of about a microsecond of one core, and ends
-//! when its units are spent. So equal arguments give equal plans on an idle and on a busy machine. A time limit becomes
-//! units as well, and a clock guards it: where the clock strikes first, the outcome depends on the machine's speed, and
-//! [`Budget::was_cut_by_time`] reports it.
+//! Work is counted, not timed: a search counts the cost of its steps, in units of about a microsecond of one core,
+//! and ends when its units are spent. So equal arguments give equal plans on an idle and on a busy machine. A time
+//! limit becomes units as well, and a clock guards it: where the time is up first, the outcome depends on the
+//! machine's speed, and [`Budget::was_cut_by_time`] reports it.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,23 +11,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Units of work that one core does in a second, about: what a planner's steps count was set by
-/// `cargo run --release -p broadleaf --example units`, which times a unit of every planner.
+/// Approximate units of work that one core does in a second. The costs of planners' steps are calibrated by `cargo
+/// run --release -p broadleaf --example units`, which times a unit of every planner.
 pub const UNITS_PER_S: u64 = 1_000_000;
 
-/// The work of planning where no time limit is given, units: some seconds.
+/// The work of planning without a time limit, units: a few seconds.
 pub const USUAL_WORK: u64 = 10 * UNITS_PER_S;
 
-/// What is left of the work a search may do. Whatever searches takes it as an argument, counts what it does, and stops,
-/// with the best so far, once it is spent.
+/// The remaining work of a search. Every search takes a budget as an argument, counts its work, and stops with the
+/// best so far once the budget is spent.
 ///
-/// A clone and a part of a budget count into the same sum. Threads never share one, since then their timing would decide
-/// who gets the last unit: [`parallel::map_within`](crate::parallel::map_within) gives each item its share.
+/// A clone and a part of a budget count into the same sum. Threads never share one, since then their timing would
+/// decide which gets the last unit: [`parallel::map_within`](crate::parallel::map_within) gives each item its share.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    /// Units done by all that share the sum; none are counted where there is no limit.
+    /// Units done by all that share the sum; not counted without a limit.
     done: Option<Rc<Cell<u64>>>,
-    /// The sum when this budget began, and when it is spent.
+    /// The sum at which this budget began, and the sum at which it is spent.
     begin: u64,
     end: u64,
     guard: Option<Guard>,
@@ -46,13 +46,13 @@ impl Budget {
     /// No limit.
     pub const UNLIMITED: Budget = Budget { done: None, begin: 0, end: u64::MAX, guard: None };
 
-    /// So many units of work and no clock: the outcome does not depend on the machine's speed.
+    /// A number of units and no clock: the outcome does not depend on the machine's speed.
     pub fn of_work(units: u64) -> Budget {
         Budget { done: Some(Rc::default()), begin: 0, end: units, guard: None }
     }
 
-    /// That much time from now on, and as many units as one core does in it. More than a clock can show (some
-    /// centuries) is no limit.
+    /// A time from now on, and the units that one core does in it. A time beyond the clock's range (some centuries)
+    /// is no limit.
     pub fn within(whole: Duration) -> Budget {
         let Some(deadline) = Instant::now().checked_add(whole) else { return Budget::UNLIMITED };
         let units = u64::try_from(whole.as_micros()).unwrap_or(u64::MAX);
@@ -64,12 +64,12 @@ impl Budget {
         limit.map_or(Budget::UNLIMITED, Budget::within)
     }
 
-    /// [`Budget::within`] the limit, or [`USUAL_WORK`] where none is given: for planning that somebody waits for.
+    /// [`Budget::within`] the limit, or [`USUAL_WORK`] where none is given: for planning that a caller waits for.
     pub fn of_planning(limit: Option<Duration>) -> Budget {
         limit.map_or_else(|| Budget::of_work(USUAL_WORK), Budget::within)
     }
 
-    /// Whether somebody set a time limit, and is ready to wait for so long.
+    /// Whether the caller set a time limit, and so accepts to wait that long.
     pub fn is_timed(&self) -> bool {
         self.guard.is_some()
     }
@@ -117,13 +117,13 @@ impl Budget {
         self.done.as_ref().map_or(0, |done| done.get())
     }
 
-    /// All units of a time limit, whatever of them is done: a search that can make good use of them does. `None` where no
-    /// time limit was set.
+    /// All units of a time limit, whether done or left, for searches that scale with the limit. `None` without a time
+    /// limit.
     pub fn asked(&self) -> Option<u64> {
         self.guard.as_ref().map(|_| self.end - self.begin)
     }
 
-    /// The part of the units that is done, 0 to 1: an annealing cools by it. 0 without a limit.
+    /// The part of the units that is done, 0 to 1; annealing cools by it. 0 without a limit.
     pub fn spent_part(&self) -> f64 {
         match (&self.done, self.end - self.begin) {
             (None, _) => 0.0,
@@ -132,7 +132,7 @@ impl Budget {
         }
     }
 
-    /// The same, but with that many units from now on where fewer are left.
+    /// The same budget, with at least `units` units left.
     pub fn at_least(&self, units: u64) -> Budget {
         let (now, floor) = (self.sum(), Duration::from_micros(units));
         let mut longer = self.clone();
@@ -161,7 +161,7 @@ impl Budget {
         Budget { done: self.done.clone(), begin: now, end: now.saturating_add(part), guard }
     }
 
-    /// The same without the last `count`-th part of the whole, which is kept for what comes after the search.
+    /// The same without the last `count`-th part of the whole, which is reserved for the steps after the search.
     pub fn without_last(&self, count: u32) -> Budget {
         let count = count.max(1);
         let guard = self.guard.clone().map(|guard| {
@@ -195,7 +195,7 @@ impl Share {
     }
 }
 
-/// Seconds since it was started: what a search that is watched reports.
+/// Seconds since it was started, for searches that report progress.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopwatch {
     began: Instant,

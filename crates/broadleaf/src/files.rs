@@ -1,4 +1,4 @@
-//! Reading input files so that no file keeps the reader waiting.
+//! Reads input files without blocking.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -8,15 +8,15 @@ use std::path::Path;
 /// U+FEFF, which some editors put before UTF-8 text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text of a regular file, or a link to one, without a byte-order mark. A job, or an advisor, must not wait for a
-/// pipe that nobody writes into, nor read a device that never ends.
+/// The text of a regular file, or a link to one, without a byte-order mark. A job or an advisor must not wait for a
+/// pipe without a writer, nor read an endless device.
 ///
 /// # Errors
 /// The reason and the remedy in one line, which does not name the file.
 pub fn regular_text(path: &Path) -> Result<String, String> {
-    // What the process has open already is its own to wait for, as a shell's <(command) is.
+    // Files that the process has open already, such as a shell's <(command), may block.
     let is_own = path.parent() == Some(Path::new("/dev/fd"));
-    // A pipe without a writer would keep a blocking open waiting.
+    // A blocking open would wait for a pipe without a writer.
     let opened =
         OpenOptions::new().read(true).custom_flags(if is_own { 0 } else { libc::O_NONBLOCK }).open(path);
     let mut file = opened.map_err(|error| error.to_string())?;

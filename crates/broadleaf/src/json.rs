@@ -23,7 +23,7 @@ impl Fault {
         Fault { place: place.into(), fact: fact.into(), remedy: remedy.into() }
     }
 
-    /// The fault with the link that it is about: who made a document out of a graph knows a link by its ends.
+    /// The fault with its link's ends, by which the author of a graph identifies the link.
     pub fn on_edge(self, from: &str, to: &str) -> Self {
         Fault { fact: format!("{}, edge ({from:?}, {to:?})", self.fact), ..self }
     }
@@ -40,7 +40,7 @@ impl std::error::Error for Fault {}
 /// Parses a document, turning syntax errors into a one-line [`Fault`] with line and column.
 ///
 /// # Errors
-/// Text that is no JSON, with line and column.
+/// Text that is not JSON, with line and column.
 pub fn parse(text: &str) -> Result<Value, Fault> {
     serde_json::from_str(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());

@@ -1,5 +1,5 @@
-//! Broadleaf's core: pure and deterministic. No MPI, no global random state, no Python, and no clock
-//! but the [`budget`] that is passed in.
+//! Broadleaf's core: pure and deterministic. No MPI, no global random state, no Python, and no clock except in the
+//! [`budget`] that is passed in.
 //!
 //! The flow is [`platform`] → [`model`] → [`plan`] → [`planners`] → [`portfolio`], and a plan is run by the one
 //! [`execute`]d state machine that the [`simulate`]d network, threads and MPI all drive.

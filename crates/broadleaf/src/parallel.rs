@@ -1,4 +1,4 @@
-//! Threads for planning: the caller provides them, nothing here is started behind its back.
+//! Threads for planning. The caller provides them; this module starts none implicitly.
 //!
 //! [`map`] uses the rayon pool that it is called in and works on the calling thread alone outside of any.
 //! Rayon's global pool would do the opposite: it starts on first use, keeps its threads, and panics when the
@@ -7,11 +7,11 @@
 use crate::budget::{Budget, Share};
 use rayon::prelude::*;
 
-/// Items that [`map_within`] works on at once, however many cores there are: what one leaves of its share is the next
-/// ones', so the outcome would depend on the number.
+/// Items that [`map_within`] works on at once, on any number of cores. Unused parts of shares go to later items, so
+/// the outcome depends on this number.
 const TOGETHER: usize = 8;
 
-/// `work` of every item, in the items' order, on the threads of the pool that the caller is in, if it is in one.
+/// `work` of every item, in the items' order, on the threads of the caller's pool, if there is one.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if rayon::current_thread_index().is_some() {
         items.par_iter().map(&work).collect()
@@ -20,7 +20,7 @@ pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<
     }
 }
 
-/// [`map`] within a budget: every item gets an equal share of what the items before it have left, so the results do not
+/// [`map`] within a budget: every item gets an equal share of the work that earlier items left, so the results do not
 /// depend on the threads.
 pub fn map_within<T: Sync, R: Send>(
     items: &[T],
@@ -43,8 +43,8 @@ pub fn map_within<T: Sync, R: Send>(
     results
 }
 
-/// Runs `work` where [`map`] has a thread for every core; they end with it. Where the system grants no threads, the
-/// calling one does it all.
+/// Runs `work` where [`map`] has a thread for every core; they end with it. Without threads from the system, the
+/// calling thread does the work.
 pub fn on_all_cores<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     if rayon::current_thread_index().is_some() {
         return work();

@@ -1,9 +1,9 @@
-//! The Trace Event Format, which Perfetto and chrome://tracing read: the one writer, for simulated transfers and
-//! for those that a running program made.
+//! The Trace Event Format, which Perfetto and chrome://tracing read: the only writer, for simulated transfers and for
+//! those of a running program.
 //!
 //! One process a node or rank with a row for each kind of slice; arrows lead from slice to slice; one more process
-//! has a counter for each link: the bytes a second under way on it. Times are whole nanoseconds, the step of the
-//! viewers: what ends when the next begins still does so as text.
+//! has a counter for each link: the bytes a second under way on it. Times are whole nanoseconds, the viewers'
+//! resolution, so that adjacent slices stay adjacent in the text.
 //!
 //! ```
 //! use broadleaf::trace_events::{Document, Slice};
@@ -28,21 +28,21 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 pub struct Slice {
     /// Index into the document's processes.
     pub process: usize,
-    /// Index into the document's lanes; what overlaps in a lane lies in further rows.
+    /// Index into the document's lanes; overlapping slices of a lane go to further rows.
     pub lane: usize,
-    /// What the viewer writes on it.
+    /// The viewer's label.
     pub name: String,
-    /// What viewers filter by.
+    /// The viewers' filter key.
     pub category: &'static str,
     /// From the trace's begin.
     pub begin_ns: i64,
-    /// One nanosecond after `begin_ns` at least: an arrow to a slice without length leads nowhere.
+    /// At least one nanosecond after `begin_ns`: viewers attach no arrow to a slice of zero length.
     pub end_ns: i64,
     /// Fields that the viewer shows beside it: a JSON object.
     pub args: String,
 }
 
-/// All that a file shows.
+/// The contents of a file.
 #[derive(Clone, Debug)]
 pub struct Document<'a> {
     processes: Vec<String>,
@@ -54,10 +54,10 @@ pub struct Document<'a> {
     loads: BTreeMap<String, BTreeMap<i64, f64>>,
 }
 
-/// When each row of a lane is free again, in nanoseconds, and its number; the first on top.
+/// When each row of a lane is free again, in nanoseconds, and its number; the topmost first.
 type FreeFrom = BinaryHeap<Reverse<(i64, usize)>>;
 
-/// Thread 0 is another word for a process's main thread to Perfetto, which would put one row into another.
+/// Perfetto takes thread 0 for a process's main thread, and would merge two rows.
 const FIRST_THREAD: usize = 1;
 
 impl<'a> Document<'a> {
@@ -92,14 +92,15 @@ impl<'a> Document<'a> {
         }
         self.arrows_into(&threads, &mut events);
         self.loads_into(&mut events);
-        // chrome://tracing compares slices in thousandths of the unit: in "ms" short ones lie inside those before.
+        // chrome://tracing compares slices in thousandths of the unit: with "ms", short slices would overlap those
+        // before.
         let head = json!({"displayTimeUnit": "ns", "otherData": about}).to_string();
         let text = format!("{},\"traceEvents\":[\n{}\n]}}\n", &head[..head.len() - 1], events.join(",\n"));
-        // To Perfetto no string ends with `\\`.
+        // Perfetto misreads strings that end with `\\`.
         text.replace(r"\\", r"\u005c")
     }
 
-    /// The thread of each slice, by begin: of its process's rows for the lane, the one that is free first.
+    /// The thread of each slice, by begin: the row of its process's lane that is free first.
     fn threads(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.slices.len()).collect();
         order.sort_by_key(|&at| (self.slices[at].begin_ns, at));
@@ -164,7 +165,7 @@ impl<'a> Document<'a> {
             let mut load = 0.0;
             for (&instant, step) in steps {
                 load += step;
-                // What is left of equal rates added and taken off again is rounding.
+                // The residue of equal rates added and subtracted is rounding.
                 load = if f64::abs(load) < 1e-9 * largest { 0.0 } else { load };
                 let event = json!({"ph": "C", "name": name, "cat": "load", "pid": self.processes.len(),
                                    "ts": microseconds(instant), "args": {"MB/s": load}});

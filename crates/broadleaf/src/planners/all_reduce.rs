@@ -1,4 +1,4 @@
-//! All-reduce from what planners know: a way in, turned round, and a way out.
+//! All-reduce from other collectives' plans: a way in, which is a plan turned round, and a way out.
 //!
 //! From an all-gather: each host combines a block of the message from all others, the all-gather turned round, then gives it
 //! to all (reduce-scatter, then all-gather; with the ring and recursive doubling, Thakur, Rabenseifner and Gropp,
@@ -9,12 +9,12 @@
 use super::{Instance, Planner};
 use crate::plan::{tree_of_positions, Collective, Period, Plan, PlanError, Predicted, Slot, Tree};
 
-/// The outward collective that the planner's all-reduces are made of, if it plans one.
+/// The outward collective from which the planner's all-reduces are made, if it plans one.
 pub(super) fn half_of(planner: &dyn Planner) -> Option<Collective> {
     [Collective::Allgather, Collective::Bcast].into_iter().find(|half| planner.collectives().contains(half))
 }
 
-/// Both halves as instances of their own: inward, then outward.
+/// Both halves as separate instances: inward, then outward.
 pub(super) fn halves<'a>(half: Collective, instance: &Instance<'a>) -> [Instance<'a>; 2] {
     let hosts = instance.platform.hosts().count() as u64;
     let message_bytes = match half {
@@ -41,7 +41,7 @@ pub(super) fn joined(instance: &Instance, mut way_in: Plan, mut way_out: Plan) -
         plan.trees.iter().map(|tree: &Tree| (plan.root_of(tree), tree.share)).collect()
     };
     if of_tree(&way_out) != of_tree(&way_in) {
-        // The network is not the same both ways: the shares of the way out are used both ways.
+        // The network differs by direction: the shares of the way out are used both ways.
         way_in = way_out.mirrored(instance.platform);
         if way_in.routed(instance.platform).is_err() {
             let reason = "its trees cannot be gone both ways here".to_string();
@@ -62,8 +62,8 @@ pub(super) fn joined(instance: &Instance, mut way_in: Plan, mut way_out: Plan) -
     })
 }
 
-/// One period of both: each segment goes out when it has come in, which is at the latest so many periods behind the
-/// first. `None` where the two halves deal the segments differently, or none has an order.
+/// One period of both: each segment goes out when it has come in, after a fixed number of periods at most. `None`
+/// where the two halves deal the segments differently, or neither has an order.
 fn merged(way_in: &Plan, way_out: &Plan) -> Option<Period> {
     let (coming, going) = (way_in.period.as_ref()?, way_out.period.as_ref()?);
     let dealt = |plan: &Plan, period: &Period| tree_of_positions(period, plan.collective, &plan.trees, &[]);

@@ -1,8 +1,8 @@
-//! Simulated annealing: the one loop, for whatever is changed by random moves.
+//! Simulated annealing: the loop for all searches by random moves.
 //!
-//! The state proposes moves and is told which to keep: one that makes it no worse always, another with probability
-//! exp(−rise / temperature) (Metropolis and others, *Equation of state calculations by fast computing machines*, 1953).
-//! Level by level the state also gives its temperature, and it ends the search by giving no further level.
+//! The state proposes moves. A move that is no worse is always kept, another with probability exp(−rise /
+//! temperature) (Metropolis and others, *Equation of state calculations by fast computing machines*, 1953). The state
+//! also sets the temperature of each level, and ends the search by returning no further level.
 
 use crate::random::Random;
 
@@ -13,7 +13,7 @@ pub struct Level {
     pub temperature: f64,
     /// Moves proposed at most.
     pub moves: u64,
-    /// The level ends once so many of them have been kept.
+    /// The level ends after this many kept moves.
     pub most_kept: u64,
 }
 
@@ -22,18 +22,18 @@ pub trait Moves {
     /// The level to come; `None` ends the search.
     fn next_level(&mut self) -> Option<Level>;
 
-    /// Draws a move: by how much it raises what is to be small. `None` where what was drawn is no move.
+    /// Draws a move and returns its rise of the cost. `None` where the draw gives no move.
     fn propose(&mut self, random: &mut Random) -> Option<f64>;
 
     /// Makes the proposed move.
     fn keep(&mut self);
 
-    /// Forgets the proposed move, or takes it back where proposing it made it.
+    /// Drops the proposed move, or undoes it if `propose` made it.
     fn reject(&mut self);
 
     /// Whether to keep a move. Draws only for one that is worse.
     fn accepts(&self, rise: f64, temperature: f64, random: &mut Random) -> bool {
-        // From infinity to infinity is no rise.
+        // Infinity minus infinity is not a rise.
         !(rise > 0.0 && random.unit() >= (-rise / temperature).exp())
     }
 }

@@ -1,4 +1,4 @@
-//! What a planner plans: one collective on one platform.
+//! The input of a planner: one collective on one platform.
 
 use crate::plan::{Collective, Pattern, Plan, PlanError, Protocol, Regular, TreeBuilder};
 use crate::platform::{NodeId, Platform, PlatformError};
@@ -10,11 +10,11 @@ pub struct Instance<'a> {
     pub platform: &'a Platform,
     /// What to move.
     pub collective: Collective,
-    /// The host that has the message, or gets it; without one, the first of the order.
+    /// The host that has or gets the message; the first in order for collectives without a root.
     pub root: NodeId,
     /// > 0.
     pub message_bytes: u64,
-    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plan fixes its own ignore it.
+    /// The segment size to plan for, 1 ..= `message_bytes`; planners whose plans fix the segment size ignore it.
     pub segment_bytes: u64,
     /// By node, as [`Plan::weights`]; set by [`Instance::weighted`].
     pub weights: Option<&'a [f64]>,
@@ -97,8 +97,8 @@ impl<'a> Instance<'a> {
         Instance { segment_bytes: segment_bytes.clamp(1, self.message_bytes), ..self }
     }
 
-    /// The outward collective that this one is turned round, on the network turned round: what algorithms plan. Itself
-    /// where it is outward.
+    /// The outward collective of which this one is the reverse, on the reversed network: algorithms plan that one.
+    /// Itself if it is outward.
     pub fn outward(&self) -> Self {
         match self.collective.is_inward() {
             true => Instance {
@@ -141,7 +141,7 @@ impl Instance<'_> {
             self.segment_bytes,
             vec![tree.build()],
         );
-        // A scatter's blocks that go the same way travel together; the trees know no other way to save.
+        // A scatter's blocks with the same way travel together; trees have no other way to save start-ups.
         let combine = self.collective.is_personalised();
         Plan { seed: self.seed, collective: self.collective, combine, ..plan }
     }

@@ -1,10 +1,10 @@
-//! What every planner is: a card, and a function from an instance to a plan.
+//! A planner: a card, and a function from an instance to a plan.
 
 use super::{Instance, Profile};
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
 
-/// What a planner is, for people and for the portfolio. No defaults: an undocumented planner does not compile.
+/// A planner's description, for people and for the portfolio. No defaults: an undocumented planner does not compile.
 #[derive(Clone, Copy, Debug)]
 pub struct Card {
     /// As on the command line.
@@ -13,24 +13,24 @@ pub struct Card {
     pub summary: &'static str,
     /// The paper and section it comes from.
     pub reference: &'static str,
-    /// What it tries to make good: makespan or throughput, of what.
+    /// What it optimises: makespan or throughput, of what.
     pub objective: &'static str,
     /// What is proved about its plans, or "none".
     pub guarantee: &'static str,
     /// Planning time, n = nodes, k = segments.
     pub complexity: &'static str,
-    /// What those that run planners have to know; [`Profile::QUICK`] for most.
+    /// The properties that decide how it is run; [`Profile::QUICK`] for most.
     pub profile: Profile,
 }
 
-/// Why a planner does not take an instance; not an error of the instance.
+/// Why a planner does not support an instance; not an error of the instance.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
 /// An algorithm that plans broadcasts or other outward collectives.
 pub trait Planner: Sync {
-    /// What the planner is, for people.
+    /// The planner's card.
     fn card(&self) -> &'static Card;
 
     /// Whether [`Planner::plan`] takes the instance; never panics.
@@ -48,6 +48,6 @@ pub trait Planner: Sync {
     ///
     /// # Errors
     ///
-    /// [`PlanError::Unsupported`] for what only planning finds out, such as a proof that does not come out in time.
+    /// [`PlanError::Unsupported`] for reasons found only during planning, such as a proof that does not end in time.
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError>;
 }

@@ -1,4 +1,4 @@
-//! What the portfolio has to know of a planner before it runs it, as data on the planner's card.
+//! The properties by which the portfolio runs a planner, as data on the planner's card.
 
 use super::{Instance, LARGE_NODES};
 use crate::optimum::link_count;
@@ -11,38 +11,38 @@ pub struct Profile {
     pub pace: fn(&Instance) -> Pace,
     /// How many segments its plans may have.
     pub segments: Segmentation,
-    /// Whether it is kept only to compare with: `best` passes it over.
+    /// Whether it is kept only for comparison: `best` skips it.
     pub is_baseline: bool,
-    /// What a plan becomes whose segment size is settled, where the planner can improve on it for just that many.
+    /// Improves a plan once its number of segments is final, for planners that can.
     pub finish: Option<fn(&Instance, Plan) -> Plan>,
 }
 
 /// When a planner's turn comes in the portfolio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As quick as [`Pace::Quick`], and likely to win: must have had its turn when the time is up.
+    /// As quick as [`Pace::Quick`], and likely to win: must run before the deadline.
     First,
     /// About a millisecond a plan, so that it may be made inside a program's first broadcast.
     Quick,
     /// After the quick ones, while there is time.
     Slow,
-    /// Takes so long or so much memory that it runs only when asked for by name.
+    /// Excluded from `best` for its time or memory; select it by name.
     ByName,
 }
 
 /// How many segments the plans of a planner may have.
 #[derive(Clone, Copy, Debug)]
 pub enum Segmentation {
-    /// As many as the plan itself has, whatever size is asked for.
+    /// As many as the plan has, whatever the requested size.
     Fixed,
     /// Any number.
     Free,
     /// As many as the planner chooses.
     Guided {
-        /// The nearest number of segments without an unfinished cycle.
+        /// The nearest number of segments that makes whole cycles.
         whole: fn(&Instance, u64) -> u64,
-        /// The number of segments, at most so many, that the planner's own model asks for; used where plans are too
-        /// large to be simulated at many sizes.
+        /// The best number of segments, up to a maximum, by the planner's own model; used where plans are too large
+        /// to be simulated at many sizes.
         modelled: fn(&Instance, u64) -> Option<u64>,
     },
 }
@@ -78,7 +78,8 @@ impl Pace {
         }
     }
 
-    /// Of planners that do not count their work: quick if it is, else slow, and many seconds among so many nodes.
+    /// The pace of planners that do not count their work: quick if `is_quick`, else slow; by name only among many
+    /// nodes.
     pub(super) fn uncounted(instance: &Instance, is_quick: bool) -> Pace {
         match instance.platform.node_count() > LARGE_NODES {
             true => Pace::ByName,
@@ -86,7 +87,8 @@ impl Pace {
         }
     }
 
-    /// Of planners that solve the throughput optimum: slow, and many seconds and gigabytes beyond so many links.
+    /// The pace of planners that solve the throughput optimum: slow; by name only beyond a number of links that takes
+    /// many seconds and gigabytes.
     pub(super) fn of_optimum(instance: &Instance) -> Pace {
         const MANY_LINKS: usize = 100_000;
         if link_count(instance.platform) > MANY_LINKS {
@@ -98,7 +100,7 @@ impl Pace {
 }
 
 impl Segmentation {
-    /// The nearest number of segments that the planner likes.
+    /// The nearest number of segments that suits the planner.
     pub fn whole(&self, instance: &Instance, count: u64) -> u64 {
         match self {
             Segmentation::Guided { whole, .. } => whole(&instance.outward(), count),
@@ -106,7 +108,7 @@ impl Segmentation {
         }
     }
 
-    /// The number of segments, at most `most`, that the planner's own model asks for, if it has one.
+    /// The number of segments, at most `most`, that is best by the planner's own model, if it has one.
     pub fn modelled(&self, instance: &Instance, most: u64) -> Option<u64> {
         match self {
             Segmentation::Guided { modelled, .. } => modelled(&instance.outward(), most),

@@ -6,7 +6,7 @@ use super::{
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
 
-/// Whether `planner` takes the instance, its collective, the mirror of it, or both of them one after the other included.
+/// Whether `planner` supports the instance: directly, by the mirrored collective, or by both in sequence.
 ///
 /// # Errors
 /// Why the planner refuses the instance.
@@ -43,7 +43,7 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
     planner.supports(&outward)
 }
 
-/// What the planner plans: its own collectives, their mirrors, and an all-reduce made of one of them.
+/// The collectives that the planner plans: its own, their mirrors, and an all-reduce made from one of them.
 pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     Collective::ALL.into_iter().filter(|&collective| match collective {
         Collective::Allreduce => all_reduce::half_of(planner).is_some(),
@@ -51,11 +51,11 @@ pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective>
     })
 }
 
-/// What a plan takes for each node, units of work.
+/// The work of a plan per node, units.
 const NODE_UNITS: u64 = 2;
 
-/// The planner's plan for the instance, with the protocol that the instance asks for; an inward one is that of the
-/// mirrored collective on the reversed network, turned round.
+/// The planner's plan for the instance, with the instance's protocol. An inward plan is that of the mirrored
+/// collective on the reversed network, turned round.
 ///
 /// # Errors
 /// An instance that the planner does not support, or for which it finds no plan.
@@ -81,7 +81,7 @@ pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> O
     Some(asked(finish(&outward, plan), instance))
 }
 
-/// An outward plan as the instance asks for it: with its protocol and weights, turned round where it is inward.
+/// An outward plan adapted to the instance: with its protocol and weights, turned round where the instance is inward.
 fn asked(plan: Plan, instance: &Instance) -> Plan {
     let plan = match instance.collective.is_inward() {
         true => plan.mirrored(instance.platform),

@@ -1,10 +1,8 @@
-//! `best`: not a planner with an opinion. It runs the supported ones, tunes each one's segment size, simulates,
-//! and keeps the fastest.
+//! `best`: runs the supported planners, tunes each one's segment size, simulates, and keeps the fastest plan.
 //!
-//! Every planner enters with a sketch: one plan and a rough makespan. Then the entrant that may still turn out
-//! fastest is looked at more closely, step by step, until the fastest is one that needs no closer look; the
-//! others keep what is known of them. Planners that take their time enter only where there is something left
-//! to gain over the bound.
+//! Every planner enters with a sketch: one plan and a rough makespan. Then the entrant with the lowest possible
+//! makespan is examined more closely, step by step, until the fastest one is final; the others keep their estimates.
+//! Slow planners enter only where the bound leaves something to gain.
 
 use super::entrant::{is_twin, pace, Attempt, Entrant, Look, Task};
 use super::outcome::{finish, Outcome, PassedOver, Spread, Tried};
@@ -18,11 +16,11 @@ use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
 struct Contest<'a> {
     task: Task<'a>,
-    /// Until the slow planners' turn, without what is kept for them.
+    /// Until the slow planners' turn, without the part reserved for them.
     budget: Budget,
     entrants: Vec<Entrant>,
     passed_over: Vec<(usize, String)>,
-    /// What no plan can beat, once it was asked for, seconds.
+    /// The bound, once it has been computed, seconds.
     bound_s: Option<f64>,
 }
 
@@ -30,8 +28,8 @@ struct Contest<'a> {
 /// ones the earlier planner's.
 ///
 /// Planners that have not begun when the budget is spent are passed over, except the first supported one; so are all
-/// others once the fastest plan is as good as the bound. The result depends on nothing but the arguments, unless a
-/// time limit strikes.
+/// others once the fastest plan is as good as the bound. The result depends only on the arguments, unless a time
+/// limit ends the search.
 pub(super) fn plan(
     instance: &Instance,
     segment: SegmentChoice,
@@ -51,7 +49,7 @@ pub(super) fn plan(
         bound_s: None,
     };
     if contest.task.is_large() {
-        // All others together would take many times as long: what is likely to win is known to the end before.
+        // All others together would take many times as long, so the likely winners are finished first.
         contest.enter(&first)?;
         contest.settle()?;
         contest.enter_if_worthwhile(&quick)?;
@@ -69,14 +67,14 @@ pub(super) fn plan(
 }
 
 impl Contest<'_> {
-    /// The fastest as far as is known.
+    /// The fastest so far.
     fn fastest(&self) -> Option<&Entrant> {
         self.entrants
             .iter()
             .min_by(|a, b| a.tuned.makespan_s.total_cmp(&b.tuned.makespan_s).then(a.at.cmp(&b.at)))
     }
 
-    /// Lets planners enter, and looks closer at them, unless the bound leaves them nothing to gain.
+    /// Lets planners enter, and examines them closely, unless the bound leaves them nothing to gain.
     fn enter_if_worthwhile(&mut self, planners: &[usize]) -> Result<(), PlanError> {
         if self.is_near_bound() {
             let gain = WORTH_SEARCHING * 100.0 - 100.0;
@@ -114,7 +112,7 @@ impl Contest<'_> {
             true => planners.iter().copied().find(|&at| supports(PLANNERS[at], task.instance).is_ok()),
             false => None,
         };
-        // Whoever compares planners reads the numbers of the slower ones, too, where there are not too many hosts.
+        // Comparisons show the numbers of slower planners too, on platforms with few hosts.
         let to_beat_s = match self.fastest() {
             Some(fastest) if task.is_large() => fastest.tuned.makespan_s,
             _ => f64::INFINITY,
@@ -131,7 +129,7 @@ impl Contest<'_> {
         Ok(())
     }
 
-    /// Looks closer at whatever may still be fastest, until the fastest needs no closer look.
+    /// Examines entrants that may still be fastest, until the fastest is final.
     fn settle(&mut self) -> Result<(), PlanError> {
         for _ in 0..MOST_LOOKS / ENTRANTS_TOGETHER {
             let batch = self.unsettled();
@@ -161,7 +159,7 @@ impl Contest<'_> {
         for index in order {
             let entrant = &self.entrants[index];
             if self.task.is_settled(entrant) {
-                // Nothing behind it can be faster.
+                // No later entrant can be faster.
                 break;
             }
             let waits_for_twin = batch.iter().any(|&other| is_twin(&self.entrants[other], entrant));

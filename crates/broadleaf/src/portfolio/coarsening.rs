@@ -1,5 +1,5 @@
-//! Larger segments than the model would have: a prediction does not know what a message costs a machine that has other
-//! things to do, and a plan of few messages hardly depends on it.
+//! Larger segments than the model's optimum: predictions lack the cost of a message on a busy machine, and a plan of
+//! few messages hardly depends on it.
 
 use super::make::make;
 use super::request::{Effort, SegmentChoice};
@@ -9,27 +9,28 @@ use crate::planners::Instance;
 use crate::platform::Platform;
 use crate::simulate::estimate;
 
-/// How large a plan's segments are made.
+/// The limits of coarsening.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Coarsening {
-    /// None are smaller, but for a message that is.
+    /// The least segment size, except for shorter messages.
     pub least_bytes: u64,
-    /// None are made larger than this.
+    /// The largest segment size.
     pub most_bytes: u64,
-    /// What fewer, larger ones may cost, as a part of the predicted time.
+    /// The cost that fewer, larger segments may add, as a part of the predicted time.
     pub worth: f64,
 }
 
 impl Coarsening {
-    /// Where machines have nothing to do but to broadcast: a start-up that costs nothing makes the best size as small as
-    /// may be, and hardly better than one twenty times as large, which is far less work for every host on the way.
+    /// For idle machines: without a start-up cost the best size is the smallest, hardly better than one twenty times
+    /// as large, which is far less work for every host on the way.
     pub const IDLE: Coarsening = Coarsening { least_bytes: 1, most_bytes: u64::MAX, worth: 0.003 };
-    /// Where they are busy with a program: smaller segments are mostly headers on the wire, about 150 bytes each with
-    /// TCP, IP, Ethernet and the MPI's own; beyond the largest a segment's handling is nothing beside its bytes.
+    /// For machines that are busy with a program: smaller segments are mostly headers on the wire, about 150 bytes
+    /// each with TCP, IP, Ethernet and the MPI's own; beyond the largest size, a segment's handling is negligible
+    /// beside its bytes.
     pub const BUSY: Coarsening = Coarsening { least_bytes: 2 << 10, most_bytes: 32 << 10, worth: 0.03 };
 }
 
-/// The plan in the largest segments that are predicted to cost next to nothing.
+/// The plan in the largest segments whose predicted extra cost is within the limit.
 ///
 /// # Errors
 ///
@@ -46,7 +47,7 @@ pub fn coarsened(platform: &Platform, plan: Plan, coarsening: Coarsening) -> Res
     let allowed_s = (1.0 + coarsening.worth) * estimate(platform, &chosen)?;
     while chosen.segment_bytes < most_bytes {
         let coarser = in_segments(platform, &chosen, next_bytes.min(most_bytes))?;
-        // A planner may know only some sizes.
+        // A planner may support only some sizes.
         if coarser.segment_bytes <= chosen.segment_bytes || estimate(platform, &coarser)? > allowed_s {
             break;
         }
@@ -56,7 +57,7 @@ pub fn coarsened(platform: &Platform, plan: Plan, coarsening: Coarsening) -> Res
     Ok(chosen)
 }
 
-/// The same in segments of another size; a timetable, or what combines segments, is computed again for them.
+/// The same in segments of another size; a timetable, or a plan that combines segments, is computed again for them.
 fn in_segments(platform: &Platform, plan: &Plan, segment_bytes: u64) -> Result<Plan, PlanError> {
     if plan.period.is_none() && plan.pattern.is_none() && !plan.combine {
         return Ok(Plan { segment_bytes, ..plan.clone() });

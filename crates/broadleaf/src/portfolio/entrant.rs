@@ -1,4 +1,4 @@
-//! One planner in the contest of `best`: what is known of its plan, and the next closer look at it.
+//! One planner in `best`'s comparison: the estimate of its plan, and the next closer look at it.
 
 use super::outcome::unsupported;
 use super::request::{Effort, SegmentChoice};
@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{finish_with, plan_with, supports, Instance, Pace, Planner, LARGE_NODES, PLANNERS};
 
-/// How closely an entrant has been looked at.
+/// How closely an entrant has been examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
     Sketched,
@@ -26,13 +26,13 @@ pub(super) struct Entrant {
     pub tuned: Tuned,
 }
 
-/// What became of one planner.
+/// The result of one planner.
 pub(super) enum Attempt {
     Entered(Box<Entrant>),
     PassedOver(String),
 }
 
-/// What is asked of all entrants alike.
+/// The task, the same for all entrants.
 #[derive(Clone, Copy)]
 pub(super) struct Task<'a> {
     pub instance: &'a Instance<'a>,
@@ -45,7 +45,7 @@ impl Task<'_> {
         self.instance.platform.node_count() > LARGE_NODES
     }
 
-    /// `must`: whatever is left of the budget. A planner whose plan cannot come out below `to_beat_s` is passed over.
+    /// `must`: even without a budget left. A planner whose plan cannot be faster than `to_beat_s` is passed over.
     pub fn attempt(
         &self,
         at: usize,
@@ -80,7 +80,7 @@ impl Task<'_> {
                 let reason = "its busiest port or link alone takes longer than the fastest plan";
                 Ok(Attempt::PassedOver(reason.to_string()))
             }
-            // Some only find out while they plan, e.g. that a proof takes too long.
+            // Some planners fail only during planning, e.g. if a proof takes too long.
             Err(PlanError::Unsupported { reason, .. }) => Ok(Attempt::PassedOver(reason)),
             Err(error) => Err(error),
         }
@@ -120,11 +120,11 @@ impl Task<'_> {
         if self.effort == Effort::Quick || self.is_large() {
             return Ok(Some((Look::Sketched, sketched)));
         }
-        // Whoever compares planners reads the numbers of those that are not looked at again, too.
+        // Comparisons also show the numbers of planners that are not examined again.
         Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.plan, budget)?)))
     }
 
-    /// The plan that the planner by itself would make.
+    /// The plan that the planner alone would make.
     fn tune(&self, planner: &dyn Planner, budget: &Budget) -> Result<Tuned, PlanError> {
         let tuned = match self.searched_from(planner) {
             Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, budget)?,
@@ -135,7 +135,7 @@ impl Task<'_> {
         };
         let finished = finish_with(planner, self.instance, &tuned.plan);
         let (Effort::Thorough, Some(finished)) = (self.effort, finished) else { return Ok(tuned) };
-        // What a planner adds at the end may hold for just that many segments: no estimate from fewer.
+        // A planner's final step may apply to that number of segments only, so estimates from fewer are invalid.
         if finished == tuned.plan || transfers(self.instance, &finished) > FULL_TRANSFERS {
             return Ok(tuned);
         }
@@ -152,12 +152,12 @@ impl Task<'_> {
         }
     }
 
-    /// Too long to be simulated in full.
+    /// Whether the plan is too long to be simulated in full.
     fn is_long(&self, entrant: &Entrant) -> bool {
         transfers(self.instance, &entrant.tuned.plan) > FULL_TRANSFERS
     }
 
-    /// What an entrant's makespan may still come down to, seconds.
+    /// The lowest makespan that an entrant may still reach, seconds.
     pub fn hoped_s(&self, entrant: &Entrant) -> f64 {
         let gain = match (self.effort, entrant.look) {
             (Effort::Thorough, Look::Sketched | Look::Rough) => TUNING_GAIN,
@@ -187,8 +187,8 @@ impl Task<'_> {
         }
     }
 
-    /// Several planners often find the same trees: what is known of another one's plan holds for this one's,
-    /// if it makes the same plan for that segment size too.
+    /// Several planners often find the same trees: the estimate of another planner's plan applies to this one's, if
+    /// it makes the same plan for that segment size too.
     fn known_from_twin(
         &self,
         entrant: &Entrant,

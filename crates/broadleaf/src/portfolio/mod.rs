@@ -1,5 +1,5 @@
 //! The portfolio: runs the registry's planners on an instance, gives each plan its best segment size, and keeps
-//! the fastest. Planners know nothing of it.
+//! the fastest. Planners do not depend on it.
 
 mod best;
 mod coarsening;

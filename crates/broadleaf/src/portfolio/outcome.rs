@@ -1,4 +1,4 @@
-//! What planning comes to: plans with their predictions filled in, and what was not tried.
+//! The outcome of planning: plans with their predictions, and the planners that were not tried.
 
 use super::request::Effort;
 use super::segment_search::Tuned;
@@ -18,7 +18,7 @@ pub struct Tried {
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
-    /// What a measured spread of the links makes of it; absent where none was measured, or time is short.
+    /// Its interval from the measured spread of the links; absent where none was measured, or time is short.
     pub interval: Option<Interval>,
     /// Whether the whole plan was simulated.
     pub is_simulated: bool,
@@ -40,16 +40,15 @@ pub struct PassedOver {
 pub struct Outcome {
     /// The fastest.
     pub plan: Plan,
-    /// What was tried, in the order of [`PLANNERS`](crate::planners::PLANNERS).
+    /// The planners that were tried, in the order of [`PLANNERS`](crate::planners::PLANNERS).
     pub tried: Vec<Tried>,
-    /// What was not tried, in the same order.
+    /// The planners that were not tried, in the same order.
     pub passed_over: Vec<PassedOver>,
-    /// Whether a time limit struck before the search had done its work: on another machine the plan may be another.
+    /// Whether a time limit ended the search early: on another machine the plan may differ.
     pub is_cut_by_time: bool,
 }
 
-/// What a planner that goes by the order of ids finds out only when its plan meets the platform: that some
-/// host cannot send to the next one.
+/// The error of a planner that follows the order of ids, where some host cannot send to the next one.
 pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
     match error {
         PlanError::NoPath { from, to } => PlanError::Unsupported {
@@ -60,7 +59,7 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
     }
 }
 
-/// What predictions get an interval from, if there is anything, and time for it.
+/// The source of prediction intervals, if the platform has one and the budget permits.
 pub(super) struct Spread {
     quartiles: Option<Quartiles>,
 }
@@ -80,7 +79,7 @@ impl Spread {
     }
 }
 
-/// Fills in what the plan itself predicts.
+/// Fills in the predictions of the plan itself.
 pub(super) fn finish(
     instance: &Instance,
     name: &'static str,
@@ -105,7 +104,7 @@ pub(super) fn finish(
 }
 
 impl Outcome {
-    /// Fills in what no plan can beat, unless it is known, and whether the clock of `budget` struck.
+    /// Fills in the bound, unless it is known, and whether the time limit of `budget` ended the search.
     pub(super) fn with_bound(mut self, instance: &Instance, budget: &Budget) -> Outcome {
         let Instance { platform, root, message_bytes, collective, weights, .. } = *instance;
         let bound_s = || collective_bound_s(platform, collective, root, message_bytes, weights, budget);

@@ -1,9 +1,9 @@
-//! What is asked of planning, beside the instance.
+//! The options of planning, beside the instance.
 
 use crate::plan::PlanError;
 use crate::planners::Instance;
 
-/// Which segment size a plan gets.
+/// The choice of a plan's segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SegmentChoice {
     /// Searched for the least predicted makespan.
@@ -12,7 +12,7 @@ pub enum SegmentChoice {
     /// As `Auto`, of sizes from that many bytes on; a message of less than twice as many stays whole. A planner whose
     /// number of segments must be a multiple of something rounds it up.
     AtLeast(u64),
-    /// That many bytes, at most the whole message. Planners whose plan fixes its own size keep that one.
+    /// That many bytes, at most the whole message. Planners whose plans fix the segment size keep theirs.
     Bytes(u64),
 }
 
@@ -26,7 +26,7 @@ impl SegmentChoice {
         }
     }
 
-    /// The instance with the segment size that was asked for, if one was.
+    /// The instance with the requested segment size, if any.
     pub(super) fn applied<'a>(self, instance: &Instance<'a>) -> Result<Instance<'a>, PlanError> {
         match self {
             SegmentChoice::Auto | SegmentChoice::AtLeast(_) => Ok(*instance),

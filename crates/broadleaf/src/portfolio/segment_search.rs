@@ -1,9 +1,9 @@
 //! The segment size of the least predicted makespan.
 //!
-//! Small segments fill a pipeline early and pay every start-up, large ones the other way round: on a pipeline
+//! Small segments fill a pipeline early and pay more start-ups, large ones the reverse: on a pipeline
 //! of depth d with T(s) = a + b·s the makespan is about (d + m/s)·(a + b·s), whose minimum is flat. So the
 //! search brackets over segment counts 1, 2, 4 … and then halves the step around the best. Counts rather
-//! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, has the least to send.
+//! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, is the best.
 
 use super::request::Effort;
 use super::settings::{
@@ -24,7 +24,7 @@ pub(super) struct Tuned {
 }
 
 impl Tuned {
-    /// The plan with its makespan from two simulations that reach the steady state; where there is no time for them, from
+    /// The plan with its makespan from two simulations that reach the steady state; without a budget for them, from
     /// one segment's and the steady rate.
     pub fn estimated(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
         let estimated = estimate_within(platform, &plan, budget);
@@ -49,7 +49,7 @@ impl Tuned {
         Ok(Tuned { plan, makespan_s })
     }
 
-    /// With its makespan simulated from end to end, where there is time for that.
+    /// With its makespan simulated from end to end, if the budget permits.
     pub fn simulated(&self, platform: &Platform, budget: &Budget) -> Result<Option<Tuned>, PlanError> {
         match makespan(platform, self.plan.clone(), budget) {
             Err(PlanError::OutOfTime) => Ok(None),
@@ -82,10 +82,10 @@ pub(super) fn search(
     }
 }
 
-/// How many segments there must be, where that need not be searched.
+/// The number of segments, where no search is needed.
 fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
     if instance.collective.is_personalised() {
-        // All that is ready for the same receiver travels as one transfer, however it is cut.
+        // All segments that are ready for the same receiver travel as one transfer, at any segment size.
         return Some(1);
     }
     planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes))
@@ -101,8 +101,8 @@ fn bracket(instance: &Instance, least_bytes: u64, factor: u64) -> Vec<u64> {
     counts
 }
 
-/// The most segments worth trying. On a link without a start-up, no segment is moved in less time than a host takes to
-/// handle it; a start-up that is given or measured describes it better.
+/// The most segments worth trying. On a link without a start-up, a host's handling time limits them; a given or
+/// measured start-up describes it better.
 fn most_segments(instance: &Instance, least_bytes: u64) -> u64 {
     let silent = |time: &TransferTime| match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
@@ -119,7 +119,7 @@ struct Search<'a> {
     planner: &'a dyn Planner,
     least_bytes: u64,
     budget: &'a Budget,
-    /// The plan whose segment size is varied; `None`: each size gets a plan of its own.
+    /// The plan whose segment size is varied; `None`: each size gets its own plan.
     varied: Option<Plan>,
     best: Option<Tuned>,
     /// (count, makespan or a bound that exceeded the best then), by count.
@@ -160,9 +160,8 @@ impl Search<'_> {
         Ok(makespan_s)
     }
 
-    /// Plans for `count` segments and varies that plan from now on: planners that are not quick would
-    /// otherwise take the search's time for trees that hardly differ. The budget is meant for all of the
-    /// search, so each of its plans gets its part.
+    /// Plans for `count` segments and varies that plan from now on: slow planners would otherwise spend the search's
+    /// time on trees that hardly differ. Each plan of the search gets a part of the budget.
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
         let sized = self.instance.segmented(self.instance.message_bytes.div_ceil(count));
         let mut share = self.budget.divided(VARIED_PLANS);
@@ -175,8 +174,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Trees that are best for few segments branch where a pipeline through many nodes would be done sooner with many:
-    /// whether those for many segments are better was not seen by varying the others.
+    /// Trees that are best for few segments branch, where with many segments a deep pipeline would end sooner:
+    /// varying the former does not show whether the latter are better.
     fn go_deep(&mut self) -> Result<(), PlanError> {
         let Some(best) = &self.best else { return Ok(()) };
         let (best_s, count) = (best.makespan_s, best.plan.segment_count());
@@ -232,13 +231,13 @@ impl Search<'_> {
     }
 }
 
-/// The makespan if nothing ever waits: the first segment's, and the rest at the steady rate, seconds.
+/// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds.
 fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok(estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, plan)?)
 }
 
-/// What is left of the makespan when nothing ever waits: all but the last segment through the busiest
-/// resource, seconds.
+/// The steady part of the makespan without any waiting: all but the last segment through the busiest resource,
+/// seconds.
 pub(super) fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
 }
@@ -268,7 +267,7 @@ fn search_thoroughly(search: &mut Search) -> Result<(), PlanError> {
         search.vary(middle)?;
     }
     if budget.is_timed() {
-        // From the middle outwards: whatever the time allows, it is not all spent on the ends, where no best size lies.
+        // From the middle outwards, so that a short budget is not spent on the ends, where the best size never is.
         counts.sort_by_key(|count| (count.ilog2().abs_diff(middle.ilog2()), *count));
     }
     for count in counts {
@@ -305,12 +304,12 @@ fn minima(bracket_s: &[(u64, f64)]) -> Vec<(u64, f64)> {
     minima
 }
 
-/// One plan, made for a middling segment size, with the best of few sizes.
+/// One plan, made for a medium segment size, with the best of few sizes.
 ///
-/// A thorough sketch without a limit simulates each size roughly. A quick one simulates the first segment of a tree and takes
-/// the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
-/// static order may keep nodes waiting, the steady rate promises too much, and it is simulated too. A size that cannot
-/// come out below `to_beat_s` is left out; `None` where none can.
+/// A thorough sketch without a limit simulates each size roughly. A quick one simulates the first segment of a tree
+/// and takes the rest at the steady rate, which needs no more work than a broadcast of one segment; where a period's
+/// static order may make nodes wait, the steady rate is too optimistic, and it is simulated too. A size that cannot
+/// be faster than `to_beat_s` is left out; `None` where none can.
 pub(super) fn sketch(
     instance: &Instance,
     planner: &dyn Planner,
@@ -359,7 +358,7 @@ mod tests {
     use crate::platform::NodeId;
     use std::time::Duration;
 
-    /// The runtime's first plan has a tenth of a second: one whole message at a time served nobody.
+    /// The runtime's first plan has a tenth of a second; its sizes must not be tried from the ends inwards.
     #[test]
     fn a_search_that_is_out_of_time_has_begun_in_the_middle() {
         let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",

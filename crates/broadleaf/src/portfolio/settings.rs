@@ -1,9 +1,9 @@
-//! What the portfolio's searches are set to. A part is a ratio of predicted times; a count has no unit.
+//! Settings of the portfolio's searches. A part is a ratio of predicted times; a count has no unit.
 //!
 //! Where no source is given the value is a choice and not a measurement; changing it changes plans, which
 //! `tests/digests/plans.py` shows.
 
-/// Most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent (by the makespan
+/// The most segments tried: with more, even a pipeline 80 nodes deep gains less than half a per cent (by the makespan
 /// (d + k)/k of k segments through d nodes).
 pub(crate) const MOST_SEGMENTS: u64 = 16_384;
 /// Halvings of the step around the best count: the last step is 2^(1/16), where a minimum as flat as a pipeline's is
@@ -13,40 +13,40 @@ pub(super) const HALVINGS: u32 = 4;
 pub(super) const REFINED_MINIMA: usize = 2;
 /// A bracket's second minimum further from the best than this part is not refined.
 pub(super) const WORTH_REFINING: f64 = 1.1;
-/// A pipeline through all of n nodes wants more segments than this many times n.
+/// A pipeline through all n nodes needs more segments than this many times n.
 pub(super) const DEEP_SEGMENTS_PER_NODE: u64 = 8;
-/// Trees made for so many times fewer segments may be others.
+/// Trees made for this many times fewer segments may differ.
 pub(super) const OTHER_TREES: u64 = 4;
 /// Plans that the search of a slow planner makes at most; between them it varies their segment sizes.
 pub(super) const VARIED_PLANS: u32 = 3;
-/// The first of them has so many units of work, however small the budget: half of the 50 ms by which a time limit may be
-/// overrun.
+/// The first of them has this many units of work, however small the budget: half of the 50 ms by which a time limit
+/// may be exceeded.
 pub(super) const FIRST_PLAN: u64 = 25_000;
 
 /// Factors between the segment counts of a sketch, and those on platforms of more than
 /// [`LARGE_NODES`](crate::planners::LARGE_NODES) nodes.
 pub(super) const SKETCH_FACTOR: u64 = 4;
 pub(super) const LARGE_SKETCH_FACTOR: u64 = 64;
-/// Segments of the longer of the two simulations of a sketch, but for the depth of its trees.
+/// Segments of the longer of the two simulations of a sketch, besides the depth of its trees.
 pub(super) const SKETCH_SEGMENTS: u64 = 4;
 /// Segments of the longer of the two simulations of a rough estimate.
 pub(super) const ROUGH_SEGMENTS: u64 = 16;
 
-/// The last of so many equal parts of a time limit is kept for the bound; before `best` lets slow planners enter, their
-/// gain is judged by one that takes no longer.
+/// The number of equal parts of a time limit, of which the last is reserved for the bound; before slow planners
+/// enter, a bound of the same time limit judges their gain.
 pub(super) const BOUND_PART: u32 = 8;
 
-/// The last of so many equal parts of the search is kept for the slow planners: those that are quick to enter are many,
-/// and would look closer at each other until nothing is left.
+/// The number of equal parts of the search, of which the last is reserved for the slow planners: close looks at the
+/// many quick ones would use up the budget.
 pub(super) const SLOW_PART: u32 = 2;
 
-/// Entrants that `best` looks at together: a constant, so that the outcome does not depend on the machine's cores.
+/// Entrants that `best` examines together: a constant, so that the outcome does not depend on the machine's cores.
 pub(super) const ENTRANTS_TOGETHER: usize = 4;
-/// Closer looks of `best` at most: about two for each planner, where all are near the top.
+/// The most closer looks of `best`: about two for each planner, where all are near the top.
 pub(super) const MOST_LOOKS: usize = 64;
-/// A sketch knows the segment size to a factor of 4 only; tuned, a plan may come out faster by this much.
+/// A sketch's segment size is accurate to a factor of 4; tuning may make a plan faster by this factor.
 pub(super) const TUNING_GAIN: f64 = 1.25;
-/// No slow planner enters where it could gain no more than this over what the quick ones found.
+/// Slow planners enter only if they could gain more than this over the quick ones' best.
 pub(super) const WORTH_SEARCHING: f64 = 1.05;
-/// Most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
+/// The most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
 pub(super) const FULL_TRANSFERS: u64 = 2_000_000;

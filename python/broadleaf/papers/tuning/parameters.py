@@ -41,8 +41,8 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
     """L, g(m) of a message alone, and of one behind another.
 
     A request, its answer and a message take 3 L and 3 g(1), a message alone L and g(1). Both contain the
-    cost of the common start, so half of the difference is L + g(1). A gap that falls
-    with the size, as noise makes it on local ranks, is lowered to the one behind.
+    cost of the common start, so half of the difference is L + g(1). A gap that falls with
+    the size, from noise on local ranks, is lowered to the next one.
 
     This is L of a message after a pause, with which all measurements begin. `hop_s in a row` is L + g(1) of
     round trips without a pause, as `broadleaf measure` takes them: half of an empty round trip."""

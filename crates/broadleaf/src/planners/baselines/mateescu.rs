@@ -1,15 +1,15 @@
-//! Mateescu's tree: the nearest host next, then children by the depth of what hangs below them.
+//! Mateescu's tree: the nearest host next, then children by the depth of their subtrees.
 //!
-//! A generalised Dijkstra over the end-to-end matrices: next joins the host that can be reached earliest, given when
-//! each host that has the message is done with its earlier sends. Then every host's children are put in order of
+//! A generalised Dijkstra over the end-to-end matrices: the host that can be reached earliest joins next, given when
+//! each host with the message has finished its earlier sends. Then every host's children are put in order of
 //! decreasing depth (in edges) of their subtrees; equal depths keep the order in which they joined.
 //!
 //! Reference: Mateescu, *A method for MPI broadcast in computational grids*, 2005, as *Adaptive broadcast trees by
-//! simulated annealing* uses it (sections 2.1 and 3); that paper only cites it, so this is our reading of its
-//! description. Its model sees no pipe that two sends share: on a grid of clusters it sends over the same wide-area
-//! link again and again, which is what that paper's figure 9 shows and what a simulation of the platform charges for.
-//! Cost of a tree: max over hosts of Σ edges on its way of (earlier siblings' gaps + gap + latency).
-//! Complexity: O(n²) for the matrices; O(n² · senders) at most to grow. Guarantee: none.
+//! simulated annealing* uses it (sections 2.1 and 3); that paper only cites it, so this follows its description. The
+//! model has no shared pipes: on a grid of clusters it sends over the same wide-area link again and again, as that
+//! paper's figure 9 shows, and a simulation of the platform counts that. Cost of a tree: max over hosts of Σ edges on
+//! its way of (earlier siblings' gaps + gap + latency). Complexity: O(n²) for the matrices; O(n² · senders) at most
+//! to grow. Guarantee: none.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -44,13 +44,13 @@ static CARD: Card = Card {
     complexity: "O(n²) for the matrices, O(n² · senders) at most",
     profile: Profile {
         pace: |instance| Pace::quick_if(instance.platform.node_count() <= QUICK_HOSTS),
-        // It sees no shared pipes.
+        // Its model has no shared pipes.
         is_baseline: true,
         ..Profile::QUICK
     },
 };
 
-/// Up to so many hosts the tree is there within about a millisecond.
+/// Up to this many hosts the tree takes about a millisecond.
 const QUICK_HOSTS: usize = 128;
 
 impl Planner for Mateescu {
@@ -103,7 +103,7 @@ fn grown(pairs: &Pairs, root: usize) -> Vec<(usize, usize)> {
         for &host in &outside {
             let from = |sender: usize| (ready_s[sender] + pairs.edge_s(sender, host), sender);
             if best[host].1 == parent {
-                // Its sender has become later: any other may be earlier now.
+                // Its sender is now later, so any other may be earlier.
                 let all = members.iter().map(|&sender| from(sender));
                 best[host] = all.min_by(|a, b| a.0.total_cmp(&b.0)).expect("the root is a member");
             } else if from(child) < best[host] {

@@ -1,4 +1,4 @@
-//! Paper 3's planners over matrices of all pairs of hosts, kept to compare with.
+//! Paper 3's planners over matrices of all pairs of hosts, kept for comparison.
 
 pub mod annealing;
 mod mateescu;

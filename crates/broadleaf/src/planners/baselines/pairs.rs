@@ -1,8 +1,8 @@
-//! What a message costs between every two hosts: the end-to-end matrices that paper 3's planners work on.
+//! The cost of a message between every two hosts: the end-to-end matrices of paper 3's planners.
 //!
-//! Mateescu's model, which the paper takes over: a host serves its children in order; each send occupies it for the
-//! start-up and the size over the bandwidth, and arrives a latency later. Bandwidths are what a benchmark between the
-//! two hosts alone would see, so a pipe on their way counts; that two sends may share it is not seen.
+//! Mateescu's model, which the paper adopts: a host serves its children in order; each send occupies it for the
+//! start-up and the size over the bandwidth, and arrives a latency later. Bandwidths are those of a benchmark between
+//! the two hosts alone: a pipe on their way counts, but not that two sends may share it.
 
 use crate::plan::{Plan, TreeBuilder};
 use crate::planners::clustered::host_times::HostTimes;
@@ -23,8 +23,7 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// From matrices of how long a send occupies its sender, and when it has arrived, seconds; the diagonals are not
-    /// looked at.
+    /// From matrices of the sender's occupation and the arrival of a send, seconds; the diagonals are ignored.
     pub fn new(count: usize, gap_s: Vec<f64>, edge_s: Vec<f64>) -> Pairs {
         assert!(gap_s.len() == count * count && edge_s.len() == count * count);
         Pairs { count, gap_s, edge_s }
@@ -84,7 +83,7 @@ fn pipes_s(instance: &Instance, from: NodeId, to: NodeId) -> f64 {
     seconds.fold(0.0, f64::max)
 }
 
-/// What the planners of these matrices take.
+/// Whether the planners of these matrices support an instance.
 pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     let hosts = instance.platform.hosts().count();
     if hosts > MOST_HOSTS {
@@ -95,8 +94,8 @@ pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The plan of the tree that `grow` makes of the matrices and the root: its edges (parent, child), each parent's in
-/// serving order.
+/// The plan of the tree that `grow` returns for the matrices and the root: its edges (parent, child), each parent's
+/// in serving order.
 pub(super) fn plan(
     instance: &Instance,
     name: &str,

@@ -1,9 +1,9 @@
-//! BottomUp: next the cluster that would be done last even if reached as early as possible:
+//! BottomUp: next the cluster that would finish last even if reached as early as possible:
 //! max over j in B of min over i in A of RT_i + g_ij + L_ij + T_j.
 //!
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 5.3, which prints it without
 //! RT_i although its formalism needs it; [`BOTTOM_UP_AS_PRINTED`] is the rule as printed.
-//! Complexity: O(n²) where clusters differ at random, O(n³) at worst. Guarantee: none.
+//! Complexity: O(n²) where clusters differ at random, O(n³) in the worst case. Guarantee: none.
 
 use super::frontier::Frontier;
 use super::grid::Grid;
@@ -35,7 +35,7 @@ pub static BOTTOM_UP_AS_PRINTED: Heuristic = Heuristic {
         objective: "comparison with the paper",
         guarantee: "none",
         complexity: "O(n²)",
-        // A sender that is busy for long counts as free: worse than `bottom-up` wherever that matters.
+        // A sender that is busy for long counts as free; worse than `bottom-up` where senders are busy.
         profile: Profile { is_baseline: true, ..PROFILE },
     },
     rule: sends_as_printed,
@@ -62,7 +62,7 @@ fn sends_as_printed(grid: &Grid) -> Vec<ClusterSend> {
     nearest.into_sends()
 }
 
-/// The less the later it is done; who cannot be reached yet has to wait.
+/// Smaller for clusters that finish later; a cluster that cannot be reached yet has to wait.
 fn last_first(arrival_s: f64, local_s: f64) -> f64 {
     if arrival_s.is_finite() {
         -(arrival_s + local_s)

@@ -1,13 +1,13 @@
-//! Branch and bound over send sequences: always the sender that is ready first, which either sends to someone
-//! or never again.
+//! Branch and bound over send sequences: always the sender that is ready first, which either sends to some cluster or
+//! never sends again.
 //!
-//! Every schedule without idle senders is met exactly once that way, and all that still happens starts no
-//! earlier than that sender's ready time. Two bounds cut branches against the best makespan known:
+//! Every schedule without idle senders is visited exactly once, and all later sends start no earlier than that
+//! sender's ready time. Two bounds cut branches against the best makespan known:
 //!
-//! - *paths*: nobody waiting is reached before the shortest path from the senders, and then needs its T;
-//! - *slots*: a cluster that waits must be sent to by a latest start, and senders offer only so many starts by
-//!   then. Sorted, the k-th start offered (every sender at its smallest gaps, every receiver at once the best
-//!   of senders) must not lie after the k-th latest start.
+//! - *paths*: no waiting cluster is reached before the shortest path from the senders, and then it needs its T;
+//! - *slots*: a send to a waiting cluster has a latest start, and senders offer a limited number of starts by then.
+//!   Sorted, the k-th start offered (every sender at its smallest gaps, every receiver at once the best of senders)
+//!   must not lie after the k-th latest start.
 
 use super::flat_sends::flat_sends;
 use super::grid::Grid;
@@ -15,13 +15,13 @@ use super::sends::{makespan_s, ClusterSend};
 use crate::budget::Budget;
 use crate::platform::LocalStart;
 
-/// More clusters than fit the fixed arrays are not tried: 12 take up to minutes already.
+/// The size of the fixed arrays, beyond any grid that can be solved: 12 clusters take up to minutes.
 pub(super) const MOST_CLUSTERS: usize = 64;
 
-/// Two makespans closer than this part of themselves are one: sums in another order differ by so much.
+/// Makespans that differ by less than this part are equal: sums in another order differ by as much.
 const SAME_MAKESPAN: f64 = 1e-12;
 
-/// Steps between two looks at the budget, and the units of work that each stands for.
+/// Steps between two checks of the budget, and the units of work that each counts.
 const STEPS_PER_LOOK: u64 = 1024;
 const STEP_UNITS: u64 = 3;
 
@@ -54,14 +54,14 @@ struct Branching<'b> {
     out_of_time: bool,
 }
 
-/// What a proof attempt found.
+/// The result of a proof attempt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proof {
     /// Optimal if `proved`.
     pub sends: Vec<ClusterSend>,
     /// Whether the search was exhausted.
     pub proved: bool,
-    /// Senders looked at.
+    /// Senders visited.
     pub steps: u64,
 }
 
@@ -136,12 +136,12 @@ impl<'b> Branching<'b> {
         branching
     }
 
-    /// What a makespan must stay below to count as shorter.
+    /// The limit below which a makespan counts as shorter.
     fn limit_s(&self) -> f64 {
         self.best_s * (1.0 - SAME_MAKESPAN)
     }
 
-    /// `senders` sorted by ready time; `latest_s`: what is certain to be over no earlier.
+    /// `senders` sorted by ready time; `latest_s`: a lower limit of the makespan so far.
     fn descend(&mut self, senders: &[Sender], waiting: u64, latest_s: f64) {
         self.steps += 1;
         self.out_of_time |= self.steps >= self.most_steps;
@@ -156,7 +156,7 @@ impl<'b> Branching<'b> {
         let [first, others @ ..] = senders else { return };
         let from = first.cluster;
         let mut next = [Sender { ready_s: 0.0, cluster: 0 }; MOST_CLUSTERS];
-        // Whoever takes longest from here comes first: good schedules are found early.
+        // Clusters that take longest come first, so that good schedules are found early.
         let mut targets = [(0.0, 0usize); MOST_CLUSTERS];
         let mut count = 0;
         for to in members(waiting) {
@@ -263,7 +263,7 @@ impl<'b> Branching<'b> {
         true
     }
 
-    /// A start at which a best of receivers could still send and finish itself in time; else never.
+    /// A start at which a receiver could still send and finish its own broadcast in time; else never.
     fn offered(&self, start_s: f64, gap_s: f64, local_s: f64, limit_s: f64) -> f64 {
         if self.after_last_send && start_s + gap_s + local_s >= limit_s {
             f64::INFINITY
@@ -289,7 +289,7 @@ impl<'b> Branching<'b> {
     }
 }
 
-/// Ends a list of clusters.
+/// Marks the end of a list of clusters.
 const NOBODY: u8 = u8::MAX;
 
 /// The first of a list that is in a set.
@@ -300,8 +300,8 @@ fn first_in(list: &[u8; MOST_CLUSTERS], set: u64) -> Option<usize> {
         .map(|&cluster| usize::from(cluster))
 }
 
-/// A time, in seconds, below which no schedule of the grid can end: the least that the bounds leave room for;
-/// shortest paths only for more than 64 clusters.
+/// A time, in seconds, below which no schedule of the grid can end: the least time that the bounds permit; for more
+/// than 64 clusters by shortest paths only.
 pub fn bound_s(grid: &Grid) -> f64 {
     let root = grid.root();
     if grid.len() == 1 {
@@ -329,11 +329,11 @@ pub fn bound_s(grid: &Grid) -> f64 {
             low_s = branching.best_s;
         }
     }
-    // What was refuted is `low_s` less the tolerance of comparisons.
+    // The refuted makespan is `low_s` minus the tolerance of comparisons.
     low_s * (1.0 - SAME_MAKESPAN)
 }
 
-/// How closely the bound is found, relative.
+/// The relative precision of the bound.
 const BOUND_PRECISION: f64 = 1e-9;
 
 /// The latest of shortest path and T over all clusters: Dijkstra without a heap, O(n²).

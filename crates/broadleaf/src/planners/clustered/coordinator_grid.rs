@@ -21,7 +21,7 @@ pub(super) fn grid_of(
     let mut costs = vec![SendTimes::NONE; pairs * pairs];
     for (from, senders) in members.iter().enumerate() {
         for (to, receivers) in members.iter().enumerate() {
-            // Any two of the kinds stand for all.
+            // Any two members represent their kinds.
             let receiver = if from == to { senders.get(1) } else { receivers.first() };
             if let Some(cost) = receiver.and_then(|&to| links.direct(host(senders[0]), host(to))) {
                 costs[from * pairs + to] = cost;
@@ -35,7 +35,7 @@ pub(super) fn grid_of(
         suffices(&entering).then_some(entering)
     };
     let costs = entering(&costs).or_else(|| suffices(&costs).then_some(costs)).unwrap_or_else(|| {
-        // Some hosts are behind switches or hosts of other clusters: the quickest paths stand for links.
+        // Some hosts are behind switches or hosts of other clusters: the quickest paths replace links.
         let routed = routed(&members, units, links);
         entering(&routed).unwrap_or(routed)
     });
@@ -100,7 +100,7 @@ pub(super) fn pipes(instance: &Instance, units: &[Unit], grid: &Grid) -> Pipes {
     };
     let class_of = |pair: usize| {
         let (from, to) = (pair / kinds, pair % kinds);
-        // Any two of the kinds stand for all.
+        // Any two members represent their kinds.
         let link = host(from, 0).zip(host(to, usize::from(from == to)));
         link.and_then(|(from, to)| platform.link(from, to)).map_or(nothing, |class| class.0)
     };

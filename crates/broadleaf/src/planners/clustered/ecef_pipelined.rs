@@ -1,12 +1,12 @@
-//! ECEF for pipelines: whoever can have the first segment earliest is next, and nobody is busier than a budget.
+//! ECEF for pipelines: the host that can have the first segment earliest is next, and no host is busier than a
+//! budget.
 //!
-//! In a pipeline every segment follows the first at the pace P of the busiest sender or pipe, so the message is
-//! over (k − 1)·P after the last first segment. ECEF of a single segment makes the first arrivals early; without a
-//! limit it would let a few senders send to everybody, at a slow pace. So a sender takes no receiver, and a pipe no
-//! send, that makes it busy for longer than a budget per segment. Small budgets give a quick pace and deep trees,
-//! large ones the reverse; of all budgets and numbers of segments the quickest by the pipeline's formula is taken.
-//! No tree is searched on from there, so thousands of hosts take a fraction of a second, where `makespan` has no time
-//! to anneal.
+//! In a pipeline every segment follows the first at the pace P of the busiest sender or pipe, so the broadcast ends
+//! (k − 1)·P after the last first segment. ECEF of a single segment makes the first arrivals early; without a limit a
+//! few senders would send to all others, at a slow pace. So a sender takes no receiver, and a pipe no send, that
+//! makes it busy for longer than a budget per segment. Small budgets give a quick pace and deep trees, large ones the
+//! reverse. The best budget and number of segments by the pipeline's formula are taken. There is no further search,
+//! so thousands of hosts take a fraction of a second, where `makespan` has no time to anneal.
 //!
 //! Reference: own; after ECEF of Barchet-Steffenel and Mounié, section 3.3.
 //! Cost: a + (k − 1)·P, a = the latest first arrival. Complexity: O(budgets · n · kinds), kinds = hosts that differ.
@@ -77,7 +77,7 @@ impl Planner for EcefPipelined {
     }
 }
 
-/// Where other planners take far longer.
+/// First where other planners take far longer.
 fn pace(instance: &Instance) -> Pace {
     if instance.platform.node_count() > LARGE_NODES {
         Pace::First
@@ -86,7 +86,7 @@ fn pace(instance: &Instance) -> Pace {
     }
 }
 
-/// The model is as good as a simulation, and quicker.
+/// The model is as accurate as a simulation, and faster.
 fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
     let mut known: BTreeMap<u64, f64> = BTreeMap::new();
     let mut makespan_s = |count: u64| {
@@ -96,7 +96,7 @@ fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
         })
     };
     let hosts = instance.platform.hosts().count() as u64;
-    // What twice as many segments must win, as a factor.
+    // The factor that twice as many segments must gain.
     let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
     let mut best = START_SEGMENTS.min(most);
     while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
@@ -108,17 +108,17 @@ fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
     Some(best)
 }
 
-/// The makespan has one minimum over the number of segments, nearly: it is looked for from here on, by doubling and
-/// halving.
+/// The makespan has nearly a single minimum over the number of segments. The search for it starts here, by doubling
+/// and halving.
 const START_SEGMENTS: u64 = 64;
 /// Twice as many messages must be quicker by this factor: hosts have to handle them.
 const WORTH_TWICE: f64 = 1.03;
-/// Beyond so many messages in all by this one: where ranks share processors, or one simulates them all, each message
-/// takes some of their time, which no platform states.
+/// The factor beyond this many messages in all: where ranks share processors, or one process simulates them all, each
+/// message takes time that no platform states.
 const MANY_MESSAGES: u64 = 150_000;
 const WORTH_MANY: f64 = 1.15;
 
-/// The makespan by the formula, seconds, and everybody's parent, the root's its own.
+/// The makespan by the formula, seconds, and each host's parent; the root is its own parent.
 fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
     let grid = &hosts.grid;
     let of_segment = grid.divided(segments as f64);
@@ -134,7 +134,7 @@ fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
     best.expect("without a budget everyone is reached")
 }
 
-/// The tree that a frontier grows; `None` where somebody is out of reach.
+/// The tree that a frontier grows; `None` where a host is out of reach.
 fn parents(mut frontier: Frontier) -> Option<Vec<u32>> {
     while frontier.send_to_least(|arrival_s, _| arrival_s).is_some() {}
     frontier.into_parents()

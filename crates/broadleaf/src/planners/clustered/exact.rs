@@ -1,9 +1,9 @@
 //! The shortest makespan of a message sent whole, proved by branch and bound.
 //!
-//! Complexity: exponential in theory; on the paper's draws well under a millisecond at 12 clusters and some
+//! Complexity: exponential in theory; on the paper's draws well under a millisecond at 12 clusters and a few
 //! milliseconds at 20. Guarantee: no order of whole sends is shorter. Paper 2's clusters are nodes with a local
-//! broadcast (T_i); the hosts of a cluster are nodes like any other. Where a sender serves several at once, or
-//! transfers meet in a shared pipe, the search does not see it, and the planner is not offered.
+//! broadcast (T_i); the hosts of a cluster are nodes like any other. The search does not model senders that serve
+//! several at once, nor shared pipes; such platforms are not supported.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -62,7 +62,7 @@ fn at_most(most: usize, instance: &Instance) -> Result<(), Unsupported> {
     }
 }
 
-/// What the search does not see would void the proof.
+/// Effects that the search does not model would void the proof.
 fn is_in_its_model(platform: &Platform) -> Result<(), Unsupported> {
     let beyond = if platform.port_model() == PortModel::LinkCapacity {
         "ports that serve several transfers at once"
@@ -86,7 +86,7 @@ pub fn solve(grid: &Grid, seed: u64, budget: &Budget) -> Option<Proof> {
         return Some(Proof { sends: start, proved: true, steps: 0 });
     }
     let start = annealed(grid, &start, START_MOVES * grid.len() as u64, seed, budget);
-    // A time limit is a limit of its own; without one the number of steps is, so that results repeat.
+    // With a time limit that is the only limit; without one the number of steps is, so that results repeat.
     let steps = if budget.is_timed() { u64::MAX } else { MOST_STEPS };
     Some(prove(grid, &start, steps, budget))
 }
@@ -104,7 +104,7 @@ impl Planner for Exact {
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let unsupported = |reason: String| PlanError::Unsupported { planner: CARD.name.to_string(), reason };
-        // With a time limit somebody is ready to wait.
+        // With a time limit the caller accepts to wait.
         if !budget.is_timed() {
             at_most(SUPPORTED_HOSTS, instance).map_err(|Unsupported(reason)| unsupported(reason))?;
         }

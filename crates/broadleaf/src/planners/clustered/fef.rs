@@ -1,9 +1,8 @@
 //! FEF, fastest edge first: next the link of smallest weight out of the clusters that hold the message.
 //!
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics for efficient broadcast operations on grid
-//! environments*, section 4.2, after Bhat et al. The weight is the latency L_ij, as the text has it; ready
-//! times are not looked at, so a sender may be chosen long before it has the message.
-//! Complexity: O(n²). Guarantee: none.
+//! environments*, section 4.2, after Bhat et al. The weight is the latency L_ij, as in the text; ready times are
+//! ignored, so a sender may be chosen long before it has the message. Complexity: O(n²). Guarantee: none.
 
 use super::grid::Grid;
 use super::heuristic::{Heuristic, PROFILE};

@@ -27,7 +27,7 @@ pub(crate) static FNF: Heuristic = Heuristic {
 fn sends(grid: &Grid) -> Vec<ClusterSend> {
     let mean_s: Vec<f64> = (0..grid.kinds()).map(|kind| mean_outgoing_s(grid, kind)).collect();
     let mut frontier = Frontier::new(grid);
-    // Who cannot be reached yet has to wait.
+    // A cluster that cannot be reached yet has to wait.
     let turn = |frontier: &Frontier, kind: usize| {
         if frontier.arrival_s(kind).is_finite() {
             mean_s[kind]
@@ -51,7 +51,7 @@ fn mean_outgoing_s(grid: &Grid, kind: usize) -> f64 {
             links += count;
         }
     }
-    // Who reaches nobody comes last of those that can be reached.
+    // Clusters without links out come last of those that can be reached.
     if links == 0 {
         f64::MAX
     } else {

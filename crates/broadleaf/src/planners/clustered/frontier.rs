@@ -1,12 +1,12 @@
 //! For every waiting cluster, the sender that would get the message there earliest: min over i in A of
 //! RT_i + g_ij + L_ij.
 //!
-//! Kept up to date lazily. A send only delays its sender, so a value found earlier is a lower bound until
-//! that sender has sent again, and only the values that come out best are recomputed: from the few senders
-//! that were best when all were compared, as long as one of them is ahead of what all others had then. A new
-//! sender is compared with what is known. All are compared in the order of their ready times, until none of the rest
-//! can be among the earliest. That makes a round O(n) where clusters differ, and O(kinds) where
-//! not. Few clusters are not worth the bookkeeping: there every round recomputes everything, row by row.
+//! Updated lazily. A send only delays its sender, so an earlier value is a lower bound until that sender has sent
+//! again, and only the best values are recomputed: from the few senders that were best in the last full comparison,
+//! as long as one of them is ahead of all others' values then. A new sender is compared with the known values. A full
+//! comparison goes by ready times, until none of the rest can be among the earliest. So a round is O(n) where
+//! clusters differ, and O(kinds) where not. For few clusters every round recomputes everything, row by row, without
+//! this bookkeeping.
 
 use super::grid::Grid;
 use super::offers::{NearSenders, Offer, NEAR};
@@ -16,7 +16,7 @@ use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Up to so many kinds recomputing everything is quicker: some microseconds a round.
+/// Up to this many kinds recomputing everything is faster: a few microseconds a round.
 const FEW_KINDS: usize = 64;
 
 /// No sender.
@@ -31,22 +31,22 @@ pub(super) struct Frontier<'g> {
     waiting: Waiting<'g>,
     /// The set A by kind, earliest ready first, ties to the smaller cluster.
     senders: Vec<BinaryHeap<ReadySender>>,
-    /// By kind, the first of them: its ready time and id; nobody is never ready.
+    /// By kind, the first of them: its ready time and id; without one, never.
     first: Vec<(f64, u32)>,
     /// Kinds with a sender.
     active: Vec<u32>,
     offers: Vec<Offer>,
     near: Vec<NearSenders>,
-    /// Kinds with a sender by the ready time of their first; unless all is recomputed.
+    /// Kinds with a sender by the ready time of their first; unused where all is recomputed.
     by_ready: Vec<(f64, u32)>,
     /// By kind, the least g + L into it.
     least_in_s: Vec<f64>,
     /// Where all is recomputed in every round, the earliest arrivals by kind, seconds; else empty.
     anew_s: Vec<f64>,
     sends: Vec<ClusterSend>,
-    /// How long a sender with several receivers may be busy in all, seconds.
+    /// The longest total time for which a sender with several receivers may be busy, seconds.
     budget_s: f64,
-    /// Whether a sender with one receiver may be busy no longer either.
+    /// Whether the budget also limits a sender with one receiver.
     is_strict: bool,
     /// By cluster, how long it has been busy; followed under a budget only.
     busy_s: Vec<f64>,
@@ -146,7 +146,7 @@ impl<'g> Frontier<'g> {
         }
     }
 
-    /// The earliest arrivals at all kinds, those that do not wait included: rows without branches are quick.
+    /// The earliest arrivals at all kinds, including those that do not wait: rows without branches are fast.
     fn compute_anew(&mut self) {
         self.anew_s.fill(f64::INFINITY);
         for &from in &self.active {
@@ -169,7 +169,7 @@ impl<'g> Frontier<'g> {
             self.near[kind as usize].insert(from as u32, arrival_s);
             let offer = &mut self.offers[kind as usize];
             let offered = Offer { arrival_s, from: from as u32, ready_s, sender: cluster };
-            // On a tie with a bound that may have risen, leave it to `settle` to find out.
+            // On a tie with a bound that may have risen, `settle` decides.
             if offered.is_ahead_of(offer) {
                 *offer = offered;
             }
@@ -188,7 +188,7 @@ impl<'g> Frontier<'g> {
         self.anew_s.get(kind).map_or(self.offers[kind].arrival_s, |&arrival_s| arrival_s)
     }
 
-    /// Makes a kind's offer exact; whether it had to be computed.
+    /// Makes a kind's offer exact; returns whether it had to be computed.
     fn settle(&mut self, kind: usize) -> bool {
         if self.is_exact(kind) {
             return false;
@@ -200,7 +200,7 @@ impl<'g> Frontier<'g> {
         true
     }
 
-    /// The offer from the first sender of a kind; nowhere where it has none, or no room.
+    /// The offer from the first sender of a kind; never, without one or without room.
     fn offer_from(&self, from: u32, kind: usize) -> Offer {
         let (ready_s, sender) = self.first[from as usize];
         if sender == u32::MAX || !self.fits(sender, from as usize, kind) {
@@ -210,7 +210,7 @@ impl<'g> Frontier<'g> {
         Offer { arrival_s, from, ready_s, sender }
     }
 
-    /// The best offer from the senders that were nearest, if it beats all others for sure.
+    /// The best offer from the senders that were nearest, if it certainly beats all others.
     fn nearest_offer(&self, kind: usize) -> Option<Offer> {
         let near = &self.near[kind];
         let known = near.from.iter().filter(|&&from| from != u32::MAX);
@@ -219,15 +219,15 @@ impl<'g> Frontier<'g> {
         (best.arrival_s < near.others_s).then_some(best)
     }
 
-    /// After a send from a kind, those it was the best for: most find the next best among the near ones at once, and
-    /// need not come out best first, one by one.
+    /// After a send from a kind, updates the kinds for which it was the best sender: most find the next best among
+    /// the near senders at once.
     fn refresh_from(&mut self, from: usize) {
         for at in 0..self.waiting.kinds().len() {
             let kind = self.waiting.kinds()[at] as usize;
             if self.offers[kind].from == from as u32 {
                 self.offers[kind] = self.nearest_offer(kind).unwrap_or(Offer {
                     arrival_s: self.near[kind].others_s.max(self.offers[kind].arrival_s),
-                    // Ahead of whoever offers the same: which of them is first, `settle` finds out.
+                    // Ahead of equal offers: `settle` decides which of them is first.
                     sender: 0,
                     ready_s: f64::NAN,
                     ..self.offers[kind]
@@ -272,7 +272,7 @@ impl<'g> Frontier<'g> {
         }
     }
 
-    /// Sends to the first waiting cluster of a kind, from whoever offers the earliest arrival.
+    /// Sends to the first waiting cluster of a kind, from the sender with the earliest arrival.
     pub fn send_to(&mut self, kind: usize) {
         if self.anew_s.is_empty() {
             self.settle(kind);
@@ -300,7 +300,7 @@ impl<'g> Frontier<'g> {
         self.join(receiver, arrival_s);
     }
 
-    /// Drops first senders of a kind that have no room for anyone waiting; the next one may have.
+    /// Drops first senders of a kind that have no room for any waiting cluster; the next one may have.
     fn dismiss(&mut self, from: usize) {
         while let Some((ready_s, sender)) = self.first_sender(from) {
             if self.waiting.kinds().iter().any(|&kind| self.fits(sender, from, kind as usize)) {
@@ -312,8 +312,8 @@ impl<'g> Frontier<'g> {
         self.active.retain(|&kind| kind as usize != from);
     }
 
-    /// Sends to the waiting cluster j of least `value(earliest arrival, kind)`, ties to the smallest j, and
-    /// returns its kind; `None` when nobody waits or can be reached. The value must not fall as the arrival rises.
+    /// Sends to the waiting cluster j of least `value(earliest arrival, kind)`, ties to the smallest j, and returns
+    /// its kind; `None` when no cluster waits or none can be reached. The value must not fall as the arrival rises.
     pub fn send_to_least(&mut self, mut value: impl FnMut(f64, usize) -> f64) -> Option<usize> {
         if !self.anew_s.is_empty() {
             let kind = self.waiting.least(|kind| value(self.anew_s[kind], kind))?;
@@ -335,7 +335,7 @@ impl<'g> Frontier<'g> {
         }
     }
 
-    /// Whether nobody can reach anyone who waits: a budget may be too small.
+    /// Whether no waiting cluster can be reached: a budget may be too small.
     fn nobody_is_reachable(&mut self) -> bool {
         self.settle_all();
         self.waiting.kinds().iter().all(|&kind| self.offers[kind as usize].arrival_s.is_infinite())
@@ -345,7 +345,7 @@ impl<'g> Frontier<'g> {
         self.sends
     }
 
-    /// Everybody's sender, the root its own; `None` where somebody still waits.
+    /// Each cluster's sender, the root's its own; `None` where a cluster still waits.
     pub fn into_parents(self) -> Option<Vec<u32>> {
         let grid = self.grid;
         (self.sends.len() + 1 == grid.len()).then(|| {

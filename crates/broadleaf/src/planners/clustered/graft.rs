@@ -6,8 +6,8 @@ use crate::plan::TreeBuilder;
 use crate::planners::Instance;
 use crate::platform::{LocalStart, NodeId};
 
-/// After the last send to another cluster comes the coordinator's own cluster, as the paper has it. On arrival
-/// both at once would be best; a coordinator has one port, so its own cluster goes first.
+/// The coordinator's own cluster comes after its last send to another cluster, as in the paper. With a local start on
+/// arrival both would begin at once; a coordinator has one port, so its own cluster goes first.
 pub(super) fn tree(
     instance: &Instance,
     units: &[Unit],

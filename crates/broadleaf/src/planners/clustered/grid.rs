@@ -5,8 +5,8 @@ use crate::platform::{LocalStart, MOST_S};
 
 /// Clusters i with g_ij(m), L_ij and T_i (paper 2, section 3), and who holds the message at first.
 ///
-/// Clusters that no rule can tell apart share a *kind*, so that a mesh of 10,000 equal nodes is one entry
-/// and not 10⁸. Given as matrices, every cluster is a kind of its own.
+/// Clusters that no rule can distinguish share a *kind*, so that a mesh of 10,000 equal nodes is one entry and not
+/// 10⁸. In a grid from matrices every cluster is its own kind.
 #[derive(Clone, Debug)]
 pub struct Grid {
     kind_of: Vec<u32>,
@@ -24,10 +24,10 @@ pub struct Grid {
     pipes: Pipes,
 }
 
-/// What sends use besides their ends' ports: the shared resources of a platform's links, where they are followed.
+/// The shared resources of links, which sends use besides their ends' ports, where they are modelled.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pipes {
-    /// By sending and receiving kind, whose entry of `held` a send uses; empty where nothing is shared.
+    /// By sending and receiving kind, the entry of `held` that a send uses; empty where nothing is shared.
     pub class_of: Vec<u32>,
     /// The shared resources and for how long the whole message holds each, seconds.
     pub held: Vec<Vec<(u32, f64)>>,
@@ -52,7 +52,7 @@ pub enum GridError {
 }
 
 impl Grid {
-    /// A grid from n×n matrices, row by row, sender first, in seconds; the diagonals are not looked at.
+    /// A grid from n×n matrices, row by row, sender first, in seconds; the diagonals are ignored.
     ///
     /// # Errors
     /// No clusters, matrices of the wrong shape, or values that are negative or not finite.
@@ -91,7 +91,7 @@ impl Grid {
         Ok(Grid::from_kinds(kind_of, gap_s, latency_s, local_s.to_vec(), root, local_start))
     }
 
-    /// A grid whose clusters are told apart by kind only; matrices and `local_s` are by kind.
+    /// A grid whose clusters differ by kind only; matrices and `local_s` are by kind.
     pub(super) fn from_kinds(
         kind_of: Vec<u32>,
         gap_s: Vec<f64>,
@@ -123,7 +123,7 @@ impl Grid {
         self.kind_of.len()
     }
 
-    /// Whether there is no cluster; never so for a grid that was not refused.
+    /// Whether there is no cluster; false for every valid grid.
     pub fn is_empty(&self) -> bool {
         self.kind_of.is_empty()
     }
@@ -165,7 +165,7 @@ impl Grid {
         self.local_s[kind] = local_s;
     }
 
-    /// The grid of one of so many equal segments.
+    /// The grid of one of `segments` equal segments.
     pub(super) fn divided(&self, segments: f64) -> Grid {
         let gap_s: Vec<f64> = self.gap_s.iter().map(|gap_s| gap_s / segments).collect();
         let part =

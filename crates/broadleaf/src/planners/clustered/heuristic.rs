@@ -42,19 +42,19 @@ impl Planner for Heuristic {
     }
 }
 
-/// Up to so many nodes that differ from each other a rule takes about a millisecond.
+/// Up to this many different nodes a rule takes about a millisecond.
 const QUICK_NODES: usize = 200;
 
-/// Of every rule.
+/// The profile of every rule.
 pub(super) const PROFILE: Profile = Profile {
     pace: |instance| Pace::uncounted(instance, instance.platform.node_count() <= QUICK_NODES),
     ..Profile::QUICK
 };
 
-/// How many kinds of clusters (or hosts) may differ: three matrices of that side take 0.4 GiB.
+/// The most kinds of clusters (or hosts): three matrices of this side take 0.4 GiB.
 const MOST_KINDS: usize = 4096;
 
-/// What all planners of this folder take.
+/// Whether the planners of this folder support an instance.
 pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     if instance.collective != Collective::Bcast {
         return Err(Unsupported(format!("it plans bcast, not {}", instance.collective)));

@@ -1,5 +1,4 @@
-//! What a message costs between two hosts: the pLogP gap and latency of whole messages, from the occupation
-//! table.
+//! The cost of a message between two hosts: the pLogP gap and latency of whole messages, from the occupation table.
 
 use crate::model::occupation;
 use crate::planners::Instance;
@@ -10,7 +9,7 @@ use crate::platform::{Hop, NodeId, Platform, PortModel, Route};
 pub(in crate::planners) struct SendTimes {
     /// How long the sender is occupied, seconds.
     pub gap_s: f64,
-    /// How long after that the receiver has it all, seconds.
+    /// From then until the receiver has the message, seconds.
     pub latency_s: f64,
 }
 
@@ -26,7 +25,7 @@ pub(in crate::planners) struct HostTimes<'a> {
     tail_bytes: u64,
     /// Whether latencies are those of each segment rather than of the whole message.
     by_segment: bool,
-    /// By link class, where hosts have no part in the cost.
+    /// By link class, where the cost does not depend on hosts.
     known: Vec<Option<SendTimes>>,
 }
 
@@ -43,8 +42,8 @@ impl<'a> HostTimes<'a> {
         }
     }
 
-    /// With the latency from the end of a segment's gap to its arrival: what shared resources add to the whole
-    /// message's is left to whoever asks.
+    /// With the latency from the end of a segment's gap to its arrival; the caller adds the effect of shared
+    /// resources on the whole message.
     pub fn by_segment(instance: &Instance<'a>) -> Self {
         HostTimes { by_segment: true, ..HostTimes::new(instance) }
     }
@@ -76,12 +75,12 @@ impl<'a> HostTimes<'a> {
         targets.iter().zip(routes).map(cost).collect()
     }
 
-    /// Segments follow each other through the hops at the pace of the slowest; the first hop's sender is
-    /// occupied by its own part of each.
+    /// Segments follow each other through the hops at the pace of the slowest; the first sender is occupied by its
+    /// own part of each segment.
     fn over(&self, hops: &[Hop]) -> SendTimes {
         let parts = |bytes: u64| hops.iter().map(move |&hop| occupation(self.platform, hop, bytes));
         let release_s = |bytes: u64| parts(bytes).next().map_or(0.0, |first| first.release_s);
-        // A held resource is what delays the next segment.
+        // A held resource delays the next segment.
         let pace_s = |bytes: u64| {
             parts(bytes)
                 .flat_map(|part| part.windows)
@@ -91,7 +90,7 @@ impl<'a> HostTimes<'a> {
         let travel_s: f64 = parts(self.tail_bytes).map(|part| part.arrival_s).sum();
         if self.full_segments == 0 {
             let gap_s = release_s(self.tail_bytes);
-            // Of one port model's terms exactly, so that equal latencies stay equal.
+            // Computed exactly by port model, so that equal latencies stay equal.
             let latency_s = match (hops, self.platform.port_model()) {
                 (&[hop], PortModel::OnePort | PortModel::OnePortUnidirectional) => {
                     self.platform.class(hop.class).latency_s

@@ -1,7 +1,7 @@
 //! A cluster's own broadcast: the quickest of a few trees from the coordinator.
 //!
 //! The paper takes the best of paper 4's models. Here each tree's time comes from the occupation table by
-//! following its segments, which is what those models predict for a homogeneous cluster.
+//! following its segments, which gives those models' predictions for a homogeneous cluster.
 
 use super::coordinator_grid::grid_of;
 use super::frontier::earliest_arrival_first;
@@ -17,8 +17,7 @@ use crate::platform::NodeId;
 pub(super) struct Inner {
     /// Sender, receiver; each sender's in serving order, each after the one that reaches its sender.
     pub edges: Vec<(NodeId, NodeId)>,
-    /// T_i, from the coordinator's holding the message to the last member's, its own local broadcast
-    /// included, seconds.
+    /// T_i, from the coordinator's arrival to the last member's, local broadcasts included, seconds.
     pub time_s: f64,
 }
 
@@ -35,7 +34,7 @@ pub(super) fn best(
     let units: Vec<Unit> = members.iter().map(|&host| alone(host)).collect();
     let inside = Instance { root: coordinator, ..*instance };
     let grid = grid_of(&inside, &units, links, None, marks);
-    // Positions as the shapes count them: the coordinator is 0, the others follow in order.
+    // Positions as in the shapes: the coordinator is 0, the others follow in order.
     let root = grid.root();
     let at = |position: usize| match position {
         0 => root,
@@ -92,7 +91,7 @@ struct Pace<'i, 'p> {
     segments: u64,
 }
 
-/// Segments followed one by one; beyond them the slowest node on the way sets the pace.
+/// Segments followed individually; beyond them the slowest node on the way sets the pace.
 const FOLLOWED_SEGMENTS: u64 = 64;
 
 impl<'i, 'p> Pace<'i, 'p> {
@@ -110,7 +109,7 @@ impl<'i, 'p> Pace<'i, 'p> {
         for &(from, to) in edges {
             children[from].push(to);
         }
-        // Of the whole message's gap each segment takes its part; the first arrives a latency later.
+        // Each segment takes its part of the whole message's gap; the first arrives a latency later.
         let gap_s = |from, to| grid.gap_s(from, to) / whole;
         let mut finish_s: f64 = 0.0;
         let mut open = vec![(root, vec![0.0; followed], 0.0f64)];

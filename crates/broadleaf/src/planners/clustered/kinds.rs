@@ -1,10 +1,10 @@
-//! Units that no rule can tell apart, so that a mesh of 10,000 equal hosts is one entry of a grid and not 10⁸.
+//! Units that no rule can distinguish, so that a mesh of 10,000 equal hosts is one entry of a grid and not 10⁸.
 
 use super::unit::Unit;
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 
-/// Which cluster a host is at home in, by node.
+/// The cluster of each host, by node.
 pub(super) struct Homes {
     pub coordinator: Vec<NodeId>,
     /// Whether the cluster has other hosts.
@@ -21,14 +21,14 @@ impl Homes {
     }
 }
 
-/// In what hosts differ that have no links of their own. A unit of several hosts is its own kind.
+/// The properties by which hosts without individual links differ. A unit of several hosts is its own kind.
 #[derive(PartialEq, Eq, Hash)]
 enum Likeness {
     Own(usize),
     Shared { cluster: Option<u32>, meshes: Vec<u32>, numbers: [Option<u64>; 3] },
 }
 
-/// What is known of every node, gathered once for all clusters.
+/// Properties of every node, gathered once for all clusters.
 pub(super) struct Marks {
     has_own_links: Vec<bool>,
     /// The meshes it is in.

@@ -1,5 +1,4 @@
-//! For every waiting cluster, the sender of least fixed weight: min over i in A of w_ij, whatever the ready
-//! times.
+//! For every waiting cluster, the sender of least fixed weight: min over i in A of w_ij, regardless of ready times.
 
 use super::grid::Grid;
 use super::sends::ClusterSend;

@@ -1,15 +1,15 @@
 //! The look-ahead functions F_j of Bhat and of paper 2: how useful j would be once it holds the message.
 //!
-//! Absent links count neither in a minimum nor in a mean; F_j = 0 where nobody is left that j could reach.
+//! Absent links count neither in a minimum nor in a mean; F_j = 0 where j can reach no waiting cluster.
 
 use super::frontier::Frontier;
 use super::grid::Grid;
 use super::sends::ClusterSend;
 use super::waiting::Waiting;
 
-/// F_j, followed while clusters leave B.
+/// F_j, updated while clusters leave B.
 pub(super) trait Lookahead {
-    /// Called before the values of each round are asked for.
+    /// Called at the start of each round.
     fn begin_round(&mut self, _waiting: &Waiting) {}
 
     /// F_j for the waiting kind `j`, seconds.
@@ -37,8 +37,8 @@ pub(super) fn earliest_completion(grid: &Grid, mut lookahead: impl Lookahead) ->
 
 /// The least or the largest g_jk + L_jk (+ T_k) over k in B∖{j}.
 ///
-/// Known until that k leaves B, then looked for among those that still wait. B only shrinks, so the k found last
-/// tends to stay for about half of what is left; where a row is out of luck again and again it is sorted.
+/// Valid until that k leaves B, then searched again among the waiting clusters. B only shrinks, so a new k lasts for
+/// about half of the remaining rounds on average; a row that is searched too often is sorted.
 pub(super) struct Extreme<'g> {
     grid: &'g Grid,
     largest: bool,
@@ -56,7 +56,7 @@ struct Row {
     sorted: Vec<u32>,
 }
 
-/// Looks at all that wait before a row is sorted, which costs about as much as so many.
+/// Full searches of a row before it is sorted, which costs about as much as this many searches.
 const LOOKS: u32 = 16;
 
 impl<'g> Extreme<'g> {
@@ -65,7 +65,7 @@ impl<'g> Extreme<'g> {
         Extreme { grid, largest, local, rows: vec![Row::default(); grid.kinds()] }
     }
 
-    /// What a target is worth, seconds; the better the less. Absent links are infinite either way.
+    /// A target's rank, seconds; less is better. Absent links are infinite either way.
     fn rank(&self, j: usize, k: usize) -> f64 {
         let edge_s = self.grid.kind_edge_s(j, k);
         let value_s = if self.local { edge_s + self.grid.kind_local_s(k) } else { edge_s };
@@ -108,7 +108,7 @@ impl Lookahead for Extreme<'_> {
     fn value_s(&mut self, j: usize, waiting: &Waiting) -> f64 {
         let Row { best, looks, .. } = &mut self.rows[j];
         let still_waits = best.is_some_and(|(_, k)| waiting.besides(j, k as usize) > 0);
-        // Who has found nobody once never will.
+        // A row without a target never gets one.
         if !still_waits && (*looks == 0 || best.is_some()) {
             *looks += 1;
             self.rows[j].best = match self.rows[j].looks {
@@ -122,15 +122,15 @@ impl Lookahead for Extreme<'_> {
 
 /// Sums of g_jk + L_jk over k in B∖{j}, kept while B shrinks.
 ///
-/// Subtraction leaves rounding behind, which must not decide ties: the sums are added up again whenever |B|
-/// has halved, and every time once it is small. That stays O(n²) in all.
+/// Subtraction leaves rounding errors, which must not decide ties: the sums are recomputed whenever |B| has halved,
+/// and every time once it is small. The total stays O(n²).
 pub(super) struct Sums<'g> {
     grid: &'g Grid,
     sum_s: Vec<f64>,
     links: Vec<u32>,
 }
 
-/// From this |B| on sums are always added up again.
+/// From this |B| down, sums are always recomputed.
 const ALWAYS_ANEW: usize = 64;
 
 impl<'g> Sums<'g> {

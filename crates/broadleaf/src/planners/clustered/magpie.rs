@@ -1,11 +1,11 @@
 //! MagPIe: flat between clusters, binomial inside each.
 //!
-//! The root sends to one coordinator of each other cluster itself, in cluster order, then serves its own
-//! cluster; a coordinator, the cluster's first host, starts its binomial tree as the message comes in. Every
-//! wide-area link is so crossed once, and no message crosses two.
+//! The root sends to one coordinator of each other cluster itself, in cluster order, then serves its own cluster; a
+//! coordinator, the cluster's first host, starts its binomial tree as the message comes in. So every wide-area link
+//! is crossed once, and no message crosses two.
 //!
-//! Nodes without a cluster count as one cluster with the other such nodes of their site: where a platform
-//! names no clusters the sites stand for them, and without sites it is all one cluster.
+//! Nodes without a cluster count as one cluster with the other such nodes of their site: where a platform names no
+//! clusters the sites are used instead, and without sites all nodes are one cluster.
 //!
 //! Reference: Kielmann, Hofman, Bal, Plaat and Bhoedjang, *MagPIe: MPI's collective communication
 //! operations for clustered wide area systems*, PPoPP 1999; as described in Barchet-Steffenel and Mounié,

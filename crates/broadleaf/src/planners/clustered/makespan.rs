@@ -1,6 +1,6 @@
-//! Our own: the shortest makespan that annealing over ordered trees finds, from the best heuristic on.
+//! Broadleaf's own: the shortest makespan found by annealing over ordered trees, starting from the best heuristic.
 //!
-//! Paper 2's rules choose one send after the other and never take one back. Here whole subtrees move, every
+//! Paper 2's rules choose one send after the other and never revise one. Here whole subtrees move, every
 //! sender serves in its best order, and grids of up to about 20 clusters are usually solved to optimality.
 //! Messages in segments, which neither paper 1 nor paper 2 plans for at middle sizes, get one tree over all hosts
 //! that weighs latency and start-up against the pipeline's pace.

@@ -11,45 +11,45 @@ use crate::budget::Budget;
 use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
 
-/// How much to try. Results repeat for equal efforts unless the budget cuts in.
+/// The effort of a search. Results repeat for equal efforts unless the budget ends the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchEffort {
     /// Moves annealed.
     pub moves: u64,
     /// Steps of branch and bound.
     pub steps: u64,
-    /// Of the random draws.
+    /// The seed of the random draws.
     pub seed: u64,
 }
 
-/// Moves per cluster, and the most of all, which take some tens of milliseconds: 150 ns each at 50 clusters.
+/// Moves per cluster, and the most in all, which take tens of milliseconds: 150 ns each at 50 clusters.
 const MOVES_PER_CLUSTER: u64 = 3_000;
 const MOST_MOVES: u64 = 200_000;
 
-/// That would be too few each for thousands of clusters, whose heuristics take a second anyway.
+/// The least moves per cluster, for thousands of clusters, whose heuristics take a second anyway.
 const LEAST_MOVES_PER_CLUSTER: u64 = 1_000;
 const MOST_MOVES_OF_MANY: u64 = 2_000_000;
 
-/// A proof of so many steps takes about 10 ms at 20 clusters; where it fails, annealing goes on.
+/// A proof of this many steps takes about 10 ms at 20 clusters; where it fails, annealing goes on.
 const STEPS: u64 = 3_000;
 
-/// Beyond so many clusters a proof hardly ever comes out in [`STEPS`].
+/// Beyond this many clusters a proof hardly ever ends within [`STEPS`].
 const PROVABLE_CLUSTERS: usize = 32;
 
-/// What annealing manages per unit of work, nearly, to turn a generous time limit into moves.
+/// Approximate moves of annealing per unit of work, to convert a generous time limit into moves.
 fn moves_per_unit(clusters: usize) -> f64 {
     6.0 / (1.0 + clusters as f64 / 300.0)
 }
 
-/// Pairs of clusters that a heuristic looks at in a unit of work.
+/// Pairs of clusters that a heuristic examines in a unit of work.
 const PAIRS_PER_UNIT: usize = 20;
 
-/// Temperatures at the ends, as parts of the first makespan; tried out on the paper's draws.
+/// The first and last temperature, as parts of the first makespan; tuned on the paper's draws.
 const HOT: f64 = 0.005;
 const COLD: f64 = 0.0004;
-/// Moves per temperature, and per look at the budget.
+/// Moves per temperature, and per check of the budget.
 const LEVEL_MOVES: u64 = 64;
-/// How often a move takes a send that delays the critical path, else any; and exchanges, else moves one.
+/// The share of moves on sends that delay the critical path, and the share of exchanges.
 const CRITICAL: f64 = 0.7;
 const EXCHANGE: f64 = 0.3;
 
@@ -66,7 +66,7 @@ impl SearchEffort {
     }
 }
 
-/// The sends of the best of all heuristics and the flat tree, or of those that there is time for.
+/// The sends of the best of all heuristics and the flat tree, or of those that the budget permits.
 pub(super) fn best_heuristic(grid: &Grid, budget: &Budget) -> Vec<ClusterSend> {
     let units = (grid.len() * grid.len() / PAIRS_PER_UNIT) as u64;
     let in_time = HEURISTICS.iter().take_while(|_| !budget.spend(units));
@@ -75,15 +75,15 @@ pub(super) fn best_heuristic(grid: &Grid, budget: &Budget) -> Vec<ClusterSend> {
     timed.reduce(|best, next| if next.0 < best.0 { next } else { best }).expect("there is the flat tree").1
 }
 
-/// The best sends found within the budget; never later than the flat tree's, and than any heuristic's there was time
-/// for.
+/// The best sends found within the budget; never later than the flat tree's, nor than any heuristic's within the
+/// budget.
 pub fn search(grid: &Grid, effort: &SearchEffort, budget: &Budget) -> Vec<ClusterSend> {
     let mut best = best_heuristic(grid, budget);
     if grid.len() < 3 {
         return best;
     }
     if effort.steps > 0 && grid.len() <= branch_and_bound::MOST_CLUSTERS {
-        // A good start makes the proof short, and a proof makes the long search needless.
+        // A good start shortens the proof, and a proof replaces the long search.
         best = shorter(grid, annealed(grid, &best, effort.moves / 10, effort.seed, budget), best);
         let proof = branch_and_bound::prove(grid, &best, effort.steps, budget);
         if proof.proved {
@@ -94,7 +94,7 @@ pub fn search(grid: &Grid, effort: &SearchEffort, budget: &Budget) -> Vec<Cluste
     shorter(grid, annealed(grid, &best, effort.moves, effort.seed, budget), best)
 }
 
-/// The first unless the second is really shorter: forward and backward sums differ in their last bits.
+/// The first unless the second is significantly shorter: forward and backward sums differ in their last bits.
 fn shorter(grid: &Grid, one: Vec<ClusterSend>, other: Vec<ClusterSend>) -> Vec<ClusterSend> {
     if makespan_s(grid, &other) < makespan_s(grid, &one) {
         other
@@ -149,7 +149,7 @@ impl Moves for OrderAnnealing<'_> {
         if self.level == self.levels || self.budget.spend(units.ceil() as u64) {
             return None;
         }
-        // Where not all moves can be made within the budget, it still cools down to the end.
+        // It cools down to the end even if the budget permits only a part of the moves.
         let done = (self.level as f64 / self.levels as f64).max(self.budget.spent_part());
         self.level += 1;
         let temperature = self.hot_s * (COLD / HOT).powf(done);
@@ -176,7 +176,7 @@ impl Moves for OrderAnnealing<'_> {
     fn reject(&mut self) {}
 }
 
-/// A random move; `None` where the drawn one is none.
+/// A random move; `None` where the draw gives no valid one.
 fn propose(grid: &Grid, tree: &OrderedTree, path: &[(u32, usize)], random: &mut Random) -> Option<Move> {
     let anyone = |random: &mut Random| random.below(grid.len()) as u32;
     let child = if random.chance(CRITICAL) {

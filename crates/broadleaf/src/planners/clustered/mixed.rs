@@ -1,7 +1,7 @@
 //! The mixed strategy: ECEF-LA up to 10 clusters, ECEF-LAT beyond, where its hit rate stays high.
 //!
 //! Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics …*, section 6, which suggests it without
-//! naming the number of clusters; 10 is where its figures change from small grids to large.
+//! naming the number of clusters; its figures change from small grids to large at 10.
 //! Complexity: O(n² log n). Guarantee: none.
 
 use super::ecef_ahead::{ECEF_LA, ECEF_LAT_MAX};

@@ -6,9 +6,9 @@
 //! the smallest i. Reference: Barchet-Steffenel and Mounié, *Scheduling heuristics for efficient broadcast
 //! operations on grid environments*.
 //!
-//! [`Grid`] is that problem, [`ClusterSend`]s are its solutions, [`makespan_s`] their judge; a [`Heuristic`] is a rule
-//! with its card. As planners they work at two levels where a platform has clusters of several
-//! hosts (the inner trees are grafted onto the coordinators), else directly between hosts.
+//! [`Grid`] is that problem, [`ClusterSend`]s are its solutions, [`makespan_s`] evaluates them; a [`Heuristic`] is a
+//! rule with its card. As planners they work at two levels where a platform has clusters of several hosts (the inner
+//! trees are grafted onto the coordinators), else directly between hosts.
 
 mod bottom_up;
 mod branch_and_bound;

@@ -1,12 +1,12 @@
-//! Who could get the message to a waiting kind, and when: the best offer, and the few senders that were nearest.
+//! The senders that can reach a waiting kind: the best offer, and the few nearest senders.
 
-/// The earliest arrival at a kind that is known, and by whom.
+/// The earliest known arrival at a kind, and its sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
     pub arrival_s: f64,
     /// The sending kind.
     pub from: u32,
-    /// Its first sender's ready time and id when this was computed; the offer is exact while they stand.
+    /// Its first sender's ready time and id when this was computed; the offer is exact while they hold.
     pub ready_s: f64,
     pub sender: u32,
 }
@@ -20,14 +20,14 @@ impl Offer {
     }
 }
 
-/// So many sending kinds are remembered of each comparison of all.
+/// The number of sending kinds that are kept from each full comparison.
 pub(super) const NEAR: usize = 4;
 
-/// The sending kinds from which somebody could be reached earliest when all were compared.
+/// The sending kinds with the earliest arrivals in the last full comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NearSenders {
     pub from: [u32; NEAR],
-    /// The earliest that their offers were then or since; rising.
+    /// Their earliest offers then or since; rising.
     pub arrival_s: [f64; NEAR],
     /// No other sending kind can be earlier than this: senders are only delayed.
     pub others_s: f64,
@@ -37,7 +37,7 @@ impl NearSenders {
     pub const NOBODY: NearSenders =
         NearSenders { from: [u32::MAX; NEAR], arrival_s: [f64::INFINITY; NEAR], others_s: f64::INFINITY };
 
-    /// Takes in what a kind offers, one that is there already too: a new member may be ahead of its others.
+    /// Inserts a kind's offer, also for a kind that is present: a new member may be ahead of its others.
     pub fn insert(&mut self, from: u32, arrival_s: f64) {
         let there = self.from.iter().position(|&known| known == from);
         let mut at = there.unwrap_or(NEAR - 1);

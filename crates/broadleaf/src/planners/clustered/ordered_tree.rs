@@ -1,6 +1,6 @@
-//! A tree between clusters with every sender's order at its best, and its makespan kept while edges move.
+//! A tree between clusters with every sender's best order, and its makespan, updated while edges move.
 //!
-//! Seen from j's arrival, j and all below it need q_j. Sender i serves its children one after another; child c
+//! From j's arrival on, j and all below it need q_j. Sender i serves its children one after another; child c
 //! keeps it busy for g_ic and is over L_ic + q_c after that. Largest L_ic + q_c first minimises the last end
 //! (Jackson 1955), and i's own broadcast, after the last send or from the arrival on, is the same in every
 //! order. So the tree alone is the solution, and a moved edge changes q only on the way to the root.
@@ -11,7 +11,7 @@ use crate::platform::LocalStart;
 use ordered_float::OrderedFloat;
 use std::collections::BinaryHeap;
 
-/// An edge that a move makes or removes: `child` under `parent`, over `tail_s` after its send; `None`: gone.
+/// An edge that a move adds or removes: `child` under `parent`, finished `tail_s` after its send; `None`: removed.
 #[derive(Clone, Copy, Debug)]
 struct Change {
     parent: u32,
@@ -19,12 +19,12 @@ struct Change {
     tail_s: Option<f64>,
 }
 
-/// One thing to try.
+/// A move to try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// `child` with all below it goes under `parent`, which is not below it.
     Under { child: u32, parent: u32 },
-    /// Two nodes with all below them change places; neither is below the other.
+    /// Two nodes with all below them swap places; neither is below the other.
     Exchange { one: u32, other: u32 },
 }
 
@@ -38,7 +38,7 @@ pub(super) struct OrderedTree<'g> {
     children: Vec<Vec<(f64, u32)>>,
     /// q by node, seconds.
     remaining_s: Vec<f64>,
-    /// Changes not yet carried to the root, and the ones of the node at hand.
+    /// Changes not yet propagated to the root, and those of the current node.
     pending: Vec<Change>,
     here: Vec<Change>,
 }
@@ -138,8 +138,8 @@ impl<'g> OrderedTree<'g> {
         sends
     }
 
-    /// The nodes whose edges decide the makespan: from the root along the child that is over last. The last of
-    /// them is held up by its own broadcast. Beside each, how many of its sends come into it.
+    /// The nodes whose edges decide the makespan: from the root along the child that finishes last. At the last of
+    /// them its own broadcast decides. With each node comes the number of its sends that count.
     pub fn critical_path(&self, path: &mut Vec<(u32, usize)>) {
         path.clear();
         let mut node = self.grid.root() as u32;
@@ -214,8 +214,8 @@ impl<'g> OrderedTree<'g> {
         self.pending.extend(changes.into_iter().flatten());
     }
 
-    /// Carries the pending changes to the root, deepest node first, and returns the makespan they make; keeps
-    /// them if `keep`.
+    /// Propagates the pending changes to the root, deepest node first, and returns the resulting makespan; keeps them
+    /// if `keep`.
     fn carry(&mut self, keep: bool) -> f64 {
         let root = self.grid.root() as u32;
         let mut makespan_s = self.makespan_s();
@@ -291,7 +291,7 @@ impl<'g> OrderedTree<'g> {
 
     /// q of a node with some of its children changed.
     fn remaining_with(&self, node: u32, changes: &mut [Change]) -> f64 {
-        // Those that stay or come, in serving order; the ones that go sort last.
+        // Remaining and added edges in serving order; removed ones sort last.
         let key = |change: &Change| (change.tail_s.unwrap_or(f64::NEG_INFINITY), change.child);
         if changes.len() > 1 && before(key(&changes[1]), key(&changes[0])) || changes.len() > 2 {
             changes.sort_unstable_by(|a, b| {

@@ -1,16 +1,16 @@
-//! When a pipeline down a tree is over: the formula for messages in segments.
+//! The end of a pipeline down a tree: the formula for messages in segments.
 //!
-//! In a tree whose nodes serve their children segment by segment, segment t is at child c of v at a_c + t·R_c:
-//! a_c = a_v + the gaps up to c + L, and R_c the larger of R_v and v's period P_v: the sum of its gaps, or
-//! longer where a shared resource that it sends through is held for longer by all who do. The last of k segments
-//! is everywhere after the largest a + (k − 1)·R. Exact where no resource is shared.
+//! In a tree whose nodes serve their children segment by segment, segment t is at child c of v at a_c + t·R_c: a_c =
+//! a_v + the gaps up to c + L, and R_c the larger of R_v and v's period P_v: the sum of its gaps, or longer where all
+//! sends through a shared resource of its own hold that resource for longer. The last of k segments is everywhere
+//! after the largest a + (k − 1)·R. Exact where no resource is shared.
 
 use super::grid::Grid;
 use super::sends::ClusterSend;
 use crate::platform::LocalStart;
 
-/// A resource that several sends share is never kept busy all the time: each waits until its other resources
-/// are free as well. Tried out on wide-area pipes.
+/// A resource that several sends share is never fully busy: each send waits until its other resources are free as
+/// well. Tuned on wide-area pipes.
 const SHARING_LOSS: f64 = 1.25;
 
 /// The formula, with its working memory.
@@ -42,10 +42,10 @@ impl<'g> Pipeline<'g> {
         }
     }
 
-    /// The makespan of a tree with every node's children in the best order, which stands in `children` after.
+    /// The makespan of a tree with every node's children in the best order, which `children` holds afterwards.
     ///
-    /// Periods do not depend on the order. So, as where messages are whole, with what remains below each child
-    /// known, largest first is best.
+    /// Periods do not depend on the order. So, as with whole messages, the child with the largest remaining time goes
+    /// first.
     pub fn makespan_s(&mut self, parents: &[u32]) -> f64 {
         let Pipeline { grid, segments, children, order, period_s, pace_s, remaining_s, pipe_busy_s } = self;
         let (whole, root) = (*segments, grid.root());

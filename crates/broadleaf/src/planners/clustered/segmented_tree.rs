@@ -1,8 +1,8 @@
-//! Messages in segments: the tree between chain and ECEF whose pipeline is over first.
+//! Messages in segments: the tree between chain and ECEF whose pipeline ends first.
 //!
-//! Few children keep a node's period small, many keep the way to the last node short. ECEF under a budget for
-//! the period makes every compromise, from a chain to ECEF itself; annealing with the pipeline's formula goes on
-//! from the best.
+//! Few children keep a node's period short, many keep the way to the last node short. ECEF under a budget for the
+//! period gives every compromise, from a chain to ECEF itself; annealing with the pipeline's formula starts from the
+//! best.
 
 use super::frontier::Frontier;
 use super::grid::Grid;
@@ -12,17 +12,17 @@ use crate::budget::Budget;
 use crate::planners::anneal::{self, Level, Moves};
 use crate::random::Random;
 
-/// Budgets tried: this factor apart, and every small whole number of least gaps, which is all that equal links
-/// have.
+/// Budgets tried: this factor apart, and every small whole number of least gaps, the only ones that matter for equal
+/// links.
 const BUDGET_STEP: f64 = 1.15;
 
-/// Budgets beyond so many least gaps leave ECEF as it is, nearly, unless gaps differ by more than that.
+/// Budgets beyond this many least gaps hardly limit ECEF, unless gaps differ by more than that.
 const MOST_GAPS: f64 = 40.0;
 
-/// Larger budgets at most: where gaps differ by many orders of magnitude, the steps are longer.
+/// The most larger budgets: where gaps differ by many orders of magnitude, the steps are longer.
 const MOST_LARGER: f64 = 32.0;
 
-/// Pairs looked at under all budgets together, about; a few budgets are tried in any case.
+/// Approximate pairs examined under all budgets together; a few budgets are tried in any case.
 const TRIED_PAIRS: usize = 20_000_000;
 const LEAST_BUDGETS: usize = 6;
 
@@ -30,12 +30,12 @@ const LEAST_BUDGETS: usize = 6;
 /// at the ends as parts of the first makespan.
 const MOVES_PER_NODE: usize = 1_000;
 const EVALUATED_NODES: usize = 500_000;
-/// Moves between two looks at the budget.
+/// Moves between two checks of the budget.
 const MOVES_PER_LOOK: usize = 16;
 /// Nodes evaluated in a unit of work, and pairs that a tree grows over in one.
 const EVALUATED_PER_UNIT: usize = 25;
 const PAIRS_PER_UNIT: usize = 50;
-/// The first run leaves the start behind, the second refines.
+/// The first run leaves the start's neighbourhood, the second refines.
 const HOT: [f64; 2] = [0.1, 0.003];
 const COLD: f64 = 0.0001;
 
@@ -68,7 +68,7 @@ pub(super) fn plan(grid: &Grid, segments: u64, seed: u64, budget: &Budget) -> (f
     (pipeline.makespan_s(&parents), pipeline.sends())
 }
 
-/// Everyone in index order from the root on, wrapping; `None` where a link is missing.
+/// All hosts in index order from the root on, wrapping; `None` where a link is missing.
 fn chain(grid: &Grid) -> Option<Vec<u32>> {
     let n = grid.len();
     let mut parents = vec![grid.root() as u32; n];
@@ -82,7 +82,7 @@ fn chain(grid: &Grid) -> Option<Vec<u32>> {
     Some(parents)
 }
 
-/// What a sender may be busy for in all, from the least gap on: seconds, as the grid's gaps.
+/// Budgets of a sender's total busy time, from the least gap on, seconds, in the units of the grid's gaps.
 pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
     let kinds = grid.kinds();
     let gaps = (0..kinds * kinds).map(|pair| grid.kind_gap_s(pair / kinds, pair % kinds));
@@ -93,7 +93,7 @@ pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
     if least_s.is_infinite() {
         return budgets;
     }
-    // In least gaps; a little more, so that rounding does not take a gap away.
+    // In least gaps; a little more, so that rounding does not lose a gap.
     let mut budget = |gaps: f64| budgets.push(gaps * least_s * (1.0 + 1e-9));
     let mut gaps: f64 = 1.0;
     while gaps <= MOST_GAPS {
@@ -113,13 +113,13 @@ pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
     budgets.into_iter().step_by(step).collect()
 }
 
-/// The parents of ECEF under a budget, the root's its own; `None` where somebody cannot be reached under it.
+/// The parents of ECEF under a budget, the root's its own; `None` where a host cannot be reached under it.
 ///
-/// `into_clusters_first`: whoever may be reached from other clusters is, before all others.
+/// `into_clusters_first`: hosts that other clusters can reach come before all others.
 fn budgeted(grid: &Grid, budget_s: f64, into_clusters_first: bool) -> Option<Vec<u32>> {
     let mut frontier = Frontier::with_budget(grid, budget_s);
     let waits = |kind: usize| !(into_clusters_first && is_entrance(grid, kind));
-    // Times a power of two that no two arrivals differ by: who waits is compared exactly, after the others.
+    // A power of two beyond all differences of arrivals: scaled arrivals compare exactly, after the others.
     let last = 2f64.powi(600);
     while frontier
         .send_to_least(|arrival_s, kind| if waits(kind) { last * arrival_s } else { arrival_s })
@@ -128,7 +128,7 @@ fn budgeted(grid: &Grid, budget_s: f64, into_clusters_first: bool) -> Option<Vec
     frontier.into_parents()
 }
 
-/// Whether everyone may send to a kind.
+/// Whether all others may send to a kind.
 fn is_entrance(grid: &Grid, kind: usize) -> bool {
     (0..grid.kinds()).all(|from| from == kind || grid.kind_gap_s(from, kind).is_finite())
 }
@@ -171,7 +171,7 @@ struct PipelineAnnealing<'a, 'g> {
     temperature_s: f64,
     /// The factor from one move's temperature to the next one's.
     cool: f64,
-    /// Moves to come.
+    /// Moves left.
     left: usize,
     budget: &'a Budget,
 }
@@ -217,7 +217,7 @@ impl Moves for PipelineAnnealing<'_, '_> {
     fn reject(&mut self) {}
 }
 
-/// Who is linked to whom, where links are missing: most pairs drawn at random would have none.
+/// The links of each host, where links are missing: most random pairs would have none.
 struct Neighbours {
     nodes: usize,
     into: Vec<Vec<u32>>,
@@ -248,7 +248,7 @@ impl Neighbours {
         neighbours
     }
 
-    /// Whom to take together with `one`: a sender to go under, a receiver to go above, or anyone.
+    /// The partner of `one` in a step: a sender to go under, a receiver to go above, or any host.
     fn other(&self, step: usize, one: usize, random: &mut Random) -> usize {
         let lists = match step {
             0 => self.into.get(one),
@@ -262,13 +262,13 @@ impl Neighbours {
     }
 }
 
-/// Nodes whose links are listed: lists of more would take longer to make than the search.
+/// The most nodes whose links are listed: longer lists would take more time than the search.
 const MOST_LISTED: usize = 1_000;
 
 /// A change of a tree around two different nodes, `one` not the root; false where there is none.
 type Step = fn(parents: &mut [u32], root: usize, one: usize, other: usize) -> bool;
 
-/// The last two keep a chain a chain, between two of which all other trees may be slow.
+/// The last two turn chains into chains; all trees between two good chains may be slow.
 const STEPS: [Step; 3] = [under, between, trade];
 
 /// `one` with all below it goes under `other`.

@@ -1,4 +1,4 @@
-//! A send sequence and when it is over.
+//! A send sequence and its end.
 
 use super::grid::Grid;
 use crate::platform::LocalStart;
@@ -12,7 +12,7 @@ pub struct ClusterSend {
     pub to: u32,
 }
 
-/// When each cluster holds the message and has it everywhere, seconds.
+/// When each cluster receives the message, and when all of its hosts have it, seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Times {
     /// By cluster: when it has the message, seconds.
@@ -23,7 +23,7 @@ pub struct Times {
     pub makespan_s: f64,
 }
 
-/// Carries out sends that each start when their sender holds the message and has done its earlier ones.
+/// Times sends that each start when their sender has the message and has finished its earlier sends.
 ///
 /// Every sender must have received before, as in all sequences made here.
 pub fn times(grid: &Grid, sends: &[ClusterSend]) -> Times {

@@ -1,4 +1,4 @@
-//! What a two-level planner sends between: the clusters of a platform, or its hosts where there are no clusters.
+//! The units of a two-level planner: the clusters of a platform, or its hosts where there are no clusters.
 
 use crate::planners::Instance;
 use crate::platform::NodeId;

@@ -1,4 +1,4 @@
-//! A platform as the two-level planners see it: the grid between its clusters, and a tree inside each.
+//! A platform in the form of the two-level planners: the grid between its clusters, and a tree inside each.
 
 use super::coordinator_grid::{grid_of, pipes};
 use super::graft;
@@ -12,7 +12,7 @@ use crate::plan::TreeBuilder;
 use crate::planners::Instance;
 use crate::platform::NodeId;
 
-/// A platform as the grid planners see it.
+/// A platform in the form of the grid planners.
 pub(super) struct Units {
     units: Vec<Unit>,
     pub grid: Grid,
@@ -36,7 +36,7 @@ impl Units {
         Units { units, grid, inner_edges }
     }
 
-    /// Every host a unit of its own, whatever cluster it is in, with all links.
+    /// Every host as its own unit, regardless of clusters, with all links.
     pub fn of_single_hosts(instance: &Instance) -> Self {
         let alone = |host| Unit { coordinator: host, members: vec![host] };
         let units: Vec<Unit> = instance.platform.hosts().map(alone).collect();
@@ -45,8 +45,8 @@ impl Units {
         Units { units, grid, inner_edges: Vec::new() }
     }
 
-    /// Every host a unit of its own, with links inside clusters and to coordinators only: the message enters
-    /// every cluster once. Shared resources are followed.
+    /// Every host as its own unit, with links inside clusters and to coordinators only: the message enters every
+    /// cluster once. Shared resources are modelled.
     pub fn of_hosts(instance: &Instance) -> Self {
         let count = instance.platform.node_count();
         let mut homes = Homes { coordinator: vec![NodeId(0); count], is_shared: vec![false; count] };
@@ -71,7 +71,7 @@ impl Units {
         Units { units, grid, inner_edges: Vec::new() }
     }
 
-    /// How many kinds of units differ, without looking at any pair.
+    /// The number of kinds of units, found without examining pairs.
     pub fn count_kinds(instance: &Instance) -> usize {
         kinds(instance.platform, &units_of(instance), None, &Marks::new(instance.platform)).1.len()
     }

@@ -2,20 +2,20 @@
 
 use super::grid::Grid;
 
-/// Who waits. Clusters of a kind leave in rising order, since ties go to the smaller one.
+/// The waiting clusters. Those of a kind leave in rising order, since ties go to the smaller one.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting<'g> {
     grid: &'g Grid,
     /// By kind, how many of its members have left (the root counts as passed over, not as left).
     passed: Vec<u32>,
     count: Vec<u32>,
-    /// Kinds of which somebody waits, in no order.
+    /// Kinds with a waiting cluster, in no order.
     open: Vec<u32>,
     total: usize,
 }
 
 impl<'g> Waiting<'g> {
-    /// Everyone but the root.
+    /// All clusters but the root.
     pub fn new(grid: &'g Grid) -> Self {
         let mut count: Vec<u32> = (0..grid.kinds()).map(|kind| grid.members(kind).len() as u32).collect();
         count[grid.kind(grid.root())] -= 1;

@@ -1,16 +1,16 @@
-//! Who takes which window of a link: segments that have waited take the next one.
+//! Assigns the windows of links to segments: those that have waited take the next one.
 //!
-//! A layout holds when each link is used in a period. All windows of one link are alike, so which position of
-//! the period takes which of them is free, and decides how long segments wait at every hop: what a layout
-//! without regard to segments leaves at about half a period becomes half the time between two windows of a
-//! link. Positions come by in the order in which their segments are there, those with a long way to go first.
+//! A layout fixes when each link is used in a period. All windows of one link are equal, so their assignment to
+//! positions is free, and decides how long segments wait at every hop: about half a period without this step, half
+//! the time between two windows of a link with it. Positions are processed in the order in which their segments
+//! arrive, those with a long way left first.
 
 use super::settings::windows::{LATE, LEARNT, ROUNDS, URGENCIES};
 use super::timetable::{order_bits, PeriodTransfer};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The same windows in other hands: starts from 0 on, beyond a period where segments come late. `link` names
+/// The same windows, reassigned: starts from 0 on, beyond a period where segments are late. `link` names
 /// each transfer's link.
 pub(super) fn assign_windows(
     transfers: &[PeriodTransfer],
@@ -33,7 +33,7 @@ pub(super) fn assign_windows(
         for _ in 0..ROUNDS {
             let (start_s, done_s) =
                 assignment(transfers, link, windows.clone(), period_s, &follows, &ahead_s);
-            // Whoever came last goes ahead by that much the next time.
+            // Late transfers go ahead by their lateness the next time.
             for (ahead_s, late_s) in ahead_s.iter_mut().zip(ends(transfers, &start_s)) {
                 *ahead_s += LEARNT * (late_s - LATE * done_s).max(0.0);
             }
@@ -54,7 +54,7 @@ fn assignment(
     follows: &[Vec<usize>],
     ahead_s: &[f64],
 ) -> (Vec<f64>, f64) {
-    // Keys stay above 0, where times sort like their bits.
+    // Keys stay above 0, where times sort by their bits.
     let most_s = ahead_s.iter().copied().fold(0.0, f64::max);
     let entry = |at: usize, ready_s: f64| Reverse((order_bits(ready_s + most_s - ahead_s[at]), at));
     let mut ready_s = vec![0.0; transfers.len()];
@@ -90,7 +90,7 @@ fn tails(transfers: &[PeriodTransfer]) -> Vec<f64> {
     tail_s
 }
 
-/// When the last segment of a transfer and of those that follow on it arrives, seconds.
+/// When the last segment of a transfer and of its successors arrives, seconds.
 fn ends(transfers: &[PeriodTransfer], start_s: &[f64]) -> Vec<f64> {
     let mut end_s: Vec<f64> =
         start_s.iter().zip(transfers).map(|(start_s, transfer)| start_s + transfer.arrival_s).collect();
@@ -108,7 +108,7 @@ mod tests {
     use crate::random::Random;
 
     /// Eight positions of a period over the complete graph of six nodes, a random tree each, parents first,
-    /// with starts drawn anywhere: whether those would overlap does not matter here.
+    /// with starts drawn anywhere: overlaps do not matter here.
     fn drawn(random: &mut Random, period_s: f64) -> (Vec<PeriodTransfer>, Vec<u32>, Vec<f64>) {
         let (mut transfers, mut link, mut start_s) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..8 {
@@ -133,8 +133,8 @@ mod tests {
         (transfers, link, start_s)
     }
 
-    /// Each link keeps its windows, no segment leaves before it is there, and less is waited than by handing
-    /// the windows out as they were drawn.
+    /// Each link keeps its windows, no segment leaves before it has arrived, and waits are shorter than in the drawn
+    /// assignment.
     #[test]
     fn windows_stay_and_segments_wait_less() {
         let mut random = Random::new(3);

@@ -1,10 +1,9 @@
 //! Trees without a timetable: of even load, because they share the ports instead of taking turns.
 //!
-//! Where links are slower than ports, a port serves many transfers at once, each at its link's pace. The optimum
-//! is content when nothing is overloaded, and fills some links to the brim beside others that idle; whatever is
-//! full makes up for no delay. So W equal trees are grown one after the other, each vertex by the link that
-//! crowds what it uses the least, and then vertices change their parents as long as that leaves more room. Of
-//! several W the least crowded set is kept.
+//! Where links are slower than ports, a port serves many transfers at once, each at its link's pace. The optimum only
+//! avoids overload, and fills some links completely beside idle ones; a full link cannot catch up after a delay. So W
+//! equal trees are grown one after the other, each vertex by the link that adds the least crowding, and then vertices
+//! change their parents while that reduces the crowding. Of several W the least crowded set is kept.
 //!
 //! A resource that is busy for a part u of the time at the bound's rate counts u^p + [`WORK`] · u, which rises
 //! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
@@ -53,8 +52,8 @@ pub(super) fn balanced_trees(
     Some(trees.weighted(instance))
 }
 
-/// What a transfer between two of the hosts uses, and for how much of the time if all segments go there at the
-/// bound's rate. The root is host 0.
+/// The resources of a transfer between two hosts, and the share of the time for which it holds each if all segments
+/// take it at the bound's rate. The root is host 0.
 struct LinkUses {
     hosts: Vec<NodeId>,
     resources: usize,
@@ -134,7 +133,7 @@ impl<'a> Trees<'a> {
         trees
     }
 
-    /// Vertices change their parents while that lowers the crowding and there is time.
+    /// Vertices change their parents while that lowers the crowding and the budget lasts.
     fn descend(&mut self, power: i32, budget: &Budget) {
         let hosts = self.ways.hosts.len();
         for _ in 0..PASSES {
@@ -177,7 +176,7 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// How the crowding changes when one tree gives up the uses `old` for `new`.
+    /// The change of the crowding when one tree replaces the uses `old` by `new`.
     fn change(&self, old: &[(u32, f64)], new: &[(u32, f64)], power: i32) -> f64 {
         let of = |uses: &[(u32, f64)], resource: u32| {
             uses.iter().find(|&&(used, _)| used == resource).map_or(0.0, |&(_, time)| time)
@@ -241,7 +240,7 @@ fn crowd(load: f64, power: i32) -> f64 {
     load.powi(power) + WORK * load
 }
 
-/// Whether every tree has such a link: some host is reached over no others. Looks at every pair of hosts.
+/// Whether every tree has such a link, because some host is reached over no others. Examines every pair of hosts.
 pub(super) fn must_share(instance: &Instance) -> bool {
     let Instance { platform, root, segment_bytes, .. } = *instance;
     if platform.port_model() != PortModel::MultiPort {

@@ -9,7 +9,7 @@ use crate::budget::Budget;
 use crate::optimum::WeightedTree;
 use crate::plan::{Period, Slot};
 
-/// The candidate that is done first, once the first `shortened` are shortened where none is done within
+/// The candidate that ends first, after shortening the first `shortened` if none ends within
 /// [`sets::GOOD`] times `least_s`; `None` if there are none.
 pub(super) fn soonest(
     mut laid_out: Vec<Candidate>,
@@ -32,7 +32,7 @@ pub(super) struct Candidate {
     layout: Layout,
     periods: u64,
     timetable: Timetable,
-    /// When the message is everywhere, seconds; infinite where the timetable is not worth having.
+    /// When the message is everywhere, seconds; infinite where the timetable is useless.
     pub done_s: f64,
     /// The orders behind the timetable.
     shop: ServingOrders,
@@ -48,7 +48,7 @@ impl Candidate {
         let fit = |stretch: &f64| {
             Timetable::fit(transfers, resources, busiest_s * (1.0 + stretch), timetables::TRIES)
         };
-        // Made only when it is its turn, after the dense ones.
+        // Computed only when needed, after the dense ones.
         let is_fitted = transfers.len() <= timetables::MOST_FITTED;
         let fitted = is_fitted.then(|| std::iter::once_with(|| timetables::STRETCHES.iter().find_map(fit)));
         let mut best: Option<(f64, Timetable, ServingOrders)> = None;
@@ -68,8 +68,8 @@ impl Candidate {
         Candidate { trees, layout, periods, timetable, done_s, shop }
     }
 
-    /// The trees with a period so much longer than their busiest resource needs, as a part of that, in which segments
-    /// hardly wait on their way; `None` where the transfers do not fit into it.
+    /// The trees with a period that exceeds their busiest resource's time by a given part, in which segments hardly
+    /// wait; `None` where the transfers do not fit into it.
     pub fn loose(
         trees: Vec<WeightedTree>,
         layout: Layout,
@@ -86,7 +86,7 @@ impl Candidate {
         Some(Candidate { trees, layout, periods, timetable, done_s, shop })
     }
 
-    /// Looks for a shorter period near the one known.
+    /// Searches for a shorter period near the known one.
     pub fn tighten(&mut self, budget: &Budget) {
         let tries = shortening::EFFORT / self.layout.transfers.len().max(1);
         let Some(period_s) = self.shop.tighten(tries, budget) else { return };
@@ -96,7 +96,7 @@ impl Candidate {
         }
     }
 
-    /// The period, a position a tree; `None` where no timetable is worth having.
+    /// The period, a position a tree; `None` where no timetable is useful.
     pub fn period(&self) -> Option<Period> {
         let slot = |&at: &usize| {
             let (segment, from, to) = self.layout.ends[at];
@@ -107,7 +107,7 @@ impl Candidate {
     }
 }
 
-/// Who takes which of a period's windows, and when the message is everywhere then, seconds.
+/// The assignment of a period's windows, and the time at which the message is everywhere, seconds.
 fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
     let start_s = assign_windows(&layout.transfers, &layout.way, &shop.start_s, period_s);
     let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);

@@ -1,11 +1,11 @@
 //! The optimal broadcast of a long message: a few trees and a period that keeps the busiest ports busy.
 //!
-//! What Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute the value of
-//! (program (2)) and call too complicated to build. [`solve`](crate::optimum::solve()) gives the trees and the bound;
-//! W trees of equal share are drawn from them for several W, each set is laid out as a period of W segments
-//! ([`timetable`]), each link's windows are assigned to segments ([`assign_windows()`]), it is played, and the set
-//! that is done first is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer occupies its
-//! receiver's port only long after its sender's, there is no period, and the trees share the ports.
+//! Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, compute its value (program (2)) and
+//! call it too complicated to build. [`solve`](crate::optimum::solve()) gives the trees and the bound; W trees of
+//! equal share are drawn from them for several W, each set is laid out as a period of W segments ([`timetable`]),
+//! each link's windows are assigned to segments ([`assign_windows()`]), it is simulated, and the set that ends first
+//! is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer occupies its receiver's port
+//! only long after its sender's, there is no period, and the trees share the ports.
 //!
 //! Complexity: the optimum's, then O(n · W · degree) for each W. Guarantee: the throughput of the plan's
 //! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
@@ -79,7 +79,7 @@ impl Planner for Optimal {
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, segment_bytes, .. } = *instance;
-        // What is left between throughput and bound is small beside what rounding to segments costs.
+        // The remaining gap between throughput and bound is small beside the loss from rounding to segments.
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
         let optimum = solve_within(platform, root, segment_bytes, gap, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
@@ -108,7 +108,7 @@ impl Planner for Optimal {
     }
 }
 
-/// Among few nodes it is quick where there is no timetable to lay out.
+/// Quick among few nodes without a timetable.
 fn pace(instance: &Instance) -> Pace {
     if instance.platform.node_count() <= balance::QUICK_NODES && must_share(instance) {
         Pace::First
@@ -128,7 +128,7 @@ fn sharing(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Plan {
     tree_plan(instance, balanced.unwrap_or_else(|| optimum.plan_trees()))
 }
 
-/// The plan with the number of trees that is done first.
+/// The plan with the number of trees that ends first.
 fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<Plan, PlanError> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
     let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
@@ -180,7 +180,7 @@ fn ranked(
     };
     let (mut soonest_s, mut most) = (f64::INFINITY, 0.0f64);
     for width in sets::WIDTHS.into_iter().filter(fits) {
-        // Even trees as good as the bound would start up too late, and wider sets later still.
+        // Even trees at the bound's rate would start up too late, and wider sets later still.
         let is_over = soonest_s.is_finite() && budget.is_spent();
         if is_over || least_s * start_up(width) > soonest_s * sets::HOPELESS {
             break;
@@ -204,7 +204,7 @@ fn ranked(
     Ok(sets.into_iter().map(|(promised_s, _, trees)| (promised_s, trees)).collect())
 }
 
-/// Equal trees as one of their common share: positions of a period are told apart by their trees' edges.
+/// Equal trees as one of their common share: positions of a period differ by their trees' edges.
 fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
     let mut distinct: Vec<WeightedTree> = Vec::new();
     let mut count: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! What a period consists of: the transfers of its trees, and the resources that they hold.
+//! The contents of a period: the transfers of its trees, and the resources that they hold.
 
 use super::timetable::PeriodTransfer;
 use crate::model::{occupation, Resource};
@@ -29,8 +29,8 @@ impl Layout {
         layout
     }
 
-    /// Whether receivers are busy only long after senders began (multi-port on links slower than the ports): one list
-    /// of slots cannot give both the order of the sends and that of the receives.
+    /// Whether receivers are busy only long after senders began (multi-port on links slower than the ports). Then one
+    /// list of slots cannot give both the order of sends and that of receives.
     pub fn is_spread(&self) -> bool {
         self.transfers.iter().any(PeriodTransfer::is_spread)
     }

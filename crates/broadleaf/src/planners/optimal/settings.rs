@@ -1,20 +1,20 @@
-//! What `optimal` searches by, one module a step. Ratios have no unit.
+//! The settings of `optimal`'s search, one module per step. Ratios have no unit.
 //!
-//! *Chosen* values have no source outside this project: `benches/optimum.py quality` (platforms drawn as paper 1 draws
-//! them, 10,000 segments: 0.98 of the bound on average) and the planning time it prints hold them from both sides.
+//! *Chosen* values have no source outside this project: `benches/optimum.py quality` (platforms drawn as paper 1
+//! draws them, 10,000 segments: 0.98 of the bound on average) and its planning time limit them from both sides.
 
-/// Which numbers of trees are tried, and in what order.
+/// The numbers of trees that are tried, and their order.
 pub(super) mod sets {
     /// Numbers of trees, each a segment of the period. Chosen: all that are small, then steps of a fifth to a half.
     pub const WIDTHS: [usize; 22] =
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
     /// Numbers for long messages, where none of [`WIDTHS`] reaches [`LONG_RATE`]. Chosen.
     pub const WIDER: [usize; 3] = [128, 192, 256];
-    /// Up to so many trees a period may be any part of the message. Chosen.
+    /// Up to this many trees a period may be any part of the message. Chosen.
     pub const ALWAYS: usize = 32;
-    /// Periods that a message has at least, beyond [`ALWAYS`] trees. Chosen.
+    /// The least periods of a message, beyond [`ALWAYS`] trees. Chosen.
     pub const LEAST_PERIODS: u64 = 200;
-    /// Transfers in a period at most, twice as many in [`WIDER`] ones. Chosen.
+    /// The most transfers in a period; twice as many in [`WIDER`] ones. Chosen.
     pub const MOST_TRANSFERS: usize = 5_000;
     /// Segments from which on start-up hardly counts. Chosen.
     pub const LONG: u64 = 50_000;
@@ -22,33 +22,33 @@ pub(super) mod sets {
     pub const LONG_RATE: f64 = 0.9955;
     /// Periods that a start-up is expected to take, for ranking. Chosen.
     pub const START_UP: f64 = 3.0;
-    /// What a timetable is expected to lose for each tree, as a part of the period, for ranking. Chosen.
+    /// The expected loss of a timetable for each tree, as a part of the period, for ranking. Chosen.
     pub const LOSS: f64 = 0.002;
-    /// A set that would need so many times the soonest one's time at the bound's own rate is not drawn: timetables lose
+    /// A set that would take this many times the fastest one's time at the bound's rate is not drawn: timetables lose
     /// less. Chosen.
     pub const HOPELESS: f64 = 1.03;
-    /// A further set is laid out only if it promises to be done in this part of the time known. Chosen.
+    /// A further set is laid out only if its expected time is below this part of the best. Chosen.
     pub const WORTHWHILE: f64 = 0.9995;
-    /// No further set is laid out once one is done in this many times what the bound asks for. Chosen.
+    /// No further set is laid out once one ends within this many times the bound. Chosen.
     pub const GOOD: f64 = 1.01;
 }
 
 /// How a set of trees is laid out as a period.
 pub(super) mod timetables {
-    /// By how much a fitted period is longer than its busiest resource's time, shortest first. Chosen.
+    /// The excess of a fitted period over its busiest resource's time, shortest first. Chosen.
     pub const STRETCHES: [f64; 3] = [0.0, 0.005, 0.015];
     /// Transfers beyond which a period is not fitted: dense timetables are better there. Chosen.
     pub const MOST_FITTED: usize = 500;
     /// Urgencies of the dense timetables, as parts of the busiest resource's time. Chosen.
     pub const URGENCIES: [f64; 6] = [0.0, 0.03, 0.1, 0.2, 0.4, 1.0];
-    /// What laying out a timetable, assigning its windows and playing it takes for each transfer, units of work.
+    /// The work of laying out a timetable, assigning its windows and simulating it, per transfer, units.
     pub const UNITS_PER_TRANSFER: u64 = 5;
-    /// Placements tried for each transfer before a period is called too short. Chosen.
+    /// Placements tried for each transfer before a period counts as too short. Chosen.
     pub const TRIES: usize = 5;
-    /// A link on which more periods than this pass before a segment arrives gets no timetable, whose slots would mean
-    /// nothing: 65,536 periods of 10 µs are two thirds of a second. Chosen.
+    /// A link on which more periods than this pass before a segment arrives gets no timetable, since its slots would
+    /// be meaningless: 65,536 periods of 10 µs are two thirds of a second. Chosen.
     pub const DEEPEST: u32 = 1 << 16;
-    /// Windows may overlap by this part of the period: rounding of sums of some thousand times.
+    /// Windows may overlap by this part of the period: rounding of sums of some thousands of times.
     pub const TOUCH: f64 = 1e-9;
     /// Cutting an idle stretch in two counts as much as waiting this part of a period. Chosen.
     pub const CUT: f64 = 0.02;
@@ -60,23 +60,23 @@ pub(super) mod shortening {
     pub const SETS: usize = 3;
     /// Transfers whose times are measured again in a unit of work.
     pub const TRANSFERS_PER_UNIT: usize = 10;
-    /// Exchanges tried times transfers of a period: a second or two. Chosen.
+    /// The product of exchanges tried and transfers of a period: a second or two. Chosen.
     pub const EFFORT: usize = 120_000;
     /// A difference of times below this part of the period is rounding.
     pub const TOUCH: f64 = 1e-10;
-    /// The search ends when the period is so many times its busiest resource's time. Chosen.
+    /// The search ends when the period is within this factor of its busiest resource's time. Chosen.
     pub const ENOUGH: f64 = 1.0005;
-    /// Exchanges that are not taken back for now. Chosen.
+    /// Recent exchanges that may not be reversed. Chosen.
     pub const REMEMBERED: usize = 12;
 }
 
 /// How windows are assigned to segments.
 pub(super) mod windows {
-    /// How much of the time that lies behind a transfer counts as if it were ready that much earlier. Chosen.
+    /// The part of the time after a transfer by which it counts as ready earlier. Chosen.
     pub const URGENCIES: [f64; 3] = [0.0, 0.5, 1.0];
-    /// Assignments from each urgency; in each, what came late in the one before goes ahead. Chosen.
+    /// Assignments from each urgency; in each, the late transfers of the one before go ahead. Chosen.
     pub const ROUNDS: usize = 6;
-    /// What ends after this part of the whole time is late. Chosen.
+    /// A transfer that ends after this part of the whole time is late. Chosen.
     pub const LATE: f64 = 0.8;
     /// A late transfer goes ahead by this part of its lateness. Chosen.
     pub const LEARNT: f64 = 0.7;
@@ -84,13 +84,13 @@ pub(super) mod windows {
 
 /// How the trees of other plans take turns in a period.
 pub(super) mod turns {
-    /// Segments of a period that uses every tree once for its share, at most. Chosen.
+    /// The most segments of a period that uses every tree once for its share. Chosen.
     pub const MOST_PARTS: usize = 64;
     /// How far shares may be from whole parts of a period: plans print them in decimals.
     pub const SHARE: f64 = 1e-6;
-    /// How many times over the trees come in the periods that are tried. Chosen.
+    /// The repetitions of the trees in the periods that are tried. Chosen.
     pub const REPEATS: [usize; 9] = [1, 2, 3, 4, 6, 8, 12, 16, 24];
-    /// By how much longer than their busiest resource's time loose periods are, to be shortened. Chosen.
+    /// The excess of loose periods, before shortening, over their busiest resource's time. Chosen.
     pub const LOOSE: [f64; 6] = [0.02, 0.03, 0.05, 0.08, 0.12, 0.2];
     /// Placements tried for each transfer of a loose period. Chosen.
     pub const TRIES: usize = 20;
@@ -98,11 +98,11 @@ pub(super) mod turns {
     pub const MOST_LOOSE: usize = 600;
 }
 
-/// How trees of even load are made where no timetable can be.
+/// How trees of even load are made where no timetable is possible.
 pub(super) mod balance {
-    /// Nodes up to which that takes about a millisecond. Chosen.
+    /// The most nodes for which this takes about a millisecond. Chosen.
     pub const QUICK_NODES: usize = 16;
-    /// Ways into a vertex that are looked at in a unit of work.
+    /// Links into a vertex that are examined in a unit of work.
     pub const WAYS_PER_UNIT: usize = 30;
     /// Nodes at most: growing takes n³ steps a tree. Chosen.
     pub const MOST_NODES: usize = 64;
@@ -114,14 +114,14 @@ pub(super) mod balance {
     pub const DESCENTS: [i32; 2] = [8, 16];
     /// Passes of a descent at most. Chosen.
     pub const PASSES: usize = 30;
-    /// What a load counts beside its power. Chosen.
+    /// The weight of a load beside its power. Chosen.
     pub const WORK: f64 = 0.02;
-    /// What a hop from the root counts for a vertex. Chosen.
+    /// The weight of a vertex's hop from the root. Chosen.
     pub const DEPTH: f64 = 0.2;
-    /// Trees that reach less than this part of the optimum's rate are no match for its own. Chosen.
+    /// Trees below this part of the optimum's rate are dropped for the optimum's own. Chosen.
     pub const LEAST_RATE: f64 = 0.97;
     /// A gain below this is rounding.
     pub const LEAST_GAIN: f64 = 1e-9;
-    /// Differences of times below this part of them are none: rounding.
+    /// Relative differences of times below this are rounding.
     pub const ROUNDING: f64 = 1e-9;
 }

@@ -1,11 +1,10 @@
-//! Shortens a period by changing who goes first at a port.
+//! Shortens a period by changing the orders of transfers at ports.
 //!
-//! In which order every resource serves the transfers of a period decides how short the period can be: the
-//! longest cycle of waits, seconds for each period it spans (the maximum cycle ratio of the timed event
-//! graph). Only what lies on that cycle can shorten it, so the search exchanges neighbours there, and does not
-//! take back a recent exchange (tabu search, as for job shops: Nowicki and Smutnicki, *A fast taboo search
-//! algorithm for the job shop problem*, Management Science 1996). Whose segment a transfer carries does not
-//! matter here: lags make up for it.
+//! The order in which every resource serves the transfers of a period decides how short the period can be: the
+//! longest cycle of waits, seconds for each period it spans (the maximum cycle ratio of the timed event graph). Only
+//! changes on that cycle can shorten it, so the search exchanges neighbours there, and does not reverse a recent
+//! exchange (tabu search, as for job shops: Nowicki and Smutnicki, *A fast taboo search algorithm for the job shop
+//! problem*, Management Science 1996). Which segment a transfer carries does not matter here: lags absorb it.
 
 use super::settings::shortening::{ENOUGH, REMEMBERED, TOUCH, TRANSFERS_PER_UNIT};
 use super::timetable::PeriodTransfer;
@@ -26,7 +25,7 @@ pub(super) struct ServingOrders {
     prev: Vec<u32>,
     /// Periods between a window and its next one.
     wraps: Vec<i32>,
-    /// Starts that the last measured period allows, not yet reduced to one period.
+    /// Starts for the last measured period, not yet reduced to one period.
     pub start_s: Vec<f64>,
     /// The window of each transfer that determines its start.
     tight: Vec<u32>,
@@ -93,13 +92,13 @@ impl ServingOrders {
 
     /// The shortest period of these orders; `None` if they wait for each other in a circle.
     ///
-    /// Starts are pushed back until nothing overlaps at the period of the longest cycle known; a longer cycle
-    /// shows among the waits that were last to push (Howard's policy iteration, as in Dasdan, *Experimental
-    /// analysis of the fastest optimum cycle ratio and mean algorithms*, 2004).
+    /// Starts are pushed back until nothing overlaps at the period of the longest cycle known; a longer cycle appears
+    /// among the waits that pushed last (Howard's policy iteration, as in Dasdan, *Experimental analysis of the
+    /// fastest optimum cycle ratio and mean algorithms*, 2004).
     fn measure(&mut self) -> Option<Cycle> {
         let mut longest = Cycle { period_s: self.busiest_s, windows: Vec::new() };
         let mut marks = vec![0u32; self.tight.len()];
-        // Every round finds a longer cycle or moves the last pushes on; far fewer are needed than there are
+        // Every round finds a longer cycle or changes the last pushes; far fewer rounds are needed than there are
         // transfers.
         for _ in 0..4 * self.tight.len() + 10 {
             self.longest_tight(&mut longest, &mut marks)?;
@@ -125,11 +124,11 @@ impl ServingOrders {
         None
     }
 
-    /// Looks for a longer cycle among each transfer's tightest wait.
+    /// Searches for a longer cycle among each transfer's tightest wait.
     fn longest_tight(&self, longest: &mut Cycle, marks: &mut [u32]) -> Option<()> {
         marks.fill(0);
         for begin in 0..self.tight.len() {
-            // What occupies nothing waits for nothing.
+            // A transfer that holds no resource never waits.
             if self.first[begin] == self.first[begin + 1] {
                 continue;
             }
@@ -183,7 +182,7 @@ impl ServingOrders {
         let b = self.next[a] as usize;
         let between = self.wraps[a];
         if self.next[b] as usize == a {
-            // Only these two: the circle stays, the turns shift.
+            // Only these two windows: the circle stays, the wraps shift.
             self.wraps[b] = -between;
             self.wraps[a] = 1 + between;
             return;
@@ -202,7 +201,7 @@ impl ServingOrders {
     fn exchanges(&self, cycle: &Cycle) -> Vec<u32> {
         let windows = &cycle.windows;
         let count = windows.len();
-        // The run goes on if the next transfer is left by the window that it was entered by.
+        // The run goes on if the cycle leaves the next transfer by the window by which it entered.
         let goes_on = |at: usize| self.next[windows[at] as usize] == windows[(at + 1) % count];
         let chosen = (0..count).filter(|&at| !(goes_on(at) && goes_on((at + count - 1) % count)));
         chosen
@@ -215,8 +214,8 @@ impl ServingOrders {
         self.transfer[self.next[window as usize] as usize]
     }
 
-    /// The shortest period of the orders as they were laid out, with the starts for it; `known_s` and the
-    /// starts as they are where none shorter is found.
+    /// The shortest period of the orders as they were laid out, with the starts for it; `known_s` and unchanged
+    /// starts where none shorter is found.
     pub fn compress(&mut self, known_s: f64) -> f64 {
         let known_start_s = self.start_s.clone();
         match self.measure() {
@@ -228,8 +227,8 @@ impl ServingOrders {
         }
     }
 
-    /// Exchanges neighbours, trying so many exchanges within the budget; leaves the orders and starts of the shortest period
-    /// found, which is returned. `None` if the orders cannot be kept.
+    /// Exchanges neighbours, with `tries` tries at most within the budget; leaves the orders and starts of the
+    /// shortest period found, which is returned. `None` if the orders cannot be kept.
     ///
     /// The first exchange that shortens the period is made; where none does, the one that lengthens it least.
     pub fn tighten(&mut self, mut tries: usize, budget: &Budget) -> Option<f64> {
@@ -309,7 +308,7 @@ mod tests {
         })
     }
 
-    /// The period is as short as its orders allow, which playing them shows, and nothing overlaps.
+    /// The period is as short as its orders permit, by simulation, and nothing overlaps.
     #[test]
     fn a_tightened_period_holds_and_is_no_longer() {
         let mut random = Random::new(5);

@@ -1,11 +1,11 @@
 //! One period's transfers laid out on a circle of time, so that no resource is held twice at once.
 //!
-//! Which transfer follows which segment does not matter to the layout: a transfer that comes before its
-//! segment on the circle takes the one of an earlier period (its *lag*). So only the resources' windows
-//! constrain the starts, a cyclic open shop. Transfers are placed in the order of the first time their
-//! segment can be there, as modulo scheduling does with the operations of a loop (Rau, *Iterative modulo
-//! scheduling*, MICRO 1994): at the nearest time that leaves no unusable gap beside a busy resource's other
-//! windows; where nothing is free, the cheapest to move make way and are placed again.
+//! The layout may ignore segments: a transfer that comes before its segment on the circle takes the one of an earlier
+//! period (its *lag*). So only the resources' windows constrain the starts, a cyclic open shop. Transfers are placed
+//! in the order of the first time their segment can be there, as modulo scheduling does with the operations of a loop
+//! (Rau, *Iterative modulo scheduling*, MICRO 1994): at the nearest time that leaves no unusable gap beside a busy
+//! resource's other windows; where nothing is free, the transfers that are cheapest to move are removed and placed
+//! again.
 
 use super::settings::timetables::{CUT, TOUCH};
 use std::cmp::Reverse;
@@ -19,7 +19,7 @@ pub(super) struct PeriodTransfer {
     /// (resource, offset, duration), seconds from the start; latencies left out at the receiver's side,
     /// because orders must agree at both ends of transfers of different latency.
     pub windows: Vec<(u32, f64, f64)>,
-    /// The same with latencies, for playing.
+    /// The same with latencies, for simulation.
     pub real_windows: Vec<(u32, f64, f64)>,
     /// When the receiver holds the segment, seconds from the start.
     pub arrival_s: f64,
@@ -55,8 +55,8 @@ struct Circle<'a> {
 }
 
 impl Timetable {
-    /// Starts that leave nothing overlapping at that period, which comes back with them, or `None` if none were
-    /// found with so many placements a transfer.
+    /// Starts without overlaps at that period, returned with the period, or `None` if none were found with `tries`
+    /// placements per transfer.
     pub fn fit(
         transfers: &[PeriodTransfer],
         resources: usize,
@@ -102,11 +102,11 @@ impl Timetable {
         Some((start_s.into_iter().collect::<Option<_>>()?, period_s))
     }
 
-    /// Starts, and their period, that leave no transfer waiting while all it needs is free, whatever the
-    /// segments' way: of those that can start first, the one with the most work left at any of its resources; `urgency`
-    /// is how much later a start is taken for more work left. Denser than what [`fit`](Timetable::fit)
-    /// finds where many resources are busy all the time, but later, because segments wait for about half a
-    /// period at each hop until windows are dealt out again.
+    /// Starts, and their period, at which no transfer waits while all its resources are free, regardless of segments:
+    /// of those that can start first, the one with the most work left at any of its resources goes; `urgency` is the
+    /// delay of a start that more work left may justify. Denser than what [`fit`](Timetable::fit) finds where many
+    /// resources are busy all the time, but with more delay, because segments wait for about half a period at each
+    /// hop until windows are reassigned.
     pub fn dense(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> (Vec<f64>, f64) {
         let mut left_s = vec![0.0f64; resources];
         for &(resource, _, duration_s) in transfers.iter().flat_map(|transfer| &transfer.windows) {
@@ -115,9 +115,9 @@ impl Timetable {
         let head_s = urgency * left_s.iter().copied().fold(0.0, f64::max);
         let mut free_s = vec![0.0f64; resources];
         let mut start_s = vec![0.0f64; transfers.len()];
-        // When a transfer can start, and the key it is chosen by: due first, then the most work left, then its
-        // number. With what is placed, starts only become later and work less, so keys only grow, and one
-        // that is still right when it comes to the top is the least.
+        // When a transfer can start, and its key: due first, then the most work left, then its number. Placing others
+        // only delays starts and reduces work, so keys only grow, and a key that is still valid at the top is the
+        // least.
         let key = |at: usize, free_s: &[f64], left_s: &[f64]| {
             let (mut can_s, mut work_s) = (0.0f64, 0.0f64);
             for &(resource, offset_s, _) in &transfers[at].windows {
@@ -157,7 +157,7 @@ impl Timetable {
             let Some(before) = transfer.after else { continue };
             let ready_s = within[before] + f64::from(lag[before]) * period_s + transfers[before].arrival_s;
             let late = ((ready_s - within[at]) / period_s - TOUCH).ceil().max(0.0) as u32;
-            // In the same period, the order must put the segment first, also where times tie.
+            // In the same period, the order must have the segment's arrival first, also where times tie.
             lag[at] = late.max(lag[before] + u32::from(place[before] > place[at]));
         }
         Timetable { order, lag }
@@ -172,8 +172,8 @@ impl Timetable {
     /// order and does all as soon as it can, seconds; extrapolated beyond some periods.
     pub fn play_s(&self, transfers: &[PeriodTransfer], resources: usize, periods: u64) -> f64 {
         let deepest = self.deepest() as usize;
-        // Once the deepest lag has passed, the periods are alike; the last ones, which nothing follows, are
-        // quicker, so the steady rate is taken before them.
+        // After the deepest lag, all periods are equal; the last ones have no successors and are shorter, so the
+        // steady rate is taken before them.
         let half = 2 * deepest + 10;
         let played = periods.min((2 * half + deepest) as u64) as usize;
         let mut free_s = vec![0.0f64; resources];
@@ -226,11 +226,11 @@ impl<'a> Circle<'a> {
         Circle { transfers, period_s, held, idle_s, shortest_s, moved: vec![0; transfers.len()] }
     }
 
-    /// Holds the transfer's resources from some time after `ready_s`: the wait, and who had to make way.
+    /// Places the transfer at some time after `ready_s`; returns the wait, and the transfers that were removed.
     fn place(&mut self, at: usize, ready_s: f64) -> (f64, Vec<usize>) {
         let transfers = self.transfers;
         let windows = &transfers[at].windows;
-        // Right away, or right after or before another window of the same resource.
+        // At once, or directly after or before another window of the same resource.
         let mut waits_s = vec![0.0];
         for &(resource, offset_s, duration_s) in windows {
             for &(start_s, held_s, _) in &self.held[resource as usize] {
@@ -265,8 +265,8 @@ impl<'a> Circle<'a> {
         (wait_s, evicted)
     }
 
-    /// The wait, of those offered, after which all windows are free and that is the best bargain of time and
-    /// gaps left.
+    /// Of the given waits, the one after which all windows are free, with the best compromise of time and remaining
+    /// gaps.
     fn nearest_free(&self, windows: &[(u32, f64, f64)], ready_s: f64, waits_s: &[f64]) -> Option<f64> {
         let mut best: Option<(f64, f64)> = None;
         for &wait_s in waits_s {
@@ -289,7 +289,7 @@ impl<'a> Circle<'a> {
         found
     }
 
-    /// The transfers that hold what these windows need; one may come up for each resource.
+    /// The transfers that overlap these windows; one may appear once per resource.
     fn clashes<'b>(
         &'b self,
         windows: &'b [(u32, f64, f64)],
@@ -321,7 +321,7 @@ impl<'a> Circle<'a> {
                 after_s = after_s.min((other_s - from_s - duration_s).rem_euclid(self.period_s));
             }
             for gap_s in [before_s, after_s] {
-                // A gap of a whole period but for rounding is none.
+                // A gap of a whole period, up to rounding, is none.
                 let is_gap = gap_s > TOUCH * self.period_s && gap_s < self.period_s * (1.0 - TOUCH);
                 if is_gap && gap_s < self.shortest_s[at] {
                     waste += gap_s / self.idle_s[at].max(TOUCH * self.period_s);

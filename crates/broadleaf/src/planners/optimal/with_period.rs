@@ -1,10 +1,10 @@
 //! A plan's own trees with a period in which they take turns.
 //!
-//! Trees that only have an order of children serve first come, first served: a port that is busy nearly all the time
-//! is then often kept waiting by a transfer whose other end is busy, and several trees fall far short of what their
-//! loads add up to. The period of `optimal` mends that for any trees. The trees are repeated in it as often as helps:
-//! a longer period wastes less of the ports' time, a shorter one starts up sooner. Short ones are laid out loosely, too,
-//! so that segments hardly wait at each hop, and shortened then.
+//! Trees that only have an order of children serve first come, first served: a port that is nearly always busy then
+//! often waits for a transfer whose other end is busy, and several trees stay far below their load bound. The period
+//! of `optimal` corrects that for any trees. It repeats the trees as often as that helps: a longer period wastes less
+//! of the ports' time, a shorter one starts up sooner. Short ones are laid out loosely, too, so that segments hardly
+//! wait at each hop, and shortened then.
 
 use super::candidate::{soonest, Candidate};
 use super::period_layout::Layout;
@@ -16,8 +16,8 @@ use crate::planners::Instance;
 use crate::platform::Platform;
 use std::collections::BTreeMap;
 
-/// The broadcast `plan` with a period for its trees, made for its message; whatever period it had is dropped. One tree,
-/// and trees that nothing limits, need none.
+/// The broadcast `plan` with a period for its trees, made for its message; whatever period it had is dropped. A
+/// single tree, and trees without a limit, need none.
 ///
 /// # Errors
 /// A plan that is no broadcast, whose trees pass relays, whose shares are no whole parts of a short period, or whose
@@ -78,7 +78,7 @@ fn laid_out(instance: &Instance, trees: &[WeightedTree], least_s: f64, budget: &
             if budget.is_spent() {
                 break;
             }
-            // Until it is shortened it is behind, however soon its segments arrive.
+            // A loose period counts as slower until it is shortened, even if its segments arrive early.
             let loose = Candidate::loose(repeated.clone(), layout(), segments, (stretch, turns::TRIES));
             laid_out.extend(loose.map(|mut loose| {
                 loose.tighten(budget);

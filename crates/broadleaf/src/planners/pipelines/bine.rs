@@ -1,9 +1,9 @@
 //! Bine trees: binomial trees and butterflies whose distances alternate in sign, so that partners stay a third nearer.
 //!
-//! A broadcast's root sends first to the node about a third of all places away, then each node that has the message to its
-//! partner at a distance of 2^i − 2^(i−1) + … ± 1 places, ahead for even and back for odd ones. An all-gather is the
-//! butterfly of the same partners, the nearest first; turned round they are reduce and reduce-scatter, and together the
-//! all-reduce. What it gains is traffic between groups of neighbouring nodes, on networks that are alike otherwise.
+//! A broadcast's root sends first to the node about a third of all places away, then each node that has the message
+//! to its partner at a distance of 2^i − 2^(i−1) + … ± 1 places, ahead for even and back for odd ones. An all-gather
+//! is the butterfly of the same partners, the nearest first; turned round they are reduce and reduce-scatter, and
+//! together the all-reduce. It saves traffic between groups of neighbouring nodes, on otherwise homogeneous networks.
 //!
 //! Reference: De Sensi, Pasqualoni, Piarulli, Bonato, Ba, Turisini, Domke and Hoefler, *Bine trees: enhancing collective
 //! operations by optimizing communication locality*, SC 2025.

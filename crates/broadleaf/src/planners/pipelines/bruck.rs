@@ -1,10 +1,10 @@
-//! Bruck's all-gather: in round i every node gets from the one 2^i places ahead all that it has, for any n.
+//! Bruck's all-gather: in round i every node gets all blocks of the node 2^i places ahead, for any n.
 //!
-//! Reference: Bruck, Ho, Kipnis, Upfal and Weathersby, *Efficient algorithms for all-to-all communications in multiport
-//! message-passing systems*, 1997, section 4; Thakur, Rabenseifner and Gropp, *Optimization of collective communication
-//! operations in MPICH*, section 4.1.
-//! Cost: ⌈log2 n⌉ transfers of m, 2m, 4m …, the last of what is missing, on a homogeneous one-port network. Complexity:
-//! O(n²) slots. Guarantee: ⌈log2 n⌉ start-ups, the fewest there can be, for any n.
+//! Reference: Bruck, Ho, Kipnis, Upfal and Weathersby, *Efficient algorithms for all-to-all communications in
+//! multiport message-passing systems*, 1997, section 4; Thakur, Rabenseifner and Gropp, *Optimization of collective
+//! communication operations in MPICH*, section 4.1. Cost: ⌈log2 n⌉ transfers of m, 2m, 4m …, the last of the
+//! remainder, on a homogeneous one-port network. Complexity: O(n²) slots. Guarantee: ⌈log2 n⌉ start-ups, the minimum,
+//! for any n.
 //!
 //! ```
 //! use broadleaf::budget::Budget;

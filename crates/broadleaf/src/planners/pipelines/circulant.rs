@@ -1,14 +1,13 @@
 //! Träff's broadcast on a circulant graph: in every round each node sends one segment and receives one, and
 //! with k segments the last is everywhere after ⌈log2 n⌉ − 1 + k rounds, which no schedule beats.
 //!
-//! In round i every node sends a fixed number of places ahead, one of ⌈log2 n⌉ distances in turn, for any n.
-//! What goes over an edge repeats every ⌈log2 n⌉ rounds, so the plan is ⌈log2 n⌉ trees and a period of as many
-//! segments. To be that early everywhere, the last segment must leave the root several times, which no tree of
-//! the others does. A repeated plan sends it like the others and takes ⌈log2 n⌉ + k rounds; a plan that is
-//! asked for by name, and not too long to be written out, is one period of k segments in which the last has a
-//! tree of its own.
+//! In round i every node sends a fixed number of places ahead, one of ⌈log2 n⌉ distances in turn, for any n. What
+//! goes over an edge repeats every ⌈log2 n⌉ rounds, so the plan is ⌈log2 n⌉ trees and a period of as many segments.
+//! To be that early everywhere, the last segment must leave the root several times, which no tree of the others does.
+//! A repeated plan sends it like the others and takes ⌈log2 n⌉ + k rounds; a plan selected by name that is not too
+//! long to be written out is one period of k segments in which the last has its own tree.
 //!
-//! An all-gather takes ⌈log2 n⌉ rounds of about half of what is missing each, for any n; turned round it is the
+//! An all-gather takes ⌈log2 n⌉ rounds of about half of the missing blocks each, for any n; turned round it is the
 //! reduce-scatter of Träff, *Optimal, non-pipelined reduce-scatter and allreduce algorithms* (2024).
 //!
 //! Reference: Träff, *Optimal broadcast schedules in logarithmic time with applications to broadcast,
@@ -41,7 +40,7 @@ use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 pub struct Circulant;
 
-/// Plans of more slots repeat: a round later, of thousands.
+/// Plans of more slots repeat, and take one round more, of thousands.
 const MOST_SLOTS: u64 = 1 << 18;
 
 static CARD: Card = Card {

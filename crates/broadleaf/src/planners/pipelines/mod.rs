@@ -1,4 +1,4 @@
-//! Fixed patterns for networks whose links are all alike: segments cross several trees or rings in set rounds.
+//! Fixed patterns for networks whose links are all alike: segments cross several trees or rings in fixed rounds.
 
 mod bine;
 mod bruck;

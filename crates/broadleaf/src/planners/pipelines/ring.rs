@@ -1,4 +1,4 @@
-//! Ring all-gather: everyone passes on to its right-hand neighbour what it last got from the left.
+//! Ring all-gather: every node forwards to its right-hand neighbour the block that it last got from the left.
 //!
 //! Reference: Thakur, Rabenseifner and Gropp, *Optimization of collective communication operations in MPICH*,
 //! section 4.1; one of the baselines of paper 5's global data exchange.
@@ -31,7 +31,7 @@ use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupporte
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1500;
 
-/// Beyond, a simulation at every size would take too long.
+/// Beyond this, a simulation at every size would take too long.
 const MOST_SEARCHED: usize = 256;
 
 pub struct Ring;
@@ -45,7 +45,7 @@ static CARD: Card = Card {
     guarantee: "optimal but for latencies on a homogeneous one-port network",
     complexity: "O(n^2)",
     profile: Profile {
-        // In one piece, which is best but for latencies.
+        // In one piece, which is best apart from latencies.
         segments: Segmentation::Guided {
             whole: |_, count| count,
             modelled: |instance, _| (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1),

@@ -1,16 +1,16 @@
 //! Pipelined round-robin broadcast: the root scatters the next messages while the others exchange these.
 //!
-//! Our segments are the paper's *messages*; one period is the paper's segment of n − 1 of them. The players of
-//! a round-robin tournament (the rotation of figure 3; a virtual player when n is odd) meet in pairs. In each
-//! iteration the root gives every destination one message of the next segment when they meet (figure 5), and
-//! two destinations that meet exchange their messages of the present one (figure 4).
+//! Broadleaf's segments are the paper's *messages*; one period is the paper's segment of n − 1 of them. The players
+//! of a round-robin tournament (the rotation of figure 3; a virtual player when n is odd) meet in pairs. In each
+//! iteration the root gives every destination one message of the next segment when they meet (figure 5), and two
+//! destinations that meet exchange their messages of the current one (figure 4).
 //!
-//! As a plan: n − 1 two-level trees (root → destination → all other destinations), and the tournament as the
-//! period, so that nobody is served out of turn. The paper's rounds are not kept apart by clocks: each node
-//! does its matches in order, as soon as it can, so for odd n idle slots get used and the time can come out
-//! below the paper's t·n/(n − 1). Where a node sends and receives at once only with one partner (the paper's own
-//! cluster), everyone exchanges what the root gave it last, which keeps a node's sends and receives in the same
-//! round; each round then takes a latency longer, since partners talk until the message has arrived.
+//! As a plan: n − 1 two-level trees (root → destination → all other destinations), and the tournament as the period,
+//! so that no node is served out of turn. Clocks do not separate the paper's rounds: each node plays its matches in
+//! order, as soon as it can, so for odd n idle slots get used and the time can come out below the paper's t·n/(n −
+//! 1). Where a node sends and receives at once only with one partner (the paper's own cluster), every node exchanges
+//! the message that the root gave it last, which keeps a node's sends and receives in the same round; each round then
+//! takes a latency longer, since partners are busy until the message has arrived.
 //!
 //! An all-gather is the tournament alone (the paper's *global data exchange*): in each round the pairs exchange
 //! their own contributions, in (n − 1)/n·t for t = the time of all contributions together.
@@ -47,10 +47,10 @@ const MOST_HOSTS: usize = 1500;
 /// The planner `round-robin`.
 pub struct RoundRobin;
 
-/// Up to here it is planned and simulated at several segment sizes in a few milliseconds.
+/// Up to this many hosts, planning and simulation at several segment sizes take a few milliseconds.
 const QUICK_HOSTS: usize = 32;
 
-/// Beyond, the size of messages is modelled and not searched.
+/// Beyond this, the size of messages is modelled and not searched.
 const MOST_SEARCHED: u64 = 256;
 
 static CARD: Card = Card {
@@ -107,7 +107,7 @@ impl Planner for RoundRobin {
             let empty = TreeBuilder::new(instance.platform.node_count());
             return Ok(instance.tree_plan(CARD.name, empty));
         }
-        // More nodes than messages: the segments are made smaller, so that everyone has one to scatter.
+        // More nodes than messages: the segments are made smaller, so that every node gets one in the scatter.
         let most = (instance.message_bytes / receivers).max(1);
         let sized = instance.segmented(instance.segment_bytes.min(most));
         let back_and_forth = prepares(instance.platform);
@@ -134,7 +134,7 @@ fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
         return None;
     }
     if instance.collective == Collective::Allgather {
-        // No contribution waits for another, so nothing is gained by cutting them.
+        // No contribution waits for another, so cutting them gains nothing.
         return Some(1);
     }
     let receivers = hosts - 1;
@@ -157,23 +157,23 @@ fn rounds_s(instance: &Instance, hosts: u64, segments: u64) -> f64 {
     tournaments * rounds_a_tournament as f64 * busy_s + latency_s
 }
 
-/// How many tournaments ahead the root scatters: 1 as in the paper, or more where that saves more than the tournaments
-/// that it costs; 0, what was given last, where only partners exchange.
+/// How many tournaments ahead the root scatters: 1 as in the paper, or more where that saves more than the
+/// tournaments that it costs; 0, the message given last, where only partners exchange.
 ///
-/// With 1, who was served last waits for a latency in each tournament; with the virtual player, idle rounds of about
-/// half a message are left besides, since what could be exchanged then is not there yet. With a, a tournament and a
-/// latency have to fit into a tournaments.
+/// With 1, the node served last waits for a latency in each tournament; with the virtual player, idle rounds of about
+/// half a message remain as well, since the message to exchange has not arrived yet. With a, a tournament and a
+/// latency must fit into a tournaments.
 fn lookahead(instance: &Instance, receivers: u64) -> u32 {
     if instance.platform.port_model() == PortModel::OnePortSamePartner {
-        // Only waiting for the same message brings partners together: with all in stock each would begin when it can,
-        // and half an exchange is as long as a whole one. In the virtual player's rounds a stock of one tournament is
-        // enough for that (1.5 to 1.8 t instead of n / (n − 1)).
+        // Only waiting for the same message synchronises partners: with all messages in stock each would begin when
+        // it can, and half an exchange is as long as a whole one. In the virtual player's rounds a stock of one
+        // tournament suffices for that (1.5 to 1.8 t instead of n / (n − 1)).
         return 0;
     }
     let classes = instance.platform.classes();
     let busy_s = classes.iter().map(|class| class.time.seconds(instance.segment_bytes)).fold(0.0, f64::max);
     let latency_s = classes.iter().map(|class| class.latency_s).fold(0.0, f64::max);
-    // Idle rounds help only who can send to one and receive from another in them.
+    // Idle rounds help only nodes that can send to one and receive from another in them.
     let is_used = receivers.is_multiple_of(2) && is_full_duplex(instance.platform);
     let idle_s = if is_used { busy_s / 2.0 } else { 0.0 };
     let tournaments = instance.message_bytes.div_ceil(instance.segment_bytes) as f64 / receivers as f64;
@@ -194,8 +194,8 @@ fn is_full_duplex(platform: &Platform) -> bool {
     !matches!(platform.port_model(), PortModel::OnePortUnidirectional | PortModel::OnePortSamePartner)
 }
 
-/// Whether messages take time to prepare. Then partners are changed as rarely as can be; otherwise the rounds
-/// are the paper's. Where only partners exchange, staying in step is worth more than a change.
+/// Whether messages take time to prepare. Then partners change as rarely as possible; otherwise the rounds are the
+/// paper's. Where only partners exchange, staying in step is worth more.
 fn prepares(platform: &Platform) -> bool {
     platform.port_model() != PortModel::OnePortSamePartner
         && platform.classes().iter().any(|class| class.time.seconds(0) > 0.0)
@@ -234,7 +234,7 @@ mod tests {
         }
     }
 
-    /// Messages that are on their way for longer than a whole tournament: the root scatters several ahead.
+    /// Messages whose latency exceeds a whole tournament: the root scatters several ahead.
     #[test]
     fn long_latencies_stop_nobody() {
         for nodes in 2..=9usize {

@@ -5,7 +5,7 @@
 //! where odd numbers are leaves; the second is its mirror image for even p, its shift by one for odd p, so that
 //! each node is inner in at most one tree. A node receives from two parents and sends to at most two children:
 //! these edges form a bipartite graph of degree two (senders left, receivers right), which two colours suffice
-//! for. Edges of colour c work in step 2q + c of period q, so nobody sends or receives twice in a step.
+//! for. Edges of colour c work in step 2q + c of period q, so no node sends or receives twice in a step.
 //!
 //! Reference: Sanders, Speck and Träff, *Two-tree algorithms for full bandwidth broadcast, reduction and scan*,
 //! Parallel Computing 35 (2009), sections 2 and 3.
@@ -118,7 +118,7 @@ fn in_order_tree(last: usize) -> Parents {
     parents
 }
 
-/// The mirror image for even p, where odd and even change places; else the tree shifted by one, around the end.
+/// The mirror image for even p, which swaps odd and even; else the tree shifted by one, around the end.
 fn second_tree(last: usize) -> Parents {
     let first = in_order_tree(last);
     let image = |node: usize| match (node, last.is_multiple_of(2)) {

@@ -1,21 +1,21 @@
 //! Van de Geijn: a scatter along a binomial tree, then an all-gather.
 //!
-//! The message is cut into n blocks, block r for node r by index relative to the root. A node passes on the
-//! blocks of its subtree's nodes; then all exchange: by recursive doubling where n is a power of two (in
-//! round i node r exchanges all it has with node r XOR 2^i), around a ring otherwise. A node is never sent a
-//! block that the scatter left with it.
+//! The message is cut into n blocks, block r for node r by index relative to the root. A node passes on the blocks of
+//! its subtree's nodes; then all exchange: by recursive doubling where n is a power of two (in round i node r
+//! exchanges all it has with node r XOR 2^i), around a ring otherwise. A node never receives a block that the scatter
+//! left with it.
 //!
-//! As a plan: one tree a block, and one period whose slots are the rounds in order. Blocks that travel
-//! together are one transfer. A recursive-doubling round lists the blocks that its sender got last first,
-//! so that it waits for the round before and sends once. Ring slots of one sender never stand side by side,
-//! so each block travels alone: joined, the root's blocks would all go to its neighbour at once.
+//! As a plan: one tree a block, and one period whose slots are the rounds in order. Blocks that travel together are
+//! one transfer. A recursive-doubling round lists the blocks that its sender got last first, so that it waits for the
+//! round before and sends once. Ring slots of one sender are never adjacent, so each block travels alone: combined,
+//! the root's blocks would all go to its neighbour at once.
 //!
 //! Reference: Barnett, Littlefield, Payne and van de Geijn, *On the efficiency of global combine operations*;
 //! Axida, Viet and Yoshinaga, *Pipelined broadcast by round-robin*, section 2 and table 1, whose printed sum
 //! should be 2·log2(n)·startup + 2·(n − 1)/n·m/bandwidth.
 //! Cost: log2(n) transfers of m/2, m/4 … m/n and again as many back on a homogeneous one-port network; with the
-//! ring log2(n) + n − 1 transfers. Complexity: O(n²), as many as there are slots.
-//! Guarantee: within 2·(n − 1)/n of the time for m bytes, but for start-ups and latency, on a homogeneous
+//! ring log2(n) + n − 1 transfers. Complexity: O(n²), the number of slots.
+//! Guarantee: within 2·(n − 1)/n of the time for m bytes, apart from start-ups and latency, on a homogeneous
 //! one-port network with n a power of two.
 //!
 //! ```
@@ -46,7 +46,7 @@ pub struct VanDeGeijn;
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_NODES: usize = 1024;
-/// Up to here n² slots are planned and simulated in less than 10 ms.
+/// Up to this many nodes, planning and simulating n² slots takes less than 10 ms.
 const QUICK_NODES: usize = 96;
 
 static CARD: Card = Card {

@@ -1,7 +1,7 @@
 //! The binomial tree: in every round, each node that has the message sends it to one that has not.
 //!
 //! Node r, by index relative to the root, serves r + 2^i for every 2^i below its lowest set bit (the root:
-//! below n), the largest subtree first, so that those who have the most to pass on begin first.
+//! below n), the largest subtree first, so that nodes with the largest subtrees begin first.
 //!
 //! Reference: the binomial tree of MPICH's and Open MPI's broadcasts; Barchet-Steffenel and Mounié, *Fast tuning of
 //! intra-cluster collective communications*, table 1 (binomial tree; segmented). Where links are missing, the quickest

@@ -1,7 +1,7 @@
-//! The flat tree: the root serves everyone itself, in id order.
+//! The flat tree: the root serves every node itself, in id order.
 //!
 //! Reference: Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*,
-//! table 1 (flat tree; segmented: segment by segment to everyone); the inter-cluster strategy of ECO and
+//! table 1 (flat tree; segmented: segment by segment to every node); the inter-cluster strategy of ECO and
 //! MagPIe in *Scheduling heuristics for efficient broadcast operations on grid environments*, section 2.
 //! Cost: (n − 1)·T(m) + latency on a homogeneous one-port network. Complexity: O(n).
 //!

@@ -89,7 +89,7 @@ fn children(place: usize, radix: usize, count: usize) -> impl Iterator<Item = us
 /// When the last host has the message, by links and ports alone; infinite where an edge has no link.
 fn makespan_s(instance: &Instance, hosts: &[NodeId], radix: usize) -> f64 {
     let mut arrival_s = vec![0.0; hosts.len()];
-    // A place comes after the one that serves it.
+    // A place comes after its parent's.
     for place in 0..hosts.len() {
         let mut port_free_s = arrival_s[place];
         for child in children(place, radix, hosts.len()) {

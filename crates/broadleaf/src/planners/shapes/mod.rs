@@ -1,4 +1,4 @@
-//! Trees whose shape follows from the number of hosts alone; what the links are like decides nothing.
+//! Trees whose shape depends on the number of hosts alone, not on the links.
 
 mod binary;
 mod binomial;

@@ -17,12 +17,11 @@ pub fn tree_plan(graph: &Graph, planner: &str, edges: &[usize]) -> Plan {
     graph.instance().tree_plan(planner, tree)
 }
 
-/// The edges of a tree, each node's in the order it should serve them: whose subtree takes longest first.
+/// The edges of a tree, each node's in serving order: the child whose subtree takes longest first.
 ///
-/// The throughput of a tree does not depend on this order, its first segment's way does: a child served
-/// late delays all that hangs below it. Serving by falling remaining time is the best order for one
-/// segment of a one-port tree (exchanging two neighbours that stand otherwise never delays the last leaf).
-/// Ties to the smaller child.
+/// The throughput of a tree does not depend on this order, but its first segment's arrival does: a child served late
+/// delays all nodes below it. Serving by falling remaining time is the best order for one segment of a one-port tree
+/// (exchanging two neighbours that stand otherwise never delays the last leaf). Ties to the smaller child.
 fn in_serving_order(graph: &Graph, edges: &[usize]) -> Vec<usize> {
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); graph.node_count()];
     for &edge in edges {
@@ -36,7 +35,7 @@ fn in_serving_order(graph: &Graph, edges: &[usize]) -> Vec<usize> {
         nodes.extend(children);
         at += 1;
     }
-    // From a node holding a segment to everyone below it holding it, seconds.
+    // From a node's arrival of a segment to the last arrival below it, seconds.
     let mut remaining_s = vec![0.0f64; graph.node_count()];
     for &node in nodes.iter().rev() {
         // A child has the segment `arrival_s` after its transfer starts, the port is free after `send_s`.

@@ -7,14 +7,14 @@ use std::collections::BinaryHeap;
 
 /// A graph that loses edges but never a node.
 ///
-/// It keeps one spanning tree of what is left: an edge outside it can go at once, one inside it only if
-/// its target is reached by another way, which then enters the tree. An edge that must stay once must stay
-/// for ever, since later there are only fewer ways; so each edge is asked for once.
+/// It keeps one spanning tree of the remaining edges: an edge outside it can be dropped at once, one inside it only
+/// if its target is reached by another way, which then enters the tree. An edge that must stay once must always stay,
+/// since later there are only fewer ways; so each edge is tried once.
 pub struct Pruning<'a> {
     graph: &'a Graph<'a>,
     is_left: Vec<bool>,
     left: usize,
-    /// The edges into each node that may be left; dropped ones are removed when met.
+    /// The edges into each node that may remain; dropped ones are removed when met.
     into: Vec<Vec<u32>>,
     /// The edge by which the spanning tree reaches a node.
     reached_by: Vec<Option<u32>>,
@@ -138,7 +138,7 @@ impl<'a> Pruning<'a> {
     }
 }
 
-/// Drops the edges in this order wherever each can go, until a tree is left.
+/// Drops the edges in this order where possible, until a tree is left.
 pub fn prune_in_order(graph: &Graph, order: impl IntoIterator<Item = usize>) -> Vec<usize> {
     let mut pruning = Pruning::new(graph);
     for edge in order {
@@ -150,7 +150,7 @@ pub fn prune_in_order(graph: &Graph, order: impl IntoIterator<Item = usize>) -> 
     pruning.into_tree()
 }
 
-/// What the edges out of a node that are left ask of it.
+/// The load of a node's remaining edges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutLoad {
     pub times_s: f64,
@@ -164,7 +164,7 @@ pub fn prune_busiest(graph: &Graph, period_s: impl Fn(OutLoad) -> f64) -> Vec<us
     let ticks = graph.ticks();
     let mut pruning = Pruning::new(graph);
     let mut nodes: Vec<Outgoing> = graph.platform().nodes().map(|node| Outgoing::of(graph, node)).collect();
-    // Greatest first; a node's entry is replaced whenever its load changes, so none is ever outdated.
+    // Greatest first; a node's entry is replaced whenever its load changes, so entries are always current.
     let mut queue: BinaryHeap<(i64, Reverse<NodeId>)> = graph
         .platform()
         .nodes()
@@ -173,7 +173,7 @@ pub fn prune_busiest(graph: &Graph, period_s: impl Fn(OutLoad) -> f64) -> Vec<us
     while !pruning.is_tree() {
         let (_, Reverse(node)) = queue.pop().expect("an edge can go while more than a tree is left");
         let outgoing = &mut nodes[node.index()];
-        // A node without an edge that can go never has one again, and leaves the queue.
+        // A node without a droppable edge never gets one again, and leaves the queue.
         if outgoing.drop_heaviest(graph, &mut pruning) {
             queue.push((ticks.count(period_s(outgoing.load(graph))), Reverse(node)));
         }
@@ -184,7 +184,7 @@ pub fn prune_busiest(graph: &Graph, period_s: impl Fn(OutLoad) -> f64) -> Vec<us
 /// The edges out of one node, heaviest first.
 struct Outgoing {
     edges: Vec<usize>,
-    /// How many of `edges` were asked for.
+    /// How many of `edges` were tried.
     asked: usize,
     times_s: f64,
     sends_s: f64,

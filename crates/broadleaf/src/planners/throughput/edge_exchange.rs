@@ -1,10 +1,10 @@
-//! Local search over spanning trees: an edge enters, another of the cycle it closes leaves, and what lay
-//! between is turned round (as Fürer and Raghavachari exchange edges, and Pósa rotates paths).
+//! Local search over spanning trees: an edge enters, another of the cycle that it closes leaves, and the path between
+//! them is reversed (as Fürer and Raghavachari exchange edges, and Pósa rotates paths).
 //!
-//! The aim is a short period, the load of the busiest resource. A search for the least maximum sees no
-//! slope, so the question is turned into: is there a tree whose loads all stay within a target? Its
-//! measure, the sum of what exceeds the target, falls in small steps. Reached, the target is lowered; missed,
-//! it comes closer to what is known. The excess is annealed: rises are accepted ever more rarely.
+//! The aim is a short period, the load of the busiest resource. A maximum gives a search no slope, so the question
+//! becomes: is there a tree whose loads all stay within a target? Its measure, the sum of the excess over the target,
+//! falls in small steps. A target that is reached is lowered; one that is missed moves closer to the best period. The
+//! excess is annealed: rises are accepted ever more rarely.
 
 use super::tree_loads::{EdgeUses, Loaded, NO_EDGE, ROUNDING};
 use crate::budget::Budget;
@@ -13,7 +13,7 @@ use crate::random::Random;
 
 /// How far below the best period the first target lies, as a part of the way to the lower bound.
 const FIRST_REACH: f64 = 0.3;
-/// Targets closer than this are not told apart; the search starts over from the first one, for longer.
+/// Targets closer than this count as equal; the search then starts over from the first one, for longer.
 const LAST_REACH: f64 = 0.004;
 /// The excess that is accepted with probability 1/e at first, as a part of the target.
 const HEAT: f64 = 0.12;
@@ -21,9 +21,9 @@ const HEAT: f64 = 0.12;
 const STEPS_PER_NODE: u64 = 1000;
 /// A short search has steps for this many targets at least.
 const TARGETS: u64 = 20;
-/// How often the budget is looked at, in edges tried.
+/// Edges tried between two checks of the budget.
 const STEPS_PER_LOOK: u64 = 1024;
-/// Edges tried in a unit of work on one node, by the slower of today's machines; more nodes make longer walks.
+/// Edges tried in a unit of work on one node, on a slow machine; more nodes make longer walks.
 pub const STEPS_PER_UNIT: u64 = 250;
 
 /// Improves the tree with the edges `start` into its nodes, by `steps` edges tried at most, and within the budget.
@@ -45,7 +45,7 @@ pub fn improve(
     search.best
 }
 
-/// Which targets are tried, and for how long.
+/// The targets that are tried, and their numbers of steps.
 struct Aim {
     low_s: f64,
     reach: f64,
@@ -58,7 +58,7 @@ impl Aim {
         best_s - self.reach * (best_s - self.low_s)
     }
 
-    /// The next target lies nearer to what is known; from the nearest on it starts over, for longer.
+    /// The next target is nearer to the best period; after the nearest it starts over, for longer.
     fn missed(&mut self) {
         self.reach /= 2.0;
         if self.reach < LAST_REACH {
@@ -81,7 +81,7 @@ struct TargetSearch<'a> {
 }
 
 impl TargetSearch<'_> {
-    /// Sets another target where the last step reached the one there was, or its patience is over.
+    /// Sets another target if the last step reached the current one, or its patience is over.
     fn judge(&mut self) {
         let tree = &mut self.exchange.tree;
         if tree.is_within_target() {
@@ -135,9 +135,9 @@ struct Exchange<'a> {
     tree: Loaded<'a>,
     /// The edges that may be in a tree, shortest first.
     edges: Vec<u32>,
-    /// How many of them are within the target: no other needs to enter.
+    /// The number of them within the target; no other needs to enter.
     entering: usize,
-    /// Which step last saw a node above the entering edge.
+    /// The last step that saw each node above the entering edge.
     seen: Vec<u64>,
     step: u64,
     /// The tree edges walked in the step.
@@ -149,7 +149,7 @@ struct Exchange<'a> {
 #[derive(Clone, Copy, Default)]
 struct Proposed {
     entering: u32,
-    /// How many of the walked edges leave or are turned round.
+    /// How many of the walked edges leave or are reversed.
     kept: usize,
     before_s: f64,
 }
@@ -180,8 +180,8 @@ impl<'a> Exchange<'a> {
         self.entering = self.edges.partition_point(|&edge| network.longest_s(edge) <= most_s);
     }
 
-    /// Draws an edge and finds its best partner; by how much that exchange raises the excess. `None` where none leaves
-    /// a tree.
+    /// Draws an edge and finds its best partner; returns the rise of the excess. `None` where no exchange leaves a
+    /// tree.
     fn propose(&mut self, random: &mut Random) -> Option<f64> {
         let network = self.tree.network;
         // Not empty: the target is no less than the lower bound, which some edge has.
@@ -221,9 +221,9 @@ impl<'a> Exchange<'a> {
         false
     }
 
-    /// Walks up from the entering edge's target to where its source hangs too: each tree edge on the way
-    /// may leave, if those before it are turned round. The loads are left as they are at the end of the
-    /// walk; returns the least excess met, and how many edges had been walked then. Ties at random.
+    /// Walks up from the entering edge's target to the common ancestor with its source: each tree edge on the way may
+    /// leave, if those before it are reversed. The loads are left as they are at the end of the walk; returns the
+    /// least excess met, and how many edges had been walked then. Ties at random.
     fn walk(&mut self, entering: u32, random: &mut Random) -> (f64, usize) {
         let network = self.tree.network;
         let mut node = network.ends[entering as usize].1;

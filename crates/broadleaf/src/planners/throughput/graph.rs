@@ -1,4 +1,4 @@
-//! The graph that the throughput planners prune and grow: hosts, and an edge for each pair that can talk
+//! The graph that the throughput planners prune and grow: hosts, and an edge for each pair that can communicate
 //! without passing another host.
 
 use crate::model::{occupation, Resource};
@@ -9,14 +9,14 @@ use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
-/// Meshes and bridges are written out as edges; beyond this many a planner does not take the platform.
+/// Meshes and bridges are expanded into edges; platforms with more are not supported.
 pub const MOST_EDGES: u64 = 2_000_000;
 
-/// Up to this many edges a heuristic takes about a millisecond: some 60 nodes, all linked.
+/// Up to this many edges a heuristic takes about a millisecond: about 60 nodes, all linked.
 const QUICK_EDGES: u64 = 4_000;
 
-/// Times (and loads) that differ by less than this part of the largest one tie: sums taken in another
-/// order must not decide which edge goes.
+/// Times (and loads) that differ by less than this part of the largest one tie: sums taken in another order must not
+/// decide which edge is dropped.
 const TIE: f64 = 1e-9;
 
 /// P_u → P_v of paper 1, with its times for one segment.
@@ -32,14 +32,14 @@ pub struct Edge {
 
 /// The hosts of an instance and the edges between them, sorted by (from, to).
 ///
-/// Where hosts hang on switches, an edge stands for the quickest route through switches alone, and the
-/// tree lists it in its `via`; a direct link goes before any such route.
+/// Where hosts are attached to switches, an edge represents the quickest route through switches alone, and the tree
+/// lists it in its `via`; a direct link is preferred to any such route.
 pub struct Graph<'a> {
     instance: Instance<'a>,
     pub edges: Vec<Edge>,
     /// The edges out of node u are `edges[first[u] .. first[u + 1]]`.
     first: Vec<u32>,
-    /// The hops of edges that are no single link, by edge index.
+    /// The hops of edges over several links, by edge index.
     routes: HashMap<u32, Vec<Hop>>,
 }
 
@@ -57,10 +57,10 @@ pub fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// Beyond so many edges a heuristic takes seconds, which it does not count.
+/// Beyond this many edges a heuristic takes seconds, which it does not count.
 const PACED_EDGES: u64 = 20_000;
 
-/// Of every heuristic: about a millisecond on few edges.
+/// The pace of every heuristic: about a millisecond on few edges.
 pub fn pace(instance: &Instance) -> Pace {
     let edges = most_edges(instance.platform);
     if edges > PACED_EDGES {
@@ -69,13 +69,13 @@ pub fn pace(instance: &Instance) -> Pace {
     Pace::uncounted(instance, edges <= QUICK_EDGES)
 }
 
-/// An upper limit of the number of edges, without writing them out.
+/// An upper limit of the number of edges, without expanding them.
 fn most_edges(platform: &Platform) -> u64 {
     let members = |cluster: crate::platform::ClusterId| platform.clusters()[cluster.index()].members.len();
     let hosts = platform.hosts().count();
     let pairs = |count: usize| count as u64 * (count as u64).saturating_sub(1);
     if hosts < platform.node_count() {
-        // Through switches everyone may reach everyone.
+        // Through switches every host may reach every other.
         return pairs(hosts);
     }
     let explicit: u64 = platform.explicit_links().iter().map(|link| 1 + u64::from(link.both_ways)).sum();
@@ -146,7 +146,7 @@ impl<'a> Graph<'a> {
         self.first[node.index()] as usize..self.first[node.index() + 1] as usize
     }
 
-    /// The links an edge stands for, in order.
+    /// The links that an edge represents, in order.
     pub fn hops(&self, edge: usize) -> Vec<Hop> {
         if let Some(hops) = self.routes.get(&(edge as u32)) {
             return hops.clone();
@@ -165,7 +165,7 @@ impl<'a> Graph<'a> {
         self.hops(edge).iter().map(seconds).sum()
     }
 
-    /// Makes times comparable with ties: equal numbers for times that differ by rounding only.
+    /// Converts times to whole numbers, equal for times that differ by rounding only.
     pub fn ticks(&self) -> Ticks {
         Ticks::of(self.edges.iter().map(|edge| edge.time_s))
     }

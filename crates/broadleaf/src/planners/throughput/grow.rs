@@ -1,5 +1,5 @@
-//! Growing a minimum weighted out-degree tree: Prim's algorithm, where an edge costs what its sender would
-//! then be busy.
+//! Growing a minimum weighted out-degree tree: Prim's algorithm, where the cost of an edge is its sender's total busy
+//! time with it.
 //!
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 3, by
 //! the text's metric: adding (u, w) costs Σ T of u's tree edges + T_uw (the printed update counts edges

@@ -1,11 +1,10 @@
 //! Growing a minimum weighted out-degree tree for multi-port nodes, which send on several links at once.
 //!
-//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 5.
-//! Adding (u, w) costs max((children(u) + 1)·send_u, max T over children(u) ∪ {w}); the printed cost(u, v)
-//! is a slip. A sum over the children's send parts stands for the product, which it is where send depends
-//! on the sender alone; where a platform states no send part, send = T.
-//! Steady state: a segment every max over nodes of max(that cost, T of the edge in).
-//! Complexity: O(n·E) at worst, about O(E log n). Guarantee: none.
+//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 5. Adding (u, w)
+//! costs max((children(u) + 1)·send_u, max T over children(u) ∪ {w}); the printed cost(u, v) is a misprint. A sum
+//! over the children's send parts replaces the product; they are equal where send depends on the sender alone. Where
+//! a platform states no send part, send = T. Steady state: a segment every max over nodes of max(that cost, T of the
+//! edge in). Complexity: O(n·E) at worst, about O(E log n). Guarantee: none.
 //!
 //! ```
 //! use broadleaf::budget::Budget;

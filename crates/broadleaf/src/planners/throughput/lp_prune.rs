@@ -1,5 +1,5 @@
-//! LP-Prune: the edges that carry the fewest segments in the multi-tree optimum go, as long as everyone
-//! can be reached.
+//! LP-Prune: drops the edges that carry the fewest segments in the multi-tree optimum, as long as all hosts can be
+//! reached.
 //!
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 6, as
 //! its text has it (the fewest messages n_uv first; "non-increasing" is a misprint). n_uv comes from

@@ -1,5 +1,5 @@
-//! Planners for the steady state: one tree through which many segments flow, judged by how soon the next
-//! segment can follow (paper 1). All work on the same `graph`.
+//! Planners for the steady state: one tree for many segments, judged by its period (paper 1). All work on the same
+//! `graph`.
 
 mod child_order;
 mod drop_edges;

@@ -8,7 +8,7 @@ use crate::planners::Instance;
 use crate::platform::NodeId;
 use std::collections::HashMap;
 
-/// How close to the optimum the loads are taken from. Loads that matter are far larger.
+/// The relative gap to the optimum at which the loads are taken. Significant loads are far larger.
 const GAP: f64 = 1e-4;
 
 /// n_uv by (sender, receiver) host, segments/s; edges without an entry carry nothing.
@@ -36,7 +36,7 @@ pub fn optimal_loads(planner: &str, instance: &Instance, budget: &Budget) -> Res
             PlanError::Unsupported { planner: planner.to_string(), reason: error.to_string() }
         })?;
     let rate = optimum.throughput_bytes_per_s / optimum.segment_bytes as f64;
-    // Where nothing limits, every load is infinite and edges differ only in the trees' shares.
+    // Without a limit every load is infinite, and edges differ only in the trees' shares.
     let rate = if rate.is_finite() { rate } else { 1.0 };
     let mut loads = HashMap::new();
     for tree in &optimum.trees {

@@ -6,7 +6,7 @@ use crate::platform::NodeId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What the children that a node already has in the tree ask of it.
+/// The load of a node's current children.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Children {
     pub times_s: f64,
@@ -17,8 +17,8 @@ pub struct Children {
 /// Takes, until all hosts are in, the edge (u, v) from the tree to outside with the smallest
 /// `rank(children of u, edge)`; ties to the smaller u, then the smaller v.
 ///
-/// One edge of each node is queued. It stays right when other nodes join the tree, except that its target
-/// may be among them: then the node's next best, which ranks no lower, takes its place.
+/// One edge of each node is queued. It stays valid when other nodes join the tree, unless its target is among them:
+/// then the node's next best edge, which ranks no lower, replaces it.
 pub fn grow(graph: &Graph, rank: impl Fn(&Children, usize) -> i64) -> Vec<usize> {
     let mut children = vec![Children::default(); graph.node_count()];
     let mut is_in = vec![false; graph.node_count()];

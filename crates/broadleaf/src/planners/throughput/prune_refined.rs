@@ -1,5 +1,4 @@
-//! Refined platform pruning: the busiest node gives up its heaviest edge, as long as everyone can be
-//! reached.
+//! Refined platform pruning: drops the busiest node's heaviest edge, as long as all hosts can be reached.
 //!
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 2.
 //! Steady state: a segment every max over nodes of max(Σ T of the edges out, T of the edge in).

@@ -1,10 +1,10 @@
-//! Refined platform pruning for multi-port nodes, which send on several links at once: the node with the
-//! longest period gives up its heaviest edge, as long as everyone can be reached.
+//! Refined platform pruning for multi-port nodes, which send on several links at once: drops the heaviest edge of the
+//! node with the longest period, as long as all hosts can be reached.
 //!
 //! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, section 5.2.2,
-//! "Multiport-Prune-Degree": algorithm 2 with section 3.2's period, max(Σ send, longest T of the edges
-//! out). The sum stands for children · send_u, which it is where send depends on the sender alone; where a
-//! platform states no send part, send = T. Complexity: as simple pruning. Guarantee: none.
+//! "Multiport-Prune-Degree": algorithm 2 with section 3.2's period, max(Σ send, longest T of the edges out). The sum
+//! replaces children · send_u; they are equal where send depends on the sender alone. Where a platform states no send
+//! part, send = T. Complexity: as simple pruning. Guarantee: none.
 //!
 //! ```
 //! use broadleaf::budget::Budget;

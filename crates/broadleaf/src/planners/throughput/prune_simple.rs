@@ -1,9 +1,9 @@
-//! Simple platform pruning: the heaviest edges go, as long as everyone can be reached.
+//! Simple platform pruning: drops the heaviest edges, as long as all hosts can be reached.
 //!
-//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 1.
-//! Steady state: a segment every max over nodes of max(Σ T of the edges out, T of the edge in).
-//! Complexity: O(E log E) for the order; each deletion looks for another way in O(E) at worst, and finds
-//! it at once on dense platforms. Guarantee: none; a node may keep very many light edges.
+//! Reference: Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms*, algorithm 1. Steady state:
+//! a segment every max over nodes of max(Σ T of the edges out, T of the edge in). Complexity: O(E log E) for the
+//! order; each deletion searches for another way in O(E) at worst, and finds it at once on dense platforms.
+//! Guarantee: none; a node may keep very many light edges.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -43,7 +43,7 @@ pub(crate) static PRUNE_SIMPLE: TreeRule = TreeRule {
 };
 
 fn tree(graph: &Graph) -> Vec<usize> {
-    // One pass is enough: an edge that must stay now must stay when there are fewer others.
+    // One pass is enough: an edge that must stay now must also stay when there are fewer others.
     let order = heaviest_first(graph, (0..graph.edges.len()).collect());
     prune_in_order(graph, order)
 }

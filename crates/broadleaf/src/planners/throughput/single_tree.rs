@@ -1,16 +1,15 @@
 //! A single tree of short period, by local search from the best heuristic's.
 //!
-//! The objective of Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (section
-//! 3: the STP problem, NP-hard), with their heuristics as the start and the exchanges of [`super::edge_exchange`]
-//! from there. The period is exact under every port model, shared resources and switches included: the
-//! load of the busiest resource. On 50 nodes as the paper draws them the tree is on average 1.3 times as
-//! fast as the paper's best after 0.1 s and 1.4 times after 1 s; such trees are deep, so short messages do
-//! better with others.
+//! The objective of Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (section 3: the STP
+//! problem, NP-hard), with their heuristics as the start and the exchanges of [`super::edge_exchange`] from there.
+//! The period is exact under every port model, shared resources and switches included: the load of the busiest
+//! resource. On 50 nodes as the paper draws them the tree is on average 1.3 times as fast as the paper's best after
+//! 0.1 s and 1.4 times after 1 s; such trees are deep, so other planners suit short messages better.
 //!
-//! Without a time limit it tries a fixed number of edges. A limit is turned into a number of edges at a
-//! fixed rate, so that equal seeds give equal trees, and the clock only ends the search where the machine
-//! does not keep up. Complexity: O(depth) an edge tried. Guarantee: never below grow and grow-multiport;
-//! up to 20,000 edges never below prune-refined and prune-refined-multiport either.
+//! Without a time limit it tries a fixed number of edges. A limit is converted into a number of edges at a fixed
+//! rate, so that equal seeds give equal trees; the clock ends the search only on slower machines. Complexity:
+//! O(depth) an edge tried. Guarantee: never below grow and grow-multiport; up to 20,000 edges never below
+//! prune-refined and prune-refined-multiport either.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -50,7 +49,7 @@ use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::random::Random;
 use std::collections::HashMap;
 
-/// Edges tried without a time limit: some 20 ms for 50 nodes.
+/// Edges tried without a time limit: about 20 ms for 50 nodes.
 const DEFAULT_STEPS: u64 = 60_000;
 
 /// Pruning larger graphs takes longer than the search.
@@ -97,7 +96,7 @@ impl Planner for SingleTree {
     }
 }
 
-/// What it starts from is as slow as the paper's heuristics, and its own search is counted.
+/// Its starts are as slow as the paper's heuristics; its own search is counted.
 fn pace(instance: &Instance) -> Pace {
     match graph::pace(instance) {
         Pace::ByName => Pace::ByName,
@@ -105,7 +104,7 @@ fn pace(instance: &Instance) -> Pace {
     }
 }
 
-/// The trees of the paper's heuristics that look at nodes' loads.
+/// The trees of the paper's heuristics that use nodes' loads.
 fn starts(graph: &Graph) -> Vec<Vec<usize>> {
     let mut rules = vec![&GROW, &GROW_MULTIPORT];
     if graph.edges.len() <= PRUNED_EDGES {
@@ -121,7 +120,7 @@ fn entering(graph: &Graph, tree: &[usize]) -> Vec<u32> {
     into
 }
 
-/// Every edge with all that a segment over it occupies.
+/// Every edge with the resources that a segment over it occupies.
 fn network(graph: &Graph) -> EdgeUses {
     let mut index: HashMap<Resource, u32> = HashMap::new();
     let mut edges = Vec::with_capacity(graph.edges.len());

@@ -1,6 +1,6 @@
-//! A graph as the search over trees sees it: edges, and the seconds for which each occupies which resource.
+//! A graph for the search over trees: edges, and the seconds for which each occupies which resource.
 
-/// No edge: what enters the root and nodes outside the tree.
+/// No edge: the entry of the root and of nodes outside the tree.
 pub const NO_EDGE: u32 = u32::MAX;
 
 /// Sums of loads that differ by less than this part of the target differ by rounding.
@@ -9,7 +9,7 @@ pub const ROUNDING: f64 = 1e-9;
 /// An edge's (from, to), and for how many seconds it occupies which resource.
 pub type Using = ((u32, u32), Vec<(u32, f64)>);
 
-/// The edges that a tree may have, and what each asks of which resource.
+/// The edges that a tree may have, and their loads by resource.
 #[derive(Clone, Debug, Default)]
 pub struct EdgeUses {
     pub nodes: usize,
@@ -48,7 +48,7 @@ impl EdgeUses {
         self.ends[into[node as usize] as usize].0
     }
 
-    /// What an edge asks of the resource that it keeps longest, seconds.
+    /// An edge's longest occupation of a resource, seconds.
     pub fn longest_s(&self, edge: u32) -> f64 {
         self.uses_of(edge).iter().map(|&(_, time_s)| time_s).fold(0.0, f64::max)
     }
@@ -58,7 +58,7 @@ impl EdgeUses {
         Loaded::new(self, into.to_vec(), 0.0).load_s.into_iter().fold(0.0, f64::max)
     }
 
-    /// Every node needs some edge into it: no tree's period is shorter, seconds.
+    /// A lower bound of every tree's period, seconds: every node needs an edge into it.
     pub fn lower_bound_s(&self) -> f64 {
         let mut least_s = vec![f64::INFINITY; self.nodes];
         for (edge, &(_, to)) in self.ends.iter().enumerate() {
@@ -70,14 +70,14 @@ impl EdgeUses {
     }
 }
 
-/// A spanning tree, the loads it makes, and by how much they exceed a target.
+/// A spanning tree, its loads, and their excess over a target.
 pub struct Loaded<'a> {
     pub network: &'a EdgeUses,
     /// The edge into each node.
     pub into: Vec<u32>,
     load_s: Vec<f64>,
     pub target_s: f64,
-    /// The sum over the resources of what exceeds the target.
+    /// The sum of the resources' loads beyond the target.
     pub excess_s: f64,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Loaded<'a> {
         tree
     }
 
-    /// Sets the target, and sums all loads again, so that rounding does not pile up.
+    /// Sets the target, and recomputes all loads, so that rounding does not accumulate.
     pub fn aim(&mut self, target_s: f64) {
         self.target_s = target_s;
         self.load_s.clear();

@@ -6,17 +6,17 @@ use crate::planners::baselines::Pairs;
 use crate::random::Random;
 
 const INITIAL_TEMPERATURE: f64 = 100.0;
-/// The figure's; the text has 0, which multiplying never reaches.
+/// From the figure; the text has 0, which cooling by a factor never reaches.
 const LEAST_TEMPERATURE: f64 = 1.0;
 const COOLING: f64 = 0.8;
 const MOVES_A_LEVEL: u64 = 80;
-/// A level with so many acceptances is over.
+/// A level ends after this many acceptances.
 const ENOUGH_ACCEPTED: u64 = 20;
-/// Fewer acceptances than this part of a level, and no new best: it is frozen.
+/// With fewer acceptances than this part of a level, and no new best, the search is frozen.
 const FROZEN: f64 = 0.03;
 /// Good trees are those within this of the best.
 const GOOD: f64 = 1.1;
-/// Good trees kept: as many as are refined, and some to choose from.
+/// Good trees kept: more than are refined.
 const MOST_GOOD: usize = 64;
 
 /// A tree that was found.
@@ -30,7 +30,7 @@ pub struct Found {
     pub edges: Vec<(u32, u32)>,
 }
 
-/// The trees within 10 % of the best, best first; trees of equal cost are taken for the same.
+/// The trees within 10 % of the best, best first; trees of equal cost count as the same.
 #[derive(Clone, Debug, Default)]
 pub struct GoodList {
     trees: Vec<Found>,
@@ -66,14 +66,14 @@ impl GoodList {
     }
 }
 
-/// What one annealing found, and how many moves it evaluated.
+/// The result of one annealing, and the number of its moves.
 pub struct Annealed {
     pub best: Found,
     pub moves: u64,
 }
 
 /// Anneals from `edges`. Good trees go to `good`, if there is a list. Costs count in per cent of the initial
-/// tree's: in seconds, as the figure has it, everything would be accepted.
+/// tree's: in seconds, as in the figure, every move would be accepted.
 pub fn anneal(
     pairs: &Pairs,
     root: usize,
@@ -155,7 +155,7 @@ impl Moves for Basic<'_, '_> {
         Some((self.after_s - self.now_s) * self.per_cent)
     }
 
-    /// As the figure has it: only a new best is kept without a draw, and that is in (0, 1].
+    /// As in the figure: only a new best is kept without a draw, and the draw is in (0, 1].
     fn accepts(&self, rise: f64, temperature: f64, random: &mut Random) -> bool {
         self.after_s < self.best.cost_s || 1.0 - random.unit() < (-rise / temperature).exp()
     }

@@ -77,7 +77,7 @@ fn pool_sets(pairs: &Pairs, rule: Rule) -> Vec<Vec<Vec<usize>>> {
     }
 }
 
-/// How often a driver will run. Which hosts head the pools is not known yet; the first of each stands for it.
+/// How often a driver will run. The heads of the pools are not known yet; the first host of each is used instead.
 fn drivers(pairs: &Pairs, rule: Rule) -> usize {
     let of_set = |set: &Vec<Vec<usize>>| {
         let heads: Vec<usize> = set.iter().map(|pool| pool[0]).collect();
@@ -93,7 +93,7 @@ fn in_terms_of(found: Found, hosts: &[usize]) -> Found {
     Found { root: hosts[found.root], edges, ..found }
 }
 
-/// The upper tree, then each pool's below its head: the slow sends come first, as everything waits for them.
+/// The upper tree, then each pool's below its head: the slow sends come first, since all others wait for them.
 fn combined(pairs: &Pairs, root: usize, upper: Found, pools: &[Found]) -> Found {
     let mut edges = upper.edges;
     edges.extend(pools.iter().flat_map(|pool| pool.edges.iter().copied()));

@@ -9,17 +9,17 @@ use std::time::Duration;
 /// Annealings without a limit, in each phase.
 const RANDOM_RUNS: u64 = 50;
 const REFINING_RUNS: u64 = 25;
-/// Random starts end when the best has not changed for this many times what is left of the allowance.
+/// Random starts end when the best has not changed for this factor times the remaining allowance.
 const PATIENCE: f64 = 1.5;
 
-/// How much searching may cost.
+/// The limit of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Allowance {
     /// The paper's numbers of annealings for each driver.
     Runs,
-    /// So many moves in all.
+    /// A number of moves in all.
     Moves(u64),
-    /// So long in all.
+    /// A time in all.
     Time(Duration),
 }
 
@@ -87,7 +87,7 @@ impl Meter {
     }
 }
 
-/// The best tree found; from `root`, or from whichever host is best where there is none.
+/// The best tree found; from `root`, or without one from the best host.
 pub fn drive(
     pairs: &Pairs,
     root: Option<usize>,
@@ -123,7 +123,7 @@ pub fn drive(
         }
     }
     let mut best = best.expect("one was found");
-    // The list is cycled through as it is: refining does not extend it.
+    // Refining does not extend the list that is cycled through.
     for start in good.trees().iter().cycle() {
         if meter.left() <= 0.0 {
             break;

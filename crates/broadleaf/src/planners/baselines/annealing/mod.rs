@@ -1,18 +1,18 @@
 //! Paper 3's annealer: broadcast trees by simulated annealing, in pools of well connected hosts.
 //!
-//! `basicSA` anneals one tree: a random node on the way to the host that is reached last becomes the child of another.
-//! `driverSA` calls it from random trees, then from the good ones among what it found. `clusteredSA`, the planner,
-//! calls that in pools of hosts by bandwidth (at least 10, 25, 50, 75 % of the greatest: four sets of pools), then over
-//! the pools' roots. Trees are judged by Mateescu's model ([`Pairs`](super::Pairs)).
+//! `basicSA` anneals one tree: a random node on the way to the host that is reached last becomes the child of
+//! another. `driverSA` calls it from random trees, then from the good ones that it found. `clusteredSA`, the planner,
+//! calls that in pools of hosts by bandwidth (at least 10, 25, 50, 75 % of the greatest: four sets of pools), then
+//! over the pools' roots. Trees are judged by Mateescu's model ([`Pairs`](super::Pairs)).
 //!
 //! Reference: *Adaptive broadcast trees by simulated annealing*, sections 2.2 to 2.4, figures 1, 2 and 4, with their
-//! constants. Departures: temperatures are in per cent of the initial tree's cost, since in seconds everything would be
-//! accepted; pools by every pair, since the text's average does not give its Table 1 ([`Rule::Average`] is that); at
-//! most 64 good trees are kept; a move costs what it changes, not the whole tree; without a time limit the planner
-//! makes 32 moves for each pair of hosts, at most a million, where the paper makes 75 annealings for each driver
-//! ([`Allowance::Runs`] with [`search`]).
-//! Cost of a tree: max over hosts of Σ edges on its way of (earlier siblings' gaps + gap + latency).
-//! Complexity: O(depth · children) a move; at least one annealing of up to 1,680 moves for each pool. Guarantee: none.
+//! constants. Departures: temperatures are in per cent of the initial tree's cost, since in seconds everything would
+//! be accepted; pools by every pair, since the text's average ([`Rule::Average`]) does not give its Table 1; at most
+//! 64 good trees are kept; a move updates only the nodes that it affects, not the whole tree; without a time limit
+//! the planner makes 32 moves for each pair of hosts, at most a million, where the paper makes 75 annealings for each
+//! driver ([`Allowance::Runs`] with [`search`]). Cost of a tree: max over hosts of Σ edges on its way of (earlier
+//! siblings' gaps + gap + latency). Complexity: O(depth · children) a move; at least one annealing of up to 1,680
+//! moves for each pool. Guarantee: none.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -48,14 +48,14 @@ use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::random::Random;
 
-/// Moves for each pair of hosts without a time limit: every host could be tried below every other so often.
+/// Moves for each pair of hosts without a time limit: each host can be tried this often below each other.
 const MOVES_A_PAIR: u64 = 32;
 const MOST_MOVES: u64 = 1_000_000;
 
 /// Moves in a unit of work.
 const MOVES_PER_UNIT: u64 = 2;
 
-/// What a search among so many hosts may cost that was given no time.
+/// The limit of a search among `hosts` hosts without a time limit.
 fn usual_allowance(hosts: usize) -> Allowance {
     let pairs = (hosts as u64).pow(2);
     Allowance::Moves((MOVES_A_PAIR * pairs).min(MOST_MOVES))
@@ -95,8 +95,7 @@ impl Planner for Annealing {
             };
             let found = search(matrices, root, Rule::EveryPair, allowance, &mut Random::new(instance.seed));
             if !found.cost_s.is_finite() {
-                // Where some pairs have no path, random trees may not find a way round them; one that grows from the
-                // root does.
+                // Where some pairs have no path, random trees may never avoid them; a tree grown from the root does.
                 return mateescu::tree(matrices, root);
             }
             found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect()

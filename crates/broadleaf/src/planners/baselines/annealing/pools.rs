@@ -3,14 +3,14 @@
 /// When a host may join a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// Its bandwidth with every member reaches the threshold: what the paper's Table 1 follows from.
+    /// Its bandwidth with every member reaches the threshold, as in the paper's Table 1.
     EveryPair,
     /// The average over all pairs of the pool does: as in its text.
     Average,
 }
 
 /// Disjoint pools by bandwidths of at least `per_cent` of the greatest. `bandwidth` is an n × n matrix; its diagonal
-/// counts for the greatest, as in Table 1, where it alone has the 100 that 70 % are of.
+/// counts for the greatest, as in Table 1, where only the diagonal has the 100 of which 70 % are taken.
 ///
 /// Greedy in order of index: the first host that is in no pool starts one, and each later one joins if it may.
 ///

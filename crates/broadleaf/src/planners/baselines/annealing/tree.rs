@@ -1,8 +1,8 @@
-//! A tree under annealing: a move costs what it changes.
+//! A tree under annealing, in which a move updates only the nodes that it affects.
 //!
-//! Every node knows when it is reached after its parent, and how long after itself the last node below it is
-//! reached. Moving a subtree changes the first of its later siblings (old and new) and the second of its ancestors,
-//! up to the first that stays as it is; nothing inside the subtree.
+//! Every node holds the time from its parent's arrival to its own, and from its own to that of the last node below
+//! it. Moving a subtree changes the first of its later siblings (old and new) and the second of its ancestors, up to
+//! the first whose value stays; nothing inside the subtree changes.
 
 use crate::planners::baselines::Pairs;
 
@@ -19,7 +19,7 @@ pub struct AnnealedTree<'a> {
     last: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
-    /// When the parent is done with this child's send, after it was reached itself, seconds.
+    /// From the parent's arrival to the end of its send to this child, seconds.
     sent_s: Vec<f64>,
     /// When this node is reached after its parent was, seconds.
     reached_s: Vec<f64>,
@@ -158,8 +158,8 @@ impl<'a> AnnealedTree<'a> {
         (self.parent[at], self.before[at], self.next[at]) = (parent, before, next);
     }
 
-    /// Works out when `node` and its later siblings are reached: sums in serving order, so that undoing a move
-    /// brings the very same numbers back.
+    /// Computes when `node` and its later siblings are reached: sums in serving order, so that undoing a move
+    /// restores exactly the same numbers.
     fn time_from(&mut self, mut node: u32) {
         if node == NONE {
             return;

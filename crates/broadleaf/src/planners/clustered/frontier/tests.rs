@@ -1,10 +1,10 @@
-//! The two ways to follow arrivals against each other.
+//! The two ways to track arrivals against each other.
 
 use super::*;
 use crate::platform::LocalStart;
 use crate::random::Random;
 
-/// Both ways to follow arrivals choose the same sends, several clusters of a kind, ties and missing links
+/// Both ways to track arrivals choose the same sends, several clusters of a kind, ties and missing links
 /// included.
 #[test]
 fn bookkeeping_and_computing_anew_agree() {
@@ -20,7 +20,7 @@ fn bookkeeping_and_computing_anew_agree() {
         let mut gap_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
         if round % 5 == 0 {
             let lost = random.below(kinds * kinds);
-            // Never so many that somebody cannot be reached.
+            // Never so many that a cluster cannot be reached.
             gap_s[lost] = if kinds > 2 { f64::INFINITY } else { gap_s[lost] };
         }
         let root = random.below(kind_of.len());

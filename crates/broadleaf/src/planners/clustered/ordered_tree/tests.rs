@@ -1,4 +1,4 @@
-//! Moves against what they announce, and serving orders against all orders.
+//! Predicted against actual makespans of moves, and serving orders against all orders.
 
 use super::*;
 use crate::planners::clustered::{flat_sends, makespan_s, ECEF};
@@ -11,8 +11,7 @@ fn drawn(clusters: usize, local_start: LocalStart, random: &mut Random) -> Grid 
     Grid::from_matrices(&draw.gap_s, &draw.latency_s, &draw.local_broadcast_s, 0, local_start).unwrap()
 }
 
-/// Random moves: what a move is said to make, what it makes, and the makespan of the sends as carried out
-/// in time are all the same.
+/// Random moves: the predicted makespan, the resulting one and that of the timed sends are equal.
 #[test]
 fn moves_make_what_they_announce() {
     let mut random = Random::new(5);
