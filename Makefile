@@ -149,4 +149,6 @@ clean: ## everything that make made
 	@$(PY) crates/broadleaf-mpi/build_runtimes.py --look
 	@# Without isolation pip uses the maturin of .venv, which it looks for on PATH.
 	PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m pip install --quiet --no-build-isolation --editable .
+	@# pip compiles only what it copies.
+	@$(PY) -m compileall -q python/broadleaf
 	@touch $@

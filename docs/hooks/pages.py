@@ -19,7 +19,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import broadleaf as bl
-from broadleaf.cli import COMMANDS
+from broadleaf import cli
 from broadleaf.papers import PAPERS
 from broadleaf.units import seconds, size
 
@@ -304,7 +304,7 @@ def file_text(argument: str) -> str:
 def commands() -> str:
     """Each command's help, as a terminal shows it; that of its own commands below it."""
     parts = []
-    for command in COMMANDS:
+    for command in cli.commands():
         parts.append(help_of(command, f"broadleaf {command.name}", "##"))
         if isinstance(command, click.Group):
             for inner in command.commands.values():

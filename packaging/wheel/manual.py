@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from broadleaf import __version__
-from broadleaf.cli import COMMANDS, broadleaf
+from broadleaf.cli import broadleaf, commands
 
 PROGRAM = "broadleaf"
 # By shell: below share/, where each looks of itself.
@@ -24,8 +24,8 @@ def write_manual(folder: Path) -> None:
     """A page for the program and one for each command."""
     folder.mkdir(parents=True, exist_ok=True)
     top = click.Context(broadleaf, info_name=PROGRAM)
-    (folder / f"{PROGRAM}.1").write_text(manual_page(top, [*COMMANDS]))
-    for command in COMMANDS:
+    (folder / f"{PROGRAM}.1").write_text(manual_page(top, commands()))
+    for command in commands():
         context = click.Context(command, info_name=command.name, parent=top)
         (folder / f"{PROGRAM}-{command.name}.1").write_text(manual_page(context, []))
 

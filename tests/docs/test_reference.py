@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import broadleaf as bl
-from broadleaf.cli import broadleaf
+from broadleaf.cli import broadleaf, command
 from broadleaf.mpi import Mpi, compiling_mpis, launch_command
 from pages import DOCS, ROOT, titled
 
@@ -75,7 +75,7 @@ def test_commands_on_the_pages_exist_with_their_options(page: str) -> None:
     for line in re.findall(r"^\s*broadleaf ([a-z].*?)\s*$", text, re.MULTILINE):
         words = line.split(" -- ")[0].split("#")[0].split()
         # A group's own help has none of its commands' options.
-        named = words[:2] if isinstance(broadleaf.commands.get(words[0]), click.Group) else words[:1]
+        named = words[:2] if isinstance(command(words[0]), click.Group) else words[:1]
         help_text = CliRunner().invoke(broadleaf, [*named, "--help"]).output
         assert "Usage:" in help_text, f"{page}: broadleaf {words[0]}"
         for option in (word for word in words if word.startswith("-")):

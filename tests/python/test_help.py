@@ -18,11 +18,12 @@ import pytest
 
 import broadleaf as bl
 from beds import ROOT, can_make_namespaces
-from broadleaf.cli import COMMANDS
+from broadleaf.cli import commands
 from broadleaf.papers import PAPERS
 from documents import write
 from outcome import Command, refused
 
+COMMANDS = commands()
 # Every command line that has a help of its own: the commands, and the kinds of bench.
 LINES = [
     (str(command.name), *inner)

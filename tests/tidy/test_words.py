@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from broadleaf.cli import COMMANDS
+from broadleaf.cli import commands
 from test_tidy import texts
 
 # A pattern, and what to write instead.
@@ -57,7 +57,7 @@ def test_pages() -> None:
     assert avoided(pages) == []
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command.name))
+@pytest.mark.parametrize("command", commands(), ids=lambda command: str(command.name))
 def test_help(command: click.Command) -> None:
     assert avoided({str(command.name): command.get_help(click.Context(command))}) == []
 

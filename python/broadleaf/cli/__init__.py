@@ -6,76 +6,79 @@ else to standard error; with `--json` standard output is one JSON document and n
 
 from __future__ import annotations
 
+import difflib
 import io
 import os
 import sys
+from importlib import import_module
 
 import click
 
 from broadleaf import __version__
-from broadleaf.cli import (
-    advise,
-    bench,
-    bound,
-    check,
-    convert,
-    doctor,
-    draw,
-    env,
-    measure,
-    paper,
-    plan,
-    planners,
-    push,
-    report,
-    run,
-    simulate,
-    tune,
-)
 from broadleaf.errors import visible
 
 BAD_INPUT = 2
 
-COMMANDS: tuple[click.Command, ...] = (
-    measure.command,
-    plan.command,
-    bound.command,
-    planners.command,
-    check.command,
-    simulate.command,
-    run.command,
-    push.command,
-    env.command,
-    doctor.command,
-    advise.command,
-    tune.command,
-    convert.command,
-    draw.command,
-    report.command,
-    paper.command,
-    bench.command,
+# In the order of use: measure, plan, run, then analysis. Each is the `command` of the module of its name.
+NAMES = (
+    "measure",
+    "plan",
+    "bound",
+    "planners",
+    "check",
+    "simulate",
+    "run",
+    "push",
+    "env",
+    "doctor",
+    "advise",
+    "tune",
+    "convert",
+    "draw",
+    "report",
+    "paper",
+    "bench",
 )
 
 
-class InOrderOfWork(click.Group):
-    """Help lists the commands in the order of use: measure, plan, run, then analysis."""
+class Commands(click.Group):
+    """Imports a command when it is used: all of them take three times as long to start."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [str(command.name) for command in COMMANDS]
+        return list(NAMES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return command(cmd_name) if cmd_name in NAMES else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # Click would look for similar names among the commands that were imported.
+        if args[0] not in NAMES and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(args[0], NAMES, n=1)
+            ctx.fail(f"No such command '{args[0]}'." + (f" Did you mean '{near[0]}'?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+def command(name: str) -> click.Command:
+    """The command of one of the `NAMES`."""
+    found: click.Command = import_module(f"broadleaf.cli.{name}").command
+    return found
+
+
+def commands() -> list[click.Command]:
+    """All, in the order of use."""
+    return [command(name) for name in NAMES]
 
 
 @click.group(
-    cls=InOrderOfWork,
+    cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Each command has its own --help, with an example.",
 )
 @click.version_option(__version__)
 def broadleaf() -> None:
     """Fast broadcasts of large messages on heterogeneous networks: measure, plan, simulate, run."""
-
-
-for _command in COMMANDS:
-    broadleaf.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

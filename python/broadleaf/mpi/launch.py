@@ -104,7 +104,7 @@ class Crowd:
 
     @property
     def line(self) -> str | None:
-        """The line that tells the user."""
+        """The line for the user."""
         words = [*self.options, *(f"{name}={value}" for name, value in self.variables.items())]
         return f"{self.ranks} ranks on {self.cores} cores, started with {' '.join(words)}" if words else None
 
