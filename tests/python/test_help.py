@@ -152,6 +152,12 @@ def test_misspelt_words_get_a_suggestion(line: str, meant: str, command: Command
     refused(command(*line.split()), meant)
 
 
+@pytest.mark.parametrize("name", [(), ("bench",)], ids=" ".join)
+def test_without_a_command_the_help_is_shown(name: tuple[str, ...], command: Command) -> None:
+    shown = command(*name)
+    assert (shown.code, shown.out, shown.err) == (2, "", command(*name, "--help").out)
+
+
 def test_unknown_command(command: Command) -> None:
     refused(command("brodcast"), "brodcast", "broadleaf --help")
 

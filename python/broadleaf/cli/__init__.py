@@ -108,6 +108,9 @@ def exit_code(arguments: list[str] | None = None) -> int:
         # Click wraps an interrupt in its own exception; the cause may name files that were kept.
         interrupt = stop.__cause__ if isinstance(stop, click.Abort) else stop
         return fail(str(interrupt or "") or "interrupted", 130)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return BAD_INPUT
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "broadleaf"
         return fail(f"{error.format_message()} See: {command} --help")
