@@ -57,6 +57,7 @@ def test_both_are_on_the_slower_ones_clock(chain: dict[str, Any], chain_plan: di
     assert repr(race) == "<Race: whole 8 ms, cut 6 ms>"
     # Without motion: the moment at which the faster one is done.
     assert f"animation-play-state: paused; animation-delay: -{RUN_S * 6 / 8:.2f}s" in race.svg
+    assert ">shown 1000 times slower</text>" in race.svg
     root = ET.fromstring(race.svg)
     written = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"bcast of 3 kB on chain-of-three", "whole: 8 ms", "cut: 6 ms", "a", "b", "c"} <= set(written)

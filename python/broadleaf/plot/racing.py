@@ -99,12 +99,25 @@ def draw_race(platform: Platform, runners: Sequence[Runner]) -> Race:
             f"<style>{''.join(rules)}</style>",
             f'<rect class="back" width="{WIDTH}" height="{height}"/>',
             f'<text class="title" x="{MARGIN}" y="26">{shown(title)}</text>',
+            f'<text class="small" x="{WIDTH - MARGIN}" y="26" text-anchor="end">{pace(end_s)}</text>',
             *shapes,
             axis_of(end_s, height),
             "</svg>\n",
         ]
     )
     return Race(svg, {each.name: each.trace.makespan_s for each in runners})
+
+
+def pace(end_s: float) -> str:
+    """How fast the animation runs.
+
+    >>> pace(8e-3), pace(8.0), pace(80.0)
+    ('shown 1000 times slower', 'shown at real speed', 'shown 10 times faster')
+    """
+    factor = RUN_S / end_s
+    if 0.95 < factor < 1.05:
+        return "shown at real speed"
+    return f"shown {float(f'{max(factor, 1 / factor):.2g}'):g} times {'slower' if factor > 1 else 'faster'}"
 
 
 def told(runners: Sequence[Runner]) -> str:

@@ -12,7 +12,7 @@ pub enum SegmentChoice {
     /// As `Auto`, of sizes from that many bytes on; a message of less than twice as many stays whole. A planner whose
     /// number of segments must be a multiple of something rounds it up.
     AtLeast(u64),
-    /// That many bytes, at most the whole message. Planners whose plans fix the segment size keep theirs.
+    /// That many bytes, at most the whole message. Planners whose plans fix the segment size keep that size.
     Bytes(u64),
 }
 
