@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from conftest import Bench, Run
 
-CALLS = "280"
+CALLS = "320"
 MOST_INTS = "60000"
 
 
@@ -33,13 +33,14 @@ def test_every_int_arrives_and_nothing_else_is_touched(bench: Bench, ranks: int,
     counts = planned(run)
     for collective in ("scatter", "gather", "allgather", "reduce", "reduce-scatter", "allreduce"):
         assert counts[collective] > 10
-    # One rank, no bytes, an intercommunicator, unequal blocks, an operation that has an order or no meaning.
+    # One rank, no bytes, an intercommunicator, an operation that has an order or no meaning.
     assert run.stats is not None
     assert run.stats["not_planned"]["MPI_Scatter"] >= 1
     assert run.stats["not_planned"]["MPI_Allgather"] >= 2
     assert run.stats["not_planned"]["MPI_Reduce"] >= 3
     assert run.stats["not_planned"]["MPI_Allreduce"] >= 3
-    assert run.stats["not_planned"]["MPI_Reduce_scatter"] >= 1
+    assert run.stats["not_planned"]["MPI_Scatterv"] >= 1
+    assert run.stats["not_planned"]["MPI_Allgatherv"] >= 1
 
 
 def test_programs_of_the_standard_abi(abi_bench: Bench) -> None:
@@ -83,7 +84,7 @@ def test_what_is_not_listed_goes_to_the_mpi(bench: Bench, listed: str, counted: 
     assert run.stats is not None
     assert "allgather" not in planned(run)
     assert ("scatter" in planned(run)) == bool(listed)
-    assert all(run.stats["not_planned"][name] > 5 for name in counted)
+    assert all(run.stats["not_planned"][name] > 3 for name in counted)
 
 
 def test_broadcasts_that_are_not_listed(bench: Bench) -> None:

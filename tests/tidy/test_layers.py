@@ -99,6 +99,7 @@ C_FILES = [
         "reductions.c",
         "refused.c",
         "broadcast.c",
+        "blocks.c",
         "collectives.c",
         "counted.c",
         "smpi_calls.c",

@@ -1,6 +1,7 @@
 /* As with broadcasts, a decision depends only on values that all ranks of a communicator agree on: the collective,
- * the root, the packed bytes of a block, which MPI requires to be the same everywhere, the communicator and the
- * agreed settings. */
+ * the root, the packed bytes of the blocks, which MPI requires to be the same everywhere, the communicator and the
+ * agreed settings. Only the root knows the blocks of a scatter or gather by counts, so it broadcasts their lengths
+ * first. */
 #include "collectives.h"
 
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 
 #include "agreed.h"
 #include "comms.h"
-#include "contiguous.h"
 #include "datatypes.h"
 #include "failures.h"
 #include "message_size.h"
@@ -21,8 +21,7 @@
 typedef struct {
     const bl_exchange *call;
     bl_comm *comm;
-    uint64_t bytes;   /* of a block */
-    uint64_t all;     /* of all blocks; reductions have one, except the reduce-scatter */
+    bl_blocks blocks; /* reductions have one, except the reduce-scatter */
     uint64_t element; /* bytes of an element; segments end between elements */
     bl_reduction reduction;
 } exchange;
@@ -30,8 +29,8 @@ typedef struct {
 static int run(const exchange *it, unsigned char *packed, int *handled)
 {
     const bl_exchange *call = it->call;
-    bl_outcome outcome = bl_session_exchange(it->comm->session, call->collective, packed, it->bytes, it->element,
-                                             call->root);
+    bl_outcome outcome = bl_session_exchange(it->comm->session, call->collective, packed, it->blocks.largest,
+                                             it->blocks.sizes, it->element, call->root);
     *handled = outcome.verdict != BL_OWN && outcome.verdict != BL_BAD_VALUE;
     if (*handled) bl_count_planned();
     switch (outcome.verdict) {
@@ -45,40 +44,24 @@ static int run(const exchange *it, unsigned char *packed, int *handled)
     }
 }
 
-/* The program's memory if its data is packed there already, else null. */
-static unsigned char *direct(const void *data, MPI_Count count, MPI_Datatype type)
-{
-    MPI_Aint first;
-    int in_place;
-    if (bl_in_place(count, type, &first, &in_place) != MPI_SUCCESS || !in_place) return NULL;
-    return (unsigned char *)((uintptr_t)data + (uintptr_t)first);
-}
-
-/* A side's packed bytes; 0 where it has none, or too many. */
-static uint64_t side_bytes(const bl_side *side)
-{
-    uint64_t bytes;
-    if (side->count <= 0 || side->type == MPI_DATATYPE_NULL) return 0;
-    return bl_packed_bytes(side->count, side->type, &bytes) == MPI_SUCCESS ? bytes : 0;
-}
-
 static int unpack_own(const exchange *it, const unsigned char *packed)
 {
     const bl_side *to = &it->call->receive;
-    if (side_bytes(to) != it->bytes) return MPI_ERR_TRUNCATE;
-    return bl_unpack(packed + (uint64_t)it->comm->rank * it->bytes, it->bytes, to->data, to->count, to->type);
+    const uint64_t bytes = bl_block_bytes(&it->blocks, it->comm->rank);
+    if (bl_side_bytes(to) != bytes) return MPI_ERR_TRUNCATE;
+    if (bytes == 0) return MPI_SUCCESS;
+    return bl_unpack(packed + bl_block_start(&it->blocks, it->comm->rank), bytes, to->data, to->count, to->type);
 }
 
 static int scatter(const exchange *it, int *handled)
 {
     const bl_side *from = &it->call->send;
     const int is_root = it->comm->rank == it->call->root;
-    const MPI_Count sent = is_root ? from->count * it->comm->size : 0;
-    unsigned char *packed = is_root ? direct(from->data, sent, from->type) : NULL, *own = NULL;
+    unsigned char *packed = is_root ? bl_blocks_in_place(from, &it->blocks) : NULL, *own = NULL;
     if (packed == NULL) {
         /* Only pages that forwarded blocks use are touched. */
-        packed = own = malloc(it->all);
-        if (is_root && own != NULL && bl_pack(from->data, sent, from->type, own, it->all) != MPI_SUCCESS) packed = NULL;
+        packed = own = malloc(it->blocks.all);
+        if (is_root && own != NULL && bl_pack_blocks(from, &it->blocks, own) != MPI_SUCCESS) packed = NULL;
     }
     /* The other ranks depend on this one, even if it has no memory. */
     int error = run(it, packed, handled);
@@ -89,34 +72,26 @@ static int scatter(const exchange *it, int *handled)
 }
 
 /* Copies this rank's contribution to its block, unless it is there already. */
-static int put_own(const exchange *it, unsigned char *block, int is_beside)
+static int put_own(const exchange *it, unsigned char *packed, int is_beside)
 {
-    const bl_side *from = &it->call->send, *to = &it->call->receive;
-    MPI_Aint lower, extent;
-    if (from->data != MPI_IN_PLACE) {
-        if (side_bytes(from) != it->bytes) return MPI_ERR_TRUNCATE;
-        return bl_pack(from->data, from->count, from->type, block, it->bytes);
-    }
-    if (!is_beside) return MPI_SUCCESS;
-    const int error = bl_mpi.Type_get_extent(to->type, &lower, &extent);
-    if (error != MPI_SUCCESS) return error;
-    const MPI_Aint before = (MPI_Aint)it->comm->rank * (MPI_Aint)to->count * extent;
-    const void *theirs = (const void *)((uintptr_t)to->data + (uintptr_t)before);
-    return bl_pack(theirs, to->count, to->type, block, it->bytes);
+    const int is_in_place = it->call->send.data == MPI_IN_PLACE;
+    const uint64_t bytes = bl_block_bytes(&it->blocks, it->comm->rank);
+    if (is_in_place && !is_beside) return MPI_SUCCESS;
+    const bl_side from = is_in_place ? bl_block_of(&it->call->receive, it->comm->rank) : it->call->send;
+    if (bl_side_bytes(&from) != bytes) return MPI_ERR_TRUNCATE;
+    if (bytes == 0) return MPI_SUCCESS;
+    return bl_pack(from.data, from.count, from.type, packed + bl_block_start(&it->blocks, it->comm->rank), bytes);
 }
 
 static int allgather(const exchange *it, int *handled)
 {
     const bl_side *to = &it->call->receive;
-    const MPI_Count received = to->count * it->comm->size;
-    unsigned char *packed = direct(to->data, received, to->type), *own = NULL;
-    if (packed == NULL) packed = own = malloc(it->all);
-    if (packed != NULL && put_own(it, packed + (uint64_t)it->comm->rank * it->bytes, own != NULL) != MPI_SUCCESS)
-        packed = NULL;
+    unsigned char *packed = bl_blocks_in_place(to, &it->blocks), *own = NULL;
+    if (packed == NULL) packed = own = malloc(it->blocks.all);
+    if (packed != NULL && put_own(it, packed, own != NULL) != MPI_SUCCESS) packed = NULL;
     /* Without this rank's block all ranks use the MPI's own. */
     int error = run(it, packed, handled);
-    if (error == MPI_SUCCESS && *handled && own != NULL)
-        error = bl_unpack(packed, it->all, to->data, received, to->type);
+    if (error == MPI_SUCCESS && *handled && own != NULL) error = bl_unpack_blocks(to, &it->blocks, packed);
     free(own);
     return error;
 }
@@ -125,15 +100,13 @@ static int gather(const exchange *it, int *handled)
 {
     const bl_side *to = &it->call->receive;
     const int is_root = it->comm->rank == it->call->root;
-    const MPI_Count received = is_root ? to->count * it->comm->size : 0;
-    unsigned char *packed = is_root ? direct(to->data, received, to->type) : NULL, *own = NULL;
-    if (packed == NULL) packed = own = malloc(it->all);
+    unsigned char *packed = is_root ? bl_blocks_in_place(to, &it->blocks) : NULL, *own = NULL;
+    if (packed == NULL) packed = own = malloc(it->blocks.all);
     int put = MPI_ERR_NO_MEM;
-    if (packed != NULL) put = put_own(it, packed + (uint64_t)it->comm->rank * it->bytes, own != NULL);
+    if (packed != NULL) put = put_own(it, packed, own != NULL);
     int error = run(it, put == MPI_SUCCESS ? packed : NULL, handled);
     if (*handled && put != MPI_SUCCESS) error = put;
-    if (error == MPI_SUCCESS && *handled && is_root && own != NULL)
-        error = bl_unpack(packed, it->all, to->data, received, to->type);
+    if (error == MPI_SUCCESS && *handled && is_root && own != NULL) error = bl_unpack_blocks(to, &it->blocks, packed);
     free(own);
     return error;
 }
@@ -145,18 +118,20 @@ static void copy_elements(unsigned char *to, const void *from, uint64_t bytes, c
 }
 
 /* Copies the result into the program's memory and leaves the gaps between elements unchanged. */
-static int give(const exchange *it, const unsigned char *result)
+static int give(const exchange *it, const unsigned char *result, uint64_t bytes)
 {
     const bl_side *to = &it->call->receive;
+    if (bytes == 0) return MPI_SUCCESS;
     if (it->reduction.is_dense) {
-        memcpy(to->data, result, it->bytes);
+        memcpy(to->data, result, bytes);
         return MPI_SUCCESS;
     }
-    const uint64_t bytes = side_bytes(to);
-    unsigned char *packed = malloc(bytes);
+    const bl_side elements = {.count = (MPI_Count)(bytes / it->element), .type = to->type};
+    const uint64_t packed_bytes = bl_side_bytes(&elements);
+    unsigned char *packed = malloc(packed_bytes);
     if (packed == NULL) return MPI_ERR_NO_MEM;
-    int error = bl_pack(result, to->count, to->type, packed, bytes);
-    if (error == MPI_SUCCESS) error = bl_unpack(packed, bytes, to->data, to->count, to->type);
+    int error = bl_pack(result, elements.count, to->type, packed, packed_bytes);
+    if (error == MPI_SUCCESS) error = bl_unpack(packed, packed_bytes, to->data, elements.count, to->type);
     free(packed);
     return error;
 }
@@ -166,20 +141,22 @@ static int give(const exchange *it, const unsigned char *result)
 static int reduce(const exchange *it, int *handled)
 {
     const bl_exchange *call = it->call;
+    const bl_blocks *blocks = &it->blocks;
     const int is_scattered = call->collective == BL_REDUCE_SCATTER;
     const int has_result = call->collective != BL_REDUCE || it->comm->rank == call->root;
     const int is_there = has_result && !is_scattered && it->reduction.is_dense;
+    const int block = is_scattered ? it->comm->rank : 0;
     const void *from = call->send.data == MPI_IN_PLACE ? call->receive.data : call->send.data;
-    unsigned char *own = is_there ? NULL : malloc(it->all);
+    unsigned char *own = is_there ? NULL : malloc(blocks->all);
     unsigned char *all = is_there ? call->receive.data : own;
     /* Not every MPI refuses one buffer for both. */
-    if (all != NULL && all != from) copy_elements(all, from, it->all, &it->reduction);
+    if (all != NULL && all != from) copy_elements(all, from, blocks->all, &it->reduction);
     it->comm->transport.type = call->receive.type;
     it->comm->transport.op = call->op;
     it->comm->transport.element = it->element;
     int error = run(it, all, handled);
     if (error == MPI_SUCCESS && *handled && has_result && own != NULL)
-        error = give(it, is_scattered ? own + (uint64_t)it->comm->rank * it->bytes : own);
+        error = give(it, own + bl_block_start(blocks, block), bl_block_bytes(blocks, block));
     free(own);
     return error;
 }
@@ -199,70 +176,133 @@ static const bl_side *measured_side(const bl_exchange *call, int is_root)
     }
 }
 
-static int is_refused(const bl_exchange *call, const bl_side *side)
+/* The elements of the longest block. */
+static MPI_Count most_elements(const bl_side *side, int ranks)
 {
+    MPI_Count most = side->count;
+    for (int rank = 0; side->counts.entries != NULL && rank < ranks; rank++) {
+        const MPI_Count count = (MPI_Count)bl_of_rank(side->counts, rank);
+        if (count < 0) return count;
+        if (count > most) most = count;
+    }
+    return most;
+}
+
+static int is_refused(const exchange *it, const bl_side *side)
+{
+    const MPI_Count most = most_elements(side, it->blocks.ranks);
     /* Reductions access elements at the address itself, and not every MPI refuses null. */
-    if (is_reduction(call->collective) && side->data == NULL) return 1;
-    return bl_is_refused(side->data, side->count, side->type);
+    if (is_reduction(it->call->collective) && side->data == NULL && most > 0) return 1;
+    return bl_is_refused(side->data, most, side->type);
 }
 
 /* Whether the MPI refuses the buffers on this rank; the call then goes to the MPI without the others. */
-static int are_refused(const bl_exchange *call, int is_root)
+static int are_refused(const exchange *it, int is_root)
 {
+    const bl_exchange *call = it->call;
     const bl_side *send = &call->send, *receive = &call->receive;
     if (call->collective == BL_SCATTER) {
         const int receives = !is_root || receive->data != MPI_IN_PLACE;
-        return (is_root && is_refused(call, send)) || (receives && is_refused(call, receive));
+        return (is_root && is_refused(it, send)) || (receives && is_refused(it, receive));
     }
     /* Only the root, or every rank of a collective without a root, may send in place. */
     const int is_rooted = call->collective == BL_GATHER || call->collective == BL_REDUCE;
     const int receives = is_root || !is_rooted;
-    return (receives && is_refused(call, receive)) ||
-           (!(receives && send->data == MPI_IN_PLACE) && is_refused(call, send));
+    return (receives && is_refused(it, receive)) ||
+           (!(receives && send->data == MPI_IN_PLACE) && is_refused(it, send));
 }
 
-/* The bytes of a block; 0 where the call is not planned. */
-static uint64_t block_bytes(const bl_exchange *call, int rank, exchange *it)
+static bl_size blocks_alike(uint64_t bytes, int count, bl_blocks *blocks)
 {
-    uint64_t bytes;
+    blocks->largest = bytes;
+    blocks->sizes = NULL;
+    return bl_size_of((int64_t)bytes, count, bl_agreed_config()->min_bytes, &blocks->all);
+}
+
+/* The packed bytes of an element where blocks are given by counts; 0 where there can be none. */
+static uint64_t element_bytes(const exchange *it, const bl_side *side)
+{
+    MPI_Count size;
+    if (is_reduction(it->call->collective)) return it->element;
+    if (side->type == MPI_DATATYPE_NULL || bl_mpi.Type_size_x(side->type, &size) != MPI_SUCCESS || size < 0) return 0;
+    return (uint64_t)size;
+}
+
+/* The blocks, as far as this rank knows them by itself; whether they can be planned. */
+static int measure(exchange *it, int is_root)
+{
+    const bl_exchange *call = it->call;
+    const bl_side *side = measured_side(call, is_root);
+    uint64_t bytes = 0;
     it->element = 1;
-    if (!is_reduction(call->collective)) return side_bytes(measured_side(call, rank == call->root));
-    const MPI_Count count = call->receive.count;
-    if (count <= 0 || !bl_reduction_of(call->receive.type, call->op, &it->reduction)) return 0;
-    it->element = it->reduction.element;
-    return bl_size_of(count, (int64_t)it->element, 0, &bytes) == BL_SIZE_PLANNED ? bytes : 0;
-}
-
-/* The count of a reduce-scatter's blocks, where they have one length. */
-static int has_equal_counts(const bl_exchange *call, int size, MPI_Count *count)
-{
-    if (call->counts == NULL && call->large_counts == NULL) return 1;
-    for (int rank = 0; rank < size; rank++) {
-        const MPI_Count one = call->counts != NULL ? call->counts[rank] : call->large_counts[rank];
-        if (rank > 0 && one != *count) return 0;
-        *count = one;
+    if (is_reduction(call->collective)) {
+        if (!bl_reduction_of(call->receive.type, call->op, &it->reduction)) return 0;
+        it->element = it->reduction.element;
     }
-    return 1;
+    if (call->has_counts) {
+        const uint64_t element = element_bytes(it, side);
+        uint64_t *sizes = it->comm != NULL ? it->comm->block_sizes : NULL;
+        return element > 0 && bl_measure_blocks(side, element, sizes, &it->blocks) &&
+               it->blocks.all >= bl_agreed_config()->min_bytes;
+    }
+    const int blocks = call->collective == BL_REDUCE || call->collective == BL_ALLREDUCE ? 1 : it->blocks.ranks;
+    if (!is_reduction(call->collective))
+        bytes = bl_side_bytes(side);
+    else if (side->count <= 0 || bl_size_of(side->count, (int64_t)it->element, 0, &bytes) != BL_SIZE_PLANNED)
+        return 0;
+    return blocks_alike(bytes, blocks, &it->blocks) == BL_SIZE_PLANNED;
 }
 
-/* Whether the call can be planned; fills in its communicator's private side and the bytes. 0 also with *error set. */
+/* In place of the first length, where the root has decided against a plan; no block has so many bytes. */
+#define NOT_PLANNED UINT64_MAX
+
+/* In a scatter or gather by counts, all ranks learn the root's decision and the lengths of the blocks. */
+static int agree_on_blocks(exchange *it, int is_root, int *is_planned)
+{
+    uint64_t *sizes = it->comm->block_sizes;
+    if (is_root && !(measure(it, 1) && it->blocks.all >= it->comm->exchange_threshold && !are_refused(it, 1)))
+        sizes[0] = NOT_PLANNED;
+    const uint64_t bytes = (uint64_t)it->blocks.ranks * sizeof *sizes;
+    const int error = bl_mpi_ops.share(&it->comm->transport, sizes, bytes, it->call->root);
+    it->element = 1;
+    *is_planned = error == MPI_SUCCESS && sizes[0] != NOT_PLANNED && bl_sum_blocks(sizes, &it->blocks) &&
+                  (is_root || !are_refused(it, 0));
+    return error;
+}
+
+/* The elements in the buffers of a reduction by counts. */
+static void count_elements(bl_exchange *call, const exchange *it)
+{
+    const MPI_Count all = (MPI_Count)(it->blocks.all / it->element);
+    call->send.count = all;
+    call->receive.count = call->send.data == MPI_IN_PLACE ? all : (MPI_Count)bl_of_rank(call->receive.counts, it->comm->rank);
+    call->receive.counts.entries = NULL;
+}
+
+/* Whether the call can be planned; fills in its communicator's private side and the blocks. 0 also with *error set. */
 static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error)
 {
-    int rank, size, is_inter;
+    int rank, size, is_inter, planned = 0;
     if (bl_inside || user == MPI_COMM_NULL || bl_agreed_config()->mode == BL_MODE_OBSERVE) return 0;
     if (bl_mpi.Comm_test_inter(user, &is_inter) != MPI_SUCCESS || is_inter) return 0;
     if (bl_mpi.Comm_rank(user, &rank) != MPI_SUCCESS || bl_mpi.Comm_size(user, &size) != MPI_SUCCESS) return 0;
     if (call->root < 0 || call->root >= size) return 0;
-    if (!has_equal_counts(call, size, &call->receive.count)) return 0;
-    if (is_reduction(call->collective)) call->send.count = call->receive.count;
-    it->bytes = block_bytes(call, rank, it);
-    const int blocks = call->collective == BL_REDUCE || call->collective == BL_ALLREDUCE ? 1 : size;
-    if (bl_size_of((int64_t)it->bytes, blocks, bl_agreed_config()->min_bytes, &it->all) != BL_SIZE_PLANNED) return 0;
+    const int is_root = rank == call->root;
+    it->blocks.ranks = size;
+    const int knows_root_alone = call->has_counts && (call->collective == BL_SCATTER || call->collective == BL_GATHER);
+    if (!knows_root_alone && !measure(it, is_root)) return 0;
     *error = bl_comm_fault(user);
     if (*error == MPI_SUCCESS) *error = bl_comm_of(user, &it->comm);
-    if (*error != MPI_SUCCESS) return 0;
-    return it->comm->session != NULL && it->all >= it->comm->exchange_threshold &&
-           !are_refused(call, rank == call->root);
+    if (*error != MPI_SUCCESS || it->comm->session == NULL || it->comm->exchange_threshold == UINT64_MAX) return 0;
+    if (call->has_counts && it->comm->block_sizes == NULL) return 0;
+    if (knows_root_alone) {
+        *error = agree_on_blocks(it, is_root, &planned);
+        return planned;
+    }
+    /* Again, since only now there is a place for the lengths. */
+    if (call->has_counts) measure(it, is_root);
+    if (call->has_counts && is_reduction(call->collective)) count_elements(call, it);
+    return it->blocks.all >= it->comm->exchange_threshold && !are_refused(it, is_root);
 }
 
 static int by_plan(const exchange *it, int *handled)
@@ -281,14 +321,14 @@ static int move(const exchange *it, int *handled, bl_times **timed)
 {
     const bl_exchange *call = it->call;
     bl_times *times = it->comm->times;
-    if (times != NULL && bl_times_next_is_native(times, call->collective, it->all, call->root)) {
+    if (times != NULL && bl_times_next_is_native(times, call->collective, it->blocks.all, call->root)) {
         *timed = times;
         return MPI_SUCCESS;
     }
     const double start_s = times != NULL ? bl_clock_s() : 0;
     const int error = by_plan(it, handled);
     if (times != NULL && *handled && error == MPI_SUCCESS)
-        bl_times_planned(times, call->collective, it->all, call->root, bl_clock_s() - start_s, it->comm->session);
+        bl_times_planned(times, call->collective, it->blocks.all, call->root, bl_clock_s() - start_s, it->comm->session);
     return error;
 }
 
@@ -303,7 +343,7 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
         bl_inside = 1;
         error = move(&it, handled, timed);
         bl_inside = 0;
-        *bytes = it.all;
+        *bytes = it.blocks.all;
     }
     if (error == MPI_SUCCESS) return MPI_SUCCESS;
     /* The program's error handler may never return, so no Broadleaf operation is under way when it runs. */

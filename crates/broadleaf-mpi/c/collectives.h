@@ -2,15 +2,9 @@
 #ifndef BROADLEAF_COLLECTIVES_H
 #define BROADLEAF_COLLECTIVES_H
 
+#include "blocks.h"
 #include "bound.h"
 #include "engine.h"
-
-/* Buffer, count and datatype of one side of a call. */
-typedef struct {
-    void *data;
-    MPI_Count count;
-    MPI_Datatype type;
-} bl_side;
 
 /* The arguments, but for the communicator. */
 typedef struct {
@@ -18,9 +12,7 @@ typedef struct {
     bl_side send, receive;
     int root;  /* 0 where the collective has none */
     MPI_Op op; /* of a reduction, whose sides have the same type; a reduce-scatter's count is that of a block */
-    /* Of a reduce-scatter with a count for each rank, ints or MPI_Counts; else both null. */
-    const int *counts;
-    const MPI_Count *large_counts;
+    int has_counts; /* the blocks may differ; those of a scatter and a gather only the root knows */
 } bl_exchange;
 
 /* *handled = 0: the MPI's own call is to be made; *timed, if set, takes the time and the bytes of that call. The

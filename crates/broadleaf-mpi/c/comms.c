@@ -25,6 +25,7 @@ static void release(bl_comm *comm)
     bl_times_close(comm->times);
     if (comm->tags >= 0 && !comm->transport.is_abandoned) bl_tags_give_back(comm->tags);
     bl_transport_free(&comm->transport);
+    bl_release(comm->block_sizes);
     bl_release(comm);
 }
 
@@ -90,9 +91,12 @@ static bl_comm *allocate(int size, int is_same)
     bl_comm *comm = bl_resize(NULL, sizeof *comm);
     if (comm == NULL) return NULL;
     memset(comm, 0, sizeof *comm);
-    if (is_same) return comm;
-    comm->transport.world_ranks = bl_resize(NULL, (size_t)size * sizeof *comm->transport.world_ranks);
-    if (comm->transport.world_ranks != NULL) return comm;
+    const int has_blocks = bl_is_any_listed_but(BL_BCAST);
+    if (has_blocks) comm->block_sizes = bl_resize(NULL, (size_t)size * sizeof *comm->block_sizes);
+    if (!is_same) comm->transport.world_ranks = bl_resize(NULL, (size_t)size * sizeof *comm->transport.world_ranks);
+    if ((!has_blocks || comm->block_sizes != NULL) && (is_same || comm->transport.world_ranks != NULL)) return comm;
+    bl_release(comm->transport.world_ranks);
+    bl_release(comm->block_sizes);
     bl_release(comm);
     return NULL;
 }
@@ -152,6 +156,7 @@ static int make_private(MPI_Comm user, int size, const membership *members, bl_c
     }
     if (error != MPI_SUCCESS || tags < 0) {
         if (comm != NULL) bl_transport_free(&comm->transport);
+        if (comm != NULL) bl_release(comm->block_sizes);
         bl_release(comm);
         return error;
     }

@@ -16,6 +16,8 @@ typedef struct bl_comm {
     int rank, size;
     bl_transport transport;
     int tags; /* the range of its messages */
+    /* Of the call under way, by rank; null where only broadcasts are planned. */
+    uint64_t *block_sizes;
 } bl_comm;
 
 int bl_comms_start(void);

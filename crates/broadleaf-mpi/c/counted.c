@@ -123,7 +123,17 @@ static inline any_call *own_call(kind kind)
 /* The forms of calls that can be planned: the sending side, the receiving side, in some the root, and the
  * communicator; in a reduction both buffers, their count (or the counts) and type, the operation, in some the root,
  * and the communicator. */
-typedef enum { FORM_NONE, FORM_ROOTED, FORM_ROOTLESS, FORM_REDUCED, FORM_REDUCED_FOR_ALL, FORM_REDUCED_BY_COUNTS } form;
+typedef enum {
+    FORM_NONE,
+    FORM_ROOTED,
+    FORM_ROOTLESS,
+    FORM_REDUCED,
+    FORM_REDUCED_FOR_ALL,
+    FORM_REDUCED_BY_COUNTS,
+    FORM_FROM_ROOT_BY_COUNTS,
+    FORM_TO_ROOT_BY_COUNTS,
+    FORM_TO_ALL_BY_COUNTS,
+} form;
 typedef struct {
     form form;
     bl_collective collective;
@@ -137,6 +147,9 @@ static const planned_call planned[KINDS] = {
     [CALL_Allreduce] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 0},
     [CALL_Reduce_scatter_block] = {FORM_REDUCED_FOR_ALL, BL_REDUCE_SCATTER, 0},
     [CALL_Reduce_scatter] = {FORM_REDUCED_BY_COUNTS, BL_REDUCE_SCATTER, 0},
+    [CALL_Scatterv] = {FORM_FROM_ROOT_BY_COUNTS, BL_SCATTER, 0},
+    [CALL_Gatherv] = {FORM_TO_ROOT_BY_COUNTS, BL_GATHER, 0},
+    [CALL_Allgatherv] = {FORM_TO_ALL_BY_COUNTS, BL_ALLGATHER, 0},
 #ifdef BROADLEAF_HAVE_BCAST_C
     [CALL_Scatter_c] = {FORM_ROOTED, BL_SCATTER, 1},
     [CALL_Gather_c] = {FORM_ROOTED, BL_GATHER, 1},
@@ -144,33 +157,69 @@ static const planned_call planned[KINDS] = {
     [CALL_Reduce_c] = {FORM_REDUCED, BL_REDUCE, 1},
     [CALL_Allreduce_c] = {FORM_REDUCED_FOR_ALL, BL_ALLREDUCE, 1},
     [CALL_Reduce_scatter_block_c] = {FORM_REDUCED_FOR_ALL, BL_REDUCE_SCATTER, 1},
+    [CALL_Reduce_scatter_c] = {FORM_REDUCED_BY_COUNTS, BL_REDUCE_SCATTER, 1},
+    [CALL_Scatterv_c] = {FORM_FROM_ROOT_BY_COUNTS, BL_SCATTER, 1},
+    [CALL_Gatherv_c] = {FORM_TO_ROOT_BY_COUNTS, BL_GATHER, 1},
+    [CALL_Allgatherv_c] = {FORM_TO_ALL_BY_COUNTS, BL_ALLGATHER, 1},
 #endif
 };
 
 /* Only the low bits of an int's word are defined. */
 static bl_side side_of(word data, word count, word type, int is_large)
 {
-    return (bl_side){(void *)data, is_large ? (MPI_Count)count : (int)count, (MPI_Datatype)type};
+    return (bl_side){
+        .data = (void *)data, .count = is_large ? (MPI_Count)count : (int)count, .type = (MPI_Datatype)type};
+}
+
+/* `words` are its buffer, counts, displacements and type. */
+static bl_side side_by_counts(const word *words, int is_large)
+{
+    return (bl_side){
+        .data = (void *)words[0],
+        .type = (MPI_Datatype)words[3],
+        .counts = {(const void *)words[1], is_large},
+        .displacements = {(const void *)words[2], is_large},
+    };
 }
 
 static bl_exchange exchange_of(const planned_call *known, const word *words, MPI_Comm *comm)
 {
-    const int is_rooted = known->form == FORM_ROOTED || known->form == FORM_REDUCED;
-    const int has_counts = known->form == FORM_REDUCED_BY_COUNTS;
-    const int is_reduced = known->form == FORM_REDUCED || known->form == FORM_REDUCED_FOR_ALL || has_counts;
+    const int is_large = known->is_large;
+    int has_root = 0, after = 6; /* the root's argument, or the communicator's */
     bl_exchange call = {.collective = known->collective};
-    if (is_reduced) {
-        if (has_counts) call.counts = (const int *)words[2];
-        call.send = side_of(words[0], words[2], words[3], known->is_large);
-        call.receive = side_of(words[1], words[2], words[3], known->is_large);
+    switch (known->form) {
+    case FORM_FROM_ROOT_BY_COUNTS:
+        call.send = side_by_counts(words, is_large);
+        call.receive = side_of(words[4], words[5], words[6], is_large);
+        call.has_counts = has_root = 1, after = 7;
+        break;
+    case FORM_TO_ROOT_BY_COUNTS:
+    case FORM_TO_ALL_BY_COUNTS:
+        call.send = side_of(words[0], words[1], words[2], is_large);
+        call.receive = side_by_counts(words + 3, is_large);
+        call.has_counts = 1, has_root = known->form == FORM_TO_ROOT_BY_COUNTS, after = 7;
+        break;
+    case FORM_REDUCED_BY_COUNTS:
+        call.send = side_of(words[0], 0, words[3], is_large);
+        call.receive = side_of(words[1], 0, words[3], is_large);
+        call.receive.counts = (bl_by_rank){(const void *)words[2], is_large};
         call.op = (MPI_Op)words[4];
-    } else {
-        call.send = side_of(words[0], words[1], words[2], known->is_large);
-        call.receive = side_of(words[3], words[4], words[5], known->is_large);
+        call.has_counts = 1, after = 5;
+        break;
+    case FORM_REDUCED:
+    case FORM_REDUCED_FOR_ALL:
+        call.send = side_of(words[0], words[2], words[3], is_large);
+        call.receive = side_of(words[1], words[2], words[3], is_large);
+        call.op = (MPI_Op)words[4];
+        has_root = known->form == FORM_REDUCED, after = 5;
+        break;
+    default:
+        call.send = side_of(words[0], words[1], words[2], is_large);
+        call.receive = side_of(words[3], words[4], words[5], is_large);
+        has_root = known->form == FORM_ROOTED;
     }
-    const int after = is_reduced ? 5 : 6;
-    if (is_rooted) call.root = (int)words[after];
-    *comm = (MPI_Comm)words[after + is_rooted];
+    if (has_root) call.root = (int)words[after];
+    *comm = (MPI_Comm)words[after + has_root];
     return call;
 }
 

@@ -119,7 +119,7 @@ void bl_session_close(bl_session *session);
 uint64_t bl_session_threshold(const bl_session *session);
 
 /* Another collective than a broadcast, on one block of `bytes` packed bytes for every rank, in rank order at `packed`;
- * collective. In a scatter all blocks are there at the root, elsewhere this rank's own is when the call ends and the
+ * collective. With `sizes`, not all alike, the block of each rank has its own, and the longest one has `bytes`. In a scatter all blocks are there at the root, elsewhere this rank's own is when the call ends and the
  * others are scratch; in an all-gather this rank's own is there, all are when the call ends; in a gather this rank's own
  * is there, at the root all are when the call ends, elsewhere the others are scratch. A reduction has one block, this
  * rank's contribution, which is the result at the root when the call ends and scratch elsewhere; segments end between
@@ -127,7 +127,7 @@ uint64_t bl_session_threshold(const bl_session *session);
  * segments; where it had something to send, outward all ranks use the MPI's own, inward it and the root get
  * BL_NO_MEMORY. */
 bl_outcome bl_session_exchange(bl_session *session, bl_collective collective, unsigned char *packed, uint64_t bytes,
-                               uint64_t element, int root);
+                               const uint64_t *sizes, uint64_t element, int root);
 /* Such calls of fewer bytes in all go to the MPI's own; UINT64_MAX: all do. */
 uint64_t bl_session_exchange_threshold(const bl_session *session);
 

@@ -51,6 +51,11 @@ static inline int bl_is_listed(int collective)
     return atomic_load_explicit(&bl_listed, memory_order_acquire) >> collective & 1;
 }
 
+static inline int bl_is_any_listed_but(int collective)
+{
+    return (atomic_load_explicit(&bl_listed, memory_order_acquire) & ~(BL_BY_NAME | 1u << collective)) != 0;
+}
+
 /* Set in a caller that is in one of this library's collectives: calls that the MPI makes in it are not the program's. */
 extern _Thread_local int bl_inside;
 

@@ -56,5 +56,23 @@ CALL(Allreduce, (const void *from, void *to, int count, MPI_Datatype type, MPI_O
 CALL(Reduce_scatter_block, (const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
      SIDES(BL_REDUCE_SCATTER, 0), from, to, count, type, op, comm)
 CALL(Reduce_scatter, (const void *from, void *to, const int *counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm),
-     ((bl_exchange){.collective = BL_REDUCE_SCATTER, .send = {(void *)from, 0, type}, .receive = {to, 0, type}, .op = op,
-                    .counts = counts}), from, to, counts, type, op, comm)
+     ((bl_exchange){.collective = BL_REDUCE_SCATTER, .send = {(void *)from, 0, type},
+                    .receive = {to, 0, type, .counts = {counts, 0}}, .op = op, .has_counts = 1}),
+     from, to, counts, type, op, comm)
+
+#define BY_COUNTS(buffer, type_) {(void *)(buffer), 0, type_, .counts = {counts, 0}, .displacements = {places, 0}}
+CALL(Scatterv, (const void *from, const int *counts, const int *places, MPI_Datatype sent_type, void *to, int got,
+                MPI_Datatype got_type, int root, MPI_Comm comm),
+     ((bl_exchange){.collective = BL_SCATTER, .send = BY_COUNTS(from, sent_type), .receive = {to, got, got_type},
+                    .root = root, .has_counts = 1}),
+     from, counts, places, sent_type, to, got, got_type, root, comm)
+CALL(Gatherv, (const void *from, int sent, MPI_Datatype sent_type, void *to, const int *counts, const int *places,
+               MPI_Datatype got_type, int root, MPI_Comm comm),
+     ((bl_exchange){.collective = BL_GATHER, .send = {(void *)from, sent, sent_type}, .receive = BY_COUNTS(to, got_type),
+                    .root = root, .has_counts = 1}),
+     from, sent, sent_type, to, counts, places, got_type, root, comm)
+CALL(Allgatherv, (const void *from, int sent, MPI_Datatype sent_type, void *to, const int *counts, const int *places,
+                  MPI_Datatype got_type, MPI_Comm comm),
+     ((bl_exchange){.collective = BL_ALLGATHER, .send = {(void *)from, sent, sent_type},
+                    .receive = BY_COUNTS(to, got_type), .has_counts = 1}),
+     from, sent, sent_type, to, counts, places, got_type, comm)

@@ -8,7 +8,7 @@ use crate::mpi::{Mpi, Ops};
 use crate::observe::advice::Mailbox;
 use crate::observe::{destination, stats, trace};
 use crate::outcome::Outcome;
-use crate::session::Session;
+use crate::session::{BlockBytes, Session};
 use crate::settings::{self, WorldSettings};
 use crate::topology::platform_file::load;
 use crate::{report, reserve, smpi};
@@ -162,19 +162,24 @@ pub unsafe extern "C" fn bl_session_broadcast(
 }
 
 /// # Safety
-/// `packed` points to a block of `bytes` for every rank that nothing else touches during the call.
+/// `packed` points to a block for every rank that nothing else touches during the call; each has `bytes`, or, where that
+/// is not null, its length in `sizes`, the largest of which is `bytes`.
 #[no_mangle]
 pub unsafe extern "C" fn bl_session_exchange(
     session: *mut Session,
     collective: u32,
     packed: *mut u8,
     bytes: u64,
+    sizes: *const u64,
     element_bytes: u64,
     root: c_int,
 ) -> Verdict {
     let session = &mut *session;
+    let count = session.size() as usize;
+    let sizes = (!sizes.is_null()).then(|| std::slice::from_raw_parts(sizes, count));
+    let blocks = BlockBytes { largest: bytes, sizes, element: element_bytes };
     guarded(Outcome::Internal, || match settings::collective(collective) {
-        Some(collective) => session.exchange(collective, packed, (bytes, element_bytes), root as u32),
+        Some(collective) => session.exchange(collective, packed, blocks, root as u32),
         None => Outcome::Own,
     })
     .into()

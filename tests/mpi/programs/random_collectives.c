@@ -1,10 +1,11 @@
-/* Scatters, gathers, all-gathers and reductions at random: roots, lengths, datatypes of each side, communicators, in-place
- * forms, names of the call, operations of the program's own; and on two threads at once. Every int arrives, nothing beside it is touched, and sums of floats have the same
- * bits when the same call is made again.
+/* Scatters, gathers, all-gathers and reductions at random: roots, lengths, equal and unequal blocks, datatypes of each side,
+ * communicators, in-place forms, names of the call, operations of the program's own; and on two threads at once. Every int
+ * arrives, nothing beside it is touched, and sums of floats have the same bits when the same call is made again.
  *
  *     random_collectives CALLS MOST-INTS SEED */
 #include "check.h"
 #include "random_reductions.h"
+#include "random_unequal.h"
 
 #include <pthread.h>
 
@@ -174,7 +175,7 @@ static void *calls(void *given)
     for (int call = 0; call < it->calls; call++) {
         MPI_Comm comm = it->comms[draw(&all) % COMMS];
         const int ints = (int)(draw(&all) % (uint64_t)(call % 4 ? it->most : 40));
-        const uint64_t collective = draw(&all) % 7;
+        const uint64_t collective = draw(&all) % 9;
         const uint64_t root = draw(&all);
         int size;
         if (comm == MPI_COMM_NULL) continue;
@@ -190,6 +191,7 @@ static void *calls(void *given)
         if (collective == 5) reduce_scatters(call, 1 + ints / size, &own, comm);
         if (collective == 6) own_operations(call, 1 + ints / 4 / size, to, comm);
         if (collective == 6 && call % 3 == 0) pairs(call, 1 + ints / 4, comm);
+        if (collective > 6) unequal(call, ints, to, root, &own, comm);
     }
     return NULL;
 }
@@ -211,6 +213,9 @@ static void passed(int rank, int ranks)
     REQUIRE(MPI_Scatter(&none, 0, MPI_INT, &none, 0, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "nothing");
     REQUIRE(MPI_Allgather(&one, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_SELF) == MPI_SUCCESS, "alone");
     REQUIRE(all[0] == rank, "%d", all[0]);
+    const int zeros[64] = {0};
+    REQUIRE(MPI_Scatterv(&none, zeros, zeros, MPI_INT, &none, 0, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS, "nothing");
+    REQUIRE(MPI_Allgatherv(&none, 0, MPI_INT, &none, zeros, zeros, MPI_INT, MPI_COMM_WORLD) == MPI_SUCCESS, "nothing");
     if (ranks < 2) return;
     MPI_Comm half, inter;
     const int is_upper = rank >= ranks / 2;
@@ -235,6 +240,7 @@ int main(int argc, char **argv)
         both[at] = prepare(at, rank, atoi(argv[1]) / threads, atoi(argv[2]), (uint64_t)atoi(argv[3]));
     passed(rank, ranks);
     reductions_of_the_mpi(rank, ranks);
+    refused_by_counts(rank, ranks);
     pthread_t other;
     if (threads == 2) REQUIRE(pthread_create(&other, NULL, calls, &both[1]) == 0, "no thread");
     calls(&both[0]);

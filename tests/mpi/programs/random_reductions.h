@@ -93,6 +93,13 @@ static int reduce_scatter_by(int name, const void *from, void *to, int count, co
 {
 #if MPI_VERSION >= 4 && !defined(OPEN_MPI)
     if (counts == NULL && name == 2) return MPI_Reduce_scatter_block_c(from, to, count, type, op, comm);
+    if (name == 2) {
+        int size;
+        MPI_Count large[64];
+        MPI_Comm_size(comm, &size);
+        for (int rank = 0; rank < size; rank++) large[rank] = counts[rank];
+        return MPI_Reduce_scatter_c(from, to, large, type, op, comm);
+    }
 #endif
     if (counts == NULL && name == 1) return PMPI_Reduce_scatter_block(from, to, count, type, op, comm);
     if (counts == NULL) return MPI_Reduce_scatter_block(from, to, count, type, op, comm);
@@ -107,7 +114,7 @@ static void reduce_scatters(int call, int count, uint64_t *own, MPI_Comm comm)
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     for (int other = 0; other < size; other++) {
-        counts[other] = count + (call % 5 == 1 ? other % 3 : 0);
+        counts[other] = call % 5 == 1 ? (other + call) % 3 * count : count;
         if (other < rank) first += counts[other];
         all += counts[other];
     }

@@ -17,12 +17,14 @@ use broadleaf::portfolio::{make, Effort, SegmentChoice};
 /// broadcast's, since all later calls run the same plan.
 const FIRST_WORK: u64 = UNITS_PER_S;
 
-/// One collective to plan for, on a block of `bytes` for every rank.
+/// One collective to plan for, on a block of `bytes` for every rank, or of at most so many.
 pub struct ExchangeJob<'a> {
     pub placement: &'a Placement,
     pub collective: Collective,
     pub root: u32,
     pub bytes: u64,
+    /// By rank, where they are not all alike; the largest is `bytes`.
+    pub sizes: Option<&'a [u64]>,
     /// The bytes of an element, a divisor of `bytes`; segments end between elements.
     pub element_bytes: u64,
 }
@@ -42,6 +44,9 @@ impl ExchangeJob<'_> {
         let root = node_of_rank[self.root as usize];
         let instance = Instance::new(handled, root, self.bytes).map_err(|error| error.to_string())?;
         let instance = Instance { collective: self.collective, ..instance };
+        let weights = self.weights();
+        let weighted = weights.as_deref().map_or(Ok(instance), |weights| instance.weighted(weights));
+        let instance = weighted.map_err(|error| error.to_string())?;
         let plans_it = |name: &&str| find(name).is_ok_and(|planner| supports(planner, &instance).is_ok());
         let name = Some(settings.planner.as_str()).filter(plans_it).unwrap_or(BEST);
         let effort = match settings.plan_time {
@@ -63,10 +68,23 @@ impl ExchangeJob<'_> {
         });
         let plan = made.map_err(|error: PlanError| error.to_string())?;
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
-        let plan = Plan { segment_bytes, ..plan };
+        // The call's own blocks take the place of the nodes', which are those of several ranks together.
+        let plan = Plan { segment_bytes, weights: None, ..plan };
         let ranked =
             expand(&plan, handled, ranks, self.root, &|_| false).map_err(|error| error.to_string())?;
         checked(if has_blocks_of_all { blocks_over_ranks(&plan, ranked, handled, ranks) } else { ranked })
+    }
+}
+
+impl ExchangeJob<'_> {
+    /// By node: what all its ranks have together.
+    fn weights(&self) -> Option<Vec<f64>> {
+        let sizes = self.sizes?;
+        let mut weights = vec![0.0; self.placement.handled.node_count()];
+        for (&node, &size) in self.placement.node_of_rank.iter().zip(sizes) {
+            weights[node.index()] += size as f64 / self.bytes as f64;
+        }
+        Some(weights)
     }
 }
 
@@ -95,7 +113,7 @@ mod tests {
         let nodes: Vec<NodeId> = platform.hosts().collect();
         let placement = Placement::on(&platform, &nodes).unwrap();
         let settings = PlanSettings::read(&|_| None).unwrap();
-        ExchangeJob { placement: &placement, collective, root: 0, bytes, element_bytes: 8 }
+        ExchangeJob { placement: &placement, collective, root: 0, bytes, sizes: None, element_bytes: 8 }
             .plan(&settings)
             .unwrap()
     }

@@ -2,6 +2,9 @@
 //!
 //! Rank 0 makes the plan for each (collective, root, size class) and sends it to all by the MPI's own broadcast.
 //! Later calls of the kind run it without further agreement, and no other plan replaces it.
+//!
+//! Where blocks differ in length, the size class of each belongs to the kind. A plan for equal blocks moves blocks of
+//! any lengths, so after [`MAX_SHAPES`] such kinds the next ones run it.
 
 use super::{watch, Call, Session};
 use crate::error::CallError;
@@ -22,8 +25,33 @@ use std::collections::HashMap;
 /// The most kinds of calls with cached plans; beyond it, the cache is emptied.
 const MAX_PLANS: usize = 64;
 
-/// Collective, root, size class, and bytes of an element.
-type Kind = (Collective, u32, u32, u64);
+/// Plans made for unequal blocks on one communicator; then those for equal ones move them too.
+const MAX_SHAPES: usize = 16;
+
+/// Calls that share a plan.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Kind {
+    collective: Collective,
+    root: u32,
+    /// Of the longest block.
+    size_class: u32,
+    element_bytes: u64,
+    /// Every rank's, where they are not all alike; none: no bytes.
+    shape: Option<Vec<Option<u32>>>,
+}
+
+impl Kind {
+    fn of(call: Call<'_>) -> Kind {
+        let class = |bytes: &u64| bytes.checked_ilog2();
+        Kind {
+            collective: call.collective,
+            root: call.root,
+            size_class: call.bytes.ilog2(),
+            element_bytes: call.blocks.element,
+            shape: call.blocks.sizes.map(|sizes| sizes.iter().map(class).collect()),
+        }
+    }
+}
 
 /// One communicator's plans for other collectives than broadcasts.
 #[derive(Default)]
@@ -32,6 +60,8 @@ pub(super) struct Exchanges {
     placement: Option<Placement>,
     /// None: all ranks use the MPI's own.
     plans: HashMap<Kind, Option<Current>>,
+    /// Plans that were made for unequal blocks.
+    shapes: usize,
 }
 
 /// The total bytes from which such calls are planned. Where all ranks are on one host, none is: copies by messages
@@ -53,18 +83,27 @@ pub(super) fn from_bytes(mpi: &Mpi, rank_map: &RankMap, world: &WorldSettings) -
 
 impl Session {
     /// Collective. `call.bytes` are those of a block, or of the vector that is reduced.
-    pub(super) unsafe fn exchange_blocks(&mut self, call: Call) -> Result<Outcome, CallError> {
-        let key = (call.collective, call.root, call.bytes.ilog2(), call.element_bytes);
-        if !self.exchanges.plans.contains_key(&key) {
+    pub(super) unsafe fn exchange_blocks(&mut self, call: Call<'_>) -> Result<Outcome, CallError> {
+        let mut kind = Kind::of(call);
+        let is_new_shape = kind.shape.is_some() && !self.exchanges.plans.contains_key(&kind);
+        if is_new_shape && self.exchanges.shapes >= MAX_SHAPES {
+            kind.shape = None;
+        }
+        if !self.exchanges.plans.contains_key(&kind) {
             if self.exchanges.plans.len() >= MAX_PLANS {
                 self.exchanges.plans.clear();
             }
-            let plan = self.agree_on_exchange(call)?;
+            self.exchanges.shapes += usize::from(kind.shape.is_some());
+            let sizes = call.blocks.sizes.filter(|_| kind.shape.is_some());
+            let plan = self.agree_on_exchange(call, sizes)?;
             let current = plan.map(|plan| Current::new(plan, self.rank, call.bytes));
-            self.exchanges.plans.insert(key, current);
+            self.exchanges.plans.insert(kind.clone(), current);
         }
-        let Some(Some(current)) = self.exchanges.plans.get_mut(&key) else { return Ok(Outcome::Own) };
-        current.resize(call.bytes);
+        let Some(Some(current)) = self.exchanges.plans.get_mut(&kind) else { return Ok(Outcome::Own) };
+        match call.blocks.sizes {
+            None => current.resize(call.bytes),
+            Some(sizes) => current.weigh(call.bytes, sizes, call.blocks.element),
+        }
         self.ran.set(&current.carried, 0);
         let part = part(current);
         let mut executor = part.executor();
@@ -89,8 +128,12 @@ impl Session {
     }
 
     /// Rank 0's plan, on all ranks. None: rank 0 has reported why there is none.
-    fn agree_on_exchange(&mut self, call: Call) -> Result<Option<Carried>, CallError> {
-        let made = if self.rank == 0 { self.plan_exchange(call) } else { None };
+    fn agree_on_exchange(
+        &mut self,
+        call: Call<'_>,
+        sizes: Option<&[u64]>,
+    ) -> Result<Option<Carried>, CallError> {
+        let made = if self.rank == 0 { self.plan_exchange(call, sizes) } else { None };
         let mut bytes = made.as_ref().map_or_else(Vec::new, |plan| plan.bytes().to_vec());
         let mut length = (bytes.len() as u64).to_le_bytes();
         self.mpi.share(&mut length)?;
@@ -105,8 +148,9 @@ impl Session {
         }))
     }
 
-    fn plan_exchange(&mut self, call: Call) -> Option<Carried> {
-        let Call { collective, root, bytes, element_bytes, .. } = call;
+    fn plan_exchange(&mut self, call: Call<'_>, sizes: Option<&[u64]>) -> Option<Carried> {
+        let Call { collective, root, bytes, blocks, .. } = call;
+        let element_bytes = blocks.element;
         let rank_map = self.known_ranks()?;
         let planned = (|| {
             let placement = match self.exchanges.placement.take() {
@@ -114,7 +158,7 @@ impl Session {
                 None => rank_map.placement(&rank_map.node_of_rank)?,
             };
             let placement = &*self.exchanges.placement.insert(placement);
-            ExchangeJob { placement, collective, root, bytes, element_bytes }.plan(&rank_map.settings)
+            ExchangeJob { placement, collective, root, bytes, sizes, element_bytes }.plan(&rank_map.settings)
         })();
         planned
             .map(Carried::made)

@@ -35,17 +35,27 @@ mod intranode;
 mod lead;
 mod predictor;
 
+/// How long the blocks of a call are, bytes.
+#[derive(Clone, Copy)]
+pub struct BlockBytes<'a> {
+    /// Of the message, of every block, or of the longest one.
+    pub largest: u64,
+    /// By rank, where they are not all alike.
+    pub sizes: Option<&'a [u64]>,
+    /// Of an element; segments end between elements.
+    pub element: u64,
+}
+
 /// One call on a communicator, at one rank.
 #[derive(Clone, Copy)]
-struct Call {
+struct Call<'a> {
     collective: Collective,
     /// The same on all ranks.
     number: u64,
     packed: *mut u8,
-    /// Of the message, or of a block.
+    /// Of the message, or of the longest block.
     bytes: u64,
-    /// Bytes of an element; segments end between elements.
-    element_bytes: u64,
+    blocks: BlockBytes<'a>,
     root: u32,
 }
 
@@ -126,6 +136,11 @@ impl Session {
         })
     }
 
+    /// The ranks of the communicator.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+
     /// Messages of fewer bytes go to the MPI's own broadcast, on all ranks, and do not reach this session.
     pub fn threshold(&self) -> u64 {
         self.threshold
@@ -154,11 +169,12 @@ impl Session {
     /// them takes part for the others.
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let collective = Collective::Bcast;
-        self.perform(Call { collective, number: self.calls, packed, bytes, element_bytes: 1, root })
+        let blocks = BlockBytes { largest: bytes, sizes: None, element: 1 };
+        self.perform(Call { collective, number: self.calls, packed, bytes, blocks, root })
     }
 
-    /// Another collective on a block of `bytes` > 0 for each rank, or one vector that is reduced; collective. With them,
-    /// the bytes of an element.
+    /// Another collective on a block for each rank, of which the longest has some bytes, or one vector that is reduced;
+    /// collective.
     ///
     /// # Safety `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile.
     /// It is null at a rank without memory for them: it still forwards for the others. If it has blocks to send,
@@ -167,13 +183,14 @@ impl Session {
         &mut self,
         collective: Collective,
         packed: *mut u8,
-        (bytes, element_bytes): (u64, u64),
+        blocks: BlockBytes<'_>,
         root: u32,
     ) -> Outcome {
-        self.perform(Call { collective, number: self.calls, packed, bytes, element_bytes, root })
+        let bytes = blocks.largest;
+        self.perform(Call { collective, number: self.calls, packed, bytes, blocks, root })
     }
 
-    unsafe fn perform(&mut self, call: Call) -> Outcome {
+    unsafe fn perform(&mut self, call: Call<'_>) -> Outcome {
         let start = self.world.stats.then(Instant::now);
         let begin_s = self.tracer.is_some().then(trace::now_s);
         // The next call has the next number on every rank, also after an error.
@@ -216,7 +233,10 @@ impl Session {
 
     /// Of all blocks.
     fn bytes_of(&self, call: Call) -> u64 {
-        call.bytes * call.collective.blocks(self.size as usize) as u64
+        match call.blocks.sizes {
+            Some(sizes) => sizes.iter().sum(),
+            None => call.bytes * call.collective.blocks(self.size as usize) as u64,
+        }
     }
 
     fn count(&self, call: Call, outcome: Outcome, seconds: f64) {

@@ -10,6 +10,7 @@
 mod advice;
 pub mod advisor;
 mod belief;
+mod current;
 mod drift;
 mod header;
 pub mod links;

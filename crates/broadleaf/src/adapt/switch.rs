@@ -9,79 +9,10 @@
 //! Nothing here knows a clock, a thread or a network. The MPI runtime drives this code, and so does the test that
 //! makes up thousands of timings (`tests/switch_over/`).
 
-use crate::plan::{NodeProgram, Programs, Transfers};
-use crate::platform::NodeId;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
+pub use super::current::{Carries, Current};
 pub use super::header::{Directive, Header, Stray};
-
-/// Something that holds the transfers of a plan between ranks.
-pub trait Carries {
-    /// For the message that the plan was made for.
-    fn transfers(&self) -> &Transfers;
-
-    /// All ranks' programs for messages of `bytes`. Whoever holds one plan for several ranks may give them the same.
-    fn programs(&self, bytes: u64) -> Arc<Programs> {
-        Arc::new(Programs::for_ranks(Arc::new(self.transfers().resized(bytes))))
-    }
-}
-
-impl Carries for Arc<Transfers> {
-    fn transfers(&self) -> &Transfers {
-        self
-    }
-}
-
-/// A plan in use, and one rank's part in it.
-#[derive(Debug)]
-pub struct Current<P> {
-    /// What holds the plan.
-    pub carried: P,
-    /// For messages of one length; most programs broadcast the same length again and again.
-    pub programs: Arc<Programs>,
-    /// This rank's, among [`Self::programs`].
-    pub program: Arc<NodeProgram>,
-    /// The first tree carries plans.
-    pub plan_parent: Option<u32>,
-    /// Ranks that get a new plan from this one.
-    pub plan_children: Vec<u32>,
-    /// Everyone that sends to this rank, and everyone it sends to.
-    pub before: BTreeSet<u32>,
-    /// Everyone this rank sends to.
-    pub after: BTreeSet<u32>,
-}
-
-impl<P: Carries> Current<P> {
-    /// The part of `rank` in broadcasts of `bytes`.
-    pub fn new(carried: P, rank: u32, bytes: u64) -> Current<P> {
-        let programs = carried.programs(bytes);
-        let first = &carried.transfers().trees[0];
-        let plan_parent = first.parents()[rank as usize].map(|parent| parent.0);
-        let plan_children: Vec<u32> = first.children(NodeId(rank)).iter().map(|child| child.0).collect();
-        let program = Arc::new(programs.node(NodeId(rank)));
-        let before = program.inputs.iter().map(|input| input.from.0).chain(plan_parent).collect();
-        let sent_to = program.outputs.iter().map(|output| output.to.0);
-        let after = sent_to.chain(plan_children.iter().copied()).collect();
-        Current { carried, programs, program, plan_parent, plan_children, before, after }
-    }
-
-    /// Gets ready for messages of another length.
-    pub fn resize(&mut self, bytes: u64) {
-        if self.programs.transfers().message_bytes != bytes {
-            self.programs = self.carried.programs(bytes);
-            self.program = Arc::new(self.programs.node(self.program.node));
-        }
-    }
-
-    /// The header for every rank that this one sends to; the plan follows it where the header announces one.
-    pub fn headers(&self, header: Header) -> impl Iterator<Item = (u32, Header)> + '_ {
-        self.after.iter().map(move |&rank| {
-            let sends_plan = header.plan_bytes > 0 && self.plan_children.contains(&rank);
-            (rank, Header { sends_plan, ..header })
-        })
-    }
-}
 
 /// A rank's state for the broadcasts of one (root, size class).
 #[derive(Debug)]
@@ -290,7 +221,9 @@ impl Listening {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Collective, Protocol, TreeBuilder};
+    use crate::plan::{Collective, Protocol, Transfers, TreeBuilder};
+    use crate::platform::NodeId;
+    use std::sync::Arc;
 
     /// From the root to the second, and from there to the third rank.
     fn chain(root: u32, segment_bytes: u64) -> Arc<Transfers> {
