@@ -32,7 +32,7 @@ class Broadleaf(PythonPackage):
     depends_on("rust@1.88:", type="build")
     depends_on("py-maturin@1.9:1", type="build")
     depends_on("python@3.11:", type=("build", "run"))
-    depends_on("py-click@8.1:", type=("build", "run"))
+    depends_on("py-click@8.2:", type=("build", "run"))
     depends_on("py-matplotlib@3.8:", type=("build", "run"))
     depends_on("py-networkx@3.2:", type=("build", "run"))
     depends_on("py-numpy@1.26:", type=("build", "run"))
