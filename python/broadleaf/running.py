@@ -71,11 +71,18 @@ class Ended:
 
 
 def cost(rows: list[dict[str, Any]]) -> str:
-    """The bytes and the time of the planned calls; empty without any."""
-    if not any(row["planned"] for row in rows):
+    """The bytes and the time of the planned calls; empty without any.
+
+    A call's time is that of its slowest rank, as in a plan's makespan. Of many calls only the latest have
+    such a time; then the sum is rank 0's.
+    """
+    planned = [row for row in rows if row["planned"]]
+    if not planned:
         return ""
-    moved = sum(row["planned"] * row["bytes"] for row in rows)
-    return f": {amount(moved)} in {seconds(sum(row['seconds'] for row in rows))}"
+    moved = amount(sum(row["planned"] * row["bytes"] for row in planned))
+    if all(len(row["latest_s"]) == row["planned"] for row in planned):
+        return f": {moved} in {seconds(sum(sum(row['latest_s']) for row in planned))}, by the slowest rank"
+    return f": {moved} in {seconds(sum(row['seconds'] for row in planned))} on rank 0"
 
 
 def run(

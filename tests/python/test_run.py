@@ -18,6 +18,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.mpi import Mpi, compiling_mpis, find_mpis
+from broadleaf.running import cost
 from documents import write
 from outcome import Command, refused
 
@@ -66,11 +67,22 @@ def test_c_program(mpi: Mpi, command: Command, local_net: str) -> None:
 def test_every_run_ends_with_what_was_planned(command: Command, local_net: str) -> None:
     program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "3"]
     planned, passed = command("run", "-n", "2", "--platform", local_net, "--", *program).err.splitlines()[-2:]
-    found = re.fullmatch(r"broadleaf: 3 of (\d+) broadcasts planned: 3 MB in (\S+) (us|ms|s)", planned)
+    found = re.fullmatch(
+        r"broadleaf: 3 of (\d+) broadcasts planned: 3 MB in (\S+) (us|ms|s), by the slowest rank", planned
+    )
     assert found, planned
     assert float(found[2]) > 0
     small = int(found[1]) - 3
     assert passed == f"broadleaf: {small} passed through" + (f": {small} under-threshold" if small else "")
+
+
+def test_a_call_takes_as_long_as_on_its_slowest_rank() -> None:
+    row = {"planned": 2, "bytes": 500_000, "seconds": 1.0, "latest_s": [1.5, 0.5]}
+    idle = {"planned": 0, "bytes": 1}
+    assert cost([row, idle]) == ": 1 MB in 2 s, by the slowest rank"
+    # Of three calls the latest two are kept.
+    assert cost([{**row, "planned": 3}, row]) == ": 2.5 MB in 2 s on rank 0"
+    assert cost([idle]) == ""
 
 
 def test_a_comparison_ends_with_which_is_faster(command: Command, local_net: str) -> None:

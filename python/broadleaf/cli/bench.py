@@ -129,7 +129,7 @@ def smpi(
 @command.command(
     "namespaces",
     short_help="Real TCP between network namespaces; needs root.",
-    epilog=example("broadleaf bench namespaces --sizes 1MiB --algorithms default"),
+    epilog=example("broadleaf bench namespaces --sizes 256KiB --algorithms default"),
 )
 @click.option(
     "--platform", metavar="FILE", default=str(bed.DEFAULT_PLATFORM), help="Platform file with the rates."

@@ -28,7 +28,7 @@ impl PlanKey {
 /// A plan that is wanted.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
-    /// Told back in [`Advisor::planned`](super::advisor::Advisor::planned).
+    /// Returned in [`Advisor::planned`](super::advisor::Advisor::planned).
     pub number: u64,
     /// What the plan is for.
     pub key: PlanKey,
@@ -40,7 +40,7 @@ pub struct PlanRequest {
     pub platform: Arc<Platform>,
     /// Limits of its segments.
     pub coarsening: Coarsening,
-    /// Whose plan it is to be; `None`: that of [`search`].
+    /// The planner to use; `None`: [`search`].
     pub planner: Option<String>,
 }
 
@@ -58,13 +58,13 @@ impl PlanRequest {
     }
 }
 
-/// What is to be done.
+/// The advisor's requests.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Advice {
     /// Time a transfer over these links, and [`Advisor::sampled`](super::advisor::Advisor::sampled) the result.
     Probe(Pair),
-    /// Make a plan, and tell [`Advisor::planned`](super::advisor::Advisor::planned).
+    /// Make a plan, and pass it to [`Advisor::planned`](super::advisor::Advisor::planned).
     Plan(PlanRequest),
     /// Put a plan into use for `key`. Its version is greater than any before.
     Publish { key: PlanKey, version: u64, plan: Arc<Plan> },

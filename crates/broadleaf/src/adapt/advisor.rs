@@ -1,12 +1,12 @@
 //! The broadcast advisor's decisions: links to probe, plans to make, plans to put into use.
 //!
 //! A state machine. Calls, samples and finished plans go in; [`Advisor::tick`] returns the next actions. While a
-//! program runs it plans for the size predicted next, its double and its half, root by root, within the time that
-//! is predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into
-//! use only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept
-//! and tried first when the network changes, so that the end of a load brings back the plan from before it at
-//! once; nothing is planned while links are in doubt that a probe would settle; and since a plan that goes round a
-//! load does not see it end, a slow link is probed shortly before the next broadcast is expected.
+//! program runs it plans for the size predicted next, its double and its half, root by root, within the time that is
+//! predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into use
+//! only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept and
+//! tried first when the network changes, so that the earlier plan returns as soon as a load ends; planning waits for
+//! probes of links in doubt; and since a plan that avoids a load cannot show its end, a slow link is probed shortly
+//! before the next expected broadcast.
 
 use super::links::{LinkEstimates, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
@@ -26,7 +26,7 @@ const MOST_EARLIER: usize = 8;
 /// The exponents of the sizes prepared while idle: 1 KiB … 64 MiB (the paper stops at 2 MiB).
 const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
 
-/// What may be set.
+/// The advisor's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdvisorSettings {
     /// A stream without calls for this long has ended, seconds.
@@ -43,11 +43,11 @@ pub struct AdvisorSettings {
     pub lead_s: f64,
     /// Shortest time between two such probes, seconds; the longest is three times that.
     pub look_again_s: f64,
-    /// Of the plans it makes.
+    /// The limits of segments in its plans.
     pub coarsening: Coarsening,
     /// Roots to prepare plans for while idle.
     pub roots: Vec<NodeId>,
-    /// Whose plans they are; `None`: the advisor's own search.
+    /// The planner to use; `None`: the advisor's own search.
     pub planner: Option<String>,
 }
 
@@ -70,7 +70,7 @@ impl Default for AdvisorSettings {
 
 #[derive(Clone, Debug)]
 struct Kept {
-    /// In use, as far as the advisor knows.
+    /// The plan in use, if the advisor knows it.
     plan: Option<Arc<Plan>>,
     earlier: VecDeque<Arc<Plan>>,
     /// The versions of the estimates at the last planning and at the last reconsideration.
@@ -89,10 +89,10 @@ pub struct Advisor {
     ordered: Option<(PlanRequest, u64, f64)>,
     orders: u64,
     version: u64,
-    /// Links asked about, and when.
+    /// Links for which a probe was requested, and when.
     asked: BTreeMap<Pair, f64>,
     doubted_since_s: Option<f64>,
-    /// When slow links were last looked at; none while there are none.
+    /// When slow links were last probed; none while there are none.
     looked_at_s: Option<f64>,
     ready: Vec<Advice>,
 }
@@ -154,7 +154,7 @@ impl Advisor {
         }
     }
 
-    /// A probe could not be made (a host that does not answer): its links are no longer waited for.
+    /// A probe failed (a host that does not answer): planning no longer waits for its links.
     pub fn not_probed(&mut self, pair: Pair, now_s: f64) {
         self.asked.insert(pair, now_s);
     }
@@ -176,11 +176,11 @@ impl Advisor {
         Ok(())
     }
 
-    /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of an order given up) are
-    /// left out.
+    /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of a cancelled request) are
+    /// ignored.
     ///
     /// # Errors
-    /// A plan at hand that cannot be simulated on the platform as it is believed to be.
+    /// A known plan that cannot be simulated on the estimated platform.
     pub fn planned(&mut self, number: u64, plan: Option<Plan>) -> Result<(), PlanError> {
         let Some((order, believed, _)) = self.ordered.take_if(|(order, ..)| order.number == number) else {
             return Ok(());
@@ -189,7 +189,7 @@ impl Advisor {
         kept.planned_at = Some(believed);
         let Some(plan) = plan else { return Ok(()) };
         let base = Arc::clone(self.links.base());
-        // Plans name the platform as it was measured, which every rank knows.
+        // Plans name the platform as measured, which every rank has.
         let plan = Plan {
             platform: base.name().to_string(),
             platform_digest: base.digest().to_string(),
@@ -238,8 +238,8 @@ impl Advisor {
         }
     }
 
-    /// When slow links are to be looked at next, if a program runs and there are any: the surroundings should
-    /// [`tick`](Self::tick) then, if not before.
+    /// When slow links are to be probed next, if a program runs and there are any: the caller must
+    /// [`tick`](Self::tick) then at the latest.
     pub fn next_look_s(&self, now_s: f64) -> Option<f64> {
         let last_s = self.looked_at_s?;
         let next = self.record.next(now_s - self.settings.idle_after_s);
@@ -249,8 +249,8 @@ impl Advisor {
         next.iter().map(before).reduce(f64::min).map(|at_s| at_s.clamp(soonest_s, latest_s))
     }
 
-    /// One of the slow links at each end that no plan uses stands for all: if it has recovered, the others become
-    /// doubtful and are probed too.
+    /// Probes one slow link at each end that no plan uses: if it has recovered, the others become doubtful and are
+    /// probed too.
     fn look_at_slow(&mut self, now_s: f64) {
         if !self.links.drifts().any(|drift| drift.is_worse()) {
             self.looked_at_s = None;
@@ -293,7 +293,7 @@ impl Advisor {
         self.doubted_since_s.is_some_and(|since_s| now_s < since_s + self.settings.patience_s)
     }
 
-    /// Tries the plans at hand where what is believed has changed: the quickest answer to a change.
+    /// Tries the known plans after a change of the estimates: the fastest reaction.
     fn reconsider(&mut self, now_s: f64) -> Result<(), PlanError> {
         if self.is_waiting(now_s) {
             return Ok(());
@@ -309,7 +309,7 @@ impl Advisor {
         Ok(())
     }
 
-    /// Puts the best plan at hand into use, if it is better than the one that is by the margin.
+    /// Puts the best known plan into use, if it beats the current one by the margin.
     fn choose(&mut self, key: PlanKey, bytes: u64) -> Result<(), PlanError> {
         let platform = Arc::clone(self.links.platform());
         let seconds = |plan: &Arc<Plan>| estimate(&platform, &plan.resized(bytes));
@@ -334,7 +334,7 @@ impl Advisor {
         }
         self.version += 1;
         let version = self.version;
-        // Of two for the same key only the latter counts.
+        // Of two for one key only the later counts.
         self.ready.retain(|advice| !matches!(advice, Advice::Publish { key: other, .. } if *other == key));
         self.ready.push(Advice::Publish { key, version, plan });
         Ok(())

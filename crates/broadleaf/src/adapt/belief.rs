@@ -1,4 +1,4 @@
-//! One estimated number: a single deviating sample is taken as an outlier, a second that agrees as a change.
+//! One estimated number: a single deviating sample counts as an outlier, a second that agrees with it as a change.
 
 /// An estimated number.
 #[derive(Clone, Copy, Debug)]

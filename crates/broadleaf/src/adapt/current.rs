@@ -11,7 +11,8 @@ pub trait Carries {
     /// For the message that the plan was made for.
     fn transfers(&self) -> &Transfers;
 
-    /// All ranks' programs for messages of `bytes`. Whoever holds one plan for several ranks may give them the same.
+    /// All ranks' programs for messages of `bytes`. A holder of one plan for several ranks may return the same value
+    /// to all.
     fn programs(&self, bytes: u64) -> Arc<Programs> {
         Arc::new(Programs::for_ranks(Arc::new(self.transfers().resized(bytes))))
     }
@@ -36,9 +37,9 @@ pub struct Current<P> {
     pub plan_parent: Option<u32>,
     /// Ranks that get a new plan from this one.
     pub plan_children: Vec<u32>,
-    /// Everyone that sends to this rank, and everyone it sends to.
+    /// All ranks that send to this rank.
     pub before: BTreeSet<u32>,
-    /// Everyone this rank sends to.
+    /// All ranks that this rank sends to.
     pub after: BTreeSet<u32>,
 }
 

@@ -19,7 +19,7 @@ pub struct Pair {
 /// Who timed a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The executor, forwarding what it forwards anyway.
+    /// The executor, from the program's own messages.
     Passive,
     /// The monitor's probe.
     Active,
@@ -34,7 +34,7 @@ pub struct Sample {
     pub to: NodeId,
     /// Length of the transfer.
     pub bytes: u64,
-    /// How long it kept its link busy, latency left out, seconds.
+    /// How long it kept its link busy, without latency, seconds.
     pub seconds: f64,
     /// The time on the platform as measured, where the caller has a better value than T(bytes): in a plan
     /// whose transfers share pipes, the simulated time.
@@ -57,14 +57,14 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Whether it is to be avoided.
+    /// Whether the links are slower than measured.
     pub fn is_worse(&self) -> bool {
         self.factor < 1.0 || self.added_latency_s > 0.0
     }
 }
 
-/// The platform with its drifts; itself without any. What slows links of one cluster is taken for one pipe that they
-/// share, or a plan would enter a loaded cluster by eight links at once and find them one.
+/// The platform with its drifts; itself without any. Slow links of one cluster are modelled as one shared pipe: else
+/// a plan would enter a loaded cluster by eight links at once that share one load.
 pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform> {
     let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
     let mut around: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
@@ -99,7 +99,7 @@ pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform>
     Arc::new(base.changed(&changes, &pipes))
 }
 
-/// The measured rate of a pair's links; none where no bytes limit it.
+/// The measured rate of a pair's links; none where the rate is unlimited.
 fn rate_bytes_per_s(base: &Platform, pair: Pair) -> Option<f64> {
     let (from, to) = representatives(base, pair)?;
     let class = base.link(from, to)?;

@@ -1,13 +1,12 @@
 //! The network as currently estimated: the platform as measured, and the drift of its links.
 //!
-//! Links are believed alike from one [`LinkEnd`](crate::platform::LinkEnd) to another (the paper measures one
-//! representative of each cluster).
-//! A sample is the time for which one transfer kept its link busy; only probes measure a link's latency. One sample
-//! that does not fit may be a hiccup; a second in a row that agrees with it is a drift, begun or ended. What does not
-//! fit is *in doubt* until then, and so are, once a drift is seen, all other links at its two ends: whatever slows one
-//! link of a cluster usually slows more of them, and a plan made before they were looked at would only move to the
-//! next slow link. Doubts are what an active monitor probes first; then links believed slow that no plan uses, since
-//! nothing else would see the load end.
+//! All links from one [`LinkEnd`](crate::platform::LinkEnd) to another count as equal (the paper measures one
+//! representative of each cluster). A sample is the time for which one transfer kept its link busy; only probes
+//! measure a link's latency. One deviating sample may be an outlier; a second in a row that agrees with it is a
+//! drift, begun or ended. Until then the link is *in doubt*. So are, after a drift, all other links at its two ends:
+//! a load on one link of a cluster usually slows more of them, and a plan made before they are probed would only move
+//! to the next slow link. An active monitor probes links in doubt first; then slow links that no plan uses, since
+//! only a probe can show the end of their load.
 
 use super::belief::Belief;
 use super::drift::{drifted, representatives};
@@ -58,7 +57,7 @@ pub struct LinkEstimates {
 }
 
 impl LinkEstimates {
-    /// Everything as `base` has it.
+    /// All links as in `base`.
     pub fn new(base: Arc<Platform>) -> LinkEstimates {
         let pairs = pairs(&base);
         let current = Arc::clone(&base);
@@ -117,7 +116,7 @@ impl LinkEstimates {
         self.doubts.iter().copied()
     }
 
-    /// Takes in a sample; true if it changed what is believed. One without information (a link that does not exist,
+    /// Takes in a sample; true if it changed an estimate. One without information (a link that does not exist,
     /// a time that is not positive, too few bytes) is left out.
     pub fn observe(&mut self, sample: &Sample) -> bool {
         let Some(factor) = self.factor_of(sample) else { return false };
@@ -127,7 +126,7 @@ impl LinkEstimates {
         self.conclude(pair, is_news, sample.at_s)
     }
 
-    /// Takes in a probe's finding of a link's latency, seconds; true if it changed what is believed. One without
+    /// Takes in a probed latency of a link, seconds; true if it changed an estimate. One without
     /// information (a link that does not exist, a negative time) is left out.
     pub fn observe_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) -> bool {
         let Some(measured_s) = self.latency_s(from, to) else { return false };
@@ -176,8 +175,8 @@ impl LinkEstimates {
         Some(self.base.class(self.base.link(from, to)?).latency_s)
     }
 
-    /// Every pair in the order in which a monitor should look at it: doubts, slow ones that no plan uses, then
-    /// those looked at longest ago.
+    /// All pairs in the order in which a monitor should probe them: those in doubt, slow ones that no plan uses, then
+    /// those probed longest ago.
     pub fn probe_order(&self, is_in_use: impl Fn(Pair) -> bool) -> Vec<Pair> {
         let mut order = self.pairs.clone();
         order.sort_by(|a, b| {
@@ -199,7 +198,7 @@ impl LinkEstimates {
         representatives(&self.base, pair)
     }
 
-    /// The other links at both ends of one that changed, unless they were looked at just now.
+    /// Doubts the other links at both ends of a changed one, unless they were sampled just now.
     fn doubt_around(&mut self, changed: Pair, now_s: f64) {
         for &pair in &self.pairs {
             let ends = [pair.from, pair.to];

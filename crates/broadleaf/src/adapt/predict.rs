@@ -1,11 +1,11 @@
 //! The next value of a series, by linear regression that is robust against outliers, phases and alternation.
 //!
-//! The paper fits one least-squares line. One broadcast of another size bends that line, a program that enters
-//! another phase is followed late, sizes that alternate are averaged, and intervals that fall exponentially are
-//! no line. So several lines compete: through the logarithms or the values, through every value or every second,
-//! third or fourth, over the latest few or all of them. Each is Theil and Sen's, the median of the slopes between
-//! all pairs, which a quarter of wild values does not move. The one that would have predicted the latest values
-//! best, the latest counting most, predicts the next.
+//! The paper fits one least-squares line. One broadcast of another size bends that line, it follows a new phase of
+//! the program late, averages alternating sizes, and does not fit exponentially falling intervals. So several lines
+//! compete: through the logarithms or the values, through every value or every second, third or fourth, over the
+//! latest few or all of them. Each is Theil and Sen's, the median of the slopes between all pairs, which tolerates a
+//! quarter of outliers. The line that would have predicted the latest values best, the latest weighted most, predicts
+//! the next.
 //!
 //! O(n²) for each of a dozen lines and a few past values: about a millisecond for 24 values.
 

@@ -1,7 +1,7 @@
 //! The record of a program's broadcasts and their times.
 //!
 //! The paper keeps one list of (time stamp, size). A program that broadcasts from several roots, or on several
-//! communicators, mixes as many series in it, none of which a regression finds; so they are kept apart.
+//! communicators, mixes several series in it, which a regression cannot separate; so they are kept apart.
 
 use super::predict;
 use crate::platform::NodeId;
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Calls remembered of each stream: enough for a slope, few enough to forget an earlier phase.
 const REMEMBERED: usize = 24;
 
-/// Streams remembered; a program that makes communicators without end pushes out those longest silent.
+/// Streams kept; those silent longest are dropped first.
 const MOST_STREAMS: usize = 256;
 
 /// Broadcasts that belong together: those of one root on one communicator.
@@ -46,7 +46,7 @@ struct History {
     predicted: OnceCell<Option<(u64, Option<f64>)>>,
 }
 
-/// The next broadcast of a stream, as far as can be told.
+/// The predicted next broadcast of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
     /// Whose broadcast.

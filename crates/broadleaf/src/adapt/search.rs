@@ -1,8 +1,8 @@
 //! The advisor's search, the same in the service and in a replay.
 //!
 //! `makespan` (see `benches/searches.py`) and the quick planners beside it, the faster by estimate, then in larger
-//! segments than the model would have: a prediction does not know what a message costs a machine that has other things to
-//! do, and a plan of few messages hardly depends on it.
+//! segments than the model's optimum: predictions lack the cost of a message on a busy machine, and a plan of few
+//! messages hardly depends on it.
 
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
@@ -11,8 +11,8 @@ use crate::platform::{NodeId, Platform};
 use crate::portfolio::{coarsened, make, Coarsening, Effort, SegmentChoice};
 use crate::simulate::estimate;
 
-/// The plan to use. Without a limit to its time it depends on nothing but the arguments; with one the quick planners'
-/// best is used where there was no time for more.
+/// The plan to use. Without a time limit it depends only on the arguments; with one the quick planners' best is used
+/// if there was no time for more.
 ///
 /// # Errors
 /// No planner that supports the platform, or a root or a size that it refuses.
@@ -33,7 +33,7 @@ pub fn search(
 /// The plan of one planner, in segments as [`search`] has them.
 ///
 /// # Errors
-/// A planner that there is not, or that does not support the platform, or a root or a size that it refuses.
+/// An unknown planner, or one that does not support the platform, or a root or a size that it refuses.
 pub fn planned_by(
     planner: &str,
     platform: &Platform,

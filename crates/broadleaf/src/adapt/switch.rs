@@ -1,13 +1,13 @@
 //! The ranks of a communicator change from one plan to the next without extra messages.
 //!
 //! The root alone decides. Ahead of the data of every call a small [`Header`] runs down the edges of the plan in
-//! use, so every rank hears it before it does anything else. A new plan follows the data of call n down the first
+//! use, so every rank receives it first. A new plan follows the data of call n down the first
 //! tree of the *old* plan, and takes effect with the next call of its root and size class: every rank takes part
 //! in call n and cannot leave it without the new plan, so all have it before any of them begins the next one.
-//! Nobody waits for an extra round, and no call is ever run with two plans.
+//! No rank waits for an extra round, and no call is ever run with two plans.
 //!
-//! Nothing here knows a clock, a thread or a network. The MPI runtime drives this code, and so does the test that
-//! makes up thousands of timings (`tests/switch_over/`).
+//! Nothing here depends on a clock, a thread or a network. The MPI runtime drives this code, and so does the test
+//! with thousands of random timings (`tests/switch_over/`).
 
 use std::collections::BTreeSet;
 
@@ -82,8 +82,8 @@ impl<P: Carries> PlanVersions<P> {
         self.entries.iter().position(|(found, _)| *found == kind)
     }
 
-    /// What a rank that is called with a message of `bytes` expects to run, before it hears the header: the plan in
-    /// use, and its version. None while another plan is to take its place.
+    /// What a rank that is called with a message of `bytes` expects to run, before the header arrives: the plan in
+    /// use, and its version. None while another plan is to replace it.
     pub fn expected(&mut self, root: u32, bytes: u64) -> Option<(&mut Current<P>, u32)> {
         self.last = self.find(kind(root, bytes))?;
         let entry = &mut self.entries[self.last].1;
@@ -91,7 +91,7 @@ impl<P: Carries> PlanVersions<P> {
         entry.current.as_mut().filter(|_| entry.next.is_none()).map(|current| (current, version))
     }
 
-    /// The entry of a kind, made if there is none; then the one used longest ago may have to go.
+    /// The entry of a kind, made if there is none; this may evict the one used longest ago.
     pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
         self.last = self.find(kind).unwrap_or_else(|| {
             if self.entries.len() >= MAX_PLANS {
@@ -136,7 +136,7 @@ impl<P: Carries> PlanVersions<P> {
         (order, entry)
     }
 
-    /// At a root that cannot run any plan in this call: the entry is there on all ranks, and what it has stays.
+    /// At a root that cannot run any plan in this call: the entry exists on all ranks, and stays unchanged.
     pub fn decline(&mut self, call: u64, rank: u32, bytes: u64) -> &mut Entry<P> {
         let kind = kind(rank, bytes);
         let known = self.knows(kind);
@@ -145,8 +145,8 @@ impl<P: Carries> PlanVersions<P> {
         entry
     }
 
-    /// Another rank's part in a call, whose header it has heard; `plan` is what came with [`Directive::RunNew`].
-    /// `None`: without a plan.
+    /// Another rank's part in a call, whose header it has received; `plan` is the one that came with
+    /// [`Directive::RunNew`]. `None`: without a plan.
     ///
     /// # Errors
     /// A header that belongs to another call, or to a plan that this rank does not have.

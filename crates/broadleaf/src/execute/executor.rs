@@ -19,7 +19,7 @@ struct Outgoing {
     peer: u32,
     sent: u64,
     available: u64,
-    /// Of a channel that joins several inputs: how many of them have not brought the segment that comes next.
+    /// Of a channel that joins several inputs: how many of them have not delivered the next segment.
     waits_for: u32,
     /// All it will send.
     carried: u64,
@@ -37,7 +37,7 @@ enum Permission {
     Granted,
 }
 
-/// Runs one node's program. Feed it what happened (`handle_…`), then take what to do (`poll_…`).
+/// Runs one node's program. Pass it events (`handle_…`), then take its messages (`poll_…`).
 #[derive(Debug)]
 pub struct NodeExecutor {
     program: Arc<NodeProgram>,
@@ -54,12 +54,12 @@ pub struct NodeExecutor {
     received: Vec<u64>,
     /// Outputs fed by each input (or by the node's own message, in the last entry).
     fed: Vec<Vec<u32>>,
-    /// By output: the inputs that all must have brought a segment before it goes out; empty for outputs that pass on
-    /// what a single input brings.
+    /// By output: the inputs that all must have brought a segment before it goes out; empty for outputs that forward
+    /// a single input.
     joined: Vec<Vec<u32>>,
     /// By input: how many inputs bring a part of the same segments.
     siblings: Vec<u32>,
-    /// By input: what comes in there will not be combined further, and is no longer what the node contributed.
+    /// By input: whether its segments are final, that is, not combined further.
     finals: Vec<bool>,
     /// Rendezvous answers to give.
     answers: VecDeque<(NodeId, u32, u64)>,
@@ -140,12 +140,12 @@ impl NodeExecutor {
         executor
     }
 
-    /// Whose executor it is.
+    /// The executor's node.
     pub fn node(&self) -> NodeId {
         self.program.node
     }
 
-    /// What it runs.
+    /// The executor's program.
     pub fn program(&self) -> &Arc<NodeProgram> {
         &self.program
     }
@@ -168,7 +168,7 @@ impl NodeExecutor {
         self.slot_posts_left = ahead;
         for _ in 0..ahead {
             let inputs = self.program.inputs.iter().enumerate();
-            // What is only relayed stands in no slot.
+            // Segments that are only relayed are in no slot.
             let queued = inputs.filter(|(_, input)| !by_slot || input.target != self.program.node);
             self.postings.extend(queued.map(|(at, _)| at as u32));
         }
@@ -216,7 +216,7 @@ impl NodeExecutor {
             if relayed {
                 slots.relayed.push_back((segment, self.fed[input][0]));
             } else {
-                // Who has not asked for receives is given none, else the first one would come too late.
+                // Without `post_ahead` no receive is announced, else the first would come too late.
                 self.slot_posts_left += u32::from(self.posts_receives);
                 slots.take(segment, self.siblings[input], self.finals[input]);
             }

@@ -1,8 +1,8 @@
 //! How many messages may be under way: per peer, and through the node's port.
 //!
-//! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose
-//! window holds w of them takes 1/w of what the link takes of the port: with w = (latency + T)/T messages in flight the port is
-//! just always busy, whatever mixture of near and far peers the node serves.
+//! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose window holds
+//! w of them takes 1/w of the link's share of the port: with w = (latency + T)/T messages in flight the port is just
+//! always busy, for any mixture of near and far peers.
 
 use crate::platform::NodeId;
 
@@ -17,8 +17,8 @@ pub struct FlowWindow {
     /// several peers at a time.
     pub feeds: u32,
     /// A channel's last messages, as many as the window holds, go one by one. A sender that runs out of messages
-    /// sends its last ones quicker, as they share the port with none behind them; passed on as they come in, they
-    /// would go together from hop to hop, each at half of the rate.
+    /// sends its last ones faster, as no later ones share the port. Forwarded as they arrive, they would travel
+    /// together from hop to hop, each at half of the rate.
     pub last_alone: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What executors exchange.
+//! The messages of executors.
 
 use crate::plan::{InChannel, OutChannel, Source};
 use crate::platform::NodeId;
@@ -24,7 +24,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// What a rendezvous answer to `to` is about: it moves no bytes.
+    /// The item of a rendezvous answer to `to`, which moves no bytes.
     pub fn answer(to: NodeId, tag: u32, segment: u64) -> Item {
         Item { tag, segment, tree: 0, target: to, child: to, relayed: false, combines: false }
     }

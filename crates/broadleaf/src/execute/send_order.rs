@@ -1,4 +1,4 @@
-//! In which order a node serves its channels.
+//! The order in which a node serves its channels.
 
 use crate::plan::{Period, Segments};
 use std::cmp::Reverse;
@@ -44,8 +44,8 @@ impl Cursor {
     /// Moves to the first slot at or after this one that has a segment; `None` past the last period. A slot has its
     /// segments in consecutive periods from `lag` on.
     ///
-    /// After a whole period without any it goes on at the next lag, so that what a plan costs depends on its slots and
-    /// segments, however long its lags are.
+    /// After a whole period without any it goes on at the next lag, so that the work depends on slots and segments,
+    /// not on the length of lags.
     pub fn settle(
         &mut self,
         slots: usize,
@@ -82,7 +82,7 @@ impl Cursor {
     }
 }
 
-/// Sends in slot order, receives in slot order; what is only relayed goes out first come first served.
+/// Sends in slot order, receives in slot order; relayed segments are sent first come, first served.
 #[derive(Debug)]
 pub(super) struct SlotOrder {
     pub period: Period,

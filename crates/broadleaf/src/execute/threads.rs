@@ -8,7 +8,7 @@ use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// No message for this long means that the plan blocks itself.
+/// Without a message for this long, the plan is deadlocked.
 const STALL: Duration = Duration::from_secs(60);
 
 /// Why a run in threads stopped early.
@@ -117,9 +117,9 @@ impl Transport for Threads<'_> {
 
 /// Runs a plan with one thread per host and returns every node's buffer (switches': empty).
 ///
-/// `message` holds all blocks, one behind the other in the order of the hosts: one for a broadcast. A node
-/// starts with what it gives, and with bytes that differ everywhere from `message` for the rest; in a reduction every
-/// host contributes `message`.
+/// `message` holds all blocks, in the order of the hosts: one for a broadcast. A node starts with its own
+/// contribution, and with bytes that differ everywhere from `message` for the rest; in a reduction every host
+/// contributes `message`.
 ///
 /// # Errors
 /// As [`run_on`].

@@ -1,4 +1,4 @@
-//! What carries messages, and the loop that runs a node over it.
+//! The interface of transports, and the loop that runs a node over one.
 
 use super::{Kind, Message, NodeExecutor, Receive};
 use crate::platform::NodeId;
@@ -30,8 +30,8 @@ pub trait Transport {
     /// What keeps the transport from receiving.
     fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
 
-    /// Waits until something has happened and appends it to `done`. Data of one channel is told in the order in
-    /// which it was sent: the executor counts it.
+    /// Waits until something has happened and appends it to `done`. Data of one channel is reported in the order of
+    /// sending: the executor counts it.
     ///
     /// # Errors
     /// What keeps the transport from going on.

@@ -1,4 +1,4 @@
-//! What an executor starts with: its peers, what feeds its outputs, and its slots.
+//! The initial state of an executor: its peers, the inputs of its outputs, and its slots.
 
 use super::flow::{FlowWindow, Peer};
 use super::send_order::SlotOrder;
@@ -6,7 +6,7 @@ use crate::plan::{InChannel, NodeProgram, OutChannel, Period, Segments, Source};
 use crate::platform::NodeId;
 use std::collections::{HashMap, HashSet};
 
-/// Everyone that the node sends to, and with rendezvous everyone that it answers; sorted.
+/// All nodes that the node sends to, and with rendezvous all that it answers; sorted.
 pub(super) fn peers_of(
     program: &NodeProgram,
     rendezvous: bool,
@@ -37,7 +37,7 @@ fn sources<'a>(of_way: &'a HashMap<Way, Vec<u32>>, output: &'a OutChannel) -> &'
     if let Source::Relay(input) = &output.source {
         return std::slice::from_ref(input);
     }
-    // What comes in from nobody outward was combined here: the root of an all-reduce.
+    // Outward segments without an input were combined here, at the root of an all-reduce.
     let ways = [(output.tree, output.is_inward), (output.tree, true)];
     ways.iter().find_map(|way| of_way.get(way)).map_or(&[], Vec::as_slice)
 }
@@ -93,7 +93,7 @@ pub(super) fn slot_order(period: &Period, program: &NodeProgram, segments: &Segm
     let holds_all = !program.is_inward && program.is_root && segments.blocks() == 1;
     let mut slots = SlotOrder::new(period, segments, holds_all, program.is_inward);
     if program.is_inward {
-        // The trees in which nobody hangs below the node.
+        // The trees in which the node is a leaf.
         let of_way = own_inputs(program);
         let is_own = |segment: &u64| !of_way.contains_key(&(segments.tree_of(*segment) as u32, true));
         (0..segments.count()).filter(is_own).for_each(|segment| slots.hold(segment));

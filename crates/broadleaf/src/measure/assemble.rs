@@ -77,7 +77,7 @@ fn add_cluster_pair(
     add_links(known, own, shared, builder)
 }
 
-/// By how much a pair's way is longer than the usual one, seconds; 0 where that is no more than noise.
+/// The excess of a pair's one-way time over the usual one, seconds; 0 within the noise.
 fn excess_s(known: &Findings, one_way: &OneWayLatencies, pair: NodePair) -> f64 {
     if one_way.differs(known, pair) {
         known.one_way_s(pair) - one_way.usual_s
@@ -86,7 +86,7 @@ fn excess_s(known: &Findings, one_way: &OneWayLatencies, pair: NodePair) -> f64 
     }
 }
 
-/// The mesh of a cluster, and one for each of its machines that has a bottleneck of its own.
+/// The mesh of a cluster, and one for each of its machines with its own bottleneck.
 fn add_meshes(
     known: &Findings,
     cluster: usize,
@@ -149,7 +149,7 @@ fn own_links(
     for &Outlier { pair, slowness } in &sorted.outliers {
         let (table_of, factor) = nearest_table(known, &sorted.outliers, pair, slowness);
         let own = known.tables.get(&pair);
-        // The pair's own table is the closer look, and has the last word.
+        // The pair's own table is more accurate, and decides.
         let slower = own.map_or(slowness, |own| large_s(own) / large_s(usual));
         let is_local = known.hosts.same_host(pair.0, pair.1);
         let limit = if is_local { 1.0 + known.settings.tolerance } else { sorted.limit };
@@ -165,7 +165,7 @@ fn own_links(
     links
 }
 
-/// Links made of the same are of one class, and of one entry where they lead to and fro.
+/// Links with equal parameters share one class, and one entry if they are the two directions of a pair.
 fn add_links(
     known: &Findings,
     links: BTreeMap<NodePair, (OwnLink, PairTable)>,

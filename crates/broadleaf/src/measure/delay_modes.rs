@@ -1,9 +1,9 @@
 //! Samples that fall into two groups.
 //!
-//! TCP may hold back an acknowledgement, and with it the next small message, for a fixed time: 40 ms in Linux,
-//! 200 ms in others. Paper 4 (§4.1) sees it as times that no model predicts for messages below 128 KB; in the
-//! samples of one size it is a second group, a fixed step above the usual one. It is no measure of the
-//! network, so fits leave it out; it does happen to programs, so it is reported.
+//! TCP may hold back an acknowledgement, and with it the next small message, for a fixed time: 40 ms in Linux, 200 ms
+//! in others. Paper 4 (§4.1) sees it as times that no model predicts for messages below 128 KB; in the samples of one
+//! size it is a second group, a fixed step above the usual one. It does not measure the network, so fits leave it
+//! out; it does affect programs, so it is reported.
 
 use super::statistics::{median, Summary};
 use crate::measure::settings::delays::{

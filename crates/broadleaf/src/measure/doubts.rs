@@ -1,4 +1,4 @@
-//! What a network cannot do, and so what a measurement got wrong: the machines were busy, or the delay varies.
+//! Impossible values, which reveal errors of a measurement: the machines were busy, or the delay varies.
 //!
 //! - A message's way takes no longer than the fastest round trip that any repeat saw.
 //! - A message takes no longer than a longer one; a small fall is the MPI's change of protocol.
@@ -7,9 +7,9 @@
 //! - Pairs between the same clusters are not ten times apart, and no way is ten times as long as the one over a third
 //!   node.
 //!
-//! The probe measures again what is in doubt (`stages/latencies`, `stages/recheck`, `stages/screening`). What stays
-//! is left out of what other pairs share, and marked where it is all there is: a broken cable is ten times slower
-//! than its neighbours, and a network with jitter has round trips below its usual way.
+//! The probe measures doubtful values again (`stages/latencies`, `stages/recheck`, `stages/screening`). Confirmed
+//! ones are left out of shared tables, and marked where there is no other value: a broken cable is ten times slower
+//! than its neighbours, and a network with jitter has round trips below its usual latency.
 
 use super::findings::Findings;
 use super::hosts::NodePair;
@@ -94,14 +94,14 @@ pub struct DoubtfulPair {
     pub doubt: Doubt,
 }
 
-/// How far a measurement can be believed.
+/// The quality of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quality {
     /// Samples taken.
     pub samples: usize,
     /// The share of them that other programs disturbed; those were left out where there were others.
     pub disturbed_share: f64,
-    /// What cannot be and stayed so when it was measured again, in order of the pairs.
+    /// Impossible values that a second measurement confirmed, in order of the pairs.
     pub doubtful: Vec<DoubtfulPair>,
 }
 
@@ -119,7 +119,7 @@ impl Quality {
 }
 
 impl Findings {
-    /// How far what is known by now can be believed.
+    /// The quality of the findings so far.
     pub fn quality(&self) -> Quality {
         let tables = self.cluster_pairs().flat_map(|cluster_pair| {
             let split = self.split_pairs(cluster_pair);
@@ -162,7 +162,7 @@ impl Findings {
         self.doubt_of(pair, self.tables.get(&pair)?)
     }
 
-    /// What would be wrong with that table of the pair.
+    /// The doubt about a table of the pair, if any.
     pub fn doubt_of(&self, pair: NodePair, table: &PairTable) -> Option<Doubt> {
         let round_trip_s = self.least_round_trip_s(pair);
         if table.latency_s > round_trip_s {

@@ -1,4 +1,4 @@
-//! What a pair of nodes can be asked to do, and what comes back.
+//! The experiments on a pair of nodes, and their samples.
 
 use crate::measure::settings::samples::{
     FASTEST_SHARE, MAX_WAIT_SHARE, MIN_UNDISTURBED, REPORTED_WAIT_SHARE,
@@ -105,7 +105,7 @@ impl Samples {
         Samples { seconds: self.way_s.clone(), waited_s, ..Samples::default() }
     }
 
-    /// How many were disturbed by other programs, as far as it is worth telling.
+    /// How many were disturbed by other programs enough to report.
     pub fn disturbed(&self) -> usize {
         self.seconds.len() - self.free_of(REPORTED_WAIT_SHARE).count()
     }
@@ -123,9 +123,9 @@ impl Samples {
 
     /// Without those that other programs on the machines disturbed.
     ///
-    /// On a machine with more work than processors every median is the scheduler's. What it did is known, so
-    /// what remains is as on a quiet machine, as long as a sample is shorter than the scheduler's time slice
-    /// now and then.
+    /// On a machine with more work than processors every median measures the scheduler. The waiting times are known,
+    /// so the remaining samples are as on a quiet machine, if some samples are shorter than the scheduler's time
+    /// slice.
     pub fn undisturbed(self) -> Samples {
         if self.waited_s.is_empty() {
             return self;

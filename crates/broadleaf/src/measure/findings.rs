@@ -1,4 +1,4 @@
-//! What the stages have learned so far; each reads the earlier ones' part and adds its own.
+//! The findings of the stages; each reads the earlier ones' part and adds its own.
 
 use super::hosts::{Hosts, NodePair};
 use super::pair_table::PairTable;

@@ -1,8 +1,8 @@
-//! Measuring a network: which experiments to run next, and the platform that their samples add up to.
+//! Measuring a network: the experiments to run next, and the resulting platform.
 //!
 //! Nothing here sends a byte or reads a clock. A [`Probe`] returns the next [`Round`] of experiments,
-//! takes the samples, and in the end is a [`Platform`](crate::platform::Platform); the probe program of
-//! `broadleaf-mpi` performs the rounds with real messages, the tests with a network they know by heart.
+//! takes the samples, and in the end gives a [`Platform`](crate::platform::Platform); the probe program of
+//! `broadleaf-mpi` performs the rounds with real messages, the tests with a simulated network.
 //!
 //! The stages in order, one file each in `stages/`:
 //!
@@ -12,13 +12,13 @@
 //!    pairs that differ from the others (`outliers`), and whether pairs of the cluster disturb each other.
 //! 3. `gap_tables`: pLogP's L, g(m), os(m), or(m), at sizes that `gap_table` picks where g bends. Of the typical pairs
 //!    between two clusters only one is measured.
-//! 4. `recheck`: what cannot be (`doubts`) is measured again, and marked where it stays.
+//! 4. `recheck`: impossible values (`doubts`) are measured again, and marked if confirmed.
 //! 5. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
 //!    falls, they share a resource.
 //!
 //! `assemble` makes nodes, meshes, bridges, links and shared resources of it.
 //!
-//! What a stage knows is in `findings`; a measurement that is ended early is assembled from what is there
+//! Results of stages are in `findings`; a measurement that is ended early is assembled from those so far
 //! ([`Probe::so_far`]).
 //!
 //! The method is that of Kielmann, Bal, Verstoep, *Fast Measurement of LogP Parameters for Message Passing
@@ -34,7 +34,7 @@
 //!
 //! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`gap_table`); samples in
 //! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`delay_modes`);
-//! medians whose confidence decides how long to go on (`statistics`). The constants stand in `settings`.
+//! medians whose confidence decides how long to go on (`statistics`). The constants are in `settings`.
 
 mod assemble;
 mod delay_modes;

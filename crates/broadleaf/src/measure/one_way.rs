@@ -2,7 +2,7 @@
 //!
 //! A cluster holds pairs of unlike distance where each step of a chain is short (the neighbours of a torus), and so
 //! do the pairs between two clusters. Where both ends read one clock, the two directions of a pair may differ
-//! too: routes need not be the same there and back. Without one nobody can tell, and each is half of a round trip.
+//! too: routes need not be the same there and back. Without a common clock each counts as half of a round trip.
 
 use super::findings::{ClusterPair, Findings};
 use super::hosts::NodePair;

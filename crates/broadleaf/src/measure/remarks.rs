@@ -1,4 +1,4 @@
-//! What the user is told about a measurement besides the numbers.
+//! Messages to the user about a measurement besides the numbers.
 
 use super::delay_modes::Step;
 use super::findings::Findings;
@@ -22,7 +22,7 @@ impl Findings {
         phrases
     }
 
-    /// What a platform cannot do without and is not known yet: a noun phrase each.
+    /// Required parts of a platform that are not measured yet: a noun phrase each.
     pub fn lacking(&self) -> Vec<String> {
         if self.clusters.is_empty() {
             return vec!["the latencies, and with them the clusters".to_string()];

@@ -1,9 +1,9 @@
-//! What a measurement can be asked for, and the table of its constants: one module an experiment.
+//! The options of a measurement, and the table of its constants: one module per experiment.
 //!
 //! Times are in seconds, sizes in bytes; shares, spreads and tolerances are ratios. *Kielmann* is Kielmann, Bal and
 //! Verstoep, 2000, the method that `measure` opens with. *Chosen* values have no source outside this project: the
-//! tests against networks with known truth (`measure/tests.rs` and `measure/tests/`) hold them from both sides,
-//! accuracy (5 %) and time. The value of a pLogP table has to be known to 2 %, so that two runs agree within 5 %.
+//! tests against networks with known truth (`measure/tests.rs` and `measure/tests/`) limit them from both sides,
+//! accuracy (5 %) and time. Values of a pLogP table must be accurate to 2 %, so that two runs agree within 5 %.
 
 /// What to measure, and for how long.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +252,7 @@ pub(super) mod bottlenecks {
     pub const BUDGET_SHARE: f64 = 1.3;
     /// Concurrent pairs that are always tried, where there are as many. Chosen.
     pub const PAIRS: [usize; 2] = [2, 4];
-    /// Most pairs at once: a bottleneck that more cannot fill limits nobody. Chosen.
+    /// The most pairs at once: a bottleneck that these cannot fill is no limit in practice. Chosen.
     pub const MAX_PAIRS: usize = 64;
     /// Pairs share a bottleneck when together they lose more than this share of their separate rates. Chosen.
     pub const RATE_LOSS: f64 = 0.15;

@@ -1,8 +1,8 @@
 //! Medians and quartiles: a few samples that the scheduler delayed must not move a result.
 //!
-//! Samples that swing are another matter. A shaper lets messages of 1 KiB through in twos and threes, so their
-//! round trips take 24 and 70 µs in turn where 45 µs is the rate's: the median is the one or the other by chance,
-//! and only means over several in a row are the network's.
+//! Alternating samples need means first. A shaper passes messages of 1 KiB in twos and threes, so their round trips
+//! take 24 and 70 µs in turn where the rate gives 45 µs: the median is one or the other by chance, and only means
+//! over several in a row measure the network.
 
 use crate::measure::settings::samples::{ALTERNATING_SPREAD, MIN_MEANS, SAMPLES_PER_MEAN};
 

@@ -1,4 +1,4 @@
-//! What a transfer occupies: the one table that throughput, bounds and simulation all read.
+//! The resources that a transfer occupies: the table on which throughput, bounds and simulation are based.
 //!
 //! A transfer u→v of s bytes that starts at t holds some resources, each for a window relative to t, and
 //! arrives a latency later. Port models differ only in which resources:
@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | one-port | out(u) `[0, T]`, in(v) `[latency, latency + T]` |
 //! | one-port-unidirectional | port(u) `[0, T]`, port(v) `[latency, latency + T]` |
-//! | one-port-same-partner | as one-port; besides, u talks to none but v in `[0, T]`, v to none but u in `[latency, latency + T]` |
+//! | one-port-same-partner | as one-port; besides, u has no other partner than v in `[0, T]`, v none than u in
+//! `[latency, latency + T]` |
 //! | multi-port | out(u) `[0, send]`, link `[0, T]`, in(v) `[latency + T − recv, latency + T]` |
 //! | link-capacity | link `[0, T]` |
 //!

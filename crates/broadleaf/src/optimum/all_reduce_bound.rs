@@ -1,4 +1,4 @@
-//! What no all-reduce can beat.
+//! A lower bound on the time of all-reduces.
 //!
 //! 1. At any host the result holds everyone's contribution: the all-reduce is a reduction to it, and from it, since its
 //!    own contribution is in everyone's result, a broadcast. Both bounds hold, and are taken for one host.

@@ -1,4 +1,4 @@
-//! What no plan can beat, whatever its trees, orders and segment sizes: a lower bound on the makespan.
+//! A lower bound on the makespan of all plans, for any trees, orders and segment sizes.
 //!
 //! Every plan moves the message in transfers of 1 to m bytes, store and forward, each holding the resources
 //! of [`crate::model::occupation`]. The bound is the largest of these, each argued where it is computed:
@@ -14,7 +14,7 @@
 //!    spreading only when the root has sent all others.
 //! 4. *Single ports*: under unidirectional one-port every byte a host gets also occupies its sender's only port.
 //! 5. *Prices* ([`priced`]): what all trees together hold of all resources at once, weighed by the prices of the
-//!    throughput optimum: the bound for a pipe that several receivers need, or for cuts that no name stands for.
+//!    throughput optimum: the bound for a pipe that several receivers need, or for cuts between other sets of nodes.
 //!
 //! A host that stands for a cluster adds its local broadcast to its own completion.
 

@@ -1,4 +1,4 @@
-//! What no plan can beat: the steady-state throughput optimum over any number of trees, with its proof.
+//! Bounds of all plans: the steady-state throughput optimum over any number of trees, with its proof.
 //!
 //! A long message in equal segments goes over spanning trees, each carrying a share. A segment over an edge
 //! occupies resources for the windows of [`crate::model::occupation`]; no resource may be busy for more

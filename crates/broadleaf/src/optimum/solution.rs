@@ -1,4 +1,4 @@
-//! What the optimum is: trees with shares, the bound, and the prices that prove it.
+//! The optimum: trees with shares, the bound, and the prices that prove it.
 
 use super::occupation_table::OccupationTable;
 use crate::model::Resource;

@@ -1,4 +1,4 @@
-//! The independent judge of plans: shares no code with any planner, nor with the executor.
+//! The independent checker of plans: shares no code with any planner, nor with the executor.
 //!
 //! A plan is right when every host gets every byte exactly once, only from a node that has it by then, over
 //! links that exist, and when its orders never block each other.

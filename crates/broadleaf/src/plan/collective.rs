@@ -1,8 +1,8 @@
 //! What a plan moves, and what the collectives have in common: a direction, roots, blocks.
 //!
 //! A collective is a set of roots and a direction. Outward, data flow from the roots; turned round, the same trees
-//! carry every host's contribution towards them. So each property is stated once, and who handles plans asks for it
-//! and not for the name.
+//! carry every host's contribution towards them. So each property is stated once, and code that handles plans uses
+//! the property, not the name.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
 //! A plan: weighted trees from the root, a segment size, and the order in which each node serves its
-//! children, or one period of slots that fixes who sends what to whom in which order.
+//! children, or one period of slots that fixes all transfers and their order.
 //!
 //! Every broadcast algorithm is such a plan; there is one checker ([`check`]), one executor and one file
 //! format for all of them.

@@ -1,4 +1,4 @@
-//! Sending in tree order: of what the node holds, the lowest segment first, then child order.
+//! Sending in tree order: of the segments held, the lowest first, then child order.
 
 use super::{nth_sent, NodeExecutor, Permission};
 use crate::execute::message::{Kind, Message};
@@ -13,7 +13,7 @@ impl NodeExecutor {
         {
             channel.queued = true;
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
-            // Questions go ahead of data: they are short, and what they wait for passes while data is sent.
+            // Requests go ahead of data: they are short, and their answers arrive while data is sent.
             let turn = match channel.permission {
                 Permission::Missing => 0,
                 _ => 1 + self.segments.split(segment).1,

@@ -1,12 +1,12 @@
 //! A segment that is combined here goes on once every input has brought its part of it.
 //!
-//! An output sends its segments in one order. It may send up to the first one that some input has not brought: in a
-//! reduction the same one for all inputs, in a gather the first of the blocks that come in there.
+//! An output sends its segments in one order. It may send up to the first one that some input has not delivered: in a
+//! reduction the same segment for all inputs, in a gather the first missing one of each input's blocks.
 
 use super::NodeExecutor;
 
 impl NodeExecutor {
-    /// What may go out before anything has come in: the node's own blocks, as far as the order begins with them.
+    /// Enables sends before any input: the node's own blocks, as far as the order begins with them.
     pub(super) fn begin_joining(&mut self) {
         for output in 0..self.joined.len() as u32 {
             if !self.joined[output as usize].is_empty() {
@@ -21,8 +21,8 @@ impl NodeExecutor {
         let before = self.first_missing(input, output, self.received[input] - 1);
         let after = self.first_missing(input, output, self.received[input]);
         let channel = &mut self.outgoing[output as usize];
-        // Only who kept the output waiting can let it go on, and the last of them does: so each segment is looked at
-        // once, however many inputs there are.
+        // Only an input that blocks the output can release it, and the last such input does, so each segment is
+        // examined once, for any number of inputs.
         if before == channel.available && after != before {
             channel.waits_for -= 1;
             if channel.waits_for == 0 {

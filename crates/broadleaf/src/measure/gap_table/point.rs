@@ -1,10 +1,10 @@
-//! What has been measured at one size, and the gap that follows from it.
+//! The samples of one size, and the resulting gap.
 //!
-//! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous
-//! waits for one more round trip, and so does a TCP connection that starts slowly; with several messages
-//! under way nobody waits. So where the latency is not small beside the gap, g(m) is measured by its
-//! definition too: the time between messages sent back to back. That is taken where the round trip is longer
-//! by more than a latency, or spreads too much to measure a small g.
+//! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous waits
+//! for one more round trip, and so does a TCP connection that starts slowly; with several messages under way there is
+//! no such wait. So where the latency is not small beside the gap, g(m) is measured by its definition too: the time
+//! between messages sent back to back. That is taken where the round trip is longer by more than a latency, or
+//! spreads too much to measure a small g.
 //!
 //! The bulk effect (paper 4, §4.2) is a number of its own: messages sent back to back may take less each than
 //! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
@@ -58,7 +58,7 @@ impl Series {
     }
 }
 
-/// What is known of messages of no size.
+/// The values for empty messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Empty {
     /// RTT(0), seconds, and how far off it may be.

@@ -35,7 +35,7 @@ impl Latencies {
         }
     }
 
-    /// Empty messages disturb nobody on other machines, so all of a round's pairs run together there.
+    /// Empty messages do not disturb other machines, so all of a round's pairs run together there.
     fn push(&mut self, known: &Findings, pairs: &[NodePair]) {
         self.total += pairs.len();
         self.rounds.extend(known.hosts.groups(pairs));

@@ -1,5 +1,5 @@
-//! One part of the measurement a file: it names the rounds to perform, takes their samples, and writes what it
-//! concludes into the findings.
+//! One part of the measurement per file: it requests rounds, takes their samples, and writes its conclusions into the
+//! findings.
 
 pub mod bottlenecks;
 pub mod gap_tables;

@@ -1,4 +1,4 @@
-//! What no scatter and no all-gather can beat, and, with every link turned round, no gather and no reduce-scatter.
+//! Lower bounds of scatters and all-gathers, and, with every link reversed, of gathers and reduce-scatters.
 //!
 //! Blocks that differ cannot stand in for each other: into a group of hosts come all blocks that are for its members
 //! (scatter), or all that the others contribute (all-gather), each at least once. So argument 2 of the makespan bound holds

@@ -1,4 +1,4 @@
-//! What a set of resources can have carried by when.
+//! The most bytes that a set of resources can have carried by a given time.
 
 use super::imprint::Imprint;
 use crate::platform::{NodeId, SharedId};

@@ -7,7 +7,7 @@ use crate::platform::{NodeId, Platform};
 /// already exclude one.
 const PLAYED_TRANSFERS: u64 = 4_000_000;
 
-/// What keeps a period from coming to its end, if anything does; `owners`: the root of each position.
+/// The reason why a period never ends, if there is one; `owners`: the root of each position.
 ///
 /// Where every slot stands behind those that bring its segment, in the list or in an earlier period, all can be
 /// done in the order of the list, however long the message; every planner lists its slots so. Others are played.
