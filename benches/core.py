@@ -86,7 +86,7 @@ def best_on_grid5000(_: Path) -> Callable[[], object]:
 
 
 def planned(nodes: int, planner: str, collective: str) -> Callable[[Path], Callable[[], object]]:
-    """A planner on one switch: 64 MiB to everyone, or 1 MiB from or for each."""
+    """A planner on one switch: 64 MiB to all nodes, or 1 MiB from or for each."""
     message_bytes = 64 * MEBIBYTE if collective == "bcast" else MEBIBYTE
 
     def set_up(_: Path) -> Callable[[], object]:

@@ -1,4 +1,5 @@
-"""Ranks of one machine: our broadcast beside Open MPI's and MPICH's own, and the copies that none can avoid.
+"""Ranks of one machine: Broadleaf's broadcast beside Open MPI's and MPICH's own, and the copies that none
+can avoid.
 
     local.py [--quick] [--table FILE] | --methods
 

@@ -1,4 +1,4 @@
-/* What being preloaded costs a broadcast that is passed through: blocks of MPI_Bcast, which we catch, alternate
+/* What being preloaded costs a broadcast that is passed through: blocks of MPI_Bcast, which is intercepted, alternate
  * with blocks of the MPI's own, which is what the program would have called, in one run.
  *
  *   mpi_overhead BYTES CALLS_A_BLOCK BLOCKS

@@ -42,7 +42,7 @@ LIMITS = {
 
 
 def three_rates(nodes: int, links: int, seed: int) -> bl.Platform:
-    """A connected random platform of so many directed links, both ways, of rates 1 : 10 : 50."""
+    """A connected random platform of a number of directed links, both ways, of rates 1 : 10 : 50."""
     draw = random.Random(seed)
     pairs = {(draw.randrange(node), node) for node in range(1, nodes)}
     while len(pairs) < links // 2:

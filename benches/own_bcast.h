@@ -1,5 +1,5 @@
-/* The MPI's own broadcast beside a preloaded Broadleaf, which catches MPI_Bcast and PMPI_Bcast: the one that is found in
- * the library of a call that nobody catches. */
+/* The MPI's own broadcast beside a preloaded Broadleaf, which catches MPI_Bcast and PMPI_Bcast: the one that is found
+ * in the library of a call that is not intercepted. */
 #ifndef OWN_BCAST_H
 #define OWN_BCAST_H
 

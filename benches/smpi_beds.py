@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Network:
-    """What SimGrid simulates, and what our runtime is told of it."""
+    """What SimGrid simulates, and the runtime's platform for it."""
 
     xml: Path
     hosts: Path
@@ -56,7 +56,7 @@ def random_grid(seed: int, folder: Path) -> Network:
 
 
 def grid(name: str, sizes: list[int], draw: random.Random, folder: Path) -> Network:
-    """Clusters of so many hosts of 1 Gb/s; between each two pipes of 0.1 to 1 Gb/s and 0.5 to 15 ms."""
+    """Clusters of a number of hosts of 1 Gb/s; between each two pipes of 0.1 to 1 Gb/s and 0.5 to 15 ms."""
     names = [[f"c{cluster}-{at}" for at in range(size)] for cluster, size in enumerate(sizes)]
     meshes = [
         {"nodes": members, "link": {"latency_s": draw.uniform(20e-6, 80e-6), "bandwidth_bytes_per_s": 125e6}}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Our broadcasts beside every algorithm that SimGrid's SMPI has: 240 MB on the 16 nodes of smp-16.
+"""Broadleaf's broadcasts beside every algorithm that SimGrid's SMPI has: 240 MB on the 16 nodes of smp-16.
 
     benches/smpi_broadcast.py [--bytes N] [--seconds WALL] [--jobs N] [--only NAME,NAME...]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Our runtime beside every broadcast that SimGrid's SMPI has: six networks, nine sizes, and the limit.
+"""Broadleaf's runtime beside every broadcast that SimGrid's SMPI has: six networks, nine sizes, and the
+limit.
 
     benches/smpi_sweep.py [--networks A,B] [--sizes 1KiB,..] [--algorithms A,B] [--ours] [--again]
                           [--seconds WALL] [--table FILE]

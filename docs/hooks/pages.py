@@ -64,7 +64,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the generated pages and pictures; a page that somebody has written stays."""
+    """Adds the generated pages and pictures; a hand-written page stays."""
     made: dict[str, str | bytes] = {}
     platform = bl.Platform.load(DOCS / "small.json")
     comparison = bl.compare(platform, "a0", MESSAGE_BYTES)

@@ -20,7 +20,7 @@ SELVES = (Path("/dev"), Path("/dev/fd"))
 
 
 def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
-    """A handle of a regular file: opening a pipe that nobody writes into would keep the reader waiting.
+    """A handle of a regular file: opening a pipe without a writer would block.
 
     Raises OSError, naming the file, for anything else.
     """

@@ -14,7 +14,7 @@ UNITS = {
         prefix + unit: 1024**power for power, prefix in enumerate("kmgt", start=1) for unit in ("", "i", "ib")
     },
 }
-# Python converts no more than 4,300 digits, and nobody can read a message that repeats them.
+# Python converts no more than 4,300 digits, and a message that repeats them would be unreadable.
 MOST_CHARACTERS = 64
 SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", re.IGNORECASE)
 

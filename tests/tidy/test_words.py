@@ -30,7 +30,8 @@ AVOIDED = {
 AVOIDED_IN_COMMENTS = {
     r"\b(says|tells)\b": "states, lists, prints, shows, reports",
     r"\bhopes?\b": "what happens",
-    r"\b(serves? (nobody|everybody))\b": "what it is used for",
+    r"\b(nobody|somebody|everybody|whoever)\b": "the rank, node, process or user",
+    r"\bso many (?!that\b)": "this many, or the number's name",
 }
 # A comment that begins a line, in the product's sources; those of C go on behind a star.
 COMMENT = re.compile(r"^\s*(?://|/\*|\* |#(?!\[)|\"\"\")(.*)$", re.MULTILINE)
@@ -73,9 +74,9 @@ def test_comments() -> None:
 
 
 def test_comments_of_c_are_found() -> None:
-    text = "/* It says so.\n * Ours tells. */\n*ahead = theirs;\n"
+    text = "/* It says so.\n * Ours tells nobody. */\n*ahead = theirs;\n"
     comments = {"file.c": "\n".join(COMMENT.findall(text))}
-    assert len(avoided(comments, AVOIDED | AVOIDED_IN_COMMENTS)) == 4
+    assert len(avoided(comments, AVOIDED | AVOIDED_IN_COMMENTS)) == 5
 
 
 def test_a_word_is_found() -> None:

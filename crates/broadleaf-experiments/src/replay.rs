@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// What a probe sends: little for a network, and more than start-ups weigh.
 const PROBE_BYTES: u64 = 1 << 16;
 
-/// Whoever takes a link's rate for another by more than this, or its latency by more seconds, does not know it.
+/// An estimate that is off by more than this factor of a rate, or by more seconds of latency, counts as wrong.
 const UNAWARE: f64 = 1.25;
 const UNAWARE_LATENCY_S: f64 = 2e-3;
 

@@ -253,7 +253,7 @@ static int measure(exchange *it, int is_root)
     return blocks_alike(bytes, blocks, &it->blocks) == BL_SIZE_PLANNED;
 }
 
-/* In place of the first length, where the root has decided against a plan; no block has so many bytes. */
+/* In place of the first length, where the root has decided against a plan; no block has this length. */
 #define NOT_PLANNED UINT64_MAX
 
 /* In a scatter or gather by counts, all ranks learn the root's decision and the lengths of the blocks. */

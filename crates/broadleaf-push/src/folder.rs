@@ -1,5 +1,5 @@
 //! Folders by their handles: names below one are opened step by step and never through a link, so that nothing
-//! outside of the target can be reached, whatever somebody puts there meanwhile.
+//! outside of the target can be reached, whatever another process puts there meanwhile.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -25,7 +25,7 @@ fn checked(code: libc::c_int) -> Result<libc::c_int> {
 
 fn opened(at: RawFd, name: &[u8], flags: libc::c_int, mode: libc::mode_t) -> Result<OwnedFd> {
     let name = c_text(name)?;
-    // SAFETY: the name is zero-terminated; a handle that comes back is owned by nobody else.
+    // SAFETY: the name is zero-terminated; a handle that comes back has no other owner.
     unsafe {
         let handle = checked(libc::openat(at, name.as_ptr(), flags | libc::O_CLOEXEC, mode))?;
         Ok(OwnedFd::from_raw_fd(handle))

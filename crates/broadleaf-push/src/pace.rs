@@ -14,7 +14,7 @@ impl Pace {
         Pace { limit_bytes_per_s, started: Instant::now(), sent_bytes: 0.0 }
     }
 
-    /// Waits until so many more bytes may have been sent.
+    /// Waits until `bytes` more bytes may be sent.
     pub fn wait_for(&mut self, bytes: usize) {
         self.sent_bytes += bytes as f64;
         if let Some(limit) = self.limit_bytes_per_s {

@@ -198,7 +198,7 @@ impl Host<'_> {
         }
     }
 
-    /// This host drops out; what it has begun and nobody would find again is removed.
+    /// This host drops out; unfinished files that no later push would find are removed.
     fn give_up(&mut self, fault: Fault) {
         if let Some(place) = self.place.as_mut() {
             for number in self.index.files() {

@@ -189,7 +189,7 @@ pub fn stream(
             for (_, window) in windows {
                 let Some(buffer) = next(to_keep) else { return };
                 keep_one(window, &buffer);
-                // Nobody may need it any more.
+                // It may be unused by now.
                 let _ = back.send(buffer);
             }
         });

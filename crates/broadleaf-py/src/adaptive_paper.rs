@@ -127,9 +127,9 @@ fn coarsening(robust: bool) -> Coarsening {
     }
 }
 
-/// Paper 3's figure 3: `driverSA` on a matrix of bandwidths (bytes/s, row by row, from node 0) for `seconds`, or, where
-/// `moves` is given, for so many moves: (moves, seconds, best estimate in seconds, whether refining) after each
-/// annealing.
+/// Paper 3's figure 3: `driverSA` on a matrix of bandwidths (bytes/s, row by row, from node 0) for `seconds`, or,
+/// where `moves` is given, for that number of moves: (moves, seconds, best estimate in seconds, whether refining)
+/// after each annealing.
 #[pyfunction]
 #[pyo3(signature = (bandwidth_bytes_per_s, message_bytes, *, seconds=10.0, moves=None, seed=0))]
 pub fn annealing_progress(

@@ -108,7 +108,7 @@ fn unknown(strategy: &str) -> PyErr {
     ))
 }
 
-/// The makespans in seconds of `strategies` on so many of paper 2's random grids, a row a draw.
+/// The makespans in seconds of `strategies` on a number of paper 2's random grids, a row a draw.
 ///
 /// A strategy is one of `grid_schedule`'s (`exact` is not a number where it is not proved within its steps), or
 /// `bound`, the time below which no schedule can end. `time_limit_s` is for each draw.

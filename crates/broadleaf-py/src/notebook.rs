@@ -1,4 +1,4 @@
-//! What Python draws and words of our objects: pictures, one-line representations, a notebook's HTML.
+//! Representations of objects for Python: pictures, one-line representations, a notebook's HTML.
 
 use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;

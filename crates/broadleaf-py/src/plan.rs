@@ -149,7 +149,7 @@ impl Plan {
         self.core.segment_bytes
     }
 
-    /// The weight of each host's block, where they differ: it has so many times `message_bytes`; None where they do not.
+    /// The weight of each host's block, where they differ, in multiples of `message_bytes`; None where they do not.
     ///
     /// Type: `dict[str, float] | None`
     #[getter]

@@ -267,7 +267,7 @@ def refuse_shared(folder: Path) -> None:
 
 
 def refuse_foreign(folder: Path) -> None:
-    """Raises StateError for a link and for somebody else's directory."""
+    """Raises StateError for a link and for another user's directory."""
     found = folder.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise StateError(f"{folder}: a link; name the directory itself with --state")

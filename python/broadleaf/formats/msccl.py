@@ -179,7 +179,7 @@ def runs_of(shares: Sequence[float], totals: Sequence[int]) -> list[Run]:
 
 
 def counts_of(shares: Sequence[float], total: int) -> list[int]:
-    """So many chunks shared out by largest remainder, at least one a tree."""
+    """Chunks shared out by largest remainder, at least one a tree."""
     counts = [max(1, int(share * total)) for share in shares]
     while sum(counts) != total:
         # The largest remainder gets what is left; a tree that has too much gives, but never its last.

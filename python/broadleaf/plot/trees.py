@@ -14,7 +14,7 @@ from broadleaf.plot.figures import COLOURS, Picture, label
 from broadleaf.trees import Tree
 from broadleaf.units import seconds, size
 
-# At most so many trees are drawn; the title then gives the number of all.
+# The most trees drawn; the title then gives the number of all.
 MOST_TREES = 6
 # Levels per row of the page; a deeper tree continues in the next row.
 ROW_DEPTH = 16

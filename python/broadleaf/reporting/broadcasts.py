@@ -15,7 +15,7 @@ from broadleaf.collectives import ROOTLESS, goes_outward, moved
 from broadleaf.errors import PlanError, naming
 from broadleaf.given import File, name_of, plan_of
 
-# Only so many trees have their own colour; the page gives the number of all.
+# The most trees with their own colour; the page gives the number of all.
 MOST_TREES = 12
 # The resources listed, the longest held first.
 BUSIEST = 16

@@ -13,7 +13,7 @@ from broadleaf.reporting.page import MOST_BYTES, filled
 from broadleaf.units import seconds
 
 SCRIPTS = ("format.js", "theme.js", "strips.js", "runs.js")
-# At most so many kinds of broadcasts are drawn, those with the longest total time.
+# The most kinds of broadcasts drawn, those with the longest total time.
 MOST_KINDS = 200
 
 Document = dict[str, Any]

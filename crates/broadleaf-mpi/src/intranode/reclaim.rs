@@ -34,7 +34,7 @@ mod tests {
         let areas: Vec<Arc<Area>> = (0..3 * KEPT).map(|_| Arc::new(Area::create(2).unwrap().0)).collect();
         for area in &areas {
             assert!(area.claim_ring());
-            // SAFETY: inside the slot, which nobody else knows.
+            // SAFETY: inside the slot, which no other rank uses yet.
             unsafe { area.slot(0).write_bytes(1, super::super::layout::SLOT_BYTES) };
             area.release_ring();
             used(area);

@@ -57,7 +57,7 @@ impl Signal {
         self.value.load(Ordering::Acquire)
     }
 
-    /// Sets the value and wakes everyone who sleeps.
+    /// Sets the value and wakes all sleepers.
     pub fn set(&self, value: u32) {
         self.value.store(value, Ordering::Release);
         // A sleeper registers before its last look, so either it sees the value or this rank sees the sleeper.

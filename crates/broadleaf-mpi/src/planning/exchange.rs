@@ -17,7 +17,7 @@ use broadleaf::portfolio::{make, Effort, SegmentChoice};
 /// broadcast's, since all later calls run the same plan.
 const FIRST_WORK: u64 = UNITS_PER_S;
 
-/// One collective to plan for, on a block of `bytes` for every rank, or of at most so many.
+/// One collective to plan for, on a block of `bytes` for every rank, or of at most `bytes`.
 pub struct ExchangeJob<'a> {
     pub placement: &'a Placement,
     pub collective: Collective,

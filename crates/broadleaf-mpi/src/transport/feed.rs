@@ -44,7 +44,7 @@ impl<'a> Feed<'a> {
     pub fn pass_on(&mut self) -> bool {
         if let Some(first) = self.waiting.front_mut() {
             let (offset, at, bytes) = first.next();
-            // SAFETY: the buffer has so many bytes from there on, as `add` was promised.
+            // SAFETY: the buffer has these bytes, by the contract of `add`.
             first.gone += unsafe { self.group.offer(offset, at, bytes.min(FEED_BYTES)) };
             if first.gone == first.buffer.bytes() {
                 self.waiting.pop_front();

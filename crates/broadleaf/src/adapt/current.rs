@@ -66,8 +66,8 @@ impl<P: Carries> Current<P> {
         }
     }
 
-    /// Gets ready for blocks of these lengths, by rank, of which the longest has `bytes`; segments end between elements of
-    /// so many bytes.
+    /// Gets ready for blocks of these lengths, by rank, of which the longest has `bytes`; segments end between
+    /// elements of `element_bytes` bytes.
     pub fn weigh(&mut self, bytes: u64, sizes: &[u64], element_bytes: u64) {
         let weights: Vec<f64> = sizes.iter().map(|&size| size as f64 / bytes as f64).collect();
         let now = self.programs.transfers();

@@ -32,7 +32,7 @@ pub enum Doubt {
     BelowLonger { bytes: u64, gap_s: f64, proven_s: f64 },
     /// The latency is ten times that of the other pairs between the same clusters.
     LatencyApart { latency_s: f64, usual_s: f64 },
-    /// A large message takes so many times as long as between the other pairs: ten and more, or a tenth and less.
+    /// A large message takes at least ten times, or at most a tenth of, the time between the other pairs.
     Apart { slowness: f64 },
     /// The round trip is ten times those to and from a third node.
     AboveDetour { round_trip_s: f64, detour_s: f64 },

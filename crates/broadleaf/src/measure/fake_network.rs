@@ -1,4 +1,4 @@
-//! A network that is known by heart: its platform's times, with noise, in virtual time.
+//! A simulated network: its platform's times, with noise, in virtual time.
 
 use super::{Probe, RankHost, Round, Samples, Task, Trial};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
@@ -25,7 +25,7 @@ pub struct FakeNetwork {
     pub one_clock: bool,
     /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
     pub busy: f64,
-    /// A shaper between machines: after a pause so many bytes pass at once.
+    /// A shaper between machines: after a pause this many bytes pass at once.
     pub credit_bytes: u64,
     /// The shares of its time that each of three short messages in a row then takes.
     pub lumps: [f64; 3],
@@ -33,7 +33,7 @@ pub struct FakeNetwork {
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// A pair whose every sample takes so much longer, seconds, as where something that no account shows holds it up.
     pub held_pair: Option<((NodeId, NodeId), f64)>,
-    /// So many samples of each trial are kept at most.
+    /// The most samples of each trial that are kept.
     pub most_samples: usize,
     pub now_s: f64,
     pub rounds: usize,

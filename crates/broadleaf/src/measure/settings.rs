@@ -84,7 +84,7 @@ pub(super) mod outliers {
     pub const EQUAL_GAPS: f64 = 0.015;
     /// One-way latencies that differ by less count as equal. Chosen.
     pub const EQUAL_LATENCIES: f64 = 0.01;
-    /// Values differ where they do by more than so many times what one pair's differ from visit to visit. Chosen.
+    /// Values differ if their difference exceeds this many times that of one pair's visits. Chosen.
     pub const NOISE_FACTOR: f64 = 3.0;
 }
 
@@ -220,7 +220,7 @@ pub(super) mod gap_tables {
 
     /// Range over gap from which on a gap by round trips is blurred. Chosen.
     pub const BLURRED: f64 = 0.05;
-    /// A gap by round trips is off by no more than so many of their interquartile ranges. Chosen.
+    /// A gap by round trips is off by at most this many of their interquartile ranges. Chosen.
     pub const FAR_OFF: f64 = 4.0;
     /// Latency over gap from which on the latency matters: a rendezvous's extra round trip is twice that. Chosen.
     pub const LATENCY_MATTERS: f64 = 0.01;

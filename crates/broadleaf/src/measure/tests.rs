@@ -1,4 +1,4 @@
-//! The whole measurement against networks that are known by heart.
+//! The whole measurement against simulated networks.
 
 use super::fake_network::FakeNetwork;
 use super::{Probe, ProbeSettings};

@@ -14,7 +14,8 @@ use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
 /// Rounding of sums, as for every bound.
 const ROUNDING: f64 = 1e-9;
 
-/// Beyond so many hosts every one is taken to have the fastest link: the bound is as valid, and n² links are not looked at.
+/// Beyond this many hosts every host is taken to have the fastest link: the bound is as valid, and n² links are not
+/// looked at.
 const MOST_LOOKED_AT: usize = 2000;
 
 /// A time below which no plan combines the `message_bytes` of every host and has the result at each, seconds; `root` is

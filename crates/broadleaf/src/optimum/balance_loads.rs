@@ -53,7 +53,7 @@ pub(crate) fn ease(
     state.descend(slots);
 }
 
-/// However short a limit, the first trees drawn have so many units of work to be balanced: drawn trees as they are
+/// However short a limit, the first trees drawn have this many units of work for balancing: drawn trees as they are
 /// overload what several of them use. Half of the 50 ms by which a limit may be overrun.
 pub(crate) const LEAST_BALANCING: u64 = 25_000;
 /// Ways into a vertex that are looked at in a unit of work.

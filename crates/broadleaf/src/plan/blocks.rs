@@ -42,7 +42,7 @@ impl Blocks {
         Blocks { message_bytes, segment_bytes, count, uneven: Vec::new() }
     }
 
-    /// A block for each weight; segments end between elements of so many bytes.
+    /// A block for each weight; segments end between elements of `element_bytes` bytes.
     pub(super) fn weighted(
         message_bytes: u64,
         segment_bytes: u64,

@@ -97,7 +97,7 @@ fn weights_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     }
 }
 
-/// Whoever runs the plan counts its bytes, and remembers each segment's tree where shares deal them.
+/// Runners of the plan count its bytes, and keep each segment's tree where shares deal them.
 fn size_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     let blocks = plan.collective.blocks(platform.hosts().count()) as u64;
     let bytes = plan.message_bytes;

@@ -99,8 +99,8 @@ const MOST_EMPTY_POSITIONS: u64 = 1024;
 const MOST_WAITED_SLOTS: u64 = 1 << 27;
 
 impl Period {
-    /// Why no plan needs such a period, if none does: whoever reads a plan holds a word for each position, and
-    /// passes over every slot in each period of the longest lag.
+    /// Why no plan needs such a period, if none does: readers of a plan hold a word for each position, and pass over
+    /// every slot in each period of the longest lag.
     pub fn excess(&self) -> Option<String> {
         let (slots, lag) = (self.slots.len() as u64, u64::from(self.longest_lag()));
         let positions = u64::from(self.segments);
@@ -194,7 +194,7 @@ pub struct Plan {
     pub message_bytes: u64,
     /// ≥ 1; an unsegmented plan's is the message's size.
     pub segment_bytes: u64,
-    /// By node, where the blocks differ: a host's block and its segments have so many times those bytes; ≥ 0.
+    /// By node, where the blocks differ: a host's block and its segments have those bytes times its weight; ≥ 0.
     pub weights: Option<Arc<[f64]>>,
     /// Name of the planner, as in the registry.
     pub planner: String,
@@ -250,7 +250,7 @@ impl Plan {
 
     /// A regular plan for `platform`, nothing predicted yet. An all-gather's root is its first host.
     ///
-    /// Panics where the construction has no answer for so many hosts ([`Regular::slots`]).
+    /// Panics where the construction does not support this number of hosts ([`Regular::slots`]).
     pub fn regular(
         platform: &Platform,
         planner: &str,

@@ -261,7 +261,7 @@ impl Programs {
         (inputs, outputs)
     }
 
-    /// The blocks of a node and of everyone below it.
+    /// The blocks of a node and of all nodes below it.
     fn blocks_below(&self, tree: u32, node: NodeId) -> Arc<[u32]> {
         let below = self.subtrees[tree as usize].below(node);
         let blocks = below.iter().map(|node| self.host_index[node.index()]);

@@ -45,7 +45,7 @@ impl Ways {
         }
         let quotas = largest_remainder(count, shares);
         let mut tree_of = Vec::with_capacity(count as usize);
-        // Smooth weighted round-robin: everyone gains its weight, the richest serves and pays the total.
+        // Smooth weighted round-robin: every tree gains its weight, the one with the most is next and pays the total.
         let mut credit = vec![0i128; shares.len()];
         for _ in 0..count {
             let mut chosen = 0;

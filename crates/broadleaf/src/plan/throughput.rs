@@ -9,8 +9,8 @@ use std::collections::HashMap;
 /// Bytes/s of the message (of one block, where there is one for each host) that a valid plan moves once its pipeline is
 /// full, if no transfer ever waits for another.
 ///
-/// One tree reaches it. Several trees without a period may not: a transfer needs both its ports at once, and whoever
-/// comes first is served first. The simulator shows what is reached.
+/// One tree reaches it. Several trees without a period may not: a transfer needs both its ports at once, and ports
+/// serve first come, first served. The simulator shows what is reached.
 ///
 /// Each segment of tree t holds every resource for the windows of t's edges; the trees carry their shares,
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'

@@ -17,7 +17,7 @@ pub struct Transfers {
     pub segment_bytes: u64,
     /// As [`Plan::weights`].
     pub weights: Option<Arc<[f64]>>,
-    /// Segments of weighted blocks end between elements of so many bytes.
+    /// Segments of weighted blocks end between elements of `element_bytes` bytes.
     pub element_bytes: u64,
     /// At least one; all over the same nodes.
     pub trees: Vec<Tree>,

@@ -134,7 +134,7 @@ impl PlatformBuilder {
             .ok_or_else(|| fault(format!("unknown node id \"{id}\""), "name one of \"nodes\""))
     }
 
-    /// Adds a shared resource of so many bytes/s.
+    /// Adds a shared resource with a rate in bytes/s.
     ///
     /// # Errors
     /// An id that is taken, or a bandwidth that is not above 0.

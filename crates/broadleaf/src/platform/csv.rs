@@ -182,7 +182,7 @@ fn number(cell: &str, place: &str) -> Result<Option<f64>, Fault> {
         return Ok(None);
     }
     match cell.parse::<f64>() {
-        // An empty cell is how "no link" is written; a NaN in a file is a mistake of whoever wrote it.
+        // An empty cell is how "no link" is written; a NaN in a file is a mistake.
         Ok(value) if value.is_finite() => Ok(Some(value)),
         _ => {
             let fact = format!("\"{cell}\" is not a finite number");

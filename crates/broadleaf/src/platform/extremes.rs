@@ -1,4 +1,4 @@
-//! Times so long that sums of them would no longer be numbers are refused here, before anyone plans with them.
+//! Times so long that sums of them would no longer be numbers are refused here, before planning.
 //!
 //! Planners and bounds add up times over all nodes and segments, and multiply two of them: what starts near the
 //! largest number there is ends at infinity, where comparisons have no meaning.

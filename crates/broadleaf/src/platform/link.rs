@@ -12,7 +12,7 @@ pub struct Affine {
 }
 
 impl Affine {
-    /// The time for so many bytes, seconds.
+    /// The time for `bytes` bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         self.startup_s + self.s_per_byte * bytes as f64
     }
@@ -37,7 +37,7 @@ impl GapTable {
         &self.rows
     }
 
-    /// The time for so many bytes, seconds.
+    /// The time for `bytes` bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         let rows = &self.rows;
         let after = rows.partition_point(|&(size, _)| size <= bytes);
@@ -65,7 +65,7 @@ pub enum TransferTime {
 }
 
 impl TransferTime {
-    /// The time for so many bytes, seconds.
+    /// The time for `bytes` bytes, seconds.
     pub fn seconds(&self, bytes: u64) -> f64 {
         match self {
             TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => {

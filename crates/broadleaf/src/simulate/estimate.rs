@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Segments of the longer of the two simulations, at least.
 const FULL_SEGMENTS: u64 = 128;
-/// Above so many nodes fewer of them, so that both take about as long, but no fewer than that.
+/// Above this many nodes fewer of them, so that both take about as long, but no fewer than that.
 const LARGE_NODES: u64 = 1000;
 const LEAST_SEGMENTS: u64 = 16;
 

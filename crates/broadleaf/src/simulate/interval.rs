@@ -50,7 +50,7 @@ mod tests {
         let predicted = made.plan.predicted.interval.unwrap();
         assert_eq!((predicted.low_s, predicted.high_s), (low_s, high_s));
         assert_eq!(made.tried[0].interval, Some(predicted));
-        // Nobody asked for it in a hurry.
+        // `Effort::Quick` computes no interval.
         let quick =
             make(&instance, "chain", SegmentChoice::Bytes(10), Effort::Quick, &Budget::UNLIMITED).unwrap();
         assert_eq!(quick.plan.predicted.interval, None);

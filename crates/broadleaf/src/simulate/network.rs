@@ -360,7 +360,7 @@ impl<'a> Network<'a> {
             let properties = self.platform.node(node);
             let finish = &mut self.finish_s[node.index()];
             if is_inward {
-                // Whoever has given its part away is done.
+                // A node that has sent its part has finished.
                 *finish = finish.max(self.last_release_s[node.index()]);
             }
             if !properties.is_host() {

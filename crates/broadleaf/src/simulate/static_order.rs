@@ -90,7 +90,7 @@ struct Timing {
 const SLOTS_PER_LOOK: u64 = 4096;
 const SLOTS_PER_UNIT: u64 = 20;
 
-/// After how many periods of so many slots the budget is looked at, and the units of work that they stand for.
+/// The number of periods, by slots, after which the budget is looked at, and the units of work that they stand for.
 fn look(slots: usize) -> (u64, u64) {
     let periods = (SLOTS_PER_LOOK / slots.max(1) as u64).max(1);
     (periods, periods * slots as u64 / SLOTS_PER_UNIT)
@@ -241,7 +241,7 @@ impl Timing {
     }
 }
 
-/// How long the receiver of a slot combines so many bytes, seconds.
+/// How long the receiver of a slot combines `bytes` bytes, seconds.
 fn combined_in_s(
     platform: &Platform,
     collective: Collective,

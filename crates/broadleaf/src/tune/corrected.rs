@@ -117,7 +117,7 @@ fn most_ones_up_to(limit: u64) -> u32 {
     below.chain([limit.count_ones()]).max().unwrap_or(1)
 }
 
-/// The root sends each segment ⌈log2 P⌉ times and sets the pace, since nobody below sends as often. The last one
+/// The root sends each segment ⌈log2 P⌉ times and sets the pace, since no node below sends as often. The last one
 /// then arrives after ⌈log2 P⌉ gaps and ⌊log2 P⌋ latencies. In a full tree of 2^d nodes, whose child i (from 1)
 /// has 2^(d − i): whatever the way, its children's numbers add up to at most d, and that over first children does
 /// so in d hops. Otherwise only the first subtree is incomplete, with R < 2^(⌈log2 P⌉ − 1) nodes and by induction

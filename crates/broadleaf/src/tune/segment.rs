@@ -144,7 +144,7 @@ impl<'a> RangeSearch<'a> {
     fn split(&mut self, first: u64, last: u64) {
         let (fewest, most) = (self.full_segments(last), self.full_segments(first));
         let cut = if fewest < most {
-            // The middle of as many factors; sizes from the cut on make at most so many full segments.
+            // The middle of as many factors; sizes from the cut on make at most that number of full segments.
             let middle = ((fewest.max(1) as f64 * most as f64).sqrt() as u64).clamp(fewest, most - 1);
             self.message_bytes.div_ceil(middle + 1)
         } else {

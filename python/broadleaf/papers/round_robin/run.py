@@ -41,7 +41,7 @@ LINES = {
     "circulant": ("circulant", True),
 }
 TABLE_2 = {3: 1.5, 5: 1.25, 7: 1.167}
-# Section 5.3 leaves the first and final phases out; over so many tournaments they are less than 1 %.
+# Section 5.3 leaves the first and final phases out; over this many tournaments they are less than 1 %.
 TOURNAMENTS = 300
 # The value of table 1's s in the comparison of its formulas: a start-up, which occupies both ends.
 STARTUP_S = 100e-6

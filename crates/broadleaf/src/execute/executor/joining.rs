@@ -45,7 +45,7 @@ impl NodeExecutor {
         (channel.available, channel.waits_for) = (least, waits_for);
     }
 
-    /// The first of an output's segments that `input` has not brought when it has brought so many, by its place among
+    /// The first of an output's segments that `input` has not delivered after `received` segments, by its place among
     /// the output's.
     fn first_missing(&self, input: usize, output: u32, received: u64) -> u64 {
         let blocks = (self.program.input_blocks.get(input), self.program.output_blocks.get(output as usize));

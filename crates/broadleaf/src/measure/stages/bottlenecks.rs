@@ -1,10 +1,10 @@
 //! Stage 4: bottlenecks that several links share.
 //!
-//! From one cluster to another, and among the nodes of a machine (whose links are its memory and its
-//! processors) or of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint
-//! pairs at once, and twice as many until they are slower than so many times one pair or there are no more: then they
-//! share a bottleneck, and the rate of them all is its total. Unless four are no faster than two, each is timed alone as
-//! well before that is believed: the others might be slower pairs.
+//! From one cluster to another, and among the nodes of a machine (whose links are its memory and its processors) or
+//! of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint pairs at once, and twice
+//! as many until they are slower than as many times one pair, or all are used: then they share a bottleneck, and the
+//! rate of them all is its total. Unless four are no faster than two, each is timed alone as well before that is
+//! believed: the others might be slower pairs.
 //!
 //! The two directions between two clusters are two bottlenecks, unless both are found and together carry less
 //! than the two apart: then they are one.

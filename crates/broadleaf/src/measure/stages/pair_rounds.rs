@@ -21,7 +21,7 @@ pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<Nod
     rounds.iter().flat_map(|round| [there(round), back(round)]).collect()
 }
 
-/// Pairs from one cluster to another in which every node takes part, the receivers moved on by so many places.
+/// Pairs from one cluster to another in which every node takes part, the receivers moved on by a number of places.
 pub fn neighbours(
     known: &Findings,
     (from, to): ClusterPair,

@@ -95,7 +95,7 @@ fn pairs_that_differ_by_a_little_have_gaps_of_their_own() {
     }
 }
 
-/// Between two clusters, the last node of B receives at 40 MB/s, whoever sends.
+/// Between two clusters, the last node of B receives at 40 MB/s from any sender.
 #[test]
 fn a_slow_node_behind_a_bridge_is_found() {
     let slow: Vec<String> = (0..4)

@@ -101,7 +101,7 @@ fn crossings(platform: &Platform, bytes: u64) -> Crossings<'_> {
     Crossings::new(platform, &from_the_start, bytes, &Budget::UNLIMITED).expect("there is time")
 }
 
-/// When so many bytes can have come behind a cut, seconds.
+/// When `bytes` bytes can have come behind a cut, seconds.
 fn entered_s(platform: &Platform, behind: &[bool], bytes: u64) -> f64 {
     if bytes == 0 {
         return 0.0;

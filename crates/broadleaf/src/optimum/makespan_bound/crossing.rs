@@ -231,7 +231,7 @@ impl<'a> Crossings<'a> {
         }
     }
 
-    /// When so many bytes, at most the message, can have arrived at a host, cut off from all others, seconds.
+    /// When `bytes` bytes, at most the message, can have arrived at a host, cut off from all others, seconds.
     pub fn alone_s(&self, host: NodeId, bytes: u64) -> f64 {
         if bytes == 0 {
             return 0.0;

@@ -20,7 +20,7 @@ use crate::optimum::occupation_table::{link_count, OccupationTable};
 use crate::platform::{Hop, NodeId, Platform, PortModel};
 use std::collections::HashMap;
 
-/// Beyond so many links the prices take longer than a first plan may.
+/// Beyond this many links the prices take longer than a first plan may.
 const MOST_LINKS: usize = 20_000;
 /// How far the prices may be from the best ones, relative, and how much work they may take.
 const GAP: f64 = 1e-3;

@@ -122,7 +122,7 @@ impl<'a> Play<'a> {
                 step(&mut self.send_at[node.index()], self.sends[node.index()].len());
                 step(&mut self.receive_at[to.index()], self.receives[to.index()].len());
                 self.moved[index] += 1;
-                // The receiver may forward now, and whoever is next in its order may send.
+                // The receiver may forward now, and the next sender in its order may send.
                 let next = self.next_receive(to).map(|(next, _)| self.period.slots[next].from);
                 for node in [Some(to), next].into_iter().flatten() {
                     if !std::mem::replace(&mut is_open[node.index()], true) {

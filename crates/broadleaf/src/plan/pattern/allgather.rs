@@ -5,7 +5,7 @@
 
 use super::{bine, Layout, Move};
 
-/// Everyone passes on to its right-hand neighbour what it last got from the left.
+/// Every node forwards to its right-hand neighbour the block that it last got from the left.
 pub(super) fn ring(hosts: usize) -> Layout {
     let rounds = 0..hosts.saturating_sub(1);
     let moves = rounds.flat_map(|round| {
@@ -19,7 +19,7 @@ pub(super) fn ring(hosts: usize) -> Layout {
     Layout::of_own_trees(hosts, moves.collect())
 }
 
-/// In each round everyone sends its own contribution a number of places ahead, and so receives from as many places
+/// In each round every node sends its own contribution a number of places ahead, and so receives from as many places
 /// behind: n − 1 rounds for any n. A number and its opposite follow each other, so that who was served serves in
 /// the next round.
 pub(super) fn shift(hosts: usize) -> Layout {

@@ -33,7 +33,7 @@ pub(super) fn repeated(hosts: usize, turn: u32) -> Layout {
     Layout::of_own_trees(rounds as usize, moves)
 }
 
-/// All of a message's segments in one period. Whoever should get a segment beyond the last gets the last, if
+/// All of a message's segments in one period. A node that should get a segment beyond the last gets the last, if
 /// it has not, so the root sends that one to several: ⌈log2 n⌉ − 1 + k rounds, and one tree more.
 pub(super) fn once(hosts: usize, segments: u32) -> Layout {
     let schedule = Schedule::new(hosts);

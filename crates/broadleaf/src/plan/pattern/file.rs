@@ -7,7 +7,7 @@ use crate::platform::NodeId;
 use serde_json::{json, Map, Value};
 use std::collections::HashSet;
 
-/// A plan of fewer slots is written out, so that whoever reads its file sees trees and slots.
+/// A plan of fewer slots is written out, so that readers of its file see trees and slots.
 const WORTH_A_PATTERN: usize = 10_000;
 /// A file must not ask its reader for more memory than that many slots take, some 200 MB: round-robin on 2,048 hosts.
 const MOST_SLOTS: u64 = 1 << 22;

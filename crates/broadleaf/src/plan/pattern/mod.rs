@@ -2,7 +2,7 @@
 //!
 //! Round-robin on n nodes is n − 1 trees of n − 1 edges and as many slots, all of which follow from the order
 //! of the hosts. Such a plan keeps its construction beside its trees, so that its file holds a name and n ids
-//! in place of n² slots. Whoever reads the file expands it; everything behind the reader sees trees and slots
+//! in place of n² slots. Readers of the file expand it; everything behind the reader sees trees and slots
 //! only, the checker included.
 
 mod allgather;
@@ -20,7 +20,7 @@ use crate::platform::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Regular {
     /// Axida, Viet and Yoshinaga's pipelined broadcast; `back_and_forth`: every second tournament is played
-    /// in reverse, so that nobody changes partners between two tournaments.
+    /// in reverse, so that no node changes partners between two tournaments.
     ///
     /// What is exchanged, the root gave `lookahead` tournaments ago; 0, for one way only: what it gave last.
     RoundRobin {
@@ -31,7 +31,7 @@ pub enum Regular {
     },
     /// Their global data exchange.
     Exchange,
-    /// The same for an odd number, where everyone sends to one and receives from another in every round.
+    /// The same for an odd number, where every node sends to one and receives from another in every round.
     Shift,
     /// Around the hosts: n − 1 trees of one chain each.
     Ring,

@@ -8,10 +8,10 @@ use super::{Layout, Move};
 /// next segment (figure 5), while destinations exchange what the root gave them in the tournament before
 /// (figure 4).
 ///
-/// Back and forth, every second tournament is played from its last round to its first. In one tournament
-/// everybody has n − 1 partners, so n − 2 changes are the fewest there can be; then there are none besides.
+/// Back and forth, every second tournament is played from its last round to its first. In one tournament every node
+/// has n − 1 partners, so n − 2 changes are the minimum; between two tournaments there are then none.
 ///
-/// `lookahead` is how many tournaments ago the root gave what is exchanged: 1 in the paper. With more, nobody waits
+/// `lookahead` is how many tournaments ago the root gave what is exchanged: 1 in the paper. With more, no node waits
 /// for what it has just been given, a latency ago, or in the round that the virtual player leaves idle. With 0,
 /// everyone exchanges what it was given last, in this tournament where it has met the root in it: waiting for that
 /// keeps a node's sends and its receives in the same round. (Not back and forth: who meets in the last round of one

@@ -26,7 +26,7 @@
 //!     let instance = Instance::new(&platform, hosts[0], 100).unwrap().segmented(100 / segments);
 //!     find("ecef-pipelined").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap().trees[0].depth(hosts[0])
 //! };
-//! // Whole, ECEF's binomial tree: everybody who has it sends. In many segments, a chain: everybody sends once.
+//! // Whole, ECEF's binomial tree: every holder sends. In many segments, a chain: every node sends once.
 //! assert_eq!((depth(1), depth(100)), (2, 3));
 //! ```
 

@@ -16,7 +16,7 @@
 //! let platform = builder.build().unwrap();
 //! let instance = Instance::new(&platform, nodes[0], 1000).unwrap().segmented(100);
 //! let plan = find("prune-refined").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
-//! // The nodes lose edges in turn, so that nobody keeps two: a chain, a segment every second.
+//! // The nodes lose edges in turn, so that none keeps two: a chain, a segment every second.
 //! assert_eq!(broadleaf::plan::throughput(&platform, &plan).unwrap(), 100.0);
 //! ```
 

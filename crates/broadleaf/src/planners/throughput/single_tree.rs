@@ -17,7 +17,7 @@
 //! use broadleaf::platform::{ExplicitLink, LinkClass, PlatformBuilder, PortModel};
 //!
 //! // A ring a–b–d–c–a: serving both neighbours over the quick links keeps a busy for 2 s a segment, the
-//! // chain a, b, d, c over the slow ones nobody for more than 1.25 s.
+//! // chain a, b, d, c over the slow ones no node for more than 1.25 s.
 //! let mut builder = PlatformBuilder::new("ring", PortModel::OnePort);
 //! let nodes: Vec<_> = ["a", "b", "c", "d"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
 //! let quick = builder.add_class(LinkClass::affine(0.0, 100.0));

@@ -20,7 +20,7 @@ fn bookkeeping_and_computing_anew_agree() {
         let mut gap_s: Vec<f64> = (0..kinds * kinds).map(|_| number()).collect();
         if round % 5 == 0 {
             let lost = random.below(kinds * kinds);
-            // Never so many that a cluster cannot be reached.
+            // Every cluster stays reachable.
             gap_s[lost] = if kinds > 2 { f64::INFINITY } else { gap_s[lost] };
         }
         let root = random.below(kind_of.len());
