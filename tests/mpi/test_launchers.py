@@ -103,6 +103,8 @@ def test_the_other_mpis_launcher_is_reported(bench: Bench) -> None:
 def test_a_program_whose_mpi_has_no_launcher_here_is_refused(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # While there is a compiler.
+    program = bench.compile("repeats")
     other = "mpich" if bench.mpi.flavour == "openmpi" else "openmpi"
     mpis, libraries, path = (tmp_path / name for name in ("mpis", "lib", "path"))
     for folder in (mpis, libraries, path):
@@ -117,7 +119,6 @@ def test_a_program_whose_mpi_has_no_launcher_here_is_refused(
     monkeypatch.setenv("PATH", str(path))
     monkeypatch.setenv("LD_LIBRARY_PATH", str(libraries))
     monkeypatch.delenv("BROADLEAF_MPIEXEC", raising=False)
-    program = bench.compile("repeats")
     with pytest.raises(MpiNotFoundError, match="name the mpiexec that belongs to it") as told:
         start_of([program])
     assert f"{program} loads {libraries}/libmpi" in str(told.value)
@@ -177,6 +178,16 @@ def test_inside_flux_flux_starts_ranks(play: Play, monkeypatch: pytest.MonkeyPat
     assert start.launcher.program == flux
     argv, _ = launch_command(start.mpi, 4, ["prog"], launcher=start.launcher, hosts=HOSTS)
     assert argv[:6] == [str(flux), "run", "-n", "4", "--requires=hosts:n0,n1", "-opmi=pmix"]
+
+
+def test_debians_other_mpi_is_found_by_its_own_name(
+    play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("broadleaf.mpi.find.CHECKOUT_MPIS", tmp_path / "nowhere")
+    first = play("mpiexec", "echo 'mpiexec (OpenRTE) 4.1.4'")
+    other = play("mpiexec.mpich", "echo HYDRA Version: 4.0.2")
+    assert find_mpi("openmpi").mpiexec == first
+    assert (find_mpi("mpich").mpiexec, find_mpi("mpich").version) == (other, "4.0.2")
 
 
 def test_a_launcher_in_the_working_folder(

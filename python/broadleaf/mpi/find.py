@@ -21,6 +21,8 @@ from broadleaf.mpi.dialects import Flavour as Flavour
 ABI: dict[Flavour, str] = {"openmpi": "ompi", "mpich": "mpich"}
 
 RUNTIMES = Path(__file__).resolve().parent / "lib"
+# Where Debian has several MPIs, mpiexec is one of them.
+LAUNCHERS = ("mpiexec", "mpiexec.openmpi", "mpiexec.mpich")
 # Where the Makefile of a checkout puts the wheels; absent in an installed package.
 CHECKOUT_MPIS = CHECKOUT / ".mpi"
 
@@ -169,8 +171,7 @@ def _passed_over(mpi: Mpi) -> bool:
 def find_mpis() -> Iterator[Mpi]:
     """Every MPI that can be found, each launcher once."""
     seen = set()
-    for folder in _folders():
-        mpiexec = folder / "mpiexec"
+    for mpiexec in (folder / name for folder in _folders() for name in LAUNCHERS):
         if not os.access(mpiexec, os.X_OK) or mpiexec.resolve() in seen:
             continue
         seen.add(mpiexec.resolve())
