@@ -17,7 +17,7 @@ import pytest
 
 from broadleaf.mpi import Host, Launcher, Mpi, MpiNotFoundError, crowding, find_mpi, launch_command, start_of
 from broadleaf.mpi.allocation import cores, own_cores
-from broadleaf.mpi.dialects import DIALECTS, FLUX, INTEL, SRUN
+from broadleaf.mpi.dialects import FLUX, INTEL, SRUN
 from broadleaf.mpi.library import library_of
 
 if TYPE_CHECKING:
@@ -254,11 +254,6 @@ def test_a_launcher_is_known_by_what_it_says(said: str, version: str, play: Play
     mpi = find_mpi(None, play("mpiexec", f"echo '{said}'"))
     assert mpi.version == version
     assert any(mark in said for mark in mpi.dialect.marks)
-    assert mpi.dialect.is_tried
-
-
-def test_dialects_that_could_not_be_tried_are_marked() -> None:
-    assert {dialect.name for dialect in DIALECTS if not dialect.is_tried} == {FLUX.name}
 
 
 def test_binding_changes_only_for_more_ranks_than_cores_and_is_reported(

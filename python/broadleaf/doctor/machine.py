@@ -63,8 +63,7 @@ def launchers() -> Iterator[Finding]:
     except MpiNotFoundError:
         return
     words = " ".join([str(start.launcher.program), *start.launcher.arguments])
-    tried = "" if start.launcher.dialect.is_tried else ", which Broadleaf was not tried with"
-    yield Finding("launcher", f"run and measure start {words}{tried}")
+    yield Finding("launcher", f"run and measure start {words}")
 
 
 def hosts(platform: str | None) -> Iterator[Finding]:

@@ -45,8 +45,6 @@ class Dialect:
     beside: tuple[str, ...] = ()
     # The MPI that it belongs to; None: a resource manager's, for any MPI.
     flavour: Flavour | None = None
-    # Whether it was tested with the launcher itself, not only by its documented options.
-    is_tried: bool = True
 
     def named_hosts(self, hosts: Sequence[Host]) -> list[str]:
         listed = ",".join(
@@ -124,7 +122,6 @@ FLUX = Dialect(
     start=("run",),
     meeting="-opmi={}",
     servers={"openmpi": ("pmix",), "mpich": ("simple",)},
-    is_tried=False,
 )
 
 # Intel's MPI names MPICH's hydra too, so its mark comes before HYDRA's.
