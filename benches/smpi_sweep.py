@@ -2,8 +2,8 @@
 """Broadleaf's runtime beside every broadcast that SimGrid's SMPI has: six networks, nine sizes, and the
 limit.
 
-    benches/smpi_sweep.py [--networks A,B] [--sizes 1KiB,..] [--algorithms A,B] [--ours] [--again]
-                          [--seconds WALL] [--table FILE]
+    benches/smpi_sweep.py [--collective NAME] [--networks A,B] [--sizes 1KiB,..] [--algorithms A,B] [--ours]
+                          [--again] [--seconds WALL] [--table FILE]
 
 The second broadcast of a run from the first rank, in simulated time. An algorithm that is not done after
 --seconds of real time, or delivers wrong bytes, has no time and counts as slower; where it was late, it is
@@ -12,6 +12,10 @@ soon as it is there and is not taken again, so a sweep that was ended goes on fr
 anew, --ours ours only). --table writes what is known as a page of the documentation.
 
 Fails where the fastest of SMPI's is ahead of ours, or ours further from the limit than WITHIN says.
+
+--collective takes another collective than the broadcast. A size is that of a block in a scatter and a gather,
+of all blocks together in an all-gather and a reduce-scatter, and of the vector in a reduction. The table of
+collectives has a line for each network and size.
 """
 
 from __future__ import annotations
@@ -30,6 +34,8 @@ from smpi_beds import NETWORKS, ROOT, Network
 import broadleaf as bl
 from broadleaf import smpi
 from broadleaf.benchmarks import OURS
+from broadleaf.benchmarks.collectives import COLLECTIVES, Simulated
+from broadleaf.benchmarks.collectives import limit_s as collective_limit_s
 from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
@@ -82,8 +88,58 @@ def sweep(options: argparse.Namespace, cells: dict[str, Cell]) -> None:
                 print(line(cell), flush=True)
 
 
+# Networks and sizes of a sweep of another collective.
+COLLECTIVE_NETWORKS = ["cluster-16", "teragrid-64", "grid5000-88"]
+COLLECTIVE_SIZES = [64 << 10, 1 << 20, 16 << 20]
+SHARED = ("allgather", "reduce-scatter")
+
+
+def sweep_collective(options: argparse.Namespace, cells: dict[str, Cell]) -> None:
+    collective = options.collective
+    with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
+        for name in options.networks:
+            folder = Path(made) / name
+            folder.mkdir()
+            network = NETWORKS[name](folder)
+            platform = bl.Platform.load(network.platform)
+            bed = Simulated.on(collective, network.platform, (network.xml, network.hosts), folder)
+            late: set[str] = set()
+            for size in options.sizes:
+                block = size // len(platform.hosts) if collective in SHARED else size
+                cell = cells.setdefault(
+                    key(collective, name, size),
+                    {"collective": collective, "network": name, "bytes": size, "seconds": {}},
+                )
+                cell["limit_s"] = cell["rate_limit_s"] = collective_limit_s(platform, collective, block)
+                for way in bed.ways(options.algorithms or []):
+                    known = way.name in cell["seconds"] and not options.again
+                    if known or (options.ours and not way.is_ours):
+                        continue
+                    patience_s = OUR_SECONDS if way.is_ours else options.seconds
+                    began_s = time.monotonic()
+                    samples = [] if way.name in late else bed.samples(way, block, patience_s)
+                    cell["seconds"][way.name] = samples[0] if samples else None
+                    if not samples and time.monotonic() - began_s >= patience_s:
+                        late.add(way.name)
+                    OUT.write_text(json.dumps(list(cells.values()), indent=1) + "\n")
+                print(line(cell), flush=True)
+
+
+def key(collective: str, network: str, size: int) -> str:
+    return f"{network} {size}" if collective == "bcast" else f"{collective} {network} {size}"
+
+
+def key_of(cell: Cell) -> str:
+    return key(collective_of(cell), cell["network"], cell["bytes"])
+
+
+def collective_of(cell: Cell) -> str:
+    return str(cell.get("collective", "bcast"))
+
+
 def precedes(one: Cell, other: Cell) -> bool:
-    return bool(one["network"] == other["network"] and one["bytes"] < other["bytes"])
+    is_alike = one["network"] == other["network"] and collective_of(one) == collective_of(other)
+    return bool(is_alike and one["bytes"] < other["bytes"])
 
 
 def measure(
@@ -122,6 +178,8 @@ def faults(cell: Cell) -> list[str]:
     found = []
     if ours > fastest(cell)[0]:
         found.append(f"{ours / fastest(cell)[0]:.3f} times as slow as {fastest(cell)[1]}")
+    if collective_of(cell) != "bcast":
+        return found
     within = WITHIN.get((cell["network"], cell["bytes"]), float("inf"))
     limit = cell["limit_s"] if cell["bytes"] <= 4 << 20 else cell["rate_limit_s"]
     if ours > within * limit:
@@ -152,8 +210,9 @@ def page(cells: dict[str, Cell]) -> str:
         "which goes on where it stood, keeps every sample in `.bench/smpi_sweep.json`, and fails where",
         "Broadleaf is not the fastest.",
     ]
+    broadcasts = [cell for cell in cells.values() if collective_of(cell) == "bcast"]
     for network in NETWORKS:
-        columns = sorted((cell for cell in cells.values() if cell["network"] == network), key=size_in)
+        columns = sorted((cell for cell in broadcasts if cell["network"] == network), key=size_in)
         if not columns:
             continue
         lines += ["", f"## {network}", ""]
@@ -169,6 +228,37 @@ def page(cells: dict[str, Cell]) -> str:
     return "\n".join(lines) + "\n"
 
 
+COLLECTIVES_PAGE = """# Comparison with SMPI's built-in collectives
+
+Simulated seconds of the second call, root the first rank, under SimGrid's SMPI in the clean model,
+beside the fastest of SMPI's own algorithms and the bound that no plan beats. The size is that of a
+block in a scatter and a gather, of all blocks together in an all-gather, of the vector in a reduction.
+SMPI's algorithms that timed out after {seconds:g} s of real time, at this size or a smaller one, or
+delivered wrong bytes, are left out. Made by
+
+    python benches/smpi_sweep.py --collective NAME --seconds {seconds:g} --table docs/smpi-collectives.md
+
+for each collective; every sample is in `.bench/smpi_sweep.json`.
+
+| collective | network | size | bound | Broadleaf | of the bound | fastest of SMPI's | s | Broadleaf is |
+| --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |
+"""
+
+
+def collectives_page(cells: dict[str, Cell], seconds: float) -> str:
+    """A line for each network and size, as Markdown."""
+    rows = []
+    for cell in cells.values():
+        ours, limit_s, (theirs_s, theirs) = cell["seconds"].get(OURS), cell["limit_s"], fastest(cell)
+        if collective_of(cell) == "bcast" or ours is None:
+            continue
+        gain = f"{theirs_s / ours:.2f} x as fast" if theirs_s < float("inf") else "-"
+        values = [collective_of(cell), cell["network"], shown(cell["bytes"]), short(limit_s), short(ours)]
+        values += [f"{ours / limit_s:.2f} x", theirs, short(theirs_s), gain]
+        rows.append("| " + " | ".join(values) + " |")
+    return COLLECTIVES_PAGE.format(seconds=seconds) + "\n".join(rows) + "\n"
+
+
 def size_in(cell: Cell) -> int:
     return int(cell["bytes"])
 
@@ -179,10 +269,9 @@ def short(seconds: float | None) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--networks", type=lambda text: text.split(","), default=list(NETWORKS))
-    parser.add_argument(
-        "--sizes", type=lambda text: [size_of(part) for part in text.split(",")], default=SIZES
-    )
+    parser.add_argument("--collective", choices=["bcast", *COLLECTIVES], default="bcast")
+    parser.add_argument("--networks", type=lambda text: text.split(","))
+    parser.add_argument("--sizes", type=lambda text: [size_of(part) for part in text.split(",")])
     parser.add_argument("--algorithms", type=lambda text: text.split(","), help="only these of SMPI's")
     parser.add_argument("--ours", action="store_true", help="take no times of SMPI's own")
     parser.add_argument("--again", action="store_true", help="take times anew that are known")
@@ -191,11 +280,16 @@ def main() -> int:
     options = parser.parse_args()
     OUT.parent.mkdir(exist_ok=True)
     known = json.loads(OUT.read_text()) if OUT.is_file() else []
-    cells = {f"{cell['network']} {cell['bytes']}": cell for cell in known}
-    sweep(options, cells)
+    cells = {key_of(cell): cell for cell in known}
+    is_bcast = options.collective == "bcast"
+    options.networks = options.networks or (list(NETWORKS) if is_bcast else COLLECTIVE_NETWORKS)
+    options.sizes = options.sizes or (SIZES if is_bcast else COLLECTIVE_SIZES)
+    (sweep if is_bcast else sweep_collective)(options, cells)
     if options.table:
-        options.table.write_text(page(cells))
-    asked = [cells[f"{name} {size}"] for name in options.networks for size in options.sizes]
+        options.table.write_text(page(cells) if is_bcast else collectives_page(cells, options.seconds))
+    asked = [
+        cells[key(options.collective, name, size)] for name in options.networks for size in options.sizes
+    ]
     failing = [cell for cell in asked if faults(cell)]
     print(f"{len(asked) - len(failing)} of {len(asked)} hold")
     return 1 if failing else 0

@@ -42,6 +42,16 @@ def test_memory_stays_flat(bench: Bench, calls: int, bytes: int, memory: str) ->
     assert run.reports == []
 
 
+def test_large_counts(abi_bench: Bench) -> None:
+    """In the soak, of more bytes than an int counts."""
+    longest = (1 << 31) + 12345 if LONG else (1 << 21) + 12345
+    run = abi_bench.check(2, "big_collectives", str(longest), min_bytes="1", collectives="all")
+    assert run.reports == []
+    total = longest + 1000
+    for collective in ("allgather", "scatter"):
+        assert [row["planned"] for row in run.rows(collective=collective, bytes=total)] == [1]
+
+
 @pytest.mark.parametrize("program", PROGRAMS if LONG else ["shapes", "communicators"])
 def test_sanitizers_find_nothing_of_ours(
     sanitized: Bench, monkeypatch: pytest.MonkeyPatch, program: str
