@@ -234,14 +234,15 @@ Simulated seconds of the second call, root the first rank, under SimGrid's SMPI 
 beside the fastest of SMPI's own algorithms and the bound that no plan beats. The size is that of a
 block in a scatter and a gather, of all blocks together in an all-gather, of the vector in a reduction.
 SMPI's algorithms that timed out after {seconds:g} s of real time, at this size or a smaller one, or
-delivered wrong bytes, are left out. Made by
+delivered wrong bytes, are left out; their number stands at the end. Made by
 
     python benches/smpi_sweep.py --collective NAME --seconds {seconds:g} --table docs/smpi-collectives.md
 
-for each collective; every sample is in `.bench/smpi_sweep.json`.
+for each collective, which keeps every sample in `.bench/smpi_sweep.json`; `--networks` and `--sizes`
+take a part of it. The table has what has been run. Those left out may be faster than the fastest here.
 
-| collective | network | size | bound | Broadleaf | of the bound | fastest of SMPI's | s | Broadleaf is |
-| --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: |
+| collective | network | size | bound | Broadleaf | of the bound | fastest of SMPI's | s | Broadleaf is | left out |
+| --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |
 """
 
 
@@ -255,6 +256,7 @@ def collectives_page(cells: dict[str, Cell], seconds: float) -> str:
         gain = f"{theirs_s / ours:.2f} x as fast" if theirs_s < float("inf") else "-"
         values = [collective_of(cell), cell["network"], shown(cell["bytes"]), short(limit_s), short(ours)]
         values += [f"{ours / limit_s:.2f} x", theirs, short(theirs_s), gain]
+        values.append(str(sum(taken is None for taken in cell["seconds"].values())))
         rows.append("| " + " | ".join(values) + " |")
     return COLLECTIVES_PAGE.format(seconds=seconds) + "\n".join(rows) + "\n"
 
