@@ -241,7 +241,7 @@ delivered wrong bytes, are left out; their number stands at the end. Made by
 for each collective, which keeps every sample in `.bench/smpi_sweep.json`; `--networks` and `--sizes`
 take a part of it. The table has what has been run. Those left out may be faster than the fastest here.
 
-| collective | network | size | bound | Broadleaf | of the bound | SMPI's fastest | s | Broadleaf is | left out |
+| collective | network | size | bound | Broadleaf | x bound | SMPI's fastest | s | Broadleaf is | left out |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |
 """
 
