@@ -1,20 +1,20 @@
-//! How long the blocks of a plan are, and their segments.
+//! The lengths of a plan's blocks and of their segments.
 //!
 //! A scatter, an all-gather and their mirrors move a block for each host. With weights, a host's block has
-//! `message_bytes` × its weight, and falls into as many segments as every other one: so whatever orders segments, a
-//! period above all, is the same for equal blocks and for unequal ones. Nothing of a block without bytes is sent; of a
-//! block with fewer bytes than segments, the last segments are empty messages.
+//! `message_bytes` × its weight, and is cut into as many segments as every other block. So the order of segments, such
+//! as a period, is the same for equal and for unequal blocks. A block without bytes is not sent; of a block with fewer
+//! bytes than segments, the last segments are empty messages.
 
 use super::Plan;
 use crate::platform::{NodeId, Platform};
 
-/// Where each block stands among all, one behind the other in the order of the hosts, and where its segments end.
+/// The offset of each block, in the order of the hosts, and the ends of its segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocks {
     message_bytes: u64,
     segment_bytes: u64,
     count: u64,
-    /// By block; empty where all are alike.
+    /// By block; empty if all are equal.
     uneven: Vec<Block>,
 }
 
@@ -25,12 +25,13 @@ struct Block {
     segment_bytes: u64,
 }
 
-/// The bytes of a block of that weight.
+/// The bytes of a block with the given weight.
 pub(crate) fn block_bytes(message_bytes: u64, weight: f64) -> u64 {
     (message_bytes as f64 * weight).round() as u64
 }
 
-/// The bytes of a segment in a block of that weight, at least; as many of them as the whole message has hold the block.
+/// The least bytes of a segment in a block with the given weight, such that as many segments as the whole message has
+/// hold the block.
 pub(crate) fn segment_bytes_of(message_bytes: u64, segment_bytes: u64, weight: f64) -> u64 {
     let count = message_bytes.div_ceil(segment_bytes.max(1)).max(1);
     ((segment_bytes as f64 * weight).ceil() as u64).max(block_bytes(message_bytes, weight).div_ceil(count))
@@ -79,12 +80,12 @@ impl Blocks {
         (offset + start, each.min(bytes - start))
     }
 
-    /// Whether a block has no bytes, so that nothing of it is sent, though other blocks have some.
+    /// Whether a block has no bytes, and is not sent, while other blocks have some.
     pub fn is_empty(&self, block: u32) -> bool {
         self.uneven.get(block as usize).is_some_and(|block| block.bytes == 0)
     }
 
-    /// All blocks together, bytes.
+    /// The sum of all blocks, bytes.
     pub fn total_bytes(&self) -> u64 {
         match self.uneven.last() {
             Some(last) => last.offset.saturating_add(last.bytes),
@@ -119,7 +120,7 @@ impl Plan {
 mod tests {
     use super::*;
 
-    /// Every block is covered by its segments, one behind the other, and there are as many of them for each.
+    /// Every block is covered by its consecutive segments, and every block has the same number of them.
     #[test]
     fn segments_tile_every_block() {
         for (message, segment) in [(10, 4), (1, 1), (1000, 7), (5, 5), (64, 1)] {

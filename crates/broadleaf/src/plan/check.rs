@@ -1,7 +1,7 @@
 //! The independent checker of plans: shares no code with any planner, nor with the executor.
 //!
-//! A plan is right when every host gets every byte exactly once, only from a node that has it by then, over
-//! links that exist, and when its orders never block each other.
+//! A plan is valid if every host gets every byte exactly once, from a node that already has it, over links that exist,
+//! and if its orders never block each other.
 
 mod deadlock;
 
@@ -10,16 +10,16 @@ use crate::platform::{NodeId, Platform};
 use deadlock::order_fault;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// How far the shares' sum may be from 1.
+/// Tolerance of the shares' sum around 1.
 const SHARES_SUM: f64 = 1e-9;
 /// Of all blocks together, as MPI counts them.
 const MOST_BYTES: u64 = i64::MAX as u64;
-/// 8 bytes each while the plan runs.
+/// Each takes 8 bytes while the plan runs.
 const MOST_DEALT: u64 = 1 << 26;
-/// More faults than this are not worth listing.
+/// The list of faults ends here.
 const MOST_FAULTS: usize = 100;
 
-/// Everything that is wrong with `plan` on `platform`, one line a fault; empty for a valid plan.
+/// The faults of `plan` on `platform`, one line each; empty for a valid plan.
 pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     let mut faults = Vec::new();
     if !plan.platform_digest.is_empty() && plan.platform_digest != platform.digest() {
@@ -78,7 +78,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
     faults
 }
 
-/// Weights are of hosts' blocks; at least one has bytes.
+/// Only hosts' blocks have weights, and at least one block has bytes.
 fn weights_faults(platform: &Platform, plan: &Plan, faults: &mut Vec<String>) {
     let Some(weights) = &plan.weights else { return };
     if !plan.collective.has_blocks() {
@@ -181,7 +181,7 @@ fn pairs_faults(plan: &Plan, faults: &mut Vec<String>) {
     }
 }
 
-/// A tree in the direction that is looked at.
+/// A tree in the direction under check.
 struct Judged<'a> {
     /// For people.
     index: String,
@@ -189,8 +189,8 @@ struct Judged<'a> {
     is_inward: bool,
 }
 
-/// Every host but the root has one parent, hangs below the root, and can be reached from its parent. Inward it can reach
-/// its parent: then its contribution goes one way, and there once.
+/// Every host but the root has one parent, is below the root, and can be reached from its parent. Inward, it can reach
+/// its parent: so its contribution takes one path and arrives once.
 fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let root = plan.root_of(judged.tree);
@@ -251,7 +251,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
     }
 }
 
-/// The way between a child and its parent passes no node twice, and only links that exist.
+/// The path between a child and its parent passes no node twice, and uses only links that exist.
 fn via_faults(
     platform: &Platform,
     judged: &Judged,
@@ -344,8 +344,7 @@ fn period_faults(platform: &Platform, plan: &Plan, period: &Period, faults: &mut
     }
 }
 
-/// Trees, by their edges, whose share of the positions is not the share that they state; each position is so much of
-/// a contribution.
+/// Faults of trees, grouped by their edges, whose part of the positions differs from their share.
 fn shares_of_positions(
     plan: &Plan,
     trees: &HashMap<Edges, Vec<usize>>,

@@ -1,4 +1,4 @@
-//! What a plan moves, and what the collectives have in common: a direction, roots, blocks.
+//! The collectives, and their common properties: a direction, roots, blocks.
 //!
 //! A collective is a set of roots and a direction. Outward, data flow from the roots; turned round, the same trees
 //! carry every host's contribution towards them. So each property is stated once, and code that handles plans uses
@@ -6,13 +6,13 @@
 
 use std::fmt;
 
-/// What the plan moves.
+/// The collective that a plan carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Collective {
     /// The root's message to all.
     #[default]
     Bcast,
-    /// The root's block for each host to that host; every tree carries each node its own.
+    /// The root's block for each host to that host; every tree carries a part of each block.
     Scatter,
     /// Every host's contribution to all others; each tree has a root of its own.
     Allgather,
@@ -26,7 +26,7 @@ pub enum Collective {
     Allreduce,
 }
 
-/// The way that data take through the trees.
+/// The direction of data through the trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// From the root to the leaves.
@@ -67,7 +67,7 @@ impl Collective {
         Collective::ALL.into_iter().find(|collective| collective.name() == name)
     }
 
-    /// Which way its data take through the trees.
+    /// The direction of its data through the trees.
     pub fn direction(self) -> Direction {
         match self {
             Collective::Bcast | Collective::Scatter | Collective::Allgather => Direction::Outward,
@@ -94,7 +94,7 @@ impl Collective {
         }
     }
 
-    /// Itself, or what it is the mirror of: the collective whose algorithms plan it.
+    /// Itself, or its mirror if it is inward: the collective whose algorithms plan it.
     pub fn outward(self) -> Collective {
         if self.is_inward() {
             self.mirror()
@@ -103,8 +103,7 @@ impl Collective {
         }
     }
 
-    /// Whether all trees hang from the plan's root; else each has one of its own: that of its block's host, or any host
-    /// in an all-reduce.
+    /// Whether all trees have the plan's root; else each has its own: its block's host, or any host in an all-reduce.
     pub fn is_rooted(self) -> bool {
         !matches!(self, Collective::Allgather | Collective::ReduceScatter | Collective::Allreduce)
     }
@@ -114,18 +113,18 @@ impl Collective {
         matches!(self, Collective::Scatter | Collective::Gather)
     }
 
-    /// Whether a receiver combines what comes in with what it has.
+    /// Whether a receiver combines incoming data with its own.
     pub fn combines(self) -> bool {
         matches!(self, Collective::Reduce | Collective::ReduceScatter | Collective::Allreduce)
     }
 
-    /// Whether each host has a block of its own, which may have a weight.
+    /// Whether each host has its own block, which may have a weight.
     pub fn has_blocks(self) -> bool {
         use Collective::{Allgather, Gather, ReduceScatter, Scatter};
         matches!(self, Scatter | Gather | Allgather | ReduceScatter)
     }
 
-    /// Into how many blocks of the plan's message size all data fall, among that many hosts.
+    /// The number of blocks of the plan's message size, with `hosts` hosts.
     pub fn blocks(self, hosts: usize) -> usize {
         if self.has_blocks() {
             hosts

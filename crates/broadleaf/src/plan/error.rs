@@ -1,4 +1,4 @@
-//! Why a plan is refused or cannot be made.
+//! Reasons why a plan is refused or cannot be made.
 
 use crate::json::Fault;
 

@@ -1,4 +1,4 @@
-//! A tree with the way that data take through it: what programs, routes and loads are made from.
+//! A tree with the direction of its data, from which programs, routes and loads are made.
 
 use super::{Collective, Direction, Period, Slot, Tree};
 use crate::platform::NodeId;
@@ -23,7 +23,7 @@ impl Flow<'_> {
     }
 }
 
-/// The flows of a plan, by share; `inward` are the trees that an all-reduce has besides.
+/// The flows of a plan, by share; `inward` are an all-reduce's further trees.
 pub(crate) fn flows<'a>(collective: Collective, trees: &'a [Tree], inward: &'a [Tree]) -> Vec<Flow<'a>> {
     let mut flows = Vec::with_capacity(trees.len() + inward.len());
     for (at, tree) in trees.iter().enumerate() {

@@ -1,9 +1,9 @@
 //! A plan turned round: the same trees with data going the other way.
 //!
-//! Played backwards, a broadcast on the reversed network is a reduction: a node that received a segment from its
-//! parent sends it there, combined with what came from its children. So the trees stay as they are, and a period runs
-//! from its last slot to its first, each slot from its receiver to its sender. A slot that was `lag` periods behind
-//! the first is as many ahead of the last.
+//! Played backwards, a broadcast on the reversed network is a reduction: a node that received a segment from its parent
+//! sends it there, combined with its children's. So the trees stay the same, and a period runs from its last slot to
+//! its first, each slot from its receiver to its sender. A slot that was `lag` periods behind the first is as many
+//! ahead of the last.
 
 use super::{Period, Plan, Predicted, Slot};
 use crate::platform::Platform;

@@ -92,15 +92,15 @@ pub struct Period {
     pub slots: Vec<Slot>,
 }
 
-/// Positions without a slot are for the checker to list, unless they alone fill the memory.
+/// The checker lists positions without a slot; more than this many are refused, to bound memory.
 const MOST_EMPTY_POSITIONS: u64 = 1024;
-/// Slots of all periods from the first segment's first transfer to its last one, as if every reader passed over each;
-/// a thousand nodes with forty trees need a third of it.
+/// Limit of slots times periods from the first segment's first transfer to its last; a thousand nodes with forty trees
+/// need a third of it.
 const MOST_WAITED_SLOTS: u64 = 1 << 27;
 
 impl Period {
-    /// Why no plan needs such a period, if none does: readers of a plan hold a word for each position, and pass over
-    /// every slot in each period of the longest lag.
+    /// The reason to refuse a period as larger than any plan needs, if it is: readers of a plan hold a word for each
+    /// position, and visit every slot in each period of the longest lag.
     pub fn excess(&self) -> Option<String> {
         let (slots, lag) = (self.slots.len() as u64, u64::from(self.longest_lag()));
         let positions = u64::from(self.segments);
@@ -123,7 +123,7 @@ impl Period {
         self.slots.iter().map(|slot| slot.lag).max().unwrap_or(0)
     }
 
-    /// How many periods move `count` segments, the last ones' lags included.
+    /// The number of periods that move `count` segments, with the lags of the last ones.
     pub fn periods(&self, count: u64) -> u64 {
         count.div_ceil(u64::from(self.segments.max(1))) + u64::from(self.longest_lag())
     }
@@ -152,7 +152,7 @@ impl Period {
     }
 }
 
-/// Between these the makespan lies while every gap lies between the quartiles of its samples, seconds.
+/// The range of the makespan while every gap lies between the quartiles of its samples, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// With every gap at its lower quartile.
@@ -161,12 +161,12 @@ pub struct Interval {
     pub high_s: f64,
 }
 
-/// What a planner expects of its plan; absent where nothing predicted it.
+/// A planner's predictions for its plan; absent where nothing predicted them.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Predicted {
     /// Simulated or modelled time until the last host has the message, seconds.
     pub makespan_s: Option<f64>,
-    /// What a measured spread of the links makes of the makespan; absent where none was measured.
+    /// The range of the makespan for a measured spread of the links; absent where none was measured.
     pub interval: Option<Interval>,
     /// Rate in steady state.
     pub throughput_bytes_per_s: Option<f64>,
@@ -186,15 +186,16 @@ pub struct Plan {
     pub platform_digest: String,
     /// The platform's node ids; [`NodeId`]s are indices into them.
     pub nodes: Arc<Vec<String>>,
-    /// What is moved.
+    /// The collective.
     pub collective: Collective,
-    /// Of an all-gather or a reduce-scatter, whose trees have their own roots: the first one's.
+    /// For an all-gather or a reduce-scatter, whose trees have their own roots, the first tree's.
     pub root: NodeId,
     /// Of the whole message (bcast, reduce), or of one node's block (scatter, gather, allgather, reduce-scatter).
     pub message_bytes: u64,
-    /// ≥ 1; an unsegmented plan's is the message's size.
+    /// ≥ 1; the message's size in an unsegmented plan.
     pub segment_bytes: u64,
-    /// By node, where the blocks differ: a host's block and its segments have those bytes times its weight; ≥ 0.
+    /// By node, if the blocks differ, ≥ 0: the bytes of a host's block and of its segments are multiplied by its
+    /// weight.
     pub weights: Option<Arc<[f64]>>,
     /// Name of the planner, as in the registry.
     pub planner: String,
@@ -202,18 +203,17 @@ pub struct Plan {
     pub seed: u64,
     /// Spanning trees from the root with their shares of the message; inward, data take them towards the root.
     pub trees: Vec<Tree>,
-    /// Of an all-reduce, the tree along which each share comes in to the root of the outward one in `trees`; else none.
+    /// For an all-reduce, the tree along which each share comes in to the root of its tree in `trees`; else empty.
     pub inward: Vec<Tree>,
-    /// The order of transfers across trees; `None`: by the trees' child order alone.
+    /// The order of transfers across trees; with `None`, the trees' child order alone.
     pub period: Option<Period>,
-    /// The construction that `trees` and `period` came from, if they did; what is done with a plan reads only
-    /// those.
+    /// The construction that `trees` and `period` came from, if any; a plan runs from those two alone.
     pub pattern: Option<Pattern>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
     /// How a message is announced to its receiver.
     pub protocol: Protocol,
-    /// What the planner promises.
+    /// The planner's predictions.
     pub predicted: Predicted,
 }
 
@@ -270,12 +270,12 @@ impl Plan {
         flows(self.collective, &self.trees, &self.inward)
     }
 
-    /// The node that a tree hangs from.
+    /// The root of a tree.
     pub fn root_of(&self, tree: &Tree) -> NodeId {
         tree.root.unwrap_or(self.root)
     }
 
-    /// k = ⌈m/s⌉, of one block where there are several; a message of no bytes has no segments.
+    /// k = ⌈m/s⌉, of one block if there are several; a message of no bytes has no segments.
     pub fn segment_count(&self) -> u64 {
         self.message_bytes.div_ceil(self.segment_bytes.max(1))
     }
@@ -286,7 +286,7 @@ impl Plan {
         (start, self.segment_bytes.min(self.message_bytes - start))
     }
 
-    /// The same plan for another message size, with what was predicted left out.
+    /// The same plan for another message size, without its predictions.
     pub fn resized(&self, message_bytes: u64) -> Plan {
         Plan { message_bytes, predicted: Predicted::default(), ..self.clone() }
     }

@@ -1,14 +1,14 @@
-//! What one node does in a plan: which channels it receives and sends on, in which order.
+//! One node's part of a plan: the channels on which it receives and sends, and their order.
 //!
 //! A *channel* is the stream of one tree's segments over one ordered pair of hosts.
 
 use crate::platform::NodeId;
 use std::sync::Arc;
 
-/// Where a sending channel takes its segments from.
+/// The source of a sending channel's segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// What the node holds of the message; inward, once all inputs of the tree have brought their part.
+    /// The node's own part of the message; inward, after all inputs of the tree have brought theirs.
     Held,
     /// A receiving channel (by index) whose segments this node only relays.
     Relay(u32),
@@ -29,7 +29,7 @@ pub struct InChannel {
     pub child: NodeId,
     /// Whether they go towards the tree's root.
     pub is_inward: bool,
-    /// Segments are combined with what this node holds of them.
+    /// Segments are combined with this node's own.
     pub combines: bool,
 }
 
@@ -48,9 +48,9 @@ pub struct OutChannel {
     pub child: NodeId,
     /// Whether they go towards the tree's root.
     pub is_inward: bool,
-    /// The receiver at the end of the edge combines them with what it holds.
+    /// The receiver at the end of the edge combines them with its own.
     pub combines: bool,
-    /// Where this node has the segments from.
+    /// The source of the segments.
     pub source: Source,
 }
 
@@ -82,13 +82,15 @@ pub struct SlotReceive {
 /// One node's part of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeProgram {
-    /// Whose program it is.
+    /// The node of the program.
     pub node: NodeId,
-    /// The plan's root, or of a tree with a block: outward, it holds that from the start; inward, it ends up with it.
+    /// Whether the node is the plan's root or has a tree of its own: outward, it holds that tree's data from the start;
+    /// inward, it has them in the end.
     pub is_root: bool,
-    /// Every host holds a contribution from the start, since segments go towards the roots, first at least.
+    /// Whether every host holds a contribution from the start, since segments go towards the roots (in an all-reduce,
+    /// first).
     pub is_inward: bool,
-    /// The block that is the node's own: what it is sent by a scatter or a reduce-scatter, what it gives to a gather or an
+    /// The node's own block: it receives it in a scatter or a reduce-scatter, and sends it in a gather or an
     /// all-gather; 0 for a broadcast and a reduction.
     pub block: u32,
     /// Sorted by (from, tag).

@@ -1,11 +1,11 @@
-//! Which tree each position of a period moves its segment along.
+//! The tree along which each position of a period moves its segment.
 
 use super::{flows, Collective, Flow, Period, Tree};
 use crate::platform::NodeId;
 use std::collections::HashMap;
 
-/// The tree whose edges are exactly those of the slots of each position; the first tree where none is
-/// (the checker refuses such a plan). Trees of the same edges, which only switches tell apart, take their positions in
+/// By position, the tree whose edges are exactly those of the position's slots; the first tree if no tree matches (the
+/// checker refuses such a plan). Trees with the same edges, which differ only in switches, take their positions in
 /// turn, by their shares.
 pub(crate) fn tree_of_positions(
     period: &Period,
@@ -22,7 +22,7 @@ pub(crate) fn tree_of_positions(
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         mixed ^ (mixed >> 31)
     };
-    // With what each tree still has to get, in positions.
+    // Each tree with the positions that it is still owed.
     let mut alike: HashMap<u64, Vec<(f64, u32)>> = HashMap::new();
     let mut sums = vec![0u64; trees.len()];
     for Flow { index, tree, is_inward } in flows(collective, trees, inward) {

@@ -1,5 +1,5 @@
-//! The programs of all nodes, made from the plan when asked for, in time proportional to a node's own edges; they are
-//! never expanded over segments.
+//! The programs of all nodes, made from the plan on demand, in time proportional to a node's own edges; they are never
+//! expanded over segments.
 
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 use super::positions::tree_of_positions;
@@ -22,9 +22,9 @@ pub struct Programs {
     /// Slot indices in which a node sends or receives.
     slots_of: Vec<(Vec<u32>, Vec<u32>)>,
     is_host: Vec<bool>,
-    /// A host's place among the hosts, by id: its block.
+    /// A host's index among the hosts, by id: its block.
     host_index: Vec<u32>,
-    /// Of a scatter's or gather's trees.
+    /// By tree, for a scatter or a gather.
     subtrees: Vec<Subtrees>,
 }
 
@@ -115,7 +115,7 @@ impl Programs {
         }
     }
 
-    /// What the programs carry out.
+    /// The transfers that the programs carry out.
     pub fn transfers(&self) -> &Arc<Transfers> {
         &self.transfers
     }
@@ -132,30 +132,30 @@ impl Programs {
 
     /// Whether every node receives in the order of its slots.
     ///
-    /// Without a period there is no such order. Where hosts relay it would not be safe: what is only relayed
-    /// has no slot, and waits for a port whose own message waits for its turn at a receiver that, in turn,
-    /// waits for what is relayed. Receivers then take what comes first; sends keep their order.
+    /// Without a period there is no such order. Where hosts relay, it could deadlock: a relayed segment has no slot,
+    /// and waits for a port whose own message waits for its turn at a receiver that, in turn, waits for the relayed
+    /// segment. Receivers then take messages in the order of arrival; sends keep their order.
     pub fn receives_in_order(&self) -> bool {
         self.transfers.period.is_some() && self.relays.is_empty()
     }
 
-    /// The segments of its trees.
+    /// The segments of the plan's trees.
     pub fn segments(&self) -> &Arc<Segments> {
         &self.segments
     }
 
-    /// `(offset, length)` of a segment among all blocks, one behind the other in the order of the hosts, bytes.
+    /// `(offset, length)` of a segment in all blocks, consecutive in the order of the hosts, bytes.
     pub fn place(&self, id: u64) -> (u64, u64) {
         let (block, segment) = self.segments.split(id);
         self.blocks.place(block, segment)
     }
 
-    /// How long each block is.
+    /// The length of each block.
     pub fn blocks(&self) -> &Blocks {
         &self.blocks
     }
 
-    /// The size of all blocks together, bytes.
+    /// The sum of all blocks, bytes.
     pub fn total_bytes(&self) -> u64 {
         self.blocks.total_bytes()
     }
@@ -203,7 +203,7 @@ impl Programs {
         }
     }
 
-    /// What a node receives and sends on, in the order of [`NodeProgram`].
+    /// A node's receiving and sending channels, in the order of [`NodeProgram`].
     fn channels(&self, node: NodeId) -> (Vec<InChannel>, Vec<OutChannel>) {
         let plan = &self.transfers;
         let relays = self.relays.get(&node).map_or(&[][..], Vec::as_slice);
@@ -326,7 +326,7 @@ impl Programs {
     }
 }
 
-/// What each host relays: `parents` by flow.
+/// The relays of each host; `parents` is by flow.
 fn relays_of(
     flows: &[Flow],
     parents: &[Vec<Option<NodeId>>],

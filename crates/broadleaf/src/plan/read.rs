@@ -55,8 +55,7 @@ impl RawTree {
 impl Plan {
     /// Reads a plan file; every refusal names the file, the place and the remedy.
     ///
-    /// # Errors
-    /// A file that cannot be read, or that is no plan.
+    /// # Errors A file that cannot be read, or that is not a plan.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let shown = path.display().to_string();
         let text =
@@ -64,10 +63,9 @@ impl Plan {
         Plan::from_json(&text).map_err(|fault| PlanError::File { path: shown, fault })
     }
 
-    /// Reads a plan document. Whether the plan is right for a platform is for [`check`] to say.
+    /// Reads a plan document. [`check`] decides whether the plan is valid on a platform.
     ///
-    /// # Errors
-    /// Text that is no plan: the place, the fact and the remedy.
+    /// # Errors Text that is not a plan: the place, the fact and the remedy.
     #[allow(clippy::too_many_lines, reason = "one field of the document after the other")]
     pub fn from_json(text: &str) -> Result<Plan, Fault> {
         let value = parse(text)?;
@@ -182,7 +180,7 @@ impl Plan {
     }
 }
 
-/// The weights that are written out, where the plan has some.
+/// The explicit weights, if the plan has any.
 fn read_weights(
     document: &Place,
     collective: Collective,

@@ -1,4 +1,4 @@
-//! Edges without a link: the quickest path stands in for it.
+//! Routes edges without a link along the quickest path.
 
 use super::{Flow, Plan, PlanError};
 use crate::platform::{NodeId, Platform};
@@ -33,7 +33,7 @@ impl Plan {
                 })?;
                 let mut relays: Vec<NodeId> = route.hops[1..].iter().map(|hop| hop.from).collect();
                 let Flow { index, is_inward, .. } = flows[flow];
-                // They stand in order from the parent.
+                // They are listed from the parent.
                 if is_inward {
                     relays.reverse();
                 }

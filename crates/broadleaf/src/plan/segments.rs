@@ -1,4 +1,4 @@
-//! Which tree carries which segment.
+//! The assignment of segments to trees.
 
 /// The tree of every segment of a plan.
 ///
@@ -12,16 +12,16 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segments {
     blocks: u32,
-    /// Ids in all.
+    /// Number of ids.
     count: u64,
     deal: Deal,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Deal {
-    /// All blocks' segments go the same ways.
+    /// All blocks' segments take the same trees.
     Alike(Ways),
-    /// Block b has ways of its own over the trees `trees[b]`; `block_of[tree]` is a tree's block.
+    /// Block b is dealt over its own trees `trees[b]`; `block_of[tree]` is a tree's block.
     ByBlock { ways: Vec<Ways>, trees: Vec<Vec<u32>>, block_of: Vec<u32> },
     /// `tree_of[id mod W]`, and the rising positions of each tree.
     Periodic { tree_of: Vec<u32>, of_tree: Vec<Vec<u32>> },
@@ -85,8 +85,8 @@ impl Ways {
 }
 
 impl Segments {
-    /// `count` segments of one block, or of each of `blocks` alike; `shares` sum to 1; `count` < 2³² where there
-    /// are several trees.
+    /// `count` segments of each of `blocks` equal blocks; `shares` sum to 1; `count` < 2³² where there are several
+    /// trees.
     pub fn deal(count: u64, blocks: u32, shares: &[f64]) -> Segments {
         Segments { blocks, count: count * u64::from(blocks), deal: Deal::Alike(Ways::deal(count, shares)) }
     }
@@ -123,12 +123,12 @@ impl Segments {
         Segments { blocks, count: count * u64::from(blocks), deal: Deal::Periodic { tree_of, of_tree } }
     }
 
-    /// How many segments there are, of all blocks.
+    /// The number of segments of all blocks.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// How many blocks there are: one for a broadcast, else one for each host.
+    /// The number of blocks: one for a broadcast, else one for each host.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
@@ -153,7 +153,7 @@ impl Segments {
         }
     }
 
-    /// How many segments each edge of a tree carries, where it carries all of the tree's.
+    /// The number of segments on each edge of a tree, if it carries all of the tree's.
     pub fn in_tree(&self, tree: usize) -> u64 {
         match &self.deal {
             Deal::Alike(ways) => ways.in_tree(tree),
@@ -170,7 +170,7 @@ impl Segments {
         }
     }
 
-    /// The id of the `index`-th segment of a tree, where an edge carries all of the tree's.
+    /// The id of the `index`-th segment of a tree, if an edge carries all of the tree's.
     pub fn nth(&self, tree: usize, index: u64) -> u64 {
         match &self.deal {
             Deal::Alike(ways) => ways.nth(tree, index),

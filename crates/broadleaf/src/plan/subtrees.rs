@@ -1,4 +1,4 @@
-//! Who hangs below whom in a tree.
+//! The nodes below each node of a tree.
 
 use super::Tree;
 use crate::platform::NodeId;
@@ -15,7 +15,7 @@ impl Subtrees {
     pub fn new(tree: &Tree, root: NodeId) -> Subtrees {
         let mut order = Vec::with_capacity(tree.node_count());
         let mut span = vec![(0, 0); tree.node_count()];
-        // Each node is met twice: on the way down, and after all nodes below it.
+        // Each node is visited twice: on the way down, and after all nodes below it.
         let mut open = vec![(root, false)];
         while let Some((node, is_done)) = open.pop() {
             if is_done {

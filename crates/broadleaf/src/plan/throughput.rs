@@ -6,11 +6,11 @@ use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
-/// Bytes/s of the message (of one block, where there is one for each host) that a valid plan moves once its pipeline is
-/// full, if no transfer ever waits for another.
+/// Bytes/s of the message (or of one block, if each host has one) that a valid plan moves while its pipeline is full,
+/// if no transfer ever waits for another.
 ///
 /// One tree reaches it. Several trees without a period may not: a transfer needs both its ports at once, and ports
-/// serve first come, first served. The simulator shows what is reached.
+/// serve first come, first served. The simulator gives the actual rate.
 ///
 /// Each segment of tree t holds every resource for the windows of t's edges; the trees carry their shares,
 /// so a byte takes at least Σ share · window / segment of each resource (paper 1: 1 / max of the nodes'
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 /// An edge of the plan that no path of the platform leads along.
 pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let routed;
-    // A copy of a plan of n² edges takes longer than the rest.
+    // Copying a plan of n² edges would take longer than the rest of the function.
     let is_direct = |flow: &Flow| {
         flow.tree.edges().all(|(parent, child)| {
             let (from, to) = flow.ends(parent, child);
@@ -80,7 +80,7 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok(bytes as f64 / busiest_s)
 }
 
-/// The bytes of a segment of a node's block, where those of a block without weight have `bytes`.
+/// The bytes of a segment of a node's block; `bytes` is for a block of weight 1.
 fn segment_of(plan: &Plan, owner: NodeId, bytes: u64) -> u64 {
     match plan.weights {
         Some(_) => segment_bytes_of(plan.message_bytes.max(1), bytes, plan.weight_of(owner)),
@@ -88,7 +88,7 @@ fn segment_of(plan: &Plan, owner: NodeId, bytes: u64) -> u64 {
     }
 }
 
-/// `(bytes, how many)`: the segments, one of each block, that go to nodes and no farther up than to them.
+/// `(bytes, count)` of the segments, one of each block, on the edge into the first of the nodes `below`.
 fn carried_below(plan: &Plan, below: &[NodeId], bytes: u64) -> Vec<(u64, f64)> {
     match plan.weights {
         Some(_) => {
@@ -98,12 +98,12 @@ fn carried_below(plan: &Plan, below: &[NodeId], bytes: u64) -> Vec<(u64, f64)> {
     }
 }
 
-/// How long each resource is held for a segment, seconds.
+/// The time for which each resource is held for a segment, seconds.
 struct Busy {
     /// Of each node, the sending side and the receiving side.
     ports_s: Vec<f64>,
     others_s: HashMap<Resource, f64>,
-    /// How long each host combines.
+    /// By host, the time to combine.
     combining_s: Vec<f64>,
 }
 

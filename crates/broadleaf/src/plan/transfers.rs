@@ -1,4 +1,4 @@
-//! What of a plan is carried out: which segment goes along which edge, in which order, without the platform's names.
+//! The part of a plan that is carried out: the edge and the order of each segment, without the platform's names.
 
 use super::{flows, Collective, Flow, Period, Plan, Protocol, Tree};
 use crate::platform::NodeId;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The transfers of a plan between nodes that only have numbers: the platform's nodes, or MPI ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transfers {
-    /// What is moved.
+    /// The collective.
     pub collective: Collective,
     /// As [`Plan::root`].
     pub root: NodeId,
@@ -62,7 +62,7 @@ impl Transfers {
         self.trees.first().map_or(0, Tree::node_count)
     }
 
-    /// The same transfers of another message's bytes.
+    /// The same transfers for another message size.
     pub fn resized(&self, message_bytes: u64) -> Transfers {
         Transfers { message_bytes, ..self.clone() }
     }

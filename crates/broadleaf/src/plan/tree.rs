@@ -3,12 +3,12 @@
 use crate::platform::NodeId;
 use std::collections::BTreeMap;
 
-/// One tree of a plan. Whether it really spans all hosts is for [`check`](super::check) to say.
+/// One tree of a plan. [`check`](super::check) decides whether it spans all hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The part of the segments this tree carries, 0 < share ≤ 1.
     pub share: f64,
-    /// The tree's own root (all-gather); absent, the plan's.
+    /// The tree's own root (all-gather); `None` for the plan's.
     pub root: Option<NodeId>,
     /// `children[first[u] .. first[u + 1]]` are the children of node u in serving order.
     first: Vec<u32>,
@@ -18,7 +18,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Number of nodes of the platform it is for, switches included.
+    /// The number of the platform's nodes, switches included.
     pub fn node_count(&self) -> usize {
         self.first.len() - 1
     }
@@ -36,8 +36,8 @@ impl Tree {
             .flat_map(move |parent| self.children(parent).iter().map(move |&child| (parent, child)))
     }
 
-    /// The parent of every node; `None` for the root and for nodes outside the tree. A node that stands
-    /// twice has its first parent here (and is refused by the checker).
+    /// The parent of every node; `None` for the root and for nodes outside the tree. A node that occurs twice has its
+    /// first parent here (the checker refuses such a tree).
     pub fn parents(&self) -> Vec<Option<NodeId>> {
         let mut parents = vec![None; self.node_count()];
         for (parent, child) in self.edges() {
@@ -84,7 +84,7 @@ impl Tree {
     }
 }
 
-/// Collects edges in serving order.
+/// Builds a tree from edges in serving order.
 #[derive(Clone, Debug)]
 pub struct TreeBuilder {
     node_count: usize,

@@ -3,14 +3,15 @@
 use crate::plan::{Collective, Period, Plan, Slot};
 use crate::platform::{NodeId, Platform};
 
-/// Transfers of a period that are played through in search of a deadlock, where the order of its slots does not
-/// already exclude one.
+/// Limit of the transfers simulated to find a deadlock, where the order of a period's slots does not already exclude
+/// one.
 const PLAYED_TRANSFERS: u64 = 4_000_000;
 
 /// The reason why a period never ends, if there is one; `owners`: the root of each position.
 ///
-/// Where every slot stands behind those that bring its segment, in the list or in an earlier period, all can be
-/// done in the order of the list, however long the message; every planner lists its slots so. Others are played.
+/// If every slot comes after those that bring its segment, in the list or in an earlier period, all can run in the
+/// order of the list, for any length of message. Every planner lists its slots in such an order. Other periods are
+/// played.
 pub(super) fn order_fault(
     platform: &Platform,
     plan: &Plan,
@@ -66,8 +67,8 @@ pub(super) fn order_fault(
     Some(format!("period: \"{name}\" waits for ever to send segment {segment}"))
 }
 
-/// Plays a period without time: a slot is done when it is next at its sender and at its receiver and the sender
-/// has the segment.
+/// Plays a period without time: a slot runs when it is next at its sender and at its receiver and the sender has the
+/// segment.
 struct Play<'a> {
     period: &'a Period,
     brought_by: &'a [&'a [u32]],
@@ -76,7 +77,7 @@ struct Play<'a> {
     /// Of each node, the slots in which it sends and in which it receives.
     sends: Vec<Vec<usize>>,
     receives: Vec<Vec<usize>>,
-    /// (period, place among the node's slots) of what is next.
+    /// (period, index among the node's slots) of the next slot.
     send_at: Vec<(u64, usize)>,
     receive_at: Vec<(u64, usize)>,
     /// How many segments each slot has moved: a slot moves those of its position in turn.
@@ -104,7 +105,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// The first sender and segment that never come to be done, if any.
+    /// The first sender and segment that never run, if any.
     fn blocked(&mut self) -> Option<(NodeId, u64)> {
         let nodes = self.sends.len() as u32;
         let mut open: Vec<NodeId> = (0..nodes).map(NodeId).collect();

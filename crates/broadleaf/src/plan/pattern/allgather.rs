@@ -20,8 +20,8 @@ pub(super) fn ring(hosts: usize) -> Layout {
 }
 
 /// In each round every node sends its own contribution a number of places ahead, and so receives from as many places
-/// behind: n − 1 rounds for any n. A number and its opposite follow each other, so that who was served serves in
-/// the next round.
+/// behind: n − 1 rounds for any n. A number and its opposite follow each other, so that a receiver sends back in the
+/// next round.
 pub(super) fn shift(hosts: usize) -> Layout {
     let pairs = (1..=hosts / 2).map(|places| (places, hosts - places));
     let rounds = pairs.flat_map(|(ahead, back)| [Some(ahead), (back != ahead).then_some(back)]).flatten();
@@ -47,10 +47,10 @@ pub(super) fn bine(hosts: usize) -> Layout {
     butterfly(hosts, |round, node| bine::partner(hosts, round, node))
 }
 
-/// All-gather among a power of two of hosts, who exchange all they have with one partner in each round.
+/// All-gather among a power of two of hosts, which exchange all that they have with one partner in each round.
 fn butterfly(hosts: usize, partner: impl Fn(u32, usize) -> usize) -> Layout {
     let mut moves = Vec::with_capacity(hosts * hosts);
-    // What each has, by contributor, what came last first: the transfer waits for that and then takes everything.
+    // Each host's contributions, newest first: the transfer waits for the newest and then takes them all.
     let mut held: Vec<Vec<usize>> = (0..hosts).map(|host| vec![host]).collect();
     for round in 0..hosts.trailing_zeros() {
         let mut then = Vec::with_capacity(hosts);
@@ -102,7 +102,7 @@ pub(super) fn doubled(hosts: usize) -> Vec<usize> {
     held
 }
 
-/// All, half of them rounded up, half of that …, turned round.
+/// All, half of them rounded up, half of that …, in reverse order.
 pub(super) fn halved(hosts: usize) -> Vec<usize> {
     let mut held: Vec<usize> =
         std::iter::successors(Some(hosts), |&held| (held > 1).then_some(held.div_ceil(2))).collect();
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// By its definition: every contribution comes to every node once, from one that has it by then, in ceil(log2 n) rounds
+    /// Definition: every contribution reaches every node once, from a node that already has it, in ceil(log2 n) rounds
     /// in which each node has one partner to send to and one to receive from.
     #[test]
     fn exchanges_bring_everything_to_everyone_once() {

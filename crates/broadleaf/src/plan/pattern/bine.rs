@@ -3,16 +3,16 @@
 //! Reference: De Sensi, Pasqualoni, Piarulli, Bonato, Ba, Turisini, Domke and Hoefler, *Bine trees: enhancing collective
 //! operations by optimizing communication locality*, SC 2025.
 
-/// Whom node `node` of a power of two of `hosts` meets in round `round`, distances growing: even nodes look ahead by
-/// 1 − 2 + 4 − … ± 2^round places, around the end, and odd ones back.
+/// The partner of node `node`, of a power of two of `hosts`, in round `round`, with growing distances: even nodes look
+/// ahead by 1 − 2 + 4 − … ± 2^round places, around the end, and odd ones back.
 pub(crate) fn partner(hosts: usize, round: u32, node: usize) -> usize {
     let distance = (1 - (-2i64).pow(round + 1)) / 3;
     let signed = if node.is_multiple_of(2) { distance } else { -distance };
     (node as i64 + signed).rem_euclid(hosts as i64) as usize
 }
 
-/// (parent, child) of the tree from node 0, in serving order: in every round each node that has the message sends it to its
-/// partner, the farthest one first.
+/// (parent, child) of the tree from node 0, in serving order: in every round, each node that has the message sends it
+/// to its partner; the farthest partner comes first.
 pub(crate) fn edges(hosts: usize) -> Vec<(usize, usize)> {
     let mut reached = vec![0];
     let mut edges = Vec::with_capacity(hosts.saturating_sub(1));

@@ -16,7 +16,7 @@ pub(super) fn rounds(hosts: usize) -> u32 {
     hosts.next_power_of_two().trailing_zeros()
 }
 
-/// q trees that repeat; the first segment leaves in round `turn` of the first period.
+/// q repeating trees; the first segment leaves in round `turn` of the first period.
 pub(super) fn repeated(hosts: usize, turn: u32) -> Layout {
     let schedule = Schedule::new(hosts);
     let (rounds, turn) = (schedule.rounds() as i64, i64::from(turn));
@@ -139,8 +139,8 @@ impl<'a> SkipSearch<'a> {
         self.found.iter().map(relative).collect()
     }
 
-    /// Extends the path that has come to `at` by skips from `skip` down, to ends below `below`; what it
-    /// returns is where later paths must end below.
+    /// Extends the path that has come to `at` by skips from `skip` down, to ends below `below`; returns the bound below
+    /// which later paths must end.
     fn follow(&mut self, at: usize, mut below: usize, mut skip: usize) {
         let last = self.skips.len() - 1;
         let end = last + 1;
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(of(5), [[0, -1, -2], [-3, 1, -1], [-2, -3, 2], [-1, -2, 0]]);
     }
 
-    /// Plays rounds of one send and one receive a host from nothing but the moves of a layout.
+    /// Plays rounds of one send and one receive a host, from the moves of a layout alone.
     fn play(hosts: usize, layout: &Layout, segments: i64, rounds_a_period: usize) -> usize {
         let positions = layout.tree_of.len() as i64;
         let mut held: Vec<HashSet<i64>> = vec![HashSet::new(); hosts];
@@ -246,8 +246,8 @@ mod tests {
         }
     }
 
-    /// The bound that no schedule beats: ⌈log2 n⌉ − 1 + k rounds. Moves of one round stand together, but
-    /// rounds cannot be told apart where hosts are idle, so they are counted by what each host waits for.
+    /// The lower bound of all schedules is ⌈log2 n⌉ − 1 + k rounds. The moves of one round are consecutive, but rounds
+    /// cannot be distinguished where hosts are idle, so they are counted by each host's dependencies.
     #[test]
     fn once_is_round_optimal() {
         for hosts in (2..=130).chain([200, 255, 256, 257]) {

@@ -7,13 +7,13 @@ use crate::platform::NodeId;
 use serde_json::{json, Map, Value};
 use std::collections::HashSet;
 
-/// A plan of fewer slots is written out, so that readers of its file see trees and slots.
+/// A plan with fewer slots is written out as trees and slots, for people who read the file.
 const WORTH_A_PATTERN: usize = 10_000;
-/// A file must not ask its reader for more memory than that many slots take, some 200 MB: round-robin on 2,048 hosts.
+/// Limit of a pattern's slots, some 200 MB in memory: round-robin on 2,048 hosts.
 const MOST_SLOTS: u64 = 1 << 22;
 
 impl Plan {
-    /// The plan as its file holds it: as [`Plan::to_json`], but large regular plans by their construction.
+    /// The plan as written to its file: as [`Plan::to_json`], but a large regular plan by its construction.
     pub fn to_file_json(&self) -> Value {
         match self.stored_pattern() {
             None => self.to_json(),
@@ -29,7 +29,7 @@ impl Plan {
         }
     }
 
-    /// The plan's construction, if it is worth storing and its trees and period are still just that.
+    /// The plan's construction, if it is worth storing and still gives the plan's trees and period.
     fn stored_pattern(&self) -> Option<&Pattern> {
         let pattern = self.pattern.as_ref()?;
         let period = self.period.as_ref().filter(|period| period.slots.len() >= WORTH_A_PATTERN)?;
@@ -105,7 +105,7 @@ impl Pattern {
     }
 }
 
-/// The pattern of a known name, with what its fields say.
+/// The pattern of a known name, with its fields.
 fn regular(place: &Place, name: &str, most: u64) -> Result<Regular, Fault> {
     let number = |field| -> Result<Option<u32>, Fault> {
         let Some(place) = place.optional(field)? else { return Ok(None) };

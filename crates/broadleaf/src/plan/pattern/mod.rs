@@ -1,9 +1,8 @@
-//! Regular plans: what `pattern` stands for in a plan file.
+//! Regular plans: the `pattern` field of a plan file.
 //!
-//! Round-robin on n nodes is n − 1 trees of n − 1 edges and as many slots, all of which follow from the order
-//! of the hosts. Such a plan keeps its construction beside its trees, so that its file holds a name and n ids
-//! in place of n² slots. Readers of the file expand it; everything behind the reader sees trees and slots
-//! only, the checker included.
+//! Round-robin on n nodes is n − 1 trees of n − 1 edges and as many slots, all of which follow from the order of the
+//! hosts. Such a plan keeps its construction beside its trees, so that its file holds a name and n ids in place of n²
+//! slots. Readers of the file expand it; all other code, the checker included, uses trees and slots only.
 
 mod allgather;
 pub(crate) mod bine;
@@ -22,24 +21,25 @@ pub enum Regular {
     /// Axida, Viet and Yoshinaga's pipelined broadcast; `back_and_forth`: every second tournament is played
     /// in reverse, so that no node changes partners between two tournaments.
     ///
-    /// What is exchanged, the root gave `lookahead` tournaments ago; 0, for one way only: what it gave last.
+    /// Nodes exchange the segments that the root gave `lookahead` tournaments ago; with 0, which excludes
+    /// `back_and_forth`, the ones that it gave last.
     RoundRobin {
         /// Whether every second tournament is played backwards.
         back_and_forth: bool,
-        /// How many tournaments ago the root gave what is exchanged.
+        /// Age of the exchanged segments, in tournaments since the root gave them.
         lookahead: u32,
     },
-    /// Their global data exchange.
+    /// Their global data exchange, an all-gather.
     Exchange,
-    /// The same for an odd number, where every node sends to one and receives from another in every round.
+    /// The same for an odd number of hosts: every node sends to one node and receives from another in every round.
     Shift,
     /// Around the hosts: n − 1 trees of one chain each.
     Ring,
     /// All-gather among a power of two of hosts, in log₂ n exchanges.
     RecursiveDoubling,
-    /// All-gather among any number of hosts in ⌈log₂ n⌉ rounds, as many contributions each as there are.
+    /// All-gather among any number of hosts in ⌈log₂ n⌉ rounds, each of which doubles the contributions of a node.
     Bruck,
-    /// The same on Träff's circulant graph: rounds of about half of what is missing.
+    /// The same on Träff's circulant graph, whose last round brings about half of the contributions.
     CirculantAllgather,
     /// Recursive doubling with the partners of bine trees.
     Bine,
@@ -50,8 +50,7 @@ pub enum Regular {
         /// The round in which the first segment leaves, from 0.
         turn: u32,
     },
-    /// The same for just that many segments, all of them one period: the last one takes a way of its own and
-    /// is a round earlier.
+    /// The same for `segments` segments in one period: the last one takes its own tree and arrives a round earlier.
     CirculantOnce {
         /// The number of segments.
         segments: u32,
@@ -67,7 +66,7 @@ pub struct Pattern {
     pub hosts: Vec<NodeId>,
 }
 
-/// More tournaments between a gift and its exchange have no use.
+/// The most tournaments between the root's send and the exchange; more have no use.
 pub const MOST_AHEAD: u32 = 16;
 
 /// A regular plan's trees and its period.
@@ -103,7 +102,7 @@ impl Layout {
 }
 
 impl Regular {
-    /// The names in plan files, and what they move.
+    /// The names in plan files, and their collectives.
     pub const NAMES: [(&'static str, Collective); 11] = [
         ("round-robin", Collective::Bcast),
         ("round-robin-back-and-forth", Collective::Bcast),
@@ -135,7 +134,7 @@ impl Regular {
         }
     }
 
-    /// What the pattern moves.
+    /// The pattern's collective.
     pub fn collective(self) -> Collective {
         match self {
             Regular::RoundRobin { .. }
@@ -146,13 +145,13 @@ impl Regular {
         }
     }
 
-    /// Whether what one node sends another in a round travels as one transfer.
+    /// Whether the segments that one node sends another in a round travel as one transfer.
     pub(in crate::plan) fn combines(self) -> bool {
         use Regular::{Bine, Bruck, CirculantAllgather, RecursiveDoubling, VanDeGeijn};
         matches!(self, RecursiveDoubling | Bruck | CirculantAllgather | Bine | VanDeGeijn)
     }
 
-    /// How many slots it has on that many hosts; `None` for what the construction cannot do.
+    /// The number of slots on `hosts` hosts; `None` where the construction does not support the number.
     pub fn slots(self, hosts: u64) -> Option<u64> {
         let others = hosts.checked_sub(1)?;
         match self {
@@ -202,7 +201,7 @@ impl Regular {
 impl Pattern {
     /// Trees and period over the nodes of a platform of `node_count`.
     ///
-    /// Panics if [`Regular::slots`] has no answer for that many hosts: planners and readers ask first.
+    /// Panics if [`Regular::slots`] is `None` for the number of hosts: planners and readers check it first.
     pub fn expand(&self, node_count: usize) -> Expanded {
         let count = self.hosts.len();
         assert!(self.regular.slots(count as u64).is_some(), "a construction for {count} hosts");
@@ -216,7 +215,7 @@ impl Pattern {
             shown_by[tree as usize] = shown_by[tree as usize].min(position as u32);
         }
         let own_root = self.regular.collective() == Collective::Allgather;
-        // An all-gather's shares are of the trees of one root, which has just one.
+        // An all-gather's shares are relative to one root's trees, and each root has one tree.
         let share = |tree: usize| match own_root {
             true => 1.0,
             false => f64::from(positions[tree]) / tree_of.len() as f64,

@@ -1,4 +1,4 @@
-//! The round-robin tournament, and what paper 5 makes of it: a pipelined broadcast and an all-gather.
+//! The round-robin tournament, and paper 5's two uses of it: a pipelined broadcast and an all-gather.
 //!
 //! Reference: Axida, Viet and Yoshinaga, *Pipelined round-robin broadcast*, sections 4.1, 4.2 and 5.2.
 
@@ -11,15 +11,15 @@ use super::{Layout, Move};
 /// Back and forth, every second tournament is played from its last round to its first. In one tournament every node
 /// has n − 1 partners, so n − 2 changes are the minimum; between two tournaments there are then none.
 ///
-/// `lookahead` is how many tournaments ago the root gave what is exchanged: 1 in the paper. With more, no node waits
-/// for what it has just been given, a latency ago, or in the round that the virtual player leaves idle. With 0,
-/// everyone exchanges what it was given last, in this tournament where it has met the root in it: waiting for that
-/// keeps a node's sends and its receives in the same round. (Not back and forth: who meets in the last round of one
-/// tournament meets again in the first of the next, with the same in hand.)
+/// `lookahead` is the age, in tournaments, of the exchanged segments: 1 in the paper. With more, no node waits for a
+/// segment that has only just been sent to it. With 0, a node exchanges the last segment that the root gave it, in this
+/// tournament if it has already met the root in it: this wait keeps a node's sends and receives in the same round.
+/// (Back and forth excludes 0: the pairs of the last round of one tournament meet again in the first of the next, with
+/// the same segments.)
 pub(super) fn broadcast(hosts: usize, back_and_forth: bool, lookahead: u32) -> Layout {
     let rounds = tournament(hosts);
     let receivers = hosts as u32 - 1;
-    // Which segment of a tournament each destination gets from the root: the order of its matches.
+    // The segment of a tournament that each destination gets from the root: the order of the root's matches.
     let mut turn = vec![0u32; hosts];
     let with_root = rounds.iter().flatten().filter(|(first, _)| *first == 0);
     with_root.zip(0..).for_each(|(&(_, opponent), at)| turn[opponent] = at);
@@ -30,7 +30,7 @@ pub(super) fn broadcast(hosts: usize, back_and_forth: bool, lookahead: u32) -> L
     };
     let mut moves = Vec::with_capacity((directions * receivers * receivers) as usize);
     for direction in 0..directions {
-        // The position of what a giver has in hand, and how many periods ago it was given.
+        // The position of the segment that a node exchanges, and its age in periods.
         let in_hand = |giver: usize, tournaments_ago: u32| {
             let given = i64::from(direction) - i64::from(tournaments_ago);
             let lag = -given.div_euclid(i64::from(directions)) as u32;
@@ -78,8 +78,8 @@ pub(super) fn exchange(hosts: usize) -> Layout {
 /// The matches of every round of a tournament of `players`, by the rotation of figure 3 with player 0 fixed;
 /// with an odd number of players the match against the virtual one is left out.
 ///
-/// The others stand on a circle of places 0 … N − 2; in round r those whose places sum to N − 3 − 2r (modulo
-/// N − 1) meet, and player 0 meets the one whose double does.
+/// The others are on a circle of places 0 … N − 2. In round r, players meet whose places sum to N − 3 − 2r (modulo N −
+/// 1), and player 0 meets the one whose place, doubled, is that number.
 fn tournament(players: usize) -> Vec<Vec<(usize, usize)>> {
     let even = players.next_multiple_of(2);
     let circle = even - 1;
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// All 13 rounds by really rotating the others clockwise, and the plan's slots round by round.
+    /// All 13 rounds by an explicit clockwise rotation, and the plan's slots round by round.
     #[test]
     fn the_plans_timetable_is_figure_3s() {
         let (mut top, mut bottom) = ((0..7).collect::<Vec<u32>>(), (7..14).rev().collect::<Vec<u32>>());
@@ -134,7 +134,8 @@ mod tests {
                 slots.iter().map(|at| (at.from.min(at.to), at.from.max(at.to))).collect();
             let printed: HashSet<(u32, u32)> = pairs.iter().map(|&(a, b)| (a.min(b), a.max(b))).collect();
             assert_eq!(met, printed, "round {round}");
-            // The first below leaves to stand second above, the last above goes to the end below.
+            // The first of the bottom row becomes the second of the top row, and the last of the top row goes to the
+            // end of the bottom row.
             top.insert(1, bottom.remove(0));
             bottom.extend(top.pop());
         }
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    /// How often `host` meets another than before in one period, and from its last match to the next period's first.
+    /// How often `host` changes partners in one period, including from its last match to the next period's first.
     fn changes_of_partner(moves: &[Move], host: u32) -> usize {
         let met = moves.iter().filter_map(|at| match at {
             Move { from, to, .. } if *from == host => Some(*to),
@@ -167,8 +168,8 @@ mod tests {
         met.windows(2).filter(|pair| pair[0] != pair[1]).count()
     }
 
-    /// n − 1 different partners a tournament make n − 2 changes at least, and none need come between two
-    /// tournaments.
+    /// n − 1 different partners a tournament make n − 2 changes at least; between two tournaments a change is
+    /// avoidable.
     #[test]
     fn back_and_forth_changes_partners_least() {
         for hosts in [4usize, 5, 6, 7, 9, 14, 15, 16] {

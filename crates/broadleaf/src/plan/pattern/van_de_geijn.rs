@@ -16,7 +16,7 @@ fn block_over(block: usize, from: usize, to: usize) -> Move {
     Move { position: block as u32, from: from as u32, to: to as u32, lag: 0 }
 }
 
-/// Whether the scatter leaves `block` with `place`: it does for the places of its subtree.
+/// Whether the scatter brings `block` to `place`: true for the blocks of the place's subtree.
 fn scattered_to(place: usize, block: usize, count: usize) -> bool {
     (place..place + span(place, count)).contains(&block)
 }
@@ -33,7 +33,7 @@ fn scatter(count: usize) -> Vec<Move> {
     moves
 }
 
-/// Round i: node r gives node r XOR 2^i what is its group's, as far as that one lacks it.
+/// Round i: node r sends its group's blocks to node r XOR 2^i, if that node lacks them.
 fn recursive_doubling(count: usize) -> Vec<Move> {
     let mut moves = Vec::new();
     let rounds = std::iter::successors(Some(1), |width| Some(width * 2)).take_while(|&width| width < count);
@@ -43,7 +43,7 @@ fn recursive_doubling(count: usize) -> Vec<Move> {
             let group = from & !(width - 1);
             let mut blocks: Vec<usize> =
                 (group..group + width).filter(|&block| !scattered_to(to, block, count)).collect();
-            // What came in round i differs from the node's own index in bit i at most; scattered blocks came
+            // The blocks that came in round i differ from the node's own index in bit i at most; scattered blocks came
             // before all rounds.
             blocks.sort_by_key(|&block| {
                 let last_bit = (from ^ block).checked_ilog2().unwrap_or(0);
@@ -56,7 +56,7 @@ fn recursive_doubling(count: usize) -> Vec<Move> {
     moves
 }
 
-/// Step t: node r gives its right neighbour block r − t, if that one lacks it.
+/// Step t: node r sends block r − t to its right neighbour, if that node lacks it.
 fn ring(count: usize) -> Vec<Move> {
     let mut moves = Vec::new();
     for step in 0..count - 1 {
