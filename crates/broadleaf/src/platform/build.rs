@@ -1,4 +1,4 @@
-//! Building a platform: the one place where its rules are enforced.
+//! Builds platforms; the only place where their rules are enforced.
 
 use super::*;
 use crate::json::Fault;
@@ -57,13 +57,13 @@ impl PlatformBuilder {
         }
     }
 
-    /// Sets when a cluster's local broadcast begins.
+    /// Sets the start of a cluster's local broadcast.
     pub fn local_start(&mut self, local_start: LocalStart) -> &mut Self {
         self.local_start = local_start;
         self
     }
 
-    /// Where the numbers are from, kept as it stands.
+    /// The source of the numbers, kept unchanged.
     pub fn provenance(&mut self, provenance: Value) -> &mut Self {
         self.provenance = Some(provenance);
         self
@@ -74,7 +74,7 @@ impl PlatformBuilder {
         self.sites.entry(name.to_string()).or_insert_with(|| Arc::from(name)).clone()
     }
 
-    /// The cluster of that name, made on first use.
+    /// The cluster with the given name, made on first use.
     pub fn cluster(&mut self, name: &str) -> ClusterId {
         if let Some(&cluster) = self.cluster_by_name.get(name) {
             return cluster;
@@ -85,10 +85,9 @@ impl PlatformBuilder {
         cluster
     }
 
-    /// The cluster of that name.
+    /// The cluster with the given name.
     ///
-    /// # Errors
-    /// A name that no cluster has.
+    /// # Errors An unknown cluster name.
     pub fn find_cluster(&self, name: &str) -> Result<ClusterId, Fault> {
         self.cluster_by_name
             .get(name)
@@ -115,7 +114,7 @@ impl PlatformBuilder {
         Ok(id)
     }
 
-    /// A host of that id with nothing else set.
+    /// Adds a host with the given id and no other property.
     ///
     /// # Errors
     /// As [`PlatformBuilder::add_node`].
@@ -123,10 +122,9 @@ impl PlatformBuilder {
         self.add_node(Node { id: id.into(), ..Node::default() })
     }
 
-    /// The node of that id.
+    /// The node with the given id.
     ///
-    /// # Errors
-    /// An id that no node has.
+    /// # Errors An unknown node id.
     pub fn find_node(&self, id: &str) -> Result<NodeId, Fault> {
         self.by_id
             .get(id)
@@ -155,15 +153,14 @@ impl PlatformBuilder {
         Ok(shared)
     }
 
-    /// What a shared resource's rate was measured to spread by, relatively.
+    /// Sets the measured relative spread of a shared resource's rate.
     pub fn shared_spread(&mut self, shared: SharedId, spread: f64) {
         self.shared[shared.index()].spread = Some(spread);
     }
 
-    /// The shared resource of that id.
+    /// The shared resource with the given id.
     ///
-    /// # Errors
-    /// An id that no shared resource has.
+    /// # Errors An unknown id of a shared resource.
     pub fn find_shared(&self, id: &str) -> Result<SharedId, Fault> {
         self.shared_by_id
             .get(id)
@@ -189,7 +186,7 @@ impl PlatformBuilder {
         }
         let reverse = both_ways.then_some((to, from));
         let pairs = std::iter::once((from, to)).chain(reverse);
-        // Both directions are looked at before either is taken: what is refused leaves no trace.
+        // Both directions are checked before either is added, so that a refused link changes nothing.
         if let Some((a, b)) = pairs.clone().find(|pair| self.pairs.contains(pair)) {
             let fact = format!("the ordered pair \"{}\" to \"{}\" stands twice in links", id(a), id(b));
             return Err(fault(fact, "keep one of the two"));
@@ -199,10 +196,9 @@ impl PlatformBuilder {
         Ok(())
     }
 
-    /// Adds a mesh; where two meshes hold the same pair, the later one counts.
+    /// Adds a mesh; of two meshes that hold the same pair, the later one counts.
     ///
-    /// # Errors
-    /// A node that stands twice in it.
+    /// # Errors A node that occurs twice in it.
     pub fn add_mesh(&mut self, mesh: Mesh) -> Result<(), Fault> {
         let mut sorted = mesh.nodes.clone();
         sorted.sort_unstable();
@@ -268,8 +264,8 @@ impl PlatformBuilder {
 }
 
 impl Platform {
-    /// The platform with what is looked up by node and by pair of clusters, and the digest, worked out from its
-    /// links, meshes and bridges.
+    /// The platform with its lookups by node and by pair of clusters, and its digest, computed from its links, meshes
+    /// and bridges.
     pub(super) fn indexed(mut self) -> Platform {
         let count = self.nodes.len();
         let mut out_links = vec![Vec::new(); count];

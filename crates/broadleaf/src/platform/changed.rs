@@ -1,8 +1,8 @@
-//! A platform as another one with some links slower, faster or longer: what a network is while others load it.
+//! A copy of a platform with some links slower, faster or longer, such as a network under other load.
 
 use super::*;
 
-/// Nodes whose links to others are believed alike: a cluster, or a node without one.
+/// Nodes whose links to others are assumed equal: a cluster, or a node without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum LinkEnd {
     /// All nodes of a cluster.
@@ -11,25 +11,25 @@ pub enum LinkEnd {
     Node(NodeId),
 }
 
-/// What has become of all links from the nodes of one group to those of another (or the same).
+/// The change of all links from the nodes of one group to those of another (or the same).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
-    /// Of the senders.
+    /// The senders' group.
     pub from: LinkEnd,
-    /// Of the receivers.
+    /// The receivers' group.
     pub to: LinkEnd,
-    /// Of their rate; > 0, below 1 is slower.
+    /// Factor of their rate; > 0, below 1 is slower.
     pub factor: f64,
-    /// To their latency, seconds; where it would become less than 0, it is 0.
+    /// Added to their latency, seconds; the sum is at least 0.
     pub added_latency_s: f64,
-    /// They also use this one of the pipes added.
+    /// The added pipe that they also use, by index.
     pub pipe: Option<usize>,
 }
 
 impl LinkClass {
     /// The class with its time per byte divided by `factor`; latency, start-up and overheads stay.
     pub fn at_rate(&self, factor: f64) -> LinkClass {
-        // What the smallest message takes is start-up, which no load on the link multiplies.
+        // The time of the smallest message is start-up, which a load on the link does not multiply.
         let scaled = |table: &GapTable| {
             let least = TransferTime::Gap(table.clone()).fixed_s();
             let stretched = |&(bytes, seconds): &(u64, f64)| (bytes, least + (seconds - least) / factor);
@@ -49,7 +49,7 @@ impl LinkClass {
 /// Link classes with changes; equal changes of one class make one class.
 struct ChangedClasses<'a> {
     classes: &'a mut Vec<LinkClass>,
-    /// The shared resource that pipe 0 has become.
+    /// The shared resource of pipe 0.
     first_pipe: usize,
     made: HashMap<(LinkClassId, [u64; 2], Option<usize>), LinkClassId>,
 }
@@ -130,7 +130,7 @@ impl Platform {
                 bridges.push(Bridge { from, to, both_ways: false, class });
             }
         }
-        // A mesh that is one cluster changes as a whole; of any other, pair by pair.
+        // A mesh within one group changes as a whole, any other pair by pair.
         for mesh in platform.meshes.iter_mut().filter(|mesh| !mesh.nodes.is_empty()) {
             let change = self.only_group(mesh).and_then(|group| change_of(group, group));
             mesh.class = classes.of(mesh.class, change);
@@ -152,13 +152,13 @@ impl Platform {
         platform.indexed()
     }
 
-    /// The group that all of a mesh's nodes belong to, if they do.
+    /// The common group of a mesh's nodes, if there is one.
     fn only_group(&self, mesh: &Mesh) -> Option<LinkEnd> {
         let group = self.group(mesh.nodes[0]);
         mesh.nodes.iter().all(|&node| self.group(node) == group).then_some(group)
     }
 
-    /// The mesh that a pair's link comes from, if it does.
+    /// The mesh that a pair's link comes from, if any.
     fn mesh_of(&self, from: NodeId, to: NodeId) -> Option<usize> {
         if self.out_links[from.index()].binary_search_by_key(&to, |&(node, _)| node).is_ok() {
             return None;
@@ -244,7 +244,7 @@ mod tests {
                     assert_eq!(changed.class(is).uses, pipes, "{from} to {to}");
                 }
             }
-            // Its document agrees.
+            // Its document describes the same platform.
             let read = Platform::from_json(&changed.to_json().to_string()).unwrap();
             assert_eq!(read.digest(), changed.digest());
         }

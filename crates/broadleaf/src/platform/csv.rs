@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// The latency and the bandwidth file for a name: `NAME.csv`, or either of the two themselves.
+/// The latency and the bandwidth file for a name: `NAME.csv`, or the name of either file.
 ///
 /// ```
 /// use broadleaf::platform::csv::file_pair;
@@ -40,11 +40,10 @@ pub fn file_pair(path: &Path) -> Result<(PathBuf, PathBuf), Fault> {
 }
 
 impl Platform {
-    /// Reads the two files that `path` stands for (see [`file_pair`]) as a one-port platform named after
-    /// them; every refusal names the file, line and column.
+    /// Reads the two files that belong to `path` (see [`file_pair`]) as a one-port platform named after them; every
+    /// refusal names the file, line and column.
     ///
-    /// # Errors
-    /// Files that cannot be read, or that are no matrices.
+    /// # Errors Files that cannot be read, or that are not matrices.
     pub fn load_csv(path: &Path) -> Result<Platform, PlatformError> {
         let (latency_path, bandwidth_path) = file_pair(path)?;
         let read = |path: &Path| -> Result<Table, PlatformError> {
@@ -182,7 +181,7 @@ fn number(cell: &str, place: &str) -> Result<Option<f64>, Fault> {
         return Ok(None);
     }
     match cell.parse::<f64>() {
-        // An empty cell is how "no link" is written; a NaN in a file is a mistake.
+        // An empty cell is the notation for no link; a NaN in a file is a mistake.
         Ok(value) if value.is_finite() => Ok(Some(value)),
         _ => {
             let fact = format!("\"{cell}\" is not a finite number");
@@ -226,8 +225,8 @@ fn rows_of(text: &str) -> Result<Vec<Row>, Fault> {
     Ok(rows)
 }
 
-/// The first field, what ended it (a comma, a line feed, or the text's end) and the text after that; `None`
-/// where a quote is not closed.
+/// The first field, its end (a comma, a line feed, or the text's end) and the text after it; `None` if a quote is not
+/// closed.
 fn field_of(text: &str) -> Option<(String, Option<char>, &str)> {
     let mut field = String::new();
     let unquoted = |part: &str| part.find([',', '\n']).unwrap_or(part.len());

@@ -1,13 +1,13 @@
-//! Times so long that sums of them would no longer be numbers are refused here, before planning.
+//! Refuses, before planning, times that are too long to be summed in floating point.
 //!
-//! Planners and bounds add up times over all nodes and segments, and multiply two of them: what starts near the
-//! largest number there is ends at infinity, where comparisons have no meaning.
+//! Planners and bounds add up times over all nodes and segments, and multiply two of them. Near the largest
+//! floating-point number, the result would be infinity, where comparisons have no meaning.
 
 use super::{ExplicitLink, LinkClass, LinkClassId, Platform};
 use crate::json::Fault;
 
 /// The longest time of a node, a link or a shared resource with the longest of all messages, seconds. Its square,
-/// summed over 2^64 segments and all pairs of 10,000 nodes, is still a number.
+/// summed over 2^64 segments and all pairs of 10,000 nodes, is still finite.
 pub const MOST_S: f64 = 1e100;
 
 pub(super) fn refuse(platform: &Platform) -> Result<(), Fault> {
@@ -60,7 +60,7 @@ fn too_long(what: &str, seconds: f64) -> Option<String> {
     (seconds.is_nan() || seconds > MOST_S).then(|| format!("{what} {seconds:e} s"))
 }
 
-/// Where a class stands in the document.
+/// The place of a class in the document.
 fn place(platform: &Platform, class: LinkClassId) -> String {
     let link = platform.links.iter().position(|link: &ExplicitLink| link.class == class);
     let mesh = || platform.meshes.iter().position(|mesh| mesh.class == class);

@@ -10,7 +10,7 @@ use super::{LinkClass, Platform, PortModel, TransferTime};
 pub const HANDLING_S: f64 = 5e-6;
 
 impl TransferTime {
-    /// The share of a handled time that is the host's and not the network's, s: measured gaps are one number for both.
+    /// The host's share of a handled time, s; 0 for measured gaps, which do not separate host and network.
     fn handling_s(&self) -> f64 {
         match self {
             TransferTime::Affine { .. } => HANDLING_S,
@@ -22,10 +22,10 @@ impl TransferTime {
 impl Platform {
     /// The platform with the cost of handling messages; plans for a real MPI are made for it.
     ///
-    /// Links that are given by rate cost [`HANDLING_S`] more a message; measured gaps hold it already. Where a port
-    /// serves one transfer at a time, such a link is no faster than the narrowest pipe on its way: the port is held
-    /// until the pipe has taken the message, and what the model would give to the next child meanwhile, a rank that
-    /// sends in turn does not have.
+    /// A message over a link given by its rate costs [`HANDLING_S`] more; measured gaps contain it already. Where a
+    /// port serves one transfer at a time, such a link is no faster than the narrowest pipe on its path. There the port
+    /// is held until the pipe has taken the message, since a rank that sends in turn cannot send to the next child
+    /// meanwhile.
     pub fn handled(&self) -> Platform {
         let mut platform = self.clone();
         platform.classes = self.classes.iter().map(|class| self.handled_class(class)).collect();
@@ -92,7 +92,7 @@ mod tests {
         assert!(is_near(rate("one-port", r#"["wan", "wan"]"#), 0.5e6));
         assert!(is_near(rate("one-port", "[]"), 1e7));
         assert!(is_near(rate("multi-port", r#"["wan"]"#), 1e7));
-        // A link without a rate of its own has the pipe's.
+        // A link without its own rate has the pipe's.
         assert!(is_near(1e6 / handled("one-port", r#"{"uses": ["wan"]}"#).wire_s(1_000_000), 1e6));
     }
 

@@ -24,11 +24,11 @@ macro_rules! id {
 }
 
 id!(
-    /// A node's place in the platform file; ties everywhere go to the smaller one.
+    /// A node's index in the platform file; all ties go to the smaller one.
     NodeId
 );
 id!(
-    /// A shared resource's place in the platform file.
+    /// A shared resource's index in the platform file.
     SharedId
 );
 id!(

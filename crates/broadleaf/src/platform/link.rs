@@ -5,7 +5,7 @@ use super::SharedId;
 /// `startup_s + s_per_byte · bytes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Affine {
-    /// Time that a transfer of no bytes takes, seconds.
+    /// Time of a transfer of no bytes, seconds.
     pub startup_s: f64,
     /// Further time for each byte, seconds.
     pub s_per_byte: f64,
@@ -18,8 +18,8 @@ impl Affine {
     }
 }
 
-/// Measured `[bytes, seconds]` rows, piecewise linear between them: the first value below the first row,
-/// the last slope beyond the last, one row = constant.
+/// Measured `[bytes, seconds]` rows, piecewise linear between them: the first value below the first row, the last slope
+/// beyond the last row; a table of one row is constant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GapTable {
     rows: Vec<(u64, f64)>,
@@ -107,7 +107,7 @@ impl TransferTime {
     }
 }
 
-/// The properties of a link, shared by all links that are alike.
+/// The properties of a link, shared by all equal links.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkClass {
     /// Delays the arrival and occupies nothing, seconds.
@@ -118,18 +118,18 @@ pub struct LinkClass {
     pub send: Option<Affine>,
     /// The part of T that occupies the receiver under multi-port; absent: the node's NIC, else T.
     pub recv: Option<Affine>,
-    /// Resources that a transfer also occupies for s / their bandwidth; for twice that what stands here twice.
+    /// Resources that a transfer also occupies for s / their bandwidth; one listed twice, for twice that time.
     pub uses: Vec<SharedId>,
     /// Measured overheads os(m), or(m) of pLogP, seconds.
     pub send_overhead: Option<GapTable>,
     /// or(m) of pLogP.
     pub receive_overhead: Option<GapTable>,
-    /// Measured gap of messages sent back to back (paper 4's bulk transmission), seconds; below `time` where
-    /// the second message finds ready what the first had to set up.
+    /// Measured gap of messages sent back to back (paper 4's bulk transmission), seconds; below `time` if the first
+    /// message's set-up also serves the second.
     pub bulk: Option<GapTable>,
     /// Measured `[bytes, relative interquartile range]` of the gap.
     pub spread: Option<GapTable>,
-    /// Sizes at which some samples took a step longer than the others; `time` is that of the others.
+    /// Sizes at which some samples were longer by a step; `time` is from the other samples.
     pub delayed: Vec<Delayed>,
 }
 
@@ -138,9 +138,9 @@ pub struct LinkClass {
 pub struct Delayed {
     /// Size of the message.
     pub bytes: u64,
-    /// Of the samples, 0 ... 1.
+    /// Share of the samples, 0 … 1.
     pub share: f64,
-    /// How much longer they took, seconds.
+    /// Their additional time, seconds.
     pub delay_s: f64,
 }
 
@@ -171,7 +171,7 @@ impl LinkClass {
         }
     }
 
-    /// Each resource that a transfer occupies, and how many times it goes through it.
+    /// Each resource that a transfer occupies, and the number of times.
     pub fn shared_uses(&self) -> Vec<(SharedId, u32)> {
         let mut found: Vec<(SharedId, u32)> = Vec::new();
         for &shared in &self.uses {

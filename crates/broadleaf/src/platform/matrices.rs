@@ -24,8 +24,8 @@ impl Matrices {
     /// Of square matrices whose row i, column j is the link from node i to node j; `None` in both is a pair
     /// without a link. Diagonals are ignored.
     ///
-    /// Refuses matrices of other shapes, a pair that stands in one of them only, a latency that is negative
-    /// or not finite, and a bandwidth that is not positive and finite.
+    /// Refuses matrices of other shapes, a pair that is in only one of them, a latency that is negative or not finite,
+    /// and a bandwidth that is not positive and finite.
     ///
     /// # Errors
     /// Matrices of the wrong shape, a link in only one of the two, or a value out of range.
@@ -99,7 +99,7 @@ fn pair_link(
 }
 
 impl Platform {
-    /// One host a row, in their order, and one link a pair.
+    /// One host for each row, in their order, and one link for each pair.
     ///
     /// # Errors
     /// An id that is taken, or no host.
@@ -120,11 +120,10 @@ impl Platform {
 
     /// The links as matrices, with the rate that a transfer of `at_bytes` gets, s / T(s).
     ///
-    /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot express it; what no
-    /// two matrices can express at all (shared resources, switches, local broadcasts, NICs, overheads) always is.
+    /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot express it. Properties that
+    /// two matrices cannot express (shared resources, switches, local broadcasts, NICs, overheads) are always refused.
     ///
-    /// # Errors
-    /// What two matrices cannot express, as above.
+    /// # Errors A platform that two matrices cannot express, as above.
     pub fn to_matrices(&self, at_bytes: Option<u64>) -> Result<Matrices, Fault> {
         self.refuse_more_than_pairs()?;
         let count = self.node_count();

@@ -1,8 +1,8 @@
 //! The network: nodes, directed links, and resources that several links share.
 //!
-//! Links are explicit, or stand in a *mesh* (all ordered pairs of some nodes) or a *bridge* (all ordered
-//! pairs between two clusters), so a platform of 10,000 nodes stays small. Explicit links override
-//! bridges, bridges override meshes, and of two meshes that hold the same pair the later one wins.
+//! Links are explicit, or part of a *mesh* (all ordered pairs of some nodes) or a *bridge* (all ordered pairs between
+//! two clusters), so a platform of 10,000 nodes stays small. Explicit links override bridges, bridges override meshes,
+//! and of two meshes that hold the same pair the later one wins.
 
 mod build;
 mod changed;
@@ -37,7 +37,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Which resources a transfer occupies; see [`crate::model`].
+/// The resources that a transfer occupies; see [`crate::model`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PortModel {
     /// One send and one receive at a time.
@@ -49,7 +49,7 @@ pub enum PortModel {
     OnePortSamePartner,
     /// Only the send part is serialised at the sender, only the receive part at the receiver.
     MultiPort,
-    /// Only links and shared resources limit.
+    /// Only links and shared resources limit transfers.
     LinkCapacity,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for PortModel {
     }
 }
 
-/// When a node that stands for a cluster starts its own broadcast (paper 2 leaves it open).
+/// The start of the local broadcast of a node that stands for a cluster (paper 2 leaves it open).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum LocalStart {
     /// After its last send to another cluster.
@@ -107,7 +107,7 @@ pub enum NodeKind {
     /// Holds the message.
     #[default]
     Host,
-    /// Relays one-in one-out, never multiplies, has no ports, neither holds nor needs the message.
+    /// Relays each message to one next node; has no ports, and neither holds nor needs the message.
     Switch,
 }
 
@@ -120,7 +120,7 @@ pub struct Node {
     pub kind: NodeKind,
     /// The cluster that it belongs to.
     pub cluster: Option<ClusterId>,
-    /// Where it stands; only for pictures.
+    /// Its site; only for pictures.
     pub site: Option<Arc<str>>,
     /// The machine's name; the id where absent.
     pub host: Option<String>,
@@ -128,7 +128,7 @@ pub struct Node {
     pub out_bytes_per_s: Option<f64>,
     /// Limit of all that the node receives at once.
     pub in_bytes_per_s: Option<f64>,
-    /// How fast the host combines what comes in with what it has, one segment after the other; absent: in no time.
+    /// Rate at which the host combines incoming segments with its own, one after the other; absent: no time.
     pub combine_bytes_per_s: Option<f64>,
     /// The node stands for a whole cluster whose inner broadcast takes this long, seconds.
     pub local_broadcast_s: Option<f64>,
@@ -151,7 +151,7 @@ impl Node {
 pub struct Shared {
     /// Unique on its platform.
     pub id: String,
-    /// What all its links carry together.
+    /// Rate of all its links together.
     pub bandwidth_bytes_per_s: f64,
     /// Measured interquartile range of the rate over the rate.
     pub spread: Option<f64>,
@@ -164,7 +164,7 @@ pub struct ExplicitLink {
     pub from: NodeId,
     /// The receiver.
     pub to: NodeId,
-    /// Whether the same holds for the other direction.
+    /// Whether it is also a link in the other direction.
     pub both_ways: bool,
     /// Latency, time and what is shared.
     pub class: LinkClassId,
@@ -173,7 +173,7 @@ pub struct ExplicitLink {
 /// One entry of `meshes`: every ordered pair of `nodes`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mesh {
-    /// Each linked to each.
+    /// The nodes, each linked to each other.
     pub nodes: Vec<NodeId>,
     /// Latency, time and what is shared.
     pub class: LinkClassId,
@@ -186,7 +186,7 @@ pub struct Bridge {
     pub from: ClusterId,
     /// The receivers' cluster.
     pub to: ClusterId,
-    /// Whether the same holds for the other direction.
+    /// Whether it is also a link in the other direction.
     pub both_ways: bool,
     /// Latency, time and what is shared.
     pub class: LinkClassId,
@@ -198,7 +198,7 @@ pub struct Platform {
     name: String,
     port_model: PortModel,
     local_start: LocalStart,
-    /// Where the numbers are from, for people: any JSON, no part of the digest.
+    /// The source of the numbers, for people: any JSON, not in the digest.
     provenance: Option<Value>,
     nodes: Vec<Node>,
     /// Node ids by [`NodeId`], shared with the plans made for this platform.
@@ -216,7 +216,7 @@ pub struct Platform {
     /// The meshes a node belongs to, in file order.
     meshes_of: Vec<Vec<u32>>,
     digest: String,
-    /// [`Platform::reversed`], once it was asked for.
+    /// [`Platform::reversed`], after its first use.
     reversed: OnceLock<Arc<Platform>>,
 }
 
@@ -235,12 +235,12 @@ impl Platform {
         &self.name
     }
 
-    /// What a transfer occupies.
+    /// The resources that a transfer occupies.
     pub fn port_model(&self) -> PortModel {
         self.port_model
     }
 
-    /// When a cluster's local broadcast begins.
+    /// The start of a cluster's local broadcast.
     pub fn local_start(&self) -> LocalStart {
         self.local_start
     }
@@ -270,7 +270,7 @@ impl Platform {
         &self.ids
     }
 
-    /// The node of that id.
+    /// The node with the given id.
     pub fn find(&self, id: &str) -> Option<NodeId> {
         self.by_id.get(id).copied()
     }

@@ -4,7 +4,7 @@ use super::Platform;
 use crate::json::{parse, Fault, Place};
 use serde_json::{json, Map, Value};
 
-/// Written out, a mesh of 10,000 nodes is 100 million edges; a million already take some 700 MB.
+/// A mesh of 10,000 nodes is 100 million edges; a million edges take some 700 MB.
 const MOST_EDGES: usize = 1_000_000;
 
 /// Fields of a platform that are attributes of the graph.
@@ -59,8 +59,7 @@ impl Platform {
     /// A directed edge is a directed link, an undirected one both directions. NetworkX called the list of
     /// edges "links" before version 3.4. A graph without a port model is one-port.
     ///
-    /// # Errors
-    /// Text that is no node-link document, or attributes that no platform may have.
+    /// # Errors Text that is not a node-link document, or attributes that no platform may have.
     pub fn from_node_link(text: &str) -> Result<Platform, Fault> {
         let value = parse(text)?;
         let root = Place::root(&value);
@@ -87,7 +86,7 @@ impl Platform {
         let mut links = Vec::new();
         for edge in root.required(list)?.items()? {
             let mut link = named(&edge, &[("source", "from"), ("target", "to")])?;
-            // Of an edge with nothing but a weight, the unit could only be guessed.
+            // The unit of an edge with only a weight is unknown.
             if !["latency_s", "bandwidth_bytes_per_s", "gap"].iter().any(|name| link.contains_key(*name)) {
                 let fact = "an edge without latency_s, bandwidth_bytes_per_s or gap";
                 let ends = ["from", "to"].map(|end| link[end].as_str().unwrap_or_default().to_string());
@@ -102,7 +101,7 @@ impl Platform {
     }
 }
 
-/// An entry with its names of nodes under the platform format's fields, as text: NetworkX allows numbers.
+/// An entry with its node names in the platform format's fields, as text: NetworkX allows numbers.
 fn named(entry: &Place, fields: &[(&str, &str)]) -> Result<Map<String, Value>, Fault> {
     let mut object = entry.object()?.clone();
     for (theirs, ours) in fields {
@@ -119,7 +118,7 @@ fn named(entry: &Place, fields: &[(&str, &str)]) -> Result<Map<String, Value>, F
     Ok(object)
 }
 
-/// The fault at its place in the graph's document instead of the platform's.
+/// The fault, with its place in the graph's document instead of the platform's.
 fn in_graph(fault: Fault, list: &str) -> Fault {
     let mut place = fault.place.clone();
     if let Some(rest) = fault.place.strip_prefix("$.links") {

@@ -1,16 +1,15 @@
-//! A measured spread, made into two platforms: one as fast as the faster quarter of the samples, one as slow
-//! as the slower quarter.
+//! Two platforms from a measured spread: one at the faster quartile of the samples, one at the slower.
 //!
-//! A spread σ is the interquartile range over the median, so the quartiles of a gap g lie about σ/2 on either
-//! side of it: g · (1 − σ/2) and g · (1 + σ/2), and a pipe's rate likewise. The same plan simulated on both
-//! gives an interval for its makespan ([`crate::simulate::interval`]). That all links are slow at the same time
-//! is the conservative assumption, and the effect of a busy machine or a loaded network. With independent samples a
-//! message of many segments would average them, and the interval would be narrower.
+//! A spread σ is the interquartile range over the median, so the quartiles of a gap g lie about σ/2 on either side of
+//! it: g · (1 − σ/2) and g · (1 + σ/2), and a pipe's rate likewise. The same plan simulated on both gives an interval
+//! for its makespan ([`crate::simulate::interval`]). All links slow at the same time is a conservative assumption; a
+//! busy machine or a loaded network has this effect. With independent samples a message of many segments would average
+//! them, and the interval would be narrower.
 
 use super::{GapTable, LinkClass, Platform, Shared, TransferTime};
 
-/// A delayed sample is longer, none is ever shorter than the network lets it: the lower quartile is not taken
-/// below this share of the median, however large the spread.
+/// Least ratio of the lower quartile to the median, for any spread: delays make samples longer, and no sample is
+/// shorter than the network allows.
 const LEAST_SHARE: f64 = 0.5;
 
 /// The two platforms. Both keep the digest of the measured one, so its plans are accepted for them.
@@ -23,7 +22,7 @@ pub struct Quartiles {
 }
 
 impl Quartiles {
-    /// `None` where nothing in the platform has a spread.
+    /// `None` if no part of the platform has a spread.
     pub fn of(platform: &Platform) -> Option<Quartiles> {
         let spreads = platform.classes.iter().any(|class| class.spread.is_some())
             || platform.shared.iter().any(|shared| shared.spread.is_some());
@@ -60,7 +59,7 @@ fn time_at(time: &TransferTime, spread: &GapTable, factor: impl Fn(f64) -> f64) 
     }
     sizes.sort_unstable();
     sizes.dedup();
-    // Two rows of equal factor in the end: the slope beyond them is the gap's own, times that factor.
+    // The last two rows have equal factors, so the slope beyond them is the gap's own times that factor.
     let end = sizes.last().map_or(1, |&last| last.max(1));
     sizes.push(end.saturating_mul(2));
     TransferTime::Gap(GapTable::new(

@@ -1,10 +1,10 @@
-//! The network with every link turned round: what an inward collective is planned on.
+//! The network with every link turned round, on which inward collectives are planned.
 
 use super::{Bridge, ExplicitLink, LinkClass, Platform};
 use std::sync::Arc;
 
 impl Platform {
-    /// The same nodes with every link in the other direction; what a sender had to do for it, its receiver has.
+    /// The same nodes with every link in the other direction; the sender's costs become the receiver's.
     ///
     /// Shared resources stay: they carry both directions. Made on first use.
     pub fn reversed(&self) -> &Platform {
@@ -39,7 +39,8 @@ mod tests {
     use crate::model::{occupation, Resource};
     use crate::platform::Hop;
 
-    /// By the occupation table: what a transfer u → v holds of u's sending side, v → u holds of its receiving side.
+    /// The occupation table is the oracle: a transfer v → u holds u's receiving side for as long as u → v held its
+    /// sending side.
     #[test]
     fn every_transfer_takes_as_long_the_other_way() {
         let text = r#"{"format": "broadleaf-platform/1", "name": "lopsided", "port_model": "multi-port",

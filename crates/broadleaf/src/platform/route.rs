@@ -46,8 +46,8 @@ impl RouteSearch<'_> {
         }
     }
 
-    /// Reaches the nodes that wait for the first way over their mesh or bridge; those to which something
-    /// else overrides it from here wait on.
+    /// Reaches the nodes that wait for the first path over their mesh or bridge; nodes to which another link overrides
+    /// it from here keep waiting.
     fn reach_all(&mut self, through_s: f64, from: NodeId, class: LinkClassId, waiting: &mut Vec<NodeId>) {
         waiting.retain(|&to| {
             if self.done[to.index()] {
@@ -63,8 +63,8 @@ impl RouteSearch<'_> {
 }
 
 impl Platform {
-    /// When each node can have a message of `bytes` at the earliest if all links were free: the sum of
-    /// latency and T along the quickest path, seconds; infinite where there is none.
+    /// The earliest time at which each node can have the message if all links are free: the sum of the weights along
+    /// the quickest path, seconds; infinite without a path.
     ///
     /// `seconds` gives the weight of a link; Dijkstra, ties to the smaller id.
     pub fn distances(&self, root: NodeId, seconds: impl Fn(LinkClassId) -> f64) -> Vec<f64> {
@@ -82,8 +82,8 @@ impl Platform {
 
     /// [`Platform::shortest_paths`] from whichever of the `sources` is nearest.
     ///
-    /// O((nodes + explicit links) · log): a mesh or bridge relaxes each of its members once, since it is
-    /// equally long from everywhere and nodes are settled in order of distance.
+    /// O((nodes + explicit links) · log): a mesh or bridge relaxes each of its members once, since all of its links
+    /// have equal weight and nodes are settled in order of distance.
     pub fn shortest_paths_from(
         &self,
         sources: &[NodeId],
@@ -198,7 +198,7 @@ mod tests {
         Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel,
     };
 
-    /// Three clusters, two meshes that overlap, bridges, and links that override them to the slower.
+    /// Three clusters, two overlapping meshes, bridges, and slower links that override them.
     fn tangled(seed: u64) -> Platform {
         let mut state = seed;
         let mut draw = |limit: u64| {
@@ -238,7 +238,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    /// Bellman and Ford's relaxation over all ordered pairs, asked one by one, is the independent judge.
+    /// Bellman and Ford's relaxation over all ordered pairs is the oracle.
     #[test]
     fn distances_agree_with_relaxing_every_pair() {
         for seed in 0..200 {

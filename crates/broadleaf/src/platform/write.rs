@@ -1,4 +1,4 @@
-//! Writing `broadleaf-platform/1`, and the digest of what is written.
+//! Writing `broadleaf-platform/1`, and its digest.
 
 use super::*;
 use serde_json::{json, Map, Value};
@@ -80,7 +80,7 @@ impl Platform {
         Value::Object(entry)
     }
 
-    /// The properties of a link as they stand in the document.
+    /// The properties of a link as in the document.
     pub fn class_json(&self, class: LinkClassId) -> Value {
         let class = self.class(class);
         let mut entry = Map::new();
@@ -136,11 +136,11 @@ fn insert_some<T: serde::Serialize>(entry: &mut Map<String, Value>, name: &str, 
     }
 }
 
-/// The digest a plan carries: SHA-256 of the compact canonical document, without the provenance, whose words
-/// may change while the network stays what it is.
+/// The digest a plan carries: SHA-256 of the compact canonical document, without the provenance, whose words may change
+/// for the same network.
 pub(super) fn digest(platform: &Platform) -> String {
     let mut document = platform.to_json();
-    // Shifting, not swapping: the order of the other fields counts.
+    // Not `swap_remove`: the digest depends on the order of the other fields.
     document.as_object_mut().map(|fields| fields.shift_remove("provenance"));
     let hash = Sha256::digest(document.to_string().as_bytes());
     let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! The rates of a drawn graph's links, and the platform they make of its pairs of nodes.
+//! The rates of a drawn graph's links, and the platform with those links.
 
 use crate::json::Fault;
 use crate::platform::{ExplicitLink, LinkClass, Node, NodeId, Platform, PlatformBuilder, PortModel};
@@ -46,11 +46,11 @@ impl Bandwidth {
         }
     }
 
-    /// A platform with both directions of every pair, each at a rate of its own and without latency.
+    /// A platform with both directions of every pair, each with its own rate and without latency.
     ///
-    /// Nodes get the outgoing NIC of paper 1's multi-port model, send_u = 0.80 · min T_uw over w, which no
-    /// other port model looks at; the receiver stays busy for T. `joined` of the pairs were added to make one graph
-    /// of the draw, which the provenance records.
+    /// Nodes get the outgoing NIC of paper 1's multi-port model, send_u = 0.80 · min T_uw over w, which other port
+    /// models ignore; the receiver stays busy for T. `joined` is the number of pairs that were added to connect the
+    /// drawn graph; the provenance records it.
     pub(super) fn platform(
         self,
         name: String,

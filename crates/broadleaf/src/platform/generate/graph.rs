@@ -5,10 +5,10 @@ use crate::json::Fault;
 use crate::platform::PortModel;
 use crate::random::Random;
 
-/// Draws beyond this many nodes would look at more pairs than any use of the platform is worth.
+/// A draw visits every pair of nodes, so more would take too long.
 const MOST_NODES: usize = 100_000;
 
-/// What [`random`] draws from.
+/// Parameters of [`random`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct RandomGraph {
     /// Number of hosts.
@@ -17,9 +17,9 @@ pub struct RandomGraph {
     pub density: f64,
     /// Distribution of link rates.
     pub bandwidth: Bandwidth,
-    /// Of the platform.
+    /// Port model of the platform.
     pub port_model: PortModel,
-    /// Of the draws.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
@@ -30,8 +30,8 @@ impl RandomGraph {
     }
 }
 
-/// Nodes n0, n1, …; every pair linked in both directions with probability `density`, both directions
-/// drawn apart; components joined by random links until one is left.
+/// Nodes n0, n1, …; every pair is linked in both directions with probability `density`, with a separate draw of each
+/// direction's rate; components are joined by random links until one is left.
 ///
 /// ```
 /// use broadleaf::platform::generate::{random, RandomGraph};
@@ -78,7 +78,7 @@ pub fn random(graph: &RandomGraph) -> Result<Generated, Fault> {
     Ok(Generated { platform, joined })
 }
 
-/// Which nodes are already connected: union–find with path halving.
+/// The connected components so far: union–find with path halving.
 struct Components {
     parent: Vec<usize>,
     count: usize,
@@ -97,7 +97,7 @@ impl Components {
         node
     }
 
-    /// Whether the two were in different components; they are in one now.
+    /// Joins the components of two nodes; returns whether they were different.
     fn join(&mut self, u: usize, v: usize) -> bool {
         let (a, b) = (self.representative(u), self.representative(v));
         self.parent[a.max(b)] = a.min(b);

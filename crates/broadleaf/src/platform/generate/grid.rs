@@ -15,8 +15,8 @@ const MOST_CLUSTERS: usize = 5_000;
 pub enum GapDraw {
     /// One draw for each pair, in both directions.
     Pair,
-    /// One draw for each cluster, and the smaller of a pair's two. The default, inferred: the means and hit
-    /// rates that the paper's text claims come out with it, and not with `Pair`.
+    /// One draw for each cluster, and the smaller of a pair's two draws. The default, inferred: the means and hit rates
+    /// that the paper's text claims come out with it, and not with `Pair`.
     #[default]
     Min,
     /// The receiving cluster's.
@@ -46,10 +46,9 @@ impl GapDraw {
         }
     }
 
-    /// The draw of that name.
+    /// The draw with the given name.
     ///
-    /// # Errors
-    /// A name that no draw has.
+    /// # Errors An unknown name.
     pub fn find(name: &str) -> Result<GapDraw, Fault> {
         GapDraw::ALL.into_iter().find(|gaps| gaps.name() == name).ok_or_else(|| {
             let known = GapDraw::ALL.map(GapDraw::name).join(", ");
@@ -69,7 +68,7 @@ impl GapDraw {
     }
 }
 
-/// What [`grid`] draws from, each uniformly from a range in seconds.
+/// Parameters of [`grid`]; each range is in seconds and is drawn from uniformly.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     /// Number of clusters.
@@ -82,9 +81,9 @@ pub struct Grid {
     pub local_broadcast_s: (f64, f64),
     /// How gaps are drawn.
     pub gaps: GapDraw,
-    /// When a cluster's local broadcast begins.
+    /// Start of a cluster's local broadcast.
     pub local_start: LocalStart,
-    /// Of the draws.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
@@ -171,7 +170,7 @@ pub struct GridDraw {
 }
 
 impl GridDraw {
-    /// The same as a one-port platform of nodes C0, C1, …, whatever the message's size.
+    /// The same as a one-port platform of nodes C0, C1, …, with times that do not depend on the message's size.
     ///
     /// # Errors
     /// Values that no platform may have.

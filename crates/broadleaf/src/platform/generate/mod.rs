@@ -13,7 +13,7 @@ pub use tiers::{tiers, Tiers};
 
 use super::Platform;
 
-/// A drawn platform, and how far the draw had to be repaired.
+/// A drawn platform, and the number of links added to connect it.
 #[derive(Clone, Debug)]
 pub struct Generated {
     /// The platform that was drawn.

@@ -2,10 +2,10 @@
 //! Communications Magazine, June 1997): one wide-area network, metropolitan networks on it, local ones on
 //! those.
 //!
-//! Each network is a spanning tree (a local one a star, the others the shortest tree between random points
-//! of a square) and is attached to one node of the level above. Redundancy links are then added level by
-//! level in turn, inside a network the shortest first, until the density asked for is reached: the paper
-//! that draws such platforms gives only their density.
+//! Each network is a spanning tree (a local one a star, the others the shortest tree between random points of a square)
+//! and is attached to one node of the level above. Redundancy links are then added level by level in turn, inside a
+//! network the shortest first, until the given density is reached: the paper that draws such platforms gives only their
+//! density.
 
 use super::{Bandwidth, Generated};
 use crate::json::Fault;
@@ -13,10 +13,10 @@ use crate::platform::PortModel;
 use crate::random::Random;
 use std::collections::{HashSet, VecDeque};
 
-/// What [`tiers`] draws from.
+/// Parameters of [`tiers`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tiers {
-    /// Nodes in all; those of no other level are spread evenly over the local networks.
+    /// All nodes; those outside the wide-area and metropolitan networks are spread evenly over the local networks.
     pub nodes: usize,
     /// Nodes of the wide-area network.
     pub wan_nodes: usize,
@@ -30,9 +30,9 @@ pub struct Tiers {
     pub density: f64,
     /// Distribution of link rates.
     pub bandwidth: Bandwidth,
-    /// Of the platform.
+    /// Port model of the platform.
     pub port_model: PortModel,
-    /// Of the draws.
+    /// Seed of the draws.
     pub seed: u64,
 }
 
@@ -129,7 +129,7 @@ pub fn tiers(tiers: &Tiers) -> Result<Generated, Fault> {
     Ok(Generated { platform, joined: 0 })
 }
 
-/// Where a redundancy link may stand.
+/// The level of a redundancy link.
 #[derive(Clone, Copy)]
 enum Level {
     Wan,
@@ -241,7 +241,7 @@ impl Wiring {
             level.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.pair.cmp(&b.pair)));
             levels.push(level.into());
         }
-        // Where the turn ends is chance, or the levels that come first would always be the richer ones.
+        // The first level is random; else the same levels would always get the remaining links.
         let first = random.below(levels.len());
         let mut turn = first;
         while self.pairs.len() < wanted {
@@ -277,7 +277,7 @@ mod tests {
             let length = |tree: &mut dyn Iterator<Item = (usize, usize)>| -> f64 {
                 tree.map(|(a, b)| distance(points[a], points[b])).sum()
             };
-            // All sets of four of the ten edges; those that are no tree leave a point out.
+            // All sets of four of the ten edges; a set that is not a tree leaves a point out.
             let mut least = f64::INFINITY;
             for set in (0u32..1 << 10).filter(|set| set.count_ones() == 4) {
                 let chosen = || (0..10).filter(|edge| set >> edge & 1 == 1).map(|edge| edges[edge]);
