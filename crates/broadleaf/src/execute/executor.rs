@@ -19,11 +19,11 @@ struct Outgoing {
     peer: u32,
     sent: u64,
     available: u64,
-    /// Of a channel that joins several inputs: how many of them have not delivered the next segment.
+    /// For a channel that joins several inputs, the number of inputs that have not delivered the next segment.
     waits_for: u32,
-    /// All it will send.
+    /// The number of segments that it sends in all.
     carried: u64,
-    /// The channel waits in the order, or is parked until its peer's window has room.
+    /// Whether the channel waits in the order, or is parked until its peer's window has room.
     queued: bool,
     permission: Permission,
 }
@@ -57,7 +57,7 @@ pub struct NodeExecutor {
     /// By output: the inputs that all must have brought a segment before it goes out; empty for outputs that forward
     /// a single input.
     joined: Vec<Vec<u32>>,
-    /// By input: how many inputs bring a part of the same segments.
+    /// By input: the number of inputs that bring a part of the same segments.
     siblings: Vec<u32>,
     /// By input: whether its segments are final, that is, not combined further.
     finals: Vec<bool>,
@@ -150,9 +150,8 @@ impl NodeExecutor {
         &self.program
     }
 
-    /// Receives are announced in advance, so that data can land in place: one segment a message, no
-    /// control messages, an order of receives that is known. Otherwise the transport must be ready for any
-    /// message.
+    /// Whether receives are announced in advance, so that data can arrive in place. Requires one segment a message, no
+    /// control messages, and a known order of receives. Otherwise the transport must be ready for any message.
     pub fn is_announced(&self) -> bool {
         let known_order = self.in_order || matches!(self.order, SendOrder::Trees(_));
         !self.combine && !self.rendezvous && known_order
@@ -168,13 +167,13 @@ impl NodeExecutor {
         self.slot_posts_left = ahead;
         for _ in 0..ahead {
             let inputs = self.program.inputs.iter().enumerate();
-            // Segments that are only relayed are in no slot.
+            // Segments that are only relayed have no slot.
             let queued = inputs.filter(|(_, input)| !by_slot || input.target != self.program.node);
             self.postings.extend(queued.map(|(at, _)| at as u32));
         }
     }
 
-    /// Everything is received and sent, and nothing is under way.
+    /// Whether all segments are received and sent, and no message is under way.
     pub fn is_finished(&self) -> bool {
         self.to_send == 0 && self.to_receive == 0 && self.answers.is_empty() && self.port.is_idle()
     }
@@ -216,7 +215,7 @@ impl NodeExecutor {
             if relayed {
                 slots.relayed.push_back((segment, self.fed[input][0]));
             } else {
-                // Without `post_ahead` no receive is announced, else the first would come too late.
+                // Without `post_ahead` no receive is announced, since the first announcement would be too late.
                 self.slot_posts_left += u32::from(self.posts_receives);
                 slots.take(segment, self.siblings[input], self.finals[input]);
             }

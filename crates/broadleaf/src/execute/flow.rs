@@ -1,22 +1,22 @@
-//! How many messages may be under way: per peer, and through the node's port.
+//! Limits of the messages under way: per peer, and through the node's port.
 //!
-//! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose window holds
-//! w of them takes 1/w of the link's share of the port: with w = (latency + T)/T messages in flight the port is just
-//! always busy, for any mixture of near and far peers.
+//! Too few starve a long link, too many share the port and break the pipeline. A message to a peer whose window holds w
+//! of them takes 1/w of the link's share of the port: with w = (latency + T)/T messages in flight the port is exactly
+//! saturated, for any mixture of near and far peers.
 
 use crate::platform::NodeId;
 
-/// What a transport allows towards one peer.
+/// A transport's limits towards one peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowWindow {
     /// Messages in flight at most, ≥ 1.
     pub messages: u32,
-    /// Whether they go through the node's one port, or have a link of their own.
+    /// Whether they go through the node's one port, or over their own link.
     pub shares_port: bool,
-    /// How many links as slow as this one the port can feed at once, ≥ 1: more than one only where a port sends to
+    /// The number of links as slow as this one that the port can feed at once, ≥ 1: above 1 only if a port sends to
     /// several peers at a time.
     pub feeds: u32,
-    /// A channel's last messages, as many as the window holds, go one by one. A sender that runs out of messages
+    /// A channel's last messages, as many as the window holds, are sent one by one. A sender that runs out of messages
     /// sends its last ones faster, as no later ones share the port. Forwarded as they arrive, they would travel
     /// together from hop to hop, each at half of the rate.
     pub last_alone: bool,
@@ -40,7 +40,7 @@ pub(super) struct Peer {
     units: u32,
     in_flight: u32,
     last_alone: bool,
-    /// Outputs that have something for this peer but no room in its window.
+    /// Outputs with a segment for this peer but no room in its window.
     pub parked: Vec<u32>,
 }
 
@@ -62,7 +62,7 @@ impl Peer {
     }
 }
 
-/// The port of a node: how much of it the messages in flight take.
+/// The port of a node, and the part of it that the messages in flight take.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Port {
     used: u32,
@@ -102,7 +102,7 @@ mod tests {
             let mut peer = Peer::new(NodeId(1), FlowWindow { last_alone, ..plain });
             assert!(peer.has_room_for_one_of(1), "nothing is in flight");
             port.issue(&mut peer);
-            // Three are left: the next is none of the last two.
+            // Three are left, so the next is not one of the last two.
             assert!(peer.has_room_for_one_of(3));
             assert_eq!(peer.has_room_for_one_of(2), !last_alone);
             assert_eq!(peer.has_room_for_one_of(1), !last_alone);

@@ -19,7 +19,7 @@ pub struct Item {
     /// On a send: the bytes were received for `target` only and wait in the transport's scratch space.
     /// On a receive: they go there and not to the message buffer.
     pub relayed: bool,
-    /// The receiver combines the bytes with what it holds of the segment, and does not store them.
+    /// The receiver combines the bytes with its own of the segment instead of storing them.
     pub combines: bool,
 }
 
@@ -36,7 +36,7 @@ impl Item {
         Item { tag, segment, tree, target, child, relayed, combines: input.combines && !relayed }
     }
 
-    /// A segment that goes out on a channel.
+    /// A segment that a node sends on a channel.
     pub fn sent(output: &OutChannel, segment: u64) -> Item {
         let OutChannel { to, tag, tree, target, child, source, .. } = *output;
         let combines = output.combines && to == target;
@@ -44,27 +44,27 @@ impl Item {
     }
 }
 
-/// What a message carries.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Segments.
     Data,
-    /// Rendezvous: may I send this item? One byte.
+    /// Rendezvous: the request to send an item. One byte.
     Request,
-    /// Rendezvous: yes. One byte.
+    /// Rendezvous: the permission. One byte.
     Ready,
 }
 
-/// A message that the executor wants sent.
+/// A message that the transport is to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The receiver.
     pub to: NodeId,
-    /// What it carries.
+    /// Its content.
     pub kind: Kind,
     /// The sender's output channel of the first item; none for [`Kind::Ready`].
     pub output: Option<u32>,
-    /// Its first segment, and for control messages the one they are about.
+    /// Its first segment; for a control message, the segment to be sent.
     pub first: Item,
     /// Further items of a combined transfer.
     pub rest: Vec<Item>,
@@ -77,7 +77,7 @@ impl Message {
     }
 }
 
-/// A receive that the executor wants posted: messages of one channel arrive in the order of posting.
+/// A receive that the transport is to post: messages of one channel arrive in the order of posting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receive {
     /// The sender.

@@ -4,17 +4,17 @@ use crate::plan::{Period, Segments};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-/// The next thing a node may send.
+/// The order of a node's sends.
 #[derive(Debug)]
 pub(super) enum SendOrder {
     Trees(TreeOrder),
     Slots(SlotOrder),
 }
 
-/// Of what the node holds, the lowest segment first, then child order; relays after the own children.
+/// Of the segments held, the lowest first, then child order; relays after the node's own children.
 #[derive(Debug, Default)]
 pub(super) struct TreeOrder {
-    /// (turn, output): at most one entry for each output; turns follow the segments.
+    /// (turn, output): at most one entry for each output; turns are in the order of the segments.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
@@ -44,8 +44,8 @@ impl Cursor {
     /// Moves to the first slot at or after this one that has a segment; `None` past the last period. A slot has its
     /// segments in consecutive periods from `lag` on.
     ///
-    /// After a whole period without any it goes on at the next lag, so that the work depends on slots and segments,
-    /// not on the length of lags.
+    /// After a whole period without a segment, it skips to the next lag, so that the work depends on slots and
+    /// segments, not on the length of lags.
     pub fn settle(
         &mut self,
         slots: usize,
@@ -64,7 +64,7 @@ impl Cursor {
                 idle = 0;
                 let to_come = (0..slots).map(|slot| u64::from(lag(slot))).filter(|&lag| lag >= self.period);
                 match to_come.min() {
-                    // The slots from here to the end of the period have not been asked for it.
+                    // The slots from here to the end of the period have not been checked for it.
                     Some(next) if next == self.period => {}
                     next => *self = Cursor { period: next.unwrap_or(periods), slot: 0 },
                 }
@@ -91,11 +91,11 @@ pub(super) struct SlotOrder {
     pub send: Cursor,
     pub receive: Cursor,
     pub posted: Cursor,
-    /// Segments held, one bit each, and of a node that contributes behind them the final ones; empty where all are held
-    /// from the start.
+    /// Segments held, one bit each, followed, at a node that contributes, by the final ones; empty if all are held from
+    /// the start.
     held: Vec<u64>,
     holds_all: bool,
-    /// How many parts have come of segments that are not whole yet; each part combines one child's contribution.
+    /// By incomplete segment, the number of parts that have arrived; each part combines one child's contribution.
     parts: HashMap<u64, u32>,
     pub relayed: VecDeque<(u64, u32)>,
 }
@@ -119,12 +119,12 @@ impl SlotOrder {
         }
     }
 
-    /// A segment as its receivers get it from an all-reduce's root, apart from what goes there.
+    /// The id of a final segment, from an all-reduce's root, as opposed to the partial one on its way there.
     pub fn final_of(&self, segment: u64) -> u64 {
         self.count + segment
     }
 
-    /// One of `parts` parts of a segment came in; `is_final`: of what will not be combined further.
+    /// One of `parts` parts of a segment arrived; with `is_final` the segment is not combined further.
     pub fn take(&mut self, segment: u64, parts: u32, is_final: bool) {
         if parts > 1 {
             let come = self.parts.entry(segment).or_default();
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    /// (slot, segment) in turn, and how many slots were looked at. Slot `at` moves every segment of the message.
+    /// (slot, segment) in turn, and the number of slots visited. Slot `at` moves every segment of the message.
     fn settled(lags: &[u32], segments: u64) -> (Vec<(usize, u64)>, u64) {
         let periods = segments + u64::from(*lags.iter().max().unwrap());
         let (mut cursor, mut found, looks) = (Cursor::default(), Vec::new(), Cell::new(0));
@@ -172,7 +172,7 @@ mod tests {
         for lags in [&[0, far][..], &[far, 0], &[far, 5, far - 1, 70, far], &[far], &[3, 3, 4], &[0, 2, 1]] {
             for segments in [1, 2, 7] {
                 let (found, looks) = settled(lags, segments);
-                // By its definition: every period in turn, and in it every slot.
+                // Definition: every period in turn, and in it every slot.
                 let mut expected: Vec<(u64, usize)> = (0..lags.len())
                     .flat_map(|slot| (0..segments).map(move |at| (at + u64::from(lags[slot]), slot)))
                     .collect();

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Without a message for this long, the plan is deadlocked.
 const STALL: Duration = Duration::from_secs(60);
 
-/// Why a run in threads stopped early.
+/// The reason why a run in threads stopped early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum ThreadsError {
@@ -47,8 +47,8 @@ impl Threads<'_> {
         start as usize..(start + length) as usize
     }
 
-    /// Puts an arrived segment where it belongs: the message buffer, or scratch for what is only relayed. A reduction adds
-    /// bytes, each for itself, wrapping.
+    /// Stores an arrived segment in the message buffer, or in scratch if it is only relayed. A reduction adds bytes one
+    /// by one, wrapping.
     fn store(&mut self, from: NodeId, tag: u32, segment: u64, bytes: &[u8]) {
         let input = self.program.input(from, tag);
         let input = self.program.inputs[input];
@@ -117,9 +117,8 @@ impl Transport for Threads<'_> {
 
 /// Runs a plan with one thread per host and returns every node's buffer (switches': empty).
 ///
-/// `message` holds all blocks, in the order of the hosts: one for a broadcast. A node starts with its own
-/// contribution, and with bytes that differ everywhere from `message` for the rest; in a reduction every host
-/// contributes `message`.
+/// `message` holds all blocks, in the order of the hosts: one for a broadcast. A node starts with its own contribution,
+/// and for the rest with bytes that all differ from `message`; in a reduction every host contributes `message`.
 ///
 /// # Errors
 /// As [`run_on`].
@@ -127,8 +126,8 @@ pub fn run(programs: &Programs, message: &[u8]) -> Result<Vec<Vec<u8>>, ThreadsE
     run_on(programs, |node| initial(programs, node, message))
 }
 
-/// Runs a plan with one thread per host, each from the buffer that `initial` has for it, and returns the buffers as the plan
-/// leaves them (switches': empty). Reductions add bytes, wrapping.
+/// Runs a plan with one thread per host, each with its buffer from `initial`, and returns the buffers after the plan
+/// (switches': empty). Reductions add bytes, wrapping.
 ///
 /// # Errors
 /// A node that waits for a minute without a message, or that stopped before its peers.

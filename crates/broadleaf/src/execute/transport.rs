@@ -3,38 +3,35 @@
 use super::{Kind, Message, NodeExecutor, Receive};
 use crate::platform::NodeId;
 
-/// Something that happened on the transport.
+/// An event of the transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Completion {
     /// A message to `to` no longer needs its buffer or its place in the window.
     Sent { to: NodeId },
-    /// One item of a message from `from` is here.
+    /// One item of a message from `from` has arrived.
     Received { from: NodeId, kind: Kind, tag: u32, segment: u64 },
 }
 
 /// Carries messages between nodes; in-process threads and MPI implement it.
 pub trait Transport {
-    /// Why a message cannot be moved.
+    /// The reason why a message cannot be moved.
     type Error;
 
     /// Starts a send and returns at once; [`Completion::Sent`] follows.
     ///
-    /// # Errors
-    /// What keeps the transport from moving it.
+    /// # Errors The transport cannot move it.
     fn send(&mut self, message: &Message) -> Result<(), Self::Error>;
 
     /// Announces a receive (only for plans whose executor [`is_announced`](NodeExecutor::is_announced)).
     ///
-    /// # Errors
-    /// What keeps the transport from receiving.
+    /// # Errors The transport cannot receive.
     fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
 
-    /// Waits until something has happened and appends it to `done`. Data of one channel is reported in the order of
-    /// sending: the executor counts it.
+    /// Waits for events and appends them to `done`. Data of one channel is reported in the order of sending: the
+    /// executor counts it.
     ///
-    /// # Errors
-    /// What keeps the transport from going on.
+    /// # Errors The transport cannot continue.
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), Self::Error>;
 }
 

@@ -6,7 +6,7 @@ use crate::plan::{InChannel, NodeProgram, OutChannel, Period, Segments, Source};
 use crate::platform::NodeId;
 use std::collections::{HashMap, HashSet};
 
-/// All nodes that the node sends to, and with rendezvous all that it answers; sorted.
+/// All nodes to which the node sends, or, with rendezvous, answers; sorted.
 pub(super) fn peers_of(
     program: &NodeProgram,
     rendezvous: bool,
@@ -24,7 +24,7 @@ pub(super) fn peers_of(
 /// A tree, and whether its segments go inward.
 type Way = (u32, bool);
 
-/// The inputs of each tree and direction that bring what the node itself needs.
+/// The inputs of each tree and direction that bring segments for the node itself.
 fn own_inputs(program: &NodeProgram) -> HashMap<Way, Vec<u32>> {
     let mut of_way: HashMap<Way, Vec<u32>> = HashMap::new();
     let own = program.inputs.iter().enumerate().filter(|(_, input)| input.target == program.node);
@@ -32,7 +32,7 @@ fn own_inputs(program: &NodeProgram) -> HashMap<Way, Vec<u32>> {
     of_way
 }
 
-/// The inputs that bring an output's segments; none for what is the node's own.
+/// The inputs that bring an output's segments; none for the node's own segments.
 fn sources<'a>(of_way: &'a HashMap<Way, Vec<u32>>, output: &'a OutChannel) -> &'a [u32] {
     if let Source::Relay(input) = &output.source {
         return std::slice::from_ref(input);
@@ -54,7 +54,7 @@ pub(super) fn outputs_by_input(program: &NodeProgram) -> Vec<Vec<u32>> {
     fed
 }
 
-/// The inputs that each output joins, where it sends what the node has combined or gathered; else none.
+/// The inputs that each output joins, if it sends combined or gathered segments; else none.
 pub(super) fn inputs_by_output(program: &NodeProgram) -> Vec<Vec<u32>> {
     let of_way = own_inputs(program);
     let joined = program.outputs.iter().map(|output| {
@@ -70,7 +70,7 @@ pub(super) fn inputs_by_output(program: &NodeProgram) -> Vec<Vec<u32>> {
     joined.collect()
 }
 
-/// How many inputs bring a part of the same segments as each input does, itself among them.
+/// By input, the number of inputs, itself included, that bring a part of the same segments.
 pub(super) fn siblings(program: &NodeProgram) -> Vec<u32> {
     let of_way = own_inputs(program);
     let count = |input: &InChannel| match input.target == program.node {
@@ -80,7 +80,8 @@ pub(super) fn siblings(program: &NodeProgram) -> Vec<u32> {
     program.inputs.iter().map(count).collect()
 }
 
-/// Of a node that contributes, the inputs with which a segment is final: it comes from the root, or the node is the root.
+/// By input, for a node that contributes, whether its segments are final: they come from the root, or the node is the
+/// root.
 pub(super) fn finals(program: &NodeProgram) -> Vec<bool> {
     let inward = program.outputs.iter().filter(|output| output.is_inward && output.source == Source::Held);
     let passed_on: HashSet<u32> = inward.map(|output| output.tree).collect();
@@ -88,7 +89,8 @@ pub(super) fn finals(program: &NodeProgram) -> Vec<bool> {
     program.inputs.iter().map(|input| program.is_inward && is_final(input)).collect()
 }
 
-/// The slots of a plan with a period; the node has its own block at hand, and what it alone contributes.
+/// The slots of a plan with a period; the node holds its own block from the start, and segments to which it alone
+/// contributes.
 pub(super) fn slot_order(period: &Period, program: &NodeProgram, segments: &Segments) -> SlotOrder {
     let holds_all = !program.is_inward && program.is_root && segments.blocks() == 1;
     let mut slots = SlotOrder::new(period, segments, holds_all, program.is_inward);

@@ -1,10 +1,10 @@
-//! When a resource is taken.
+//! The times at which a resource is taken.
 
-/// Two times closer than this part of themselves are one: additions in another order may differ by so much,
+/// Two times that differ by less than this part of them are equal: additions in another order may differ by this much,
 /// and must not decide ties.
 pub(super) const SAME_TIME: f64 = 1e-12;
 
-/// The later end of what counts as the same instant as `time_s`.
+/// The latest time that counts as equal to `time_s`.
 pub(super) fn same_until(time_s: f64) -> f64 {
     time_s + time_s * SAME_TIME
 }
@@ -38,8 +38,8 @@ impl Calendar {
         start
     }
 
-    /// `from_s` if the resource is free from then for `duration_s`, else the end of the first interval in the way:
-    /// what is to be tried next where durations depend on the start.
+    /// `from_s` if the resource is free from then for `duration_s`, else the end of the first conflicting interval: the
+    /// next start to try where durations depend on the start.
     pub fn next_try(&self, from_s: f64, duration_s: f64) -> f64 {
         let live = &self.taken[self.past..];
         let first = live.partition_point(|&(_, end)| end <= same_until(from_s));
@@ -56,7 +56,7 @@ impl Calendar {
         match self.taken.last_mut() {
             None => return self.taken.push((start_s, end)),
             Some(last) if same_until(start_s) >= last.1 => {
-                // What is past must stay past: only a live interval grows.
+                // Past intervals must stay past: only a live interval grows.
                 if start_s <= same_until(last.1) && !past_all {
                     last.1 = end.max(last.1);
                 } else {
@@ -80,7 +80,7 @@ impl Calendar {
         }
     }
 
-    /// Forgets what ended by `time_s`: no window before it will be asked for any more.
+    /// Drops the intervals that ended by `time_s`: no later call is for a window before it.
     pub fn forget_before(&mut self, time_s: f64) {
         while self.past < self.taken.len() && self.taken[self.past].1 <= time_s {
             self.past += 1;
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(calendar.earliest(0.5, 1.0), 7.0);
     }
 
-    /// A slow list of unit cells is the independent judge.
+    /// A slow list of unit cells is the oracle.
     #[test]
     fn agrees_with_cells() {
         let mut seed = 7u64;

@@ -7,19 +7,19 @@ use crate::plan::{Plan, PlanError, Programs, Tree};
 use crate::platform::Platform;
 use std::sync::Arc;
 
-/// Segments of the longer of the two simulations, at least.
+/// Least number of segments of the longer of the two simulations.
 const FULL_SEGMENTS: u64 = 128;
-/// Above this many nodes fewer of them, so that both take about as long, but no fewer than that.
+/// Above this many nodes, fewer segments, at least `LEAST_SEGMENTS`, so that the simulations take about as long.
 const LARGE_NODES: u64 = 1000;
 const LEAST_SEGMENTS: u64 = 16;
 
-/// The simulated makespan of a valid plan, seconds; for a message of many segments, simulated at two
-/// lengths and extended along the steady state between them.
+/// The simulated makespan of a valid plan, seconds; for a message of many segments, extrapolated from two shorter
+/// simulations along the steady state between them.
 ///
-/// A pipeline settles after about as many segments as it is deep; both lengths lie beyond that, and are
-/// whole numbers of the trees' (or the period's) cycles, so that they cut it at the same phase. Each node is
-/// extended at its own pace: one that is close but fed slowly may finish before one far away in both short
-/// simulations, and long after it in the end.
+/// A pipeline settles after about as many segments as its depth. Both lengths are beyond that, and differ by whole
+/// cycles of the trees (or the period), so that they end at the same phase. Each node is extrapolated at its own rate:
+/// a near node that is fed slowly may finish before a far one in both short simulations, and long after it with the
+/// whole message.
 ///
 /// # Errors
 /// A plan that the platform cannot run.
@@ -36,8 +36,8 @@ pub fn estimate_within(platform: &Platform, plan: &Plan, budget: &Budget) -> Res
     estimate_from(platform, plan, (FULL_SEGMENTS * LARGE_NODES / nodes).max(LEAST_SEGMENTS), budget)
 }
 
-/// [`estimate_within`] from simulations of about `segments / 2` and `segments` segments: the fewer, the quicker
-/// and the rougher.
+/// [`estimate_within`] from simulations of about `segments / 2` and `segments` segments: fewer segments are faster and
+/// less accurate.
 ///
 /// # Errors
 /// Those of [`estimate_within`].
@@ -72,7 +72,7 @@ pub fn estimate_from(
     Ok(latest_s(extended))
 }
 
-/// The makespan that [`simulate`](super::simulate) finds, without a trace and without a check, seconds.
+/// The makespan of [`simulate`](super::simulate), without a trace and without a check, seconds.
 ///
 /// # Errors
 /// Those of [`estimate_within`].
@@ -80,7 +80,7 @@ pub fn makespan(platform: &Platform, plan: Plan, budget: &Budget) -> Result<f64,
     finish_s(platform, plan, budget).map(|finish_s| latest_s(finish_s.into_iter()))
 }
 
-/// When each node has its message; not a number for switches.
+/// The time at which each node has its message; NaN for switches.
 fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>, PlanError> {
     if let Some(finish_s) = static_order::finish_s(platform, &plan, budget)? {
         return Ok(finish_s);
@@ -89,7 +89,7 @@ fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>
     Network::new(platform, &programs, None, false)?.run(budget).map(|trace| trace.finish_s)
 }
 
-/// The latest of the times that are numbers.
+/// The latest of the times, without NaN.
 fn latest_s(times_s: impl Iterator<Item = f64>) -> f64 {
     times_s.fold(0.0, f64::max)
 }
@@ -98,7 +98,7 @@ fn latest_s(times_s: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// A node far away at 2 bytes/s and one close by at 1 byte/s: both short simulations end with the far one.
+    /// A node far away at 2 bytes/s and one close by at 1 byte/s: the far one finishes last in both short simulations.
     #[test]
     fn the_node_that_is_last_in_the_end_counts() {
         let text = r#"{"format": "broadleaf-platform/1", "name": "near and far", "port_model": "link-capacity",

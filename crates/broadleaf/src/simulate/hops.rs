@@ -1,4 +1,4 @@
-//! The hops that a plan's switches name.
+//! The hops over the switches in a plan.
 
 use crate::plan::PlanError;
 use crate::platform::{Hop, NodeId, Platform};

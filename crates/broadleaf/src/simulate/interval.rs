@@ -1,4 +1,4 @@
-//! What the spread of a measurement means for a prediction.
+//! The interval of a prediction, from a measured spread.
 
 use super::estimate_within;
 use crate::budget::Budget;
@@ -7,8 +7,8 @@ use crate::platform::Quartiles;
 
 /// The makespan of a valid plan with all gaps at their lower and at their upper quartile.
 ///
-/// `makespan_s`, the prediction itself, is always inside: with windows granted in the order of request, a
-/// faster link may now and then make a plan slower.
+/// The interval is widened to contain `makespan_s`, the prediction: with windows granted in the order of request, a
+/// faster link may make a plan slower.
 ///
 /// # Errors
 /// Those of [`estimate_within`].

@@ -1,4 +1,4 @@
-//! The network in simulated time: the same executors as everywhere, over resources that one transfer at a
+//! The network in simulated time: the same executors as in the other transports, over resources that one transfer at a
 //! time may hold.
 //!
 //! A transfer is requested when its sender's executor issues it, and starts at the earliest time at which
@@ -24,16 +24,15 @@ use crate::budget::Budget;
 use crate::plan::{check, Plan, PlanError, Programs};
 use crate::platform::Platform;
 
-/// Transfers that are simulated: about a minute, and 5 GB where they are recorded.
+/// Limit of simulated transfers: about a minute, and 5 GB if they are recorded.
 const MOST_TRANSFERS: u64 = 1 << 26;
 
 /// Runs a plan on a platform; `record` keeps every transfer in the trace.
 ///
-/// The plan is checked first, so that nothing but a valid plan is timed.
+/// The plan is checked first, so that only valid plans are timed.
 ///
-/// # Errors
-/// The faults of a plan that is not valid; more transfers than can be simulated one by one, which [`estimate`]
-/// extrapolates; an edge without a path; a plan whose nodes wait for one another.
+/// # Errors The faults of a plan that is not valid; more transfers than can be simulated one by one, which [`estimate`]
+/// extrapolates; an edge without a path; a plan that deadlocks.
 pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
     let faults = check::faults(platform, plan);
     if !faults.is_empty() {
@@ -52,14 +51,14 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
     run(platform, &programs, record)
 }
 
-/// How many transfers a plan takes at least: every segment once to each host that needs it, relays left out.
+/// The least number of a plan's transfers: every segment once to each host that needs it, without relays.
 fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
     let hosts = platform.hosts().count() as u64;
     let edges = hosts.saturating_sub(1).saturating_mul(if plan.inward.is_empty() { 1 } else { 2 });
     plan.segment_count().saturating_mul(edges).saturating_mul(blocks_of(platform, plan))
 }
 
-/// How many blocks go to every host, or come from it: one of each host in an all-gather.
+/// The number of blocks to or from every host: one of each host in an all-gather.
 fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
     match plan.collective.is_rooted() {
         true => 1,
@@ -69,8 +68,7 @@ fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
 
 /// Runs the programs of a valid plan.
 ///
-/// # Errors
-/// An edge without a path, or a plan whose nodes wait for one another.
+/// # Errors An edge without a path, or a plan that deadlocks.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
     network::Network::new(platform, programs, None, record)?.run(&Budget::UNLIMITED)
 }

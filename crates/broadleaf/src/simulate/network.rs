@@ -1,4 +1,4 @@
-//! The event queue that stands for the network.
+//! The event queue that simulates the network.
 
 mod reservations;
 mod routes;
@@ -16,10 +16,10 @@ use routes::{Routes, CONTROL_BYTES};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Events between two looks at the budget, and how many of them a unit of work stands for.
+/// Events between two checks of the budget, and events per unit of work.
 const EVENTS_PER_LOOK: u64 = 512;
 const EVENTS_PER_UNIT: u64 = 3;
-/// Nodes and messages that are set up in a unit of work before the first event.
+/// Nodes and messages set up per unit of work, before the first event.
 const NODES_PER_UNIT: usize = 2;
 
 /// A message under way.
@@ -38,11 +38,11 @@ enum Happening {
     Free { node: NodeId, to: NodeId },
     /// The flight is at the end of its hop.
     Arrived { flight: u32 },
-    /// The receiver has combined what the flight brought.
+    /// The receiver has combined the flight's segments.
     Combined { flight: u32 },
 }
 
-/// The greatest is the next one: the earliest, of equals the one scheduled first.
+/// The greatest event is the next one: the earliest, and of simultaneous ones the first scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Event {
     /// When, seconds, and a number in order of scheduling.
@@ -67,12 +67,12 @@ pub(super) struct Network<'a> {
     free_flights: Vec<u32>,
     events: BinaryHeap<Event>,
     next_event: u64,
-    /// Messages whose receiver takes another one first (plans with a period), by receiver.
+    /// By receiver, messages whose receiver must take another one first (plans with a period).
     held_back: Vec<Vec<u32>>,
     /// Combined items that came before their slot: (receiver, sender, segment).
     early: HashSet<(NodeId, NodeId, u64)>,
     finish_s: Vec<f64>,
-    /// When each host has combined all that has come in so far, seconds.
+    /// The time at which each host has combined all segments received so far, seconds.
     combined_s: Vec<f64>,
     last_release_s: Vec<f64>,
     in_order: bool,
@@ -120,7 +120,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Fails with [`PlanError::OutOfTime`] where the budget is spent first.
+    /// Fails with [`PlanError::OutOfTime`] if the budget is spent first.
     pub fn run(mut self, budget: &Budget) -> Result<Trace, PlanError> {
         let mut next_look = EVENTS_PER_LOOK;
         budget.spend((self.executors.len() / NODES_PER_UNIT) as u64);
@@ -206,7 +206,7 @@ impl<'a> Network<'a> {
         })
     }
 
-    /// Grants a message its windows, or holds it back until its receiver's order comes to it.
+    /// Grants a message its windows, or holds it back until it is next in its receiver's order.
     fn request(&mut self, now_s: f64, flight: u32) {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
         let (from, to, first) = (*from, message.to, message.first);
@@ -248,7 +248,7 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Gives a flight's current hop the earliest windows that are free, and schedules what follows.
+    /// Grants a flight's current hop the earliest free windows, and schedules its events.
     fn grant(&mut self, now_s: f64, index: u32) {
         let flight = self.flights[index as usize].as_ref().expect("a live flight");
         let (from, to, route, hop_index, bytes) =
@@ -322,7 +322,7 @@ impl<'a> Network<'a> {
         self.land(at_s, index, dirty);
     }
 
-    /// The receiver has what a flight brought.
+    /// Delivers a flight to its receiver.
     fn land(&mut self, at_s: f64, index: u32, dirty: &mut Vec<NodeId>) {
         let Flight { from, message, .. } = self.flights[index as usize].take().expect("a live flight");
         self.free_flights.push(index);
@@ -333,7 +333,7 @@ impl<'a> Network<'a> {
         let own_block = executor.program().block;
         let mut land = |item: Item| {
             executor.handle_received(from, message.kind, item.tag, item.segment);
-            // A scatter's relayed blocks pass through members of the tree, who do not wait for them.
+            // A scatter's relayed blocks pass through members of the tree, which finish without them.
             let is_needed = !is_scatter || segments.split(item.segment).0 == own_block;
             if message.kind == Kind::Data && item.target == to && is_needed {
                 let finish = &mut self.finish_s[to.index()];
@@ -360,7 +360,7 @@ impl<'a> Network<'a> {
             let properties = self.platform.node(node);
             let finish = &mut self.finish_s[node.index()];
             if is_inward {
-                // A node that has sent its part has finished.
+                // A node finishes no earlier than its last send.
                 *finish = finish.max(self.last_release_s[node.index()]);
             }
             if !properties.is_host() {

@@ -1,7 +1,7 @@
-//! The partner of each node over time, where a node can have one at a time.
+//! The partner of each node over time, if it can have only one at a time.
 //!
-//! Under one-port-same-partner a node sends and receives at once only with one and the same partner. Its two
-//! ports stand in the calendars as under one-port; this keeps windows with different partners apart.
+//! Under one-port-same-partner a node sends and receives at once only with one and the same partner. Its two ports are
+//! in the calendars as under one-port; this module keeps windows with different partners apart.
 
 use super::calendar::same_until;
 use crate::platform::NodeId;
@@ -27,7 +27,7 @@ impl Partners {
     /// The earliest time ≥ `from_s` from which `node` has no partner but `partner` for `duration_s`.
     pub fn earliest(&self, node: NodeId, partner: NodeId, from_s: f64, duration_s: f64) -> f64 {
         let mut start_s = from_s;
-        // Windows begin ever later, but one that began earlier may end later.
+        // Windows are sorted by start, but an earlier one may end later.
         loop {
             let in_the_way = |&&(begin, end, other): &&(f64, f64, NodeId)| {
                 other != partner
@@ -42,7 +42,7 @@ impl Partners {
         }
     }
 
-    /// `node` has `partner` from `start_s`; what ended by `now_s` is forgotten.
+    /// `node` has `partner` from `start_s`; windows that ended by `now_s` are dropped.
     pub fn take(&mut self, node: NodeId, partner: NodeId, now_s: f64, start_s: f64, duration_s: f64) {
         let windows = &mut self.of[node.index()].windows;
         windows.retain(|&(_, end, _)| end > now_s);

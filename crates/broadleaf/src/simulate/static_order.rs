@@ -1,11 +1,11 @@
 //! A plan with a period or of one tree, timed without an event queue.
 //!
-//! Every node sends and receives in an order that the slots fix, so under one-port a transfer starts at the
-//! latest of a few known times: the sender has the segment and its port, the receiver has taken what comes
-//! first and has its port. One pass over the slots gives the times that the event queue gives, from a
-//! fraction of its work and memory; planners compare thousands of segment sizes this way.
+//! The slots fix the order in which every node sends and receives, so under one-port a transfer starts at the latest of
+//! a few known times: the sender has the segment and its port, and the receiver has taken the messages before it and
+//! has its port. One pass over the slots gives the event queue's times at a fraction of its work and memory; planners
+//! compare thousands of segment sizes this way.
 //!
-//! In one tree segments come in turn, and each goes to the children in turn: that is a period of one segment.
+//! In one tree, segments arrive in turn and each is sent to the children in turn, which is a period of one segment.
 
 use super::blocks_of;
 use super::calendar::same_until;
@@ -14,8 +14,8 @@ use crate::plan::{tree_of_positions, Collective, Direction, Period, Plan, PlanEr
 use crate::platform::{NodeId, Platform, PortModel};
 use std::borrow::Cow;
 
-/// When each node has its message, seconds; `None` where more than ports and orders decide, or where a segment
-/// comes to its sender later in the list of slots than it leaves.
+/// The time at which each node has its message, seconds; `None` if more than ports and orders decide it, or if a
+/// segment's slot into its sender is after its slot out of it in the list.
 ///
 /// # Errors
 /// [`PlanError::OutOfTime`] where the budget is spent first.
@@ -25,7 +25,7 @@ pub(super) fn finish_s(
     budget: &Budget,
 ) -> Result<Option<Vec<f64>>, PlanError> {
     let of_tree = match (&plan.period, &plan.trees[..]) {
-        // Without a period, what is combined is whatever is ready.
+        // Without a period, combined transfers depend on the items that are ready.
         (None, [tree]) if !plan.combine && plan.collective.direction() == Direction::Outward => {
             Some(turns(tree, plan.root))
         }
@@ -38,7 +38,7 @@ pub(super) fn finish_s(
         && plan.nodes == *platform.ids()
         && plan.protocol == Protocol::Eager
         && !plan.collective.is_personalised()
-        // Blocks of unequal length: what travels together depends on which positions have a segment.
+        // With unequal blocks, combined transfers depend on the positions that have a segment.
         && !(plan.combine && plan.collective.direction() == Direction::Both)
         && plan.trees.iter().chain(&plan.inward).all(|tree| tree.via.is_empty());
     if !is_plain {
@@ -73,30 +73,30 @@ fn turns(tree: &Tree, root: NodeId) -> Period {
     Period { segments: 1, slots }
 }
 
-/// What a slot's transfers have in common.
+/// The common properties of a slot's transfers.
 struct Timing {
-    /// By slot, where in `brings` the slots begin that bring the segment to its sender: several where it is combined
-    /// there, none where it is the sender's own; one behind the last: the length of `brings`.
+    /// By slot, the begin in `brings` of the slots that bring the segment to its sender: several if it is combined
+    /// there, none if it is the sender's own. One more entry has the length of `brings`.
     brings_at: Vec<u32>,
     brings: Vec<u32>,
     /// The class of the slot's link.
     class: Vec<u32>,
-    /// Where in the list of arrivals each slot's begin; one behind the last: the length of the list. A slot keeps
-    /// those of its latest periods that may still be waited for.
+    /// By slot, the begin of its arrivals in the list; one more entry has the length of the list. A slot keeps the
+    /// arrivals of its latest periods for which transfers may still wait.
     ring_at: Vec<usize>,
 }
 
-/// Slots between two looks at the budget, and how many of them a unit of work stands for.
+/// Slots between two checks of the budget, and slots per unit of work.
 const SLOTS_PER_LOOK: u64 = 4096;
 const SLOTS_PER_UNIT: u64 = 20;
 
-/// The number of periods, by slots, after which the budget is looked at, and the units of work that they stand for.
+/// The number of periods between two checks of the budget, and their units of work.
 fn look(slots: usize) -> (u64, u64) {
     let periods = (SLOTS_PER_LOOK / slots.max(1) as u64).max(1);
     (periods, periods * slots as u64 / SLOTS_PER_UNIT)
 }
 
-/// Arrivals that are remembered at once, 64 MiB: what needs more is left to the event queue.
+/// Limit of the arrivals in memory, 64 MiB; plans that need more are left to the event queue.
 const MOST_ARRIVALS: usize = 1 << 23;
 
 impl Timing {
@@ -137,7 +137,7 @@ impl Timing {
             if starts && !is_both {
                 continue;
             }
-            // At the root, the way in ends where the way out begins.
+            // At the root of an all-reduce, the way out continues the way in.
             let place = at(slot.from, slot.segment - if starts { period.segments } else { 0 });
             let bringing = &into[first[place] as usize..first[place + 1] as usize];
             if bringing.is_empty() && !is_inward {
@@ -166,7 +166,7 @@ impl Timing {
         &self.brings[self.brings_at[slot] as usize..self.brings_at[slot + 1] as usize]
     }
 
-    /// Where the arrival of a slot's segment of period `now` − `lag` is kept.
+    /// The place of the arrival of a slot's segment of period `now` − `lag`.
     fn place(&self, slot: usize, now: u64, lag: u32) -> usize {
         let (first, next) = (self.ring_at[slot], self.ring_at[slot + 1]);
         first + ((now - u64::from(lag)) % (next - first) as u64) as usize
@@ -241,7 +241,7 @@ impl Timing {
     }
 }
 
-/// How long the receiver of a slot combines `bytes` bytes, seconds.
+/// The time in which the receiver of a slot combines `bytes` bytes, seconds.
 fn combined_in_s(
     platform: &Platform,
     collective: Collective,
@@ -255,7 +255,7 @@ fn combined_in_s(
     }
 }
 
-/// The root of each position; one for all where the plan has one.
+/// The root of each position; one entry if the plan has one root.
 fn roots(plan: &Plan, period: &Period, hosts: &[NodeId]) -> Vec<NodeId> {
     if plan.collective.is_rooted() {
         return vec![plan.root];
@@ -267,13 +267,13 @@ fn roots(plan: &Plan, period: &Period, hosts: &[NodeId]) -> Vec<NodeId> {
     tree_of.into_iter().map(|tree| plan.root_of(&plan.trees[tree as usize])).collect()
 }
 
-/// When each node is free, seconds.
+/// The times at which each node is free, seconds.
 struct Hosts {
     out_free_s: Vec<f64>,
     in_free_s: Vec<f64>,
-    /// When a receiver last agreed to a transfer: it agrees in its order.
+    /// The time at which a receiver last accepted a transfer; it accepts them in its order.
     agreed_s: Vec<f64>,
-    /// When it has combined what came in.
+    /// The time at which it has combined all received segments.
     combined_s: Vec<f64>,
 }
 
@@ -288,7 +288,7 @@ impl Hosts {
         }
     }
 
-    /// When a slot's transfer arrives.
+    /// The time at which a slot's transfer arrives.
     fn transfer(&mut self, slot: &Slot, issued_s: f64, busy_s: f64, latency_s: f64) -> f64 {
         let (from, to) = (slot.from.index(), slot.to.index());
         self.agreed_s[to] = self.agreed_s[to].max(issued_s);
@@ -298,7 +298,7 @@ impl Hosts {
         self.in_free_s[to]
     }
 
-    /// When what arrived is combined, if that takes any time.
+    /// The time at which an arrived segment is combined; its arrival, if combining takes no time.
     fn combine(&mut self, node: NodeId, arrival_s: f64, combining_s: f64) -> f64 {
         if combining_s == 0.0 {
             return arrival_s;
@@ -308,7 +308,7 @@ impl Hosts {
         *combined_s
     }
 
-    /// When each node is done: with the last to come, and inward not before it has given its part away.
+    /// The time at which each node is done: at its last arrival, and, inward, not before its last send.
     fn done_s(self, is_inward: bool) -> Vec<f64> {
         let mut done_s = self.in_free_s;
         done_s
@@ -330,7 +330,7 @@ mod tests {
     use crate::random::Random;
     use crate::simulate::simulate;
 
-    /// Every pair has a start-up, a latency and a bandwidth of its own.
+    /// Every pair has its own start-up, latency and bandwidth.
     fn uneven(nodes: usize, seed: u64) -> Platform {
         let mut random = Random::new(seed);
         let mut builder = PlatformBuilder::new("uneven", PortModel::OnePort);
@@ -353,7 +353,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    /// The event queue is the independent judge.
+    /// The event queue is the oracle.
     #[test]
     fn agrees_with_the_event_queue() {
         let mut compared = 0;
@@ -381,7 +381,7 @@ mod tests {
         assert!(compared > 600, "{compared} plans");
     }
 
-    /// A slot before the one that brings its segment: each node still does all in its order.
+    /// A slot before the one that brings its segment; each node still keeps its order.
     #[test]
     fn lists_out_of_order_are_left_to_the_event_queue() {
         let platform = uneven(3, 1);

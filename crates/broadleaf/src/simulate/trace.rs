@@ -1,4 +1,4 @@
-//! What a simulation saw.
+//! The record of a simulation.
 
 use crate::model::Resource;
 use crate::platform::NodeId;
@@ -14,15 +14,15 @@ pub struct Transfer {
     pub tree: u32,
     /// The first segment it carries.
     pub segment: u64,
-    /// Segments it carries: more than one where combined, none for a control message.
+    /// Number of its segments: above 1 if combined, 0 for a control message.
     pub segments: u32,
     /// Length of the message.
     pub bytes: u64,
-    /// When it begins to leave the sender, seconds.
+    /// The time at which it begins to leave the sender, seconds.
     pub start_s: f64,
-    /// The sender's port is free again.
+    /// The time at which the sender's port is free again.
     pub release_s: f64,
-    /// When its last byte is there, seconds.
+    /// The time at which its last byte has arrived, seconds.
     pub arrival_s: f64,
 }
 
@@ -31,13 +31,13 @@ pub struct Transfer {
 pub struct Trace {
     /// The latest finish, local broadcasts included, seconds.
     pub makespan_s: f64,
-    /// When each node has its message (and has broadcast it locally); 0 for the root, not a number for
-    /// switches, seconds.
+    /// The time at which each node has its message (and has broadcast it locally), seconds; 0 for the root, NaN for
+    /// switches.
     pub finish_s: Vec<f64>,
-    /// How many transfers there were, control messages and relayed hops included.
+    /// The number of transfers, control messages and relayed hops included.
     pub transfer_count: u64,
     /// Every transfer in the order of request, if they were recorded.
     pub transfers: Vec<Transfer>,
-    /// How long each resource that was used was held in all, seconds.
+    /// The total time for which each used resource was held, seconds.
     pub busy_s: Vec<(Resource, f64)>,
 }

@@ -3,8 +3,8 @@
 use crate::model::{Occupation, Resource};
 use crate::platform::{Hop, Platform};
 
-/// What a transfer occupies where that depends on when it starts. Times are seconds from the broadcast's start; what
-/// starts later must not end earlier.
+/// A transfer's occupation of resources, if it depends on the start. Times are seconds from the broadcast's start; a
+/// later start must not give an earlier end.
 pub trait Varying {
     /// The windows of a transfer that starts at `start_s`.
     fn occupation(&self, platform: &Platform, hop: Hop, bytes: u64, start_s: f64) -> Occupation;

@@ -50,7 +50,7 @@ impl NodeExecutor {
         Some(message)
     }
 
-    /// Whether the node has what an output sends: its part of the sum, or on the way out the sum.
+    /// Whether the node has a segment for an output: its part of the sum, or, on the way out, the sum.
     fn holds(&mut self, output: u32, segment: u64) -> bool {
         let is_final = self.program.is_inward && !self.program.outputs[output as usize].is_inward;
         let slots = self.slots();

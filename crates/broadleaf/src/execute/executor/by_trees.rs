@@ -5,7 +5,7 @@ use crate::execute::message::{Kind, Message};
 use crate::execute::send_order::SendOrder;
 
 impl NodeExecutor {
-    /// Puts a channel into the order if it has something to send and is not there yet.
+    /// Puts a channel into the order if it has a segment to send and is not in it yet.
     pub(super) fn enqueue(&mut self, output: u32) {
         let SendOrder::Trees(order) = &mut self.order else { return };
         let channel = &mut self.outgoing[output as usize];

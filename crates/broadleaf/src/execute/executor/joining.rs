@@ -1,12 +1,12 @@
-//! A segment that is combined here goes on once every input has brought its part of it.
+//! A segment that is combined at this node is sent on after every input has brought its part.
 //!
 //! An output sends its segments in one order. It may send up to the first one that some input has not delivered: in a
-//! reduction the same segment for all inputs, in a gather the first missing one of each input's blocks.
+//! reduction, the segments are the same for all inputs; in a gather, each input has those of its own blocks.
 
 use super::NodeExecutor;
 
 impl NodeExecutor {
-    /// Enables sends before any input: the node's own blocks, as far as the order begins with them.
+    /// Enables sends before any input: those of the node's own blocks with which the order begins.
     pub(super) fn begin_joining(&mut self) {
         for output in 0..self.joined.len() as u32 {
             if !self.joined[output as usize].is_empty() {
@@ -45,19 +45,19 @@ impl NodeExecutor {
         (channel.available, channel.waits_for) = (least, waits_for);
     }
 
-    /// The first of an output's segments that `input` has not delivered after `received` segments, by its place among
+    /// The first of an output's segments that `input` has not delivered after `received` segments, by its index among
     /// the output's.
     fn first_missing(&self, input: usize, output: u32, received: u64) -> u64 {
         let blocks = (self.program.input_blocks.get(input), self.program.output_blocks.get(output as usize));
         let (Some(of_input), Some(of_output)) = blocks else { return received };
         let each = of_input.len() as u64;
         if each == 0 {
-            // Empty blocks only: nothing to wait for.
+            // Only empty blocks: no wait.
             return u64::MAX;
         }
         let whole = received / each * of_output.len() as u64;
         if self.combine {
-            // The blocks of a segment leave together, as a scatter's come together.
+            // The blocks of a segment leave together, as a scatter's arrive together.
             return whole;
         }
         let block = of_input[(received % each) as usize];

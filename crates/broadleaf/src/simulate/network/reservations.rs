@@ -1,4 +1,4 @@
-//! When a transfer may start: the earliest time at which everything it needs is free for its window.
+//! The start of a transfer: the earliest time at which all of its resources are free for their windows.
 
 use crate::model::{occupation, Occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform, PortModel};
@@ -12,13 +12,13 @@ use std::collections::HashMap;
 pub struct HopTiming {
     /// Resource, offset from the start, duration.
     windows: Vec<(u32, f64, f64)>,
-    /// Node and partner, from when after the start, for how long; empty where that does not matter.
+    /// Node, partner, offset from the start, duration; empty for port models without partners.
     partners: Vec<(NodeId, NodeId, f64, f64)>,
     pub release_s: f64,
     pub arrival_s: f64,
 }
 
-/// When a transfer starts, frees its sender, and arrives, seconds.
+/// The times at which a transfer starts, frees its sender, and arrives, seconds.
 pub struct Grant {
     pub start_s: f64,
     pub release_s: f64,
@@ -60,7 +60,7 @@ impl<'a> Reservations<'a> {
         }
     }
 
-    /// How long each resource that was used was held, seconds.
+    /// The time for which each used resource was held, seconds.
     pub fn busy_s(self) -> Vec<(Resource, f64)> {
         self.resources.into_iter().zip(self.busy_s).collect()
     }
@@ -69,7 +69,7 @@ impl<'a> Reservations<'a> {
     pub fn reserve(&mut self, now_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) -> Grant {
         let in_port = self.in_port(ordered_receiver);
         let mut start_s = now_s;
-        // Each window may push the start; the start only grows, and stops at the first time that suits all.
+        // Each window may delay the start; the loop ends at the first time that fits all windows.
         loop {
             let before = start_s;
             for &(resource, offset_s, duration_s) in &timing.windows {
@@ -93,7 +93,7 @@ impl<'a> Reservations<'a> {
         Grant::from(start_s, timing)
     }
 
-    /// How long a transfer over `hop` holds what it needs.
+    /// The time for which a transfer over `hop` holds each resource.
     pub fn timing(&mut self, hop: Hop, bytes: u64) -> HopTiming {
         let occupation = occupation(self.platform, hop, bytes);
         self.dense(hop, occupation)
@@ -127,7 +127,7 @@ impl<'a> Reservations<'a> {
         index
     }
 
-    /// Takes everything that a transfer from `start_s` holds.
+    /// Takes the windows of a transfer that starts at `start_s`.
     fn take(&mut self, now_s: f64, start_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) {
         let in_port = self.in_port(ordered_receiver);
         for &(node, partner, offset_s, duration_s) in &timing.partners {
@@ -146,7 +146,7 @@ impl<'a> Reservations<'a> {
         }
     }
 
-    /// The port of a receiver that keeps its order, once it was used.
+    /// The port of a receiver with an order, if it has been used.
     fn in_port(&self, ordered_receiver: Option<NodeId>) -> Option<u32> {
         let receiving = |node| match self.platform.port_model() {
             PortModel::OnePortUnidirectional => Resource::Out(node),
@@ -157,8 +157,8 @@ impl<'a> Reservations<'a> {
 
     /// The same where rates vary.
     ///
-    /// What starts later ends later, since all bytes of a link move at the same rate at the same time; so of each gap
-    /// between other windows only its beginning needs to be tried.
+    /// A later start gives a later end, since all bytes on a link move at the same rate at any time; so only the
+    /// beginning of each gap between other windows is tried.
     pub fn reserve_varying(
         &mut self,
         now_s: f64,

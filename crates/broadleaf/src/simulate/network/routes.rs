@@ -1,4 +1,4 @@
-//! The hops of every message between two hosts, over the switches that its tree names.
+//! The hops of every message between two hosts, over its tree's switches.
 
 use super::reservations::{HopTiming, Reservations};
 use crate::execute::NodeExecutor;
