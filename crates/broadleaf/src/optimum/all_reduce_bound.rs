@@ -1,7 +1,8 @@
 //! A lower bound on the time of all-reduces.
 //!
-//! 1. At any host the result holds everyone's contribution: the all-reduce is a reduction to it, and from it, since its
-//!    own contribution is in everyone's result, a broadcast. Both bounds hold, and are taken for one host.
+//! 1. Any host's result contains all contributions, so the all-reduce contains a reduction to it. Its own contribution
+//!    is in all results, so the all-reduce also contains a broadcast from it. Both bounds hold, and are computed for
+//!    one host.
 //! 2. *Transfers*: each byte of the result is combined from n contributions, which takes n − 1 transfers until some host
 //!    has it; each of the n − 1 others gets it by one more transfer. Together 2·(n − 1)·m bytes come in at the hosts, each
 //!    at most at the rate of its fastest link in, and go out likewise. On a homogeneous network: Patarasuk and Yuan,
@@ -14,12 +15,12 @@ use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
 /// Rounding of sums, as for every bound.
 const ROUNDING: f64 = 1e-9;
 
-/// Beyond this many hosts every host is taken to have the fastest link: the bound is as valid, and n² links are not
-/// looked at.
+/// With more hosts than this, every host is assumed to have the fastest link. The bound stays valid, without a pass
+/// over n² links.
 const MOST_LOOKED_AT: usize = 2000;
 
-/// A time below which no plan combines the `message_bytes` of every host and has the result at each, seconds; `root` is
-/// the host whose part is looked at more closely.
+/// A lower bound on the time to combine the `message_bytes` of every host and have the result at each, seconds; `root`
+/// is the host of argument 1.
 pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
     let (inward, outward) = (platform.reversed(), platform);
     let one_way_s = |platform: &Platform| makespan_bound_within(platform, root, message_bytes, budget);
@@ -28,7 +29,7 @@ pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, 
     halves_s.max(in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING))
 }
 
-/// Argument 2 for what comes in; 0 where a port may receive several messages at a time, or needs no time.
+/// Argument 2 for receives; 0 where a port may receive several messages at a time, or needs no time.
 fn transfers_s(platform: &Platform, message_bytes: u64) -> f64 {
     let has_one_port = match platform.port_model() {
         PortModel::OnePort | PortModel::OnePortUnidirectional | PortModel::OnePortSamePartner => true,

@@ -1,10 +1,10 @@
 //! The cheapest spanning arborescence, with the cuts that prove it.
 //!
-//! Edmonds' algorithm in the path-growing form of Gabow, Galil, Spencer and Tarjan (*Efficient algorithms
-//! for finding minimum spanning trees in undirected and directed graphs*, Combinatorica 1986): every set
-//! takes its cheapest entering edge; a cycle of sets becomes one set. What each set paid is its dual value:
-//! the tree's weight is Σ over sets of that value, because every arborescence enters every set.
-//! Skew heaps with lazy subtraction hold the entering edges: O(m log n).
+//! Edmonds' algorithm in the path-growing form of Gabow, Galil, Spencer and Tarjan (*Efficient algorithms for finding
+//! minimum spanning trees in undirected and directed graphs*, Combinatorica 1986): every set takes its cheapest
+//! entering edge; a cycle of sets becomes one set. The price that each set paid is its dual value. The tree's weight is
+//! the sum of these values, because every arborescence enters every set. Skew heaps with lazy subtraction hold the
+//! entering edges: O(m log n).
 
 const NONE: u32 = u32::MAX;
 
@@ -43,8 +43,8 @@ enum State {
 }
 
 impl Arborescence {
-    /// The entering edge of every vertex in a cheapest arborescence (`u32::MAX` for the root), and its
-    /// weight as the sum of the dual values, so that it is a lower bound but for rounding.
+    /// The entering edge of every vertex in a cheapest arborescence (`u32::MAX` for the root), and its weight as the
+    /// sum of the dual values, so that it is a lower bound up to rounding.
     ///
     /// Weights are finite and ≥ 0, and every vertex can be reached. Ties go to the lower edge.
     pub fn cheapest(&mut self, graph: &Digraph, weight: &[f64]) -> (Vec<u32>, f64) {
@@ -121,7 +121,7 @@ impl Arborescence {
         }
     }
 
-    /// Follows cheapest entering edges backwards from `start` until the root's part is met.
+    /// Follows cheapest entering edges backwards from `start` to the root's part.
     fn grow_from(&mut self, start: u32, graph: &Digraph) {
         let mut set = self.root_of(start);
         if self.state[set as usize] == State::Rooted {

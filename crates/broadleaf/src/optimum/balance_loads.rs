@@ -19,7 +19,7 @@ struct Balance<'a> {
     into: &'a [Vec<u32>],
     budget: &'a Budget,
     allowed: f64,
-    /// No move takes a resource beyond this.
+    /// Limit of a resource's load after a move.
     most: f64,
     load: Vec<f64>,
     /// The edges that use each resource.
@@ -53,15 +53,15 @@ pub(crate) fn ease(
     state.descend(slots);
 }
 
-/// However short a limit, the first trees drawn have this many units of work for balancing: drawn trees as they are
-/// overload what several of them use. Half of the 50 ms by which a limit may be overrun.
+/// The least units of work for balancing the first drawn trees, for any time limit: unbalanced trees overload the
+/// resources that several of them use. Half of the 50 ms by which a limit may be overrun.
 pub(crate) const LEAST_BALANCING: u64 = 25_000;
-/// Ways into a vertex that are looked at in a unit of work.
+/// Edges into a vertex that are checked per unit of work.
 const WAYS_PER_UNIT: usize = 200;
 /// Passes of the descent at most; a pass without a move is the last.
 const PASSES: usize = 200;
-/// Where trees can choose, resources are kept below this part of the busiest one's time: what is idle now and
-/// then lets a timetable fit.
+/// Where trees can choose, resources are kept below this part of the busiest one's time: idle time leaves room for a
+/// timetable.
 const EASY: f64 = 0.92;
 /// Sums of times may differ by this part.
 const ROUNDING: f64 = 1e-9;
@@ -100,7 +100,7 @@ pub(crate) fn search(
             rests_until[slot * vertices + table.graph.to[edge as usize] as usize] <= now
         };
         let step = state.best(slots, resource, f64::INFINITY, may).or_else(|| {
-            // No way out for the busiest: perhaps relieving another one opens one.
+            // The busiest resource has no move; a move of another overloaded one may enable it.
             let mut over: Vec<usize> = (0..state.load.len()).filter(|&r| state.load[r] > allowed).collect();
             over.sort_by(|&a, &b| state.load[b].total_cmp(&state.load[a]).then(a.cmp(&b)));
             over.into_iter().find_map(|resource| state.best(slots, resource, f64::INFINITY, may))
@@ -162,7 +162,7 @@ impl<'a> Balance<'a> {
         }
     }
 
-    /// What looking for a move away from a resource takes, units of work.
+    /// The cost of a search for a move away from a resource, units of work.
     fn units(&self, resource: usize) -> u64 {
         let ways = self.table.edge_count() / self.table.graph.vertices;
         (self.users[resource].len() * ways / WAYS_PER_UNIT) as u64
@@ -208,8 +208,8 @@ impl<'a> Balance<'a> {
         best
     }
 
-    /// How the squared excess changes with one use of `other` for one of `edge`; infinite for one that takes a
-    /// resource too far.
+    /// The change of the squared excess if one use of `edge` is replaced by `other`; infinite if a resource would
+    /// exceed its limit.
     fn change(&self, edge: u32, other: u32) -> f64 {
         let excess = |load: f64| match load > self.most {
             true => f64::INFINITY,

@@ -1,4 +1,5 @@
-//! Whether an optimum is proved: trees below, prices above. Shares no code with the solver; slow and plain.
+//! Checks the proof of an optimum: trees from below, prices from above. Slow and simple; shares no code with the
+//! solver.
 //!
 //! The capacities are derived again from the platform. The lower side: every tree spans, uses links that
 //! exist, the shares sum to 1, and at the stated throughput no resource is busy more than all the time.
@@ -13,7 +14,7 @@ use std::collections::HashMap;
 /// Both sides are compared at this relative tolerance: sums of some thousand rounded terms.
 pub const TOLERANCE: f64 = 1e-9;
 
-/// Everything that is wrong with the certificate; empty if it proves both numbers.
+/// The faults of the certificate; empty if it proves both numbers.
 pub fn check(platform: &Platform, optimum: &Optimum) -> Vec<String> {
     let mut faults = Vec::new();
     check_trees(platform, optimum, &mut faults);
@@ -78,7 +79,7 @@ fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>)
     check_loads(platform, optimum, &busy, crossing, faults);
 }
 
-/// No resource is overloaded, and `link_load` is what the trees put on each link.
+/// No resource is overloaded, and `link_load` is the sum of the trees' loads on each link.
 fn check_loads(
     platform: &Platform,
     optimum: &Optimum,
@@ -137,7 +138,7 @@ fn check_prices(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>
     }
 }
 
-/// The cheapest way between any two hosts with nothing but switches between them.
+/// The cheapest path between any two hosts with only switches between them.
 fn host_edges(
     platform: &Platform,
     optimum: &Optimum,
@@ -181,8 +182,8 @@ fn host_edges(
     edges
 }
 
-/// The weight of a cheapest arborescence: every node takes its cheapest entering edge; while these form
-/// cycles, each cycle becomes a node and the edges into it are charged only what they cost more.
+/// The weight of a cheapest arborescence: every node takes its cheapest entering edge; while these form cycles, each
+/// cycle becomes a node and the edges into it are charged only their additional cost.
 fn chu_liu(mut nodes: usize, mut root: usize, mut edges: Vec<(usize, usize, f64)>) -> f64 {
     let mut total = 0.0;
     loop {

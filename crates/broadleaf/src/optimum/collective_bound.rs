@@ -1,12 +1,12 @@
-//! The bound of every collective: those of its outward form, on the network that this runs on.
+//! The bound of every collective: those of its outward form, on the network of that form.
 
 use super::{allgather_bound_s, allreduce_bound_s, makespan_bound_within, scatter_bound_s};
 use crate::budget::Budget;
 use crate::plan::Collective;
 use crate::platform::{NodeId, Platform};
 
-/// A time below which no plan does the collective, seconds; 0 where there is nothing to do. `weights` by node are those of
-/// [`Plan::weights`](crate::plan::Plan::weights). Within a budget: as valid, and lower, where that is spent first.
+/// A lower bound on the time of the collective, seconds; 0 for an empty one. `weights` by node are those of
+/// [`Plan::weights`](crate::plan::Plan::weights). If the budget is spent first, the bound is lower but valid.
 ///
 /// Played backwards, an inward plan is an outward one on the reversed network.
 pub fn collective_bound_s(

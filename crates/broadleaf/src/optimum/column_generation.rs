@@ -1,9 +1,9 @@
 //! The optimum by column generation: trees one by one, each the cheapest under the resources' prices.
 //!
-//! The master program shares the message among the trees known so far; its prices are what a further tree
-//! would have to save. Any prices give the upper bound Σ prices / cheapest tree, so the gap closes from
-//! both sides. The prices asked are a mixture with the best so far (Wentges, *Weighted Dantzig–Wolfe
-//! decomposition for linear mixed-integer programming*, 1997), which keeps them from swinging.
+//! The master program shares the message among the trees known so far; its prices decide whether a further tree gains.
+//! Any prices give the upper bound Σ prices / cheapest tree, so the gap closes from both sides. The prices used are a
+//! mixture with the best so far (Wentges, *Weighted Dantzig–Wolfe decomposition for linear mixed-integer programming*,
+//! 1997), which keeps them from swinging.
 
 use super::arborescence::Arborescence;
 use super::occupation_table::OccupationTable;
@@ -14,7 +14,7 @@ use crate::budget::Budget;
 /// A spanning tree as the entering edge of each vertex; vertex 0 has none.
 pub(crate) type Entering = Vec<u32>;
 
-/// The least prices known and what they prove, in segments a unit of time.
+/// The best prices known and the rate that they prove, in segments per unit of time.
 #[derive(Clone, Debug)]
 pub(crate) struct PriceBound {
     pub rate: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Pricing {
     relays: Option<Relays>,
     weights: Vec<f64>,
     pub bound: PriceBound,
-    /// What the last prices proved.
+    /// The rate that the last prices proved.
     pub last_rate: f64,
     pub rounds: usize,
 }
@@ -81,21 +81,20 @@ impl Pricing {
         (entering, better)
     }
 
-    /// The sets of vertices of the last tree's proof that are worth more than `least`.
+    /// The sets of vertices of the last tree's proof with dual values above `least`.
     pub fn paying_sets(&self, table: &OccupationTable, least: f64) -> Vec<Vec<u32>> {
         self.solver.paying_sets(table.graph.vertices, least)
     }
 }
 
-/// Trees with their rates, in segments a unit of time.
+/// Trees with their rates, in segments per unit of time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packing {
     pub trees: Vec<(f64, Entering)>,
 }
 
 impl Packing {
-    /// What the trees carry together when all are slowed or sped up alike until the busiest resource is
-    /// just always busy.
+    /// The trees' total rate when all are scaled by one factor so that the busiest resource is exactly saturated.
     pub fn rate(&self, table: &OccupationTable) -> f64 {
         let mut load = vec![0.0; table.resources.len()];
         for (rate, tree) in &self.trees {
@@ -106,20 +105,20 @@ impl Packing {
     }
 }
 
-/// Edges of a cheapest tree's graph, and entries of the master program, that a unit of work stands for.
+/// Edges of a cheapest tree's graph, and entries of the master program, per unit of work.
 const EDGES_PER_UNIT: usize = 10;
 const ENTRIES_PER_UNIT: usize = 200;
 
-/// What a cheapest tree takes, units of work.
+/// The cost of a cheapest tree, units of work.
 pub(crate) fn pricing_units(table: &OccupationTable) -> u64 {
     (table.edge_count() / EDGES_PER_UNIT) as u64
 }
 
-/// The share of the best prices in those asked first.
+/// The share of the best prices in the first mixture.
 const KEPT: f64 = 0.8;
 /// The part of the gap that the master's own tolerances may not use up.
 const SPARE: f64 = 0.999;
-/// Overloaded resources that get a row at a time.
+/// Overloaded resources that get a row in one round.
 const ROWS_AT_ONCE: usize = 64;
 /// A first tree's resource this near to its busiest one has a row from the start.
 const NEAR: f64 = 0.8;
@@ -150,7 +149,7 @@ impl Master {
         let mut load = vec![0.0; table.resources.len()];
         table.tree_load(&tree, &mut load);
         if self.resource_of.iter().all(|&resource| load[resource as usize] == 0.0) {
-            // A column without a row would seem to gain without end.
+            // A column without a row would gain without limit.
             let heavier = |&a: &usize, &b: &usize| load[a].total_cmp(&load[b]).then(b.cmp(&a));
             (0..load.len()).max_by(heavier).into_iter().for_each(|busiest| self.add_row(busiest));
         }
@@ -174,7 +173,7 @@ impl Master {
         }
     }
 
-    /// Rows for the resources that limit the first trees: those that any tree, or all together, load nearly
+    /// Rows for the resources that limit the first trees: those that any one tree, or all trees together, load nearly
     /// as much as the most loaded one.
     pub fn start_rows(&mut self) {
         let mut sum = vec![0.0; self.row_of.len()];
@@ -209,7 +208,7 @@ impl Master {
         }
     }
 
-    /// What a pivot or two of the program take, units of work.
+    /// The cost of a pivot or two of the program, units of work.
     fn units(&self) -> u64 {
         let entries = self.resource_of.len() * self.resource_of.len() + self.trees.len() * self.row_of.len();
         (entries / ENTRIES_PER_UNIT) as u64

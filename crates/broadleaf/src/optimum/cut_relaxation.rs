@@ -1,23 +1,23 @@
-//! The relaxation by cuts: every set of vertices must be entered by one unit, loads as even as can be.
+//! The relaxation by cuts: every set of vertices must be entered by one unit, and the largest load is minimised.
 //!
-//! min max_r load_r(f) with Σ f over the edges into S ≥ 1, at first for every single vertex, then also for
-//! the sets that a cheapest arborescence contracts under the prices found. Its value is a bound, its f shows
-//! how often each edge is used, and its prices are where the trees start from.
+//! min max_r load_r(f) with Σ f over the edges into S ≥ 1, at first for every single vertex, then also for the sets
+//! that a cheapest arborescence contracts under the prices found. Its value is a bound, its f is the use of each edge,
+//! and its prices are the start for the trees.
 //!
-//! Solved to moderate precision by the primal-dual hybrid gradient method (Chambolle and Pock, *A
-//! first-order primal-dual algorithm for convex problems*, 2011) with diagonal steps, averages, and
-//! restarts (Applegate and others, *Practical large-scale linear programming using primal-dual hybrid
-//! gradient*, 2021): some thousand sweeps over the edges, where a factorisation would fill up.
+//! Solved to moderate precision by the primal-dual hybrid gradient method (Chambolle and Pock, *A first-order
+//! primal-dual algorithm for convex problems*, 2011) with diagonal steps, averages, and restarts (Applegate and others,
+//! *Practical large-scale linear programming using primal-dual hybrid gradient*, 2021): some thousand sweeps over the
+//! edges; a factorisation would fill in.
 
 use super::column_generation::{pricing_units, Pricing};
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
 
-/// Sweeps between two looks at the gap.
+/// Sweeps between two checks of the gap.
 const SWEEPS: usize = 40;
 /// A restart is due when the gap has shrunk by this factor since the last one …
 const ENOUGH: f64 = 0.6;
-/// … or when this part of all sweeps was spent without.
+/// … or when this part of all sweeps passed without one.
 const LONG: f64 = 0.36;
 /// A set is worth a row if its dual value is at least this part of a vertex' mean.
 const WORTH: f64 = 1e-3;
@@ -33,7 +33,7 @@ struct Point {
 }
 
 impl Point {
-    /// Goes the given part of the way to another point.
+    /// Moves by the given part towards another point.
     fn approach(&mut self, other: &Point, part: f64) {
         let lists = [(&mut self.f, &other.f), (&mut self.lambda, &other.lambda), (&mut self.p, &other.p)];
         for (mine, theirs) in lists {
@@ -42,7 +42,7 @@ impl Point {
     }
 }
 
-/// The sets to be entered: the single vertices, then larger ones.
+/// The sets that must be entered: the single vertices, then larger ones.
 #[derive(Default)]
 struct Sets {
     larger: Vec<Vec<u32>>,
@@ -61,11 +61,11 @@ struct Program<'a> {
     in_degree: Vec<f64>,
 }
 
-/// Edges that a sweep takes in a unit of work.
+/// Edges of a sweep per unit of work.
 const EDGES_PER_UNIT: usize = 50;
 
-/// How often a segment should use each edge, every vertex being entered once in sum, from the relaxation
-/// solved until its value and the best bound are within `gap`, for `sweeps` sweeps at most, and within the budget.
+/// The mean number of uses of each edge per segment, which enter every vertex once in sum, from the relaxation solved
+/// until its value and the best bound are within `gap`, for `sweeps` sweeps at most, and within the budget.
 pub(crate) fn solve(
     table: &mut OccupationTable,
     pricing: &mut Pricing,
@@ -100,7 +100,7 @@ pub(crate) fn solve(
             let rate = program.rate(&point.f);
             pricing.tree(table, &point.p);
             *gap_here = pricing.last_rate / rate - 1.0;
-            // Near the end, the sets that the prices pay for and the relaxation lacks are what holds it up.
+            // Near the end, progress needs the sets that the prices pay for and the relaxation lacks.
             if *gap_here < 2.0 * gap {
                 let worth = WORTH / (pricing.last_rate * plain.graph.vertices as f64);
                 for set in pricing.paying_sets(&plain, worth) {
@@ -120,7 +120,7 @@ pub(crate) fn solve(
         gap_at_restart = if added { f64::INFINITY } else { least };
         let (primal, dual) = program.moved(&better, &start);
         if primal > 0.0 && dual > 0.0 {
-            // Halfway, in terms of factors, to where both sides would have moved alike.
+            // The geometric mean with the balance at which both sides would have moved equally.
             balance = (balance * (dual / primal).sqrt()).sqrt();
         }
         better.lambda.resize(plain.graph.vertices + program.sets.larger.len(), 0.0);
@@ -148,7 +148,7 @@ impl Program<'_> {
         Program { table, sets, resource_sum, edge_sum, in_degree }
     }
 
-    /// Every edge into a vertex alike, every resource at the same price.
+    /// Every edge into a vertex equally used, every resource at the same price.
     fn start(&self) -> Point {
         let resources = self.resource_sum.len();
         let f = self.table.graph.to.iter().map(|&to| 1.0 / self.in_degree[to as usize]).collect();
@@ -202,7 +202,7 @@ impl Program<'_> {
         }
         let larger = sets.entering.iter().map(|entering| entering.len() as f64);
         let degrees = self.in_degree.iter().copied().chain(larger);
-        // Nothing enters the root, which needs nothing.
+        // No edge enters the root.
         for ((lambda, entered), degree) in now.lambda.iter_mut().zip(&entered).zip(degrees).skip(1) {
             *lambda = (*lambda + balance / degree * (1.0 - entered)).max(0.0);
         }
@@ -228,7 +228,7 @@ impl Program<'_> {
         least / load.into_iter().fold(0.0, f64::max)
     }
 
-    /// How far the primal and the dual side of a point are from another one's, squared, in the steps' metric.
+    /// The squared distances of the primal and the dual sides of two points, in the steps' metric.
     fn moved(&self, point: &Point, from: &Point) -> (f64, f64) {
         fn distance(a: &[f64], b: &[f64], weight: &[f64]) -> f64 {
             a.iter().zip(b).zip(weight).map(|((a, b), weight)| (a - b).powi(2) * weight).sum()

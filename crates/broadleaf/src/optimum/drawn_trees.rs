@@ -1,18 +1,18 @@
 //! Equal-share trees that use every edge about as often as in a cover.
 //!
-//! Each tree is the cheapest arborescence under clocks: edge e rings after a random time of mean 1 / due_e,
-//! where due_e is how often the cover would have used e by now less how often it was used. At each vertex
-//! the first ring comes from e with probability in proportion to due_e, and the arborescence gives way only
-//! where the first rings close a cycle. [`super::balance_loads`] then evens the loads.
+//! Each tree is the cheapest arborescence under clocks: edge e rings after a random time of mean 1 / due_e, where due_e
+//! is the cover's number of uses of e so far, less the actual number. At each vertex the first ring comes from e with
+//! probability proportional to due_e, and the arborescence differs only where the first rings close a cycle.
+//! [`super::balance_loads`] then evens the loads.
 
 use super::arborescence::Arborescence;
 use super::column_generation::{Entering, PriceBound};
 use super::occupation_table::OccupationTable;
 
 const NONE: u32 = u32::MAX;
-/// An edge that was used more often than it should keeps this much of a chance.
+/// Least due of an edge, so that overused edges keep a chance.
 const LEAST_DUE: f64 = 1e-4;
-/// How much longer an edge's clock takes for each mean price it costs above the cheapest.
+/// The additional time of an edge's clock for each mean price that it costs above the cheapest.
 const DEAR: f64 = 100.0;
 
 /// W trees on all vertices; sets of trees are bits.
@@ -26,7 +26,7 @@ pub(crate) struct DrawnTrees {
     used: Vec<u64>,
 }
 
-/// Numbers that look random and are the same every time (splitmix64).
+/// Deterministic pseudo-random numbers (splitmix64).
 struct Dice(u64);
 
 impl Dice {
@@ -40,10 +40,10 @@ impl Dice {
     }
 }
 
-/// What trees are drawn from.
+/// The distribution of drawn trees.
 pub(crate) struct Draw {
     fraction: Vec<f64>,
-    /// What an edge's price adds to its clock's time, nothing for the cheapest into its vertex.
+    /// The time that an edge's price adds to its clock; 0 for the cheapest edge into its vertex.
     delay: Vec<f64>,
     /// The edges into each vertex.
     pub into: Vec<Vec<u32>>,
@@ -61,7 +61,7 @@ impl Draw {
         for edges in &into {
             let least = edges.iter().map(|&edge| delay[edge as usize]).fold(f64::INFINITY, f64::min);
             for &edge in edges {
-                // In terms of the mean price a vertex pays.
+                // In units of the mean price of a vertex.
                 delay[edge as usize] = DEAR * (delay[edge as usize] - least) * bound.rate * vertices as f64;
             }
         }
@@ -92,7 +92,7 @@ impl Draw {
 }
 
 impl DrawnTrees {
-    /// Trees that are still to be entered, vertex by vertex.
+    /// Trees without edges, to be filled by [`DrawnTrees::enter`].
     pub fn empty(table: &OccupationTable, count: usize) -> DrawnTrees {
         let (vertices, words) = (table.graph.vertices, count.div_ceil(64));
         let (entering, used) = (vec![NONE; count * vertices], vec![0; table.edge_count() * words]);
@@ -113,7 +113,7 @@ impl DrawnTrees {
         words.flat_map(|(word, &bits)| Bits(bits).map(move |bit| word * 64 + bit))
     }
 
-    /// Enters `vertex` by `edge` in `slot`, whatever entered it before.
+    /// Enters `vertex` by `edge` in `slot`, in place of any earlier edge.
     pub fn enter(&mut self, slot: usize, vertex: usize, edge: u32) {
         let place = slot * self.vertices + vertex;
         let before = std::mem::replace(&mut self.entering[place], edge);
@@ -137,7 +137,7 @@ impl DrawnTrees {
     }
 }
 
-/// The places of the ones, lowest first.
+/// The positions of the one bits, lowest first.
 struct Bits(u64);
 
 impl Iterator for Bits {

@@ -1,4 +1,4 @@
-//! The optimum enclosed: prices that no packing of trees beats, and trees that come near what they allow.
+//! Encloses the optimum: prices that bound every packing of trees, and trees whose rate is near the bound.
 
 use super::balance_loads::{balance, LEAST_BALANCING};
 use super::column_generation::{generate, Master, Packing, Pricing};
@@ -7,10 +7,10 @@ use super::drawn_trees::Draw;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
 
-/// How much work a search may do; the same limits give the same result on every machine.
+/// Limits of a search's work; the same limits give the same result on every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Cheapest trees asked for at most.
+    /// Most cheapest trees computed.
     pub rounds: usize,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn enclose(
     let packing = if pricing.bound.rate.is_finite() {
         pack(table, &mut pricing, first, gap, limits, budget)
     } else {
-        // A tree that occupies nothing, or no node to send to.
+        // A tree that occupies no resource, or no other host.
         Packing { trees: vec![(1.0, first)] }
     };
     (pricing, packing)
@@ -41,13 +41,13 @@ pub(crate) fn enclose(
 
 /// Up to this many vertices, generating trees from the first one on is quicker than a cover.
 const FEW_VERTICES: usize = 70;
-/// Up to this many, the cover need only be rough, because generating trees finishes it quickly.
+/// Up to this many, a rough cover is enough, because tree generation finishes quickly.
 const SOME_VERTICES: usize = 300;
 const ROUGH_SWEEPS: usize = 240;
 const SWEEPS: usize = 20_000;
 /// Numbers of equal-share trees drawn before trees are generated one by one.
 const DRAWN: [usize; 5] = [4, 8, 16, 32, 64];
-/// Drawing goes on while it gains this factor.
+/// Drawing continues while it gains this factor.
 const DRAWING_HELPS: f64 = 1.001;
 /// The part of the gap that the cover may leave open.
 const COVER_PART: f64 = 0.3;
@@ -63,7 +63,7 @@ fn pack(
     let mut centre = pricing.bound.clone();
     let mut master = Master::new(table.resources.len());
     master.add(table, first, true);
-    // A cover is over direct links; which paths lead through switches is only known as trees ask for them.
+    // A cover is over direct links; paths through switches are only found during tree generation.
     if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
         let rough = table.graph.vertices <= SOME_VERTICES;
         let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
@@ -83,7 +83,7 @@ fn pack(
             if rate >= pricing.bound.rate * (1.0 - gap) {
                 return packing;
             }
-            // More of the same no longer helps: what is missing is a better bound, or trees made to measure.
+            // More drawn trees no longer help; a better bound or generated trees may.
             if rate < reached * DRAWING_HELPS || budget.is_spent() {
                 break;
             }

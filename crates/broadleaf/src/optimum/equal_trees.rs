@@ -1,8 +1,8 @@
 //! A few trees of equal share, warm-started from the optimum's.
 //!
-//! The optimum shares the message among many trees in odd parts. A plan is better with few, because each tree adds
-//! start-up, in small whole parts of a short period. Keeping the largest shares loses too much: instead,
-//! W trees are drawn along the optimum's link loads, and evened out.
+//! The optimum shares the message among many trees in unequal parts. A plan is better with few trees, because each adds
+//! start-up, and with equal shares, which a short period can carry. The optimum's largest shares alone lose too much
+//! throughput; instead, W trees are drawn along the optimum's link loads, and their loads evened.
 
 use super::balance_loads::{ease, search, LEAST_BALANCING};
 use super::column_generation::PriceBound;
@@ -17,16 +17,16 @@ use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
-/// Draws tried for few trees and for more than [`FEW`]; the best is kept. More trees are easier to even out.
+/// Draws for few trees and for more than [`FEW`]; the best is kept. The loads of more trees are easier to even.
 const DRAWS: u64 = 8;
 const DRAWS_OF_MANY: u64 = 3;
 const FEW: usize = 8;
 /// Moves of the search in each draw, for each vertex of each tree, and at most.
 const MOVES: usize = 40;
 const MOST_MOVES: usize = 6_000;
-/// Moves times links into a vertex at most: a move looks at every other way into a vertex.
+/// Moves times links into a vertex at most: a move checks every other edge into a vertex.
 const MOST_WAYS: usize = 72_000;
-/// No further draw is made when the busiest resource is this near to what the bound allows.
+/// Drawing ends when the busiest resource is within this factor of the bound.
 const ENOUGH: f64 = 1.001;
 
 /// `count` trees of share 1 / `count` each, and the throughput they reach together, bytes/s.
@@ -64,7 +64,7 @@ pub fn equal_trees(
     let ways = table.edge_count().div_ceil(table.graph.vertices);
     let moves = (MOVES * count * table.graph.vertices).min(MOST_MOVES).min(MOST_WAYS / ways.max(1));
     let mut best: Option<(f64, _)> = None;
-    // Many trees may be the optimum's own in whole parts: what rounding upsets is soon evened out.
+    // Many trees may be the optimum's own in whole parts: the effect of rounding is quickly evened.
     let own = (count > FEW).then(|| {
         let mut slots = DrawnTrees::empty(&table, count);
         let trees = edge_of.iter().zip(whole_parts(optimum, count));
@@ -73,7 +73,7 @@ pub fn equal_trees(
         }
         slots
     });
-    // What a switch relays is chosen tree by tree.
+    // Paths through switches are chosen tree by tree.
     let replaced = (!table.hops.is_empty()).then(|| {
         let mut slots = DrawnTrees::empty(&table, count);
         replace(&table, &mut slots, allowed, budget);
@@ -115,12 +115,12 @@ fn edges_of(table: &OccupationTable, optimum: &Optimum) -> Vec<Vec<(u32, u32)>> 
     optimum.trees.iter().map(of_tree).collect()
 }
 
-/// Numbers of trees that a report compares with all of them.
+/// Numbers of trees that a report compares with the whole optimum.
 const KEPT: [usize; 4] = [1, 2, 4, 8];
 
-/// What is left of the optimum with at most 1, 2, 4, 8 trees, and with all of its own: (trees, bytes/s).
+/// The throughput with at most 1, 2, 4, 8 trees, and with all of the optimum's: (trees, bytes/s).
 ///
-/// Few trees share equally, as [`equal_trees`] finds them; none of the numbers is below a smaller one's.
+/// Few trees have equal shares, from [`equal_trees`]; the throughput never falls with more trees.
 ///
 /// # Errors
 /// Those of [`equal_trees`].
@@ -138,7 +138,7 @@ pub fn rates_by_trees(platform: &Platform, optimum: &Optimum) -> Result<Vec<(usi
     Ok(rates)
 }
 
-/// How many of `count` equal parts each of the optimum's trees gets, by largest remainder.
+/// The number of the `count` equal parts that each of the optimum's trees gets, by largest remainder.
 fn whole_parts(optimum: &Optimum, count: usize) -> Vec<usize> {
     let exact: Vec<f64> = optimum.trees.iter().map(|tree| tree.share * count as f64).collect();
     let mut parts: Vec<usize> = exact.iter().map(|exact| exact.floor() as usize).collect();

@@ -1,4 +1,4 @@
-//! Why an optimum cannot be computed.
+//! Reasons why an optimum cannot be computed.
 
 /// A request that has no optimum, in one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -1,19 +1,19 @@
 //! A lower bound on the makespan of all plans, for any trees, orders and segment sizes.
 //!
-//! Every plan moves the message in transfers of 1 to m bytes, store and forward, each holding the resources
-//! of [`crate::model::occupation`]. The bound is the largest of these, each argued where it is computed:
+//! Every plan moves the message in transfers of 1 to m bytes, store and forward, each holding the resources of
+//! [`crate::model::occupation`]. The bound is the largest of these, each with its argument where it is computed:
 //!
 //! 1. *Distance*: a byte travels to a node at the earliest along the path of least latency + T, T taken at its
 //!    best size.
-//! 2. *Cuts* ([`crossing`]): all m bytes cross every cut between the root and a host; the resources that carry
-//!    them across move bytes at a bounded rate and only from when the first byte can be there. Cut off are each
-//!    host by itself, all but the root, each cluster and site, all but the root's cluster and site, and what
-//!    hangs on a single shared resource.
+//! 2. *Cuts* ([`crossing`]): all m bytes cross every cut between the root and a host; the resources that carry them
+//!    across move bytes at a bounded rate and only from when the first byte can be there. The cuts separate each host
+//!    by itself, all but the root, each cluster and site, all but the root's cluster and site, and the nodes that only
+//!    one shared resource connects.
 //! 3. *Spreading* ([`spread`]): hosts that hold a byte pass it on one send at a time, so their number grows no
 //!    faster than a broadcast of one byte among nodes with the platform's least times; and the last byte starts
 //!    spreading only when the root has sent all others.
 //! 4. *Single ports*: under unidirectional one-port every byte a host gets also occupies its sender's only port.
-//! 5. *Prices* ([`priced`]): what all trees together hold of all resources at once, weighed by the prices of the
+//! 5. *Prices* ([`priced`]): the time for which all trees together hold all resources, weighted by the prices of the
 //!    throughput optimum: the bound for a pipe that several receivers need, or for cuts between other sets of nodes.
 //!
 //! A host that stands for a cluster adds its local broadcast to its own completion.
@@ -33,27 +33,27 @@ use crossing::{Cover, Crossings};
 use priced::priced_s;
 use spread::Sending;
 
-/// The simulator adds times in another order than the bound does; a bound that is met exactly must not come
-/// out above the simulated time by the rounding of these sums.
+/// The simulator adds times in another order than the bound does; rounding must not raise a tight bound above the
+/// simulated time.
 const ROUNDING: f64 = 1e-9;
 
-/// Work, in links looked at, that the cuts by shared resources may take; beyond it they are left out, and
-/// the bound is as valid without them.
+/// Limit of the work, in links visited, of the cuts by shared resources; beyond it they are left out, and the bound
+/// stays valid.
 const SHARED_WORK: usize = 20_000_000;
 
-/// What the argument for a host by itself takes, units of work, and nodes that a cut looks at in one.
+/// Units of work of the argument for a single host, and nodes of a cut per unit.
 const HOST_UNITS: u64 = 2;
 const NODES_PER_UNIT: usize = 50;
 
-/// A time below which no plan broadcasts `message_bytes` from `root`, seconds; 0 where there is nothing to do.
+/// A lower bound on the time to broadcast `message_bytes` from `root`, seconds; 0 for an empty broadcast.
 ///
 /// Hosts that the root cannot reach are left out. O(nodes·log + links · clusters) on most platforms.
 pub fn makespan_bound_s(platform: &Platform, root: NodeId, message_bytes: u64) -> f64 {
     makespan_bound_within(platform, root, message_bytes, &Budget::UNLIMITED)
 }
 
-/// [`makespan_bound_s`] within a budget: as valid, and lower, where the budget is spent before all arguments have been
-/// looked at. Distances always are.
+/// [`makespan_bound_s`] within a budget: lower but valid if the budget is spent before all arguments are used.
+/// Distances always are.
 pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
     if message_bytes == 0 || !platform.node(root).is_host() {
         return 0.0;
@@ -82,7 +82,7 @@ struct MakespanBound<'a> {
     platform: &'a Platform,
     root: NodeId,
     message_bytes: u64,
-    /// When the first byte can be at each node, seconds.
+    /// The earliest time of the first byte at each node, seconds.
     first_s: Vec<f64>,
     crossings: Crossings<'a>,
     budget: &'a Budget,
@@ -98,14 +98,14 @@ impl<'a> MakespanBound<'a> {
         if self.receivers().next().is_none() {
             return self.root_s();
         }
-        // When each host can have the whole message.
+        // The earliest time of the whole message at each host.
         let mut whole_s = self.first_s.clone();
         whole_s.iter_mut().filter(|seconds| seconds.is_infinite()).for_each(|seconds| *seconds = 0.0);
         for host in self.receivers().take_while(|_| !self.budget.spend(HOST_UNITS)) {
             let alone_s = self.crossings.alone_s(host, self.message_bytes);
             whole_s[host.index()] = whole_s[host.index()].max(alone_s);
         }
-        // Each argument looks at every link; what is left out only lowers the bound.
+        // Each argument visits every link; leaving one out only lowers the bound.
         let has_time = || !self.budget.is_spent();
         if has_time() {
             self.cut_off_all_but_root(&mut whole_s);
@@ -166,7 +166,7 @@ impl<'a> MakespanBound<'a> {
             }
             let behind: Vec<bool> = labels.iter().map(|&label| label != own).collect();
             self.cut_off(&behind, Cover::ALL, whole_s);
-            // A group of one is cut off as a host already.
+            // A group of one host has its cut already.
             let others = (0..sizes.len()).filter(|&label| sizes[label] > 1 && Some(label) != own);
             let units = self.cut_units();
             for group in others.take_while(|_| !self.budget.spend(units)) {
@@ -176,7 +176,7 @@ impl<'a> MakespanBound<'a> {
         }
     }
 
-    /// What a cut takes, units of work.
+    /// The cost of a cut, units of work.
     fn cut_units(&self) -> u64 {
         ((self.platform.node_count() + self.crossings.size()) / NODES_PER_UNIT) as u64
     }
@@ -185,8 +185,8 @@ impl<'a> MakespanBound<'a> {
         self.platform.node(node).site.as_deref()
     }
 
-    /// What the root cannot reach without a shared resource gets the whole message through it. Gives when all
-    /// hosts of each such group can be done, local broadcasts included, the latest of these.
+    /// Nodes that the root cannot reach without a shared resource get the whole message through it. Returns the latest,
+    /// over these groups, of the earliest times at which all of a group's hosts can be done, local broadcasts included.
     fn cut_off_by_shared(&self, whole_s: &mut [f64]) -> f64 {
         let used = self.platform.shared().len();
         if used.saturating_mul(self.platform.node_count() + self.crossings.size()) > SHARED_WORK {
@@ -213,8 +213,9 @@ impl<'a> MakespanBound<'a> {
         done_s
     }
 
-    /// Raises the completion of the hosts `behind` a cut to when all bytes can have crossed it, and of those
-    /// that nothing crosses to directly to when the last byte can have come on to them.
+    /// Raises the completion of the hosts `behind` a cut to the earliest time at which all bytes can have crossed it,
+    /// and that of hosts without a link across the cut to the earliest time at which the last byte can have been
+    /// forwarded to them.
     fn cut_off(&self, behind: &[bool], covers: &[Cover], whole_s: &mut [f64]) {
         let hosts: Vec<NodeId> = self.receivers().filter(|host| behind[host.index()]).collect();
         if hosts.is_empty() {
@@ -234,7 +235,7 @@ impl<'a> MakespanBound<'a> {
         }
     }
 
-    /// The least time of a byte from the nearest of the nodes that are crossed to, seconds.
+    /// The least time of a byte from the nearest node with a link across the cut, seconds.
     fn onward_s(&self, entered: &[bool]) -> Vec<f64> {
         let sources: Vec<NodeId> = self.platform.nodes().filter(|node| entered[node.index()]).collect();
         let least_s = |class| {
@@ -277,7 +278,7 @@ impl<'a> MakespanBound<'a> {
         held_s / (receivers + 1) as f64
     }
 
-    /// The root's own local broadcast, after its last send where the platform puts it there.
+    /// The root's own local broadcast, after its last send if the platform starts it there.
     fn root_s(&self) -> f64 {
         let Some(local_s) = self.platform.node(self.root).local_broadcast_s else { return 0.0 };
         match (self.platform.local_start(), self.sending(Some(self.root))) {

@@ -1,7 +1,7 @@
-//! The port program's data: which resources, for how many seconds, one segment over each edge occupies.
+//! The port program's data: the resources that one segment over each edge occupies, and the times.
 //!
-//! Read off [`crate::model::occupation`], so that every port model and every shared resource is covered by
-//! the one table. Vertices are the hosts, the root first; times are in units of [`OccupationTable::unit_s`].
+//! Derived from [`crate::model::occupation`], so that one table covers every port model and every shared resource.
+//! Vertices are the hosts, the root first; times are in units of [`OccupationTable::unit_s`].
 
 use super::arborescence::Digraph;
 use super::error::OptimumError;
@@ -15,9 +15,9 @@ pub(crate) struct OccupationTable {
     /// The hosts by vertex, the root first, then by id.
     pub hosts: Vec<NodeId>,
     pub resources: Vec<Resource>,
-    /// Edges between hosts, by (to, from); relayed ones are added behind as they are found.
+    /// Edges between hosts, by (to, from); relayed ones are appended when they are found.
     pub graph: Digraph,
-    /// The switches an edge passes, in order; shorter than the edges, because direct ones pass none.
+    /// The switches an edge passes, in order; indexed from the first relayed edge, because direct ones pass none.
     pub relays: Vec<Vec<NodeId>>,
     pub direct: usize,
     uses: Uses,
@@ -61,8 +61,8 @@ fn hops_into(platform: &Platform, to: NodeId, vertex: &[u32]) -> Vec<(u32, Hop)>
     into
 }
 
-/// Of what a hop holds, in seconds, what needs a row: not a link that binds no tighter than a port it loads at least
-/// as long, nor what it does not load.
+/// The resources of a hop, in seconds, that need a row: without a link that is held no longer than one of the hop's
+/// ports, and without resources held for no time.
 fn binding(mut holds: Vec<(Resource, f64)>) -> impl Iterator<Item = (Resource, f64)> {
     let link = holds.iter().position(|(resource, _)| matches!(resource, Resource::Link(..)));
     if let Some(at) = link {
@@ -157,7 +157,7 @@ impl OccupationTable {
         Ok(table)
     }
 
-    /// Measures time in the mean use, so that the numbers in the programs are near 1.
+    /// Sets the unit of time to the mean use, so that the numbers in the programs are near 1.
     fn scale(&mut self) {
         let all = self.uses.list.iter().chain(&self.hop_uses.list);
         let (sum, count) = all.fold((0.0, 0usize), |(sum, count), &(_, time)| (sum + time, count + 1));
@@ -227,10 +227,10 @@ impl OccupationTable {
     }
 }
 
-/// Links that the optimum is computed for at most: beyond them it would take gigabytes.
+/// The most links for which the optimum is computed; more would take gigabytes.
 pub const MOST_LINKS: usize = 4_000_000;
 
-/// Ordered pairs with a direct link, those that several meshes or bridges name counted again.
+/// Ordered pairs with a direct link, with those in several meshes or bridges counted again.
 pub fn link_count(platform: &Platform) -> usize {
     let size = |cluster: usize| platform.clusters()[cluster].members.len();
     let meshes = platform.meshes().iter().map(|mesh| mesh.nodes.len() * mesh.nodes.len().saturating_sub(1));
@@ -258,7 +258,7 @@ fn refuse(platform: &Platform, root: NodeId) -> Result<(), OptimumError> {
     Err(OptimumError::Unreachable { node: id(node), root: id(root), inside, outside })
 }
 
-/// A few ids and how many more there are.
+/// A few ids, and the number of the others.
 fn names(platform: &Platform, nodes: &[NodeId]) -> String {
     const SHOWN: usize = 4;
     let shown: Vec<&str> = nodes.iter().take(SHOWN).map(|&node| platform.node(node).id.as_str()).collect();

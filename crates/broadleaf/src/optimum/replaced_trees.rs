@@ -1,8 +1,8 @@
-//! Evens the loads of equal-share trees by whole trees: each in turn gives way to the cheapest one under prices that
-//! rise steeply with what the others load.
+//! Evens the loads of equal-share trees by whole trees: each in turn is replaced by the cheapest tree under prices that
+//! rise steeply with the loads of the others.
 //!
-//! Behind a switch a whole box of hosts hangs on the one host by which a tree enters it. For another host to be that one,
-//! several parents change at once, which no single move of [`super::balance_loads`] does.
+//! A tree enters a group of hosts behind a switch by one host, above the others. A change of that host changes several
+//! parents at once, which no single move of [`super::balance_loads`] does.
 
 use super::arborescence::Arborescence;
 use super::column_generation::pricing_units;
@@ -10,14 +10,14 @@ use super::drawn_trees::DrawnTrees;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
 
-/// Passes over all trees. Chosen: later ones change little.
+/// Passes over all trees, chosen by experiment: later ones change little.
 const PASSES: usize = 4;
-/// Power of a load in the prices: high enough that full resources are avoided, low enough that those in between even out,
-/// which leaves a timetable room. Chosen.
+/// Power of a load in the prices: high enough to avoid full resources, low enough to even the others, which leaves room
+/// for a timetable. Chosen by experiment.
 const STEEPNESS: i32 = 6;
 
-/// Chooses the trees in `slots` again, some times over or until the budget is spent. The first pass takes place in any
-/// case, and fills empty slots. Loads are compared with `allowed`.
+/// Replaces the trees in `slots`, in several passes or until the budget is spent. The first pass always runs, and fills
+/// empty slots. Loads are compared with `allowed`.
 pub(crate) fn replace(table: &OccupationTable, slots: &mut DrawnTrees, allowed: f64, budget: &Budget) {
     let mut solver = Arborescence::default();
     let mut load = vec![0.0; table.resources.len()];

@@ -1,8 +1,8 @@
-//! The one linear program that is solved exactly: max Σ x over A x ≤ 1, x ≥ 0, A ≥ 0, columns and rows
-//! coming in as they are found to matter.
+//! The one linear program that is solved exactly: max Σ x over A x ≤ 1, x ≥ 0, A ≥ 0; columns and rows are added when
+//! they are needed.
 //!
-//! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General
-//! solvers were rejected: they start from nothing each time, where this needs a few pivots of rows² operations.
+//! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General solvers
+//! were rejected: they restart from scratch each time, while this one needs a few pivots of rows² operations.
 
 /// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
@@ -11,7 +11,7 @@ pub(crate) type Column = Vec<(u32, f64)>;
 const ZERO: f64 = 1e-11;
 /// No pivot is smaller than this.
 const LEAST_PIVOT: f64 = 1e-8;
-/// A column enters when it gains at least this per unit; the optimum is then that exact.
+/// A column enters if it gains at least this per unit, which is the accuracy of the optimum.
 const GAIN: f64 = 1e-9;
 /// A level below zero by more than this is repaired.
 const BELOW: f64 = 1e-10;
@@ -44,7 +44,7 @@ impl Simplex {
         &self.prices
     }
 
-    /// What a column gains per unit under the present prices.
+    /// The gain of a column per unit under the present prices.
     pub fn gain(&self, column: &[(u32, f64)]) -> f64 {
         1.0 - column.iter().map(|&(row, value)| self.prices[row as usize] * value).sum::<f64>()
     }
@@ -57,8 +57,8 @@ impl Simplex {
     /// Adds a row, given by its value in each column so far.
     pub fn add_row(&mut self, values: &[f64]) {
         let row = self.right.len() as u32;
-        // Right sides that all differ a little keep equal ratios apart, so that no pivot stands still.
-        // The shares are scaled to the exact loads afterwards; 1e-9 is lost at most.
+        // Slightly different right sides break ties between equal ratios, so that every pivot makes progress. The
+        // shares are scaled to the exact loads afterwards; 1e-9 is lost at most.
         self.right.push(1.0 - 1e-9 * scatter(u64::from(row)));
         for (column, &value) in self.columns.iter_mut().zip(values) {
             if value > 0.0 {
@@ -107,10 +107,10 @@ impl Simplex {
         }
     }
 
-    /// The dual simplex: while a level is below zero, its member leaves for the one whose price rises least.
+    /// The dual simplex: while a level is below zero, its member is replaced by the one whose price rises least.
     ///
-    /// Many trees often tie under the prices, and the dual simplex then wanders; after some pivots the basis
-    /// of slacks, which needs no repair, is the quicker start.
+    /// Many trees often tie under the prices, and the dual simplex then wanders; after some pivots the basis of slacks,
+    /// which needs no repair, is the faster start.
     fn repair(&mut self) {
         for _ in 0..20 + self.right.len() / 4 {
             let worst = (0..self.level.len()).min_by(|&a, &b| self.level[a].total_cmp(&self.level[b]));
@@ -131,7 +131,7 @@ impl Simplex {
             offers.retain(|offer| offer.1 < -LEAST_PIVOT);
             let ratios = offers.iter().map(|&(member, rate, loss)| (member, -rate, loss));
             let entering = largest_of_least(ratios);
-            // x = 0 is always allowed, so only rounding can leave no one to enter.
+            // x = 0 is always feasible, so only rounding can leave no member to enter.
             let Some(entering) = entering else { break };
             let change = self.change(entering);
             self.pivot(entering, leaving, &change);
@@ -174,7 +174,7 @@ impl Simplex {
         entering
     }
 
-    /// How the levels fall as the entering member rises.
+    /// The decrease of each level per unit of the entering member.
     fn change(&self, entering: Member) -> Vec<f64> {
         let mut change = vec![0.0; self.right.len()];
         let mut accumulate = |row: u32, value: f64| {
@@ -308,8 +308,8 @@ impl Simplex {
     }
 }
 
-/// Of (name, rate > 0, amount): whose amount / rate is least, and among those that are as good but for
-/// `SLIP`, whose rate is largest, because small pivots spoil the inverse (Harris' test). Ties to the first.
+/// Of (name, rate > 0, amount), the name with the least amount / rate, and among those within `SLIP` of it the one with
+/// the largest rate, because small pivots spoil the inverse (Harris' test). Ties to the first.
 fn largest_of_least<T: Copy>(offers: impl Iterator<Item = (T, f64, f64)> + Clone) -> Option<T> {
     const SLIP: f64 = 1e-10;
     let limit =
@@ -325,7 +325,7 @@ fn largest_of_least<T: Copy>(offers: impl Iterator<Item = (T, f64, f64)> + Clone
     best
 }
 
-/// A number in [0, 1) that looks random and is the same every time (splitmix64's finaliser).
+/// A deterministic pseudo-random number in [0, 1) (splitmix64's finaliser).
 fn scatter(of: u64) -> f64 {
     let mut z = of.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -17,14 +17,15 @@ pub struct WeightedTree {
     pub via: BTreeMap<NodeId, Vec<NodeId>>,
 }
 
-/// Why the value may be out of reach, although nothing can exceed it.
+/// Reasons why a schedule may not reach the value, although none can exceed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoundOnly {
-    /// One port for both directions: on three nodes with unit links the program's value is 0.75, the truth 0.5.
+    /// One port for both directions: on three nodes with unit links the program's value is 0.75, and the best
+    /// schedule's 0.5.
     UnidirectionalOnePort,
-    /// Both directions at once only with the same partner; the program lets them differ.
+    /// Both directions at once only with the same partner; the program allows different ones.
     SamePartner,
-    /// A transfer needs several resources at once, whose free times need not meet.
+    /// A transfer needs several resources at once, whose free times need not overlap.
     MultiPort,
     /// As for multi-port: ports and an exclusive shared resource must be free together.
     SharedResources,
@@ -52,11 +53,11 @@ impl std::fmt::Display for BoundOnly {
 /// The throughput optimum, enclosed from both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
-    /// The node that has the message.
+    /// The root of the trees.
     pub root: NodeId,
     /// The size at which T(s) of every link is read, bytes.
     pub segment_bytes: u64,
-    /// What `trees` carry when their busiest resource is always busy; infinite where nothing limits.
+    /// The rate of `trees` when their busiest resource is always busy; infinite without a limit.
     pub throughput_bytes_per_s: f64,
     /// Σ prices / cheapest tree under them: no packing of trees carries more.
     pub upper_bound_bytes_per_s: f64,
@@ -66,7 +67,7 @@ pub struct Optimum {
     pub link_load: Vec<(NodeId, NodeId, f64)>,
     /// The certificate above: a price for each resource, summing to 1, zeros left out.
     pub prices: Vec<(Resource, f64)>,
-    /// Cheapest trees asked for.
+    /// The number of cheapest trees computed.
     pub rounds: usize,
     /// Set where the value is a bound that schedules need not reach.
     pub bound_only: Option<BoundOnly>,

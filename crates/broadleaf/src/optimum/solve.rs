@@ -12,8 +12,8 @@ use std::collections::HashMap;
 /// The optimum for segments of `segment_bytes` from `root`, to a relative `gap` between the throughput of
 /// the returned trees and the proved upper bound.
 ///
-/// Where the limits end the search first, the result is as valid, and [`Optimum::gap`] is how far apart
-/// the two still are. Deterministic; ties go to the lower node id.
+/// If the limits end the search first, the result is still valid, and [`Optimum::gap`] is the remaining gap.
+/// Deterministic; ties go to the lower node id.
 ///
 /// # Errors
 /// A gap that is not positive, an empty segment, a root that is a switch, hosts out of reach, and more than
@@ -28,7 +28,7 @@ pub fn solve(
     solve_within(platform, root, segment_bytes, gap, limits, &Budget::UNLIMITED)
 }
 
-/// [`solve`] within a budget: where that is spent first, the result is as valid, with a larger [`Optimum::gap`].
+/// [`solve`] within a budget: if it is spent first, the result is still valid, with a larger [`Optimum::gap`].
 ///
 /// # Errors
 /// Those of [`solve`].

@@ -1,7 +1,7 @@
-//! Edges through switches: the cheapest way from host to host under the present prices.
+//! Edges through switches: the cheapest path from host to host under the present prices.
 //!
-//! A switch relays and never multiplies, so what it passes on is a set of host-to-host paths, and which
-//! paths is part of the optimum. Paths are found as they are asked for and kept in the table.
+//! A switch relays and never multiplies, so its traffic is a set of host-to-host paths, whose choice is part of the
+//! optimum. Paths are found on demand and kept in the table.
 
 use super::occupation_table::OccupationTable;
 use super::solution::WeightedTree;
@@ -62,7 +62,7 @@ impl Relays {
         let mut done = vec![false; self.out.len()];
         let mut open = BinaryHeap::new();
         distance[start] = 0.0;
-        // Weights are ≥ 0, and the bits of such numbers are ordered as they are.
+        // Weights are ≥ 0, and the bits of non-negative numbers have the numbers' order.
         open.push((Reverse(0u64), Reverse(start)));
         while let Some((_, Reverse(node))) = open.pop() {
             if std::mem::replace(&mut done[node], true) || (self.vertex[node].is_some() && node != start) {
@@ -94,7 +94,7 @@ impl Relays {
         }
     }
 
-    /// The path of these nodes, switches between two hosts; `None` where it is not one of links.
+    /// The path of these nodes, switches between two hosts; `None` if a link is missing.
     fn through(&self, table: &OccupationTable, nodes: &[NodeId]) -> Option<Path> {
         let hop = |pair: &[NodeId]| {
             self.out[pair[0].index()].iter().copied().find(|&hop| table.hops[hop as usize].1 == pair[1])
@@ -104,8 +104,8 @@ impl Relays {
         Some(Path { from: vertex(nodes.first()?)?, to: vertex(nodes.last()?)?, weight: 0.0, hops })
     }
 
-    /// Adds an edge for every way through switches that `trees` take, and for the cheapest ones of all pairs under
-    /// `prices` and under even ones.
+    /// Adds an edge for every path through switches in `trees`, and for the cheapest paths of all pairs under `prices`
+    /// and under equal prices.
     pub fn add_ways(&mut self, table: &mut OccupationTable, trees: &[WeightedTree], prices: &[f64]) {
         let mut paths = self.cheapest(table, prices);
         paths.extend(self.cheapest(table, &vec![1.0; prices.len()]));

@@ -1,9 +1,9 @@
 //! Lower bounds of scatters and all-gathers, and, with every link reversed, of gathers and reduce-scatters.
 //!
-//! Blocks that differ cannot stand in for each other: into a group of hosts come all blocks that are for its members
-//! (scatter), or all that the others contribute (all-gather), each at least once. So argument 2 of the makespan bound holds
-//! for each group with that many bytes, which are there from the start: for each host by itself, for each cluster and
-//! site, for all but those, and for what the root reaches only by one shared resource.
+//! Different blocks cannot replace each other: a group of hosts receives all blocks for its members (scatter), or all
+//! contributions of the others (all-gather), each at least once. So argument 2 of the makespan bound holds for each
+//! group with that many bytes, which are there from the start: for each host by itself, for each cluster and site, for
+//! the complements of those, and for the nodes that the root reaches only by one shared resource.
 
 use super::crossing::{Cover, Crossings};
 use super::{makespan_bound_within, ROUNDING};
@@ -26,16 +26,16 @@ impl BlockBytes {
         BlockBytes { of_node: platform.nodes().map(bytes).collect() }
     }
 
-    /// Of all nodes for which it holds; beyond 2^64 the bound is that of fewer bytes.
+    /// The sum over all nodes for which `holds` is true; saturates at 2^64, which lowers the bound.
     fn of(&self, holds: impl Fn(usize) -> bool) -> u64 {
         let counted = self.of_node.iter().enumerate().filter(|&(node, _)| holds(node));
         counted.fold(0, |sum, (_, &bytes)| sum.saturating_add(bytes))
     }
 }
 
-/// A time below which no plan sends every host its block from `root`, seconds; 0 where there is nothing to do. A block has
-/// `message_bytes`, times its node's weight where there are weights. Within a budget: as valid, and lower, where that is
-/// spent first.
+/// A lower bound on the time to send every host its block from `root`, seconds; 0 for an empty scatter. A block has
+/// `message_bytes`, times its node's weight if there are weights. If the budget is spent first, the bound is lower but
+/// valid.
 pub fn scatter_bound_s(
     platform: &Platform,
     root: NodeId,
@@ -59,8 +59,8 @@ pub fn scatter_bound_s(
     let receivers = || platform.hosts().filter(|&host| host != root);
     let shortest = receivers().map(bytes).min().unwrap_or(0);
     let are_equal = receivers().all(|host| bytes(host) == shortest);
-    // Blocks that happen to begin alike make it a broadcast of the shortest one, once every transfer is cut down to it,
-    // which must not take longer.
+    // If all blocks begin with equal bytes, the scatter contains a broadcast of the shortest block, with every transfer
+    // cut down to its length. Shorter transfers must not take longer.
     let one_block_s = match are_equal || platform.classes().iter().all(|class| class.time.is_monotone()) {
         true => makespan_bound_within(platform, root, shortest, budget),
         false => 0.0,
@@ -75,8 +75,8 @@ pub fn scatter_bound_s(
     (entered_s.fold(most_s, f64::max) * (1.0 - ROUNDING)).max(one_block_s)
 }
 
-/// A time below which no plan gathers the blocks of all hosts on every host, seconds; 0 where there is nothing to do. A
-/// block has `message_bytes`, times its node's weight where there are weights.
+/// A lower bound on the time to gather the blocks of all hosts on every host, seconds; 0 for an empty all-gather. A
+/// block has `message_bytes`, times its node's weight if there are weights.
 pub fn allgather_bound_s(platform: &Platform, message_bytes: u64, weights: Option<&[f64]>) -> f64 {
     let blocks = BlockBytes::new(platform, message_bytes, weights);
     let received = |host: NodeId| blocks.of(|node| node != host.index());
@@ -101,7 +101,7 @@ fn crossings(platform: &Platform, bytes: u64) -> Crossings<'_> {
     Crossings::new(platform, &from_the_start, bytes, &Budget::UNLIMITED).expect("there is time")
 }
 
-/// When `bytes` bytes can have come behind a cut, seconds.
+/// The earliest time at which `bytes` bytes can have crossed a cut, seconds.
 fn entered_s(platform: &Platform, behind: &[bool], bytes: u64) -> f64 {
     if bytes == 0 {
         return 0.0;

@@ -1,16 +1,15 @@
-//! When all bytes can have crossed a cut.
+//! The earliest time at which all bytes can have crossed a cut.
 //!
-//! Take the transfers that bring a byte behind the cut for the first time: together they carry at least m
-//! bytes. Assign each to one resource that it holds (a *cover* of the cut). If all have arrived by time t,
-//! then the windows of those on resource r lie between when the first byte can be there and t, and are
-//! disjoint, so they carry at most (t − ready_r) / s_per_byte_r bytes. The least t at which these sum to m is
-//! a bound, for whatever cover.
+//! Take the transfers that bring a byte behind the cut for the first time: together they carry at least m bytes. Assign
+//! each to one resource that it holds (a *cover* of the cut). If all have arrived by time t, then the windows of those
+//! on resource r lie between when the first byte can be there and t, and are disjoint, so they carry at most (t −
+//! ready_r) / s_per_byte_r bytes. The least t at which these sum to m is a bound, for any cover.
 //!
-//! A pipe may be held for long after a transfer's arrival. But where everything crosses by that pipe and several
-//! hosts are behind the cut, what the last such window brings for the first time is either passed on by its
-//! receiver, which takes that long after the arrival, or crosses once more, after that window. So all hosts
-//! together have it later than the last arrival from outside. (The window may carry old bytes too: these are
-//! then carried in addition, so it is at least as long as the bound either way.)
+//! A pipe may be held for long after a transfer's arrival. But where everything crosses by that pipe and several hosts
+//! are behind the cut, the new bytes of the last such window are either passed on by its receiver, which takes that
+//! long after the arrival, or cross once more, after that window. So all hosts together have them later than the last
+//! arrival from outside. (The window may carry old bytes too: these are then carried in addition, so it is at least as
+//! long as the bound either way.)
 
 use super::imprint::{imprints, outlasts_s, Imprint, Imprints, Role};
 use super::lanes::{Held, Holder, Lanes};
@@ -20,16 +19,16 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Up to here, where links override meshes or bridges, and where links alone limit, every pair is looked at by
-/// itself; beyond, an overridden pair counts with both its links and all of a group's links count from when
-/// the first of its senders has a byte, which can only lower the bound.
+/// Up to this many nodes, every pair is treated by itself if links override meshes or bridges, or if links alone limit.
+/// With more nodes, an overridden pair counts with both its links, and all of a group's links count from the time at
+/// which the first of its senders has a byte, which can only lower the bound.
 const PAIRWISE_NODES: usize = 128;
 
-/// Links added between two looks at the budget, and how many of them a unit of work stands for.
+/// Links added between two checks of the budget, and links per unit of work.
 const LINKS_PER_LOOK: usize = 1024;
 const LINKS_PER_UNIT: usize = 4;
 
-/// Which resource of a crossing hop is held against it: the first of these that it occupies.
+/// The resource that covers a crossing hop: the first of these that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cover {
     /// The sender's port, else the slowest shared resource, the link, the receiver's port.
@@ -40,7 +39,7 @@ pub(super) enum Cover {
     Pipe,
     /// That shared resource.
     Shared(SharedId),
-    /// That shared resource, when all hosts behind the cut are to have the message, not any one of them.
+    /// That shared resource, if the bound is for all hosts behind the cut together, not for each one.
     PassedOn(SharedId),
 }
 
@@ -65,16 +64,16 @@ struct LinkBundle {
     class: LinkClassId,
     senders: Vec<NodeId>,
     receivers: Vec<NodeId>,
-    /// When the first of the senders can have a byte, seconds.
+    /// The earliest time of a byte at the first of the senders, seconds.
     ready_s: f64,
 }
 
-/// Links of one class that cross a cut, all ends of a side alike hosts or switches.
+/// Links of one class that cross a cut; the ends on each side are either all hosts or all switches.
 struct Crossing<'a> {
     class: LinkClassId,
     from: &'a [NodeId],
     to: &'a [NodeId],
-    /// Whether what is new behind the cut must be sent on to another host there, or cross once more.
+    /// Whether new bytes behind the cut must be sent on to another host there, or cross once more.
     passes_on: bool,
 }
 
@@ -95,8 +94,8 @@ pub(super) struct Crossings<'a> {
 }
 
 impl<'a> Crossings<'a> {
-    /// `first_s` is when the first byte can be at each node, infinite where it cannot. `None` where the budget is spent
-    /// first.
+    /// `first_s` is the earliest time of the first byte at each node, infinite for unreachable nodes. `None` if the
+    /// budget is spent first.
     pub fn new(
         platform: &'a Platform,
         first_s: &[f64],
@@ -173,7 +172,7 @@ impl<'a> Crossings<'a> {
         nodes.iter().map(|node| self.first_s[node.index()]).fold(f64::INFINITY, f64::min)
     }
 
-    /// How many nodes stand in groups: what looking at all of them costs.
+    /// The number of nodes in all groups, which is the cost of a pass over them.
     pub fn size(&self) -> usize {
         self.groups.iter().map(|group| group.senders.len() + group.receivers.len()).sum()
     }
@@ -189,7 +188,7 @@ impl<'a> Crossings<'a> {
         Rc::clone(made)
     }
 
-    /// One hop out of every host of every group: all there is to know about sending.
+    /// One hop out of every host of every group, which represents the host's sends in the group.
     pub fn sends(&self) -> impl Iterator<Item = Hop> + '_ {
         let from_hosts = self.groups.iter().filter(|group| self.platform.node(group.senders[0]).is_host());
         from_hosts.flat_map(|group| {
@@ -200,8 +199,8 @@ impl<'a> Crossings<'a> {
         })
     }
 
-    /// The least time per byte from when a node has something until its port has sent it and all is there, s/byte;
-    /// 0 where windows outlast arrivals, infinite where it cannot send.
+    /// The least time per byte from a node's receipt of bytes until its port has sent them and they have arrived,
+    /// s/byte; 0 where windows outlast arrivals, infinite where the node cannot send.
     fn passing_on(&self) -> &[f64] {
         self.passing_on.get_or_init(|| {
             let mut least = vec![f64::INFINITY; self.into.len()];
@@ -215,7 +214,7 @@ impl<'a> Crossings<'a> {
         })
     }
 
-    /// The least in-port time per byte of a host, s/byte; 0 where something reaches it without.
+    /// The least in-port time per byte of a host, s/byte; 0 where a transfer reaches it without.
     pub fn in_port_s_per_byte(&self, host: NodeId) -> f64 {
         let hops = self.into[host.index()].iter().filter_map(|&group| {
             let group = &self.groups[group as usize];
@@ -231,7 +230,8 @@ impl<'a> Crossings<'a> {
         }
     }
 
-    /// When `bytes` bytes, at most the message, can have arrived at a host, cut off from all others, seconds.
+    /// The earliest time at which `bytes` bytes, at most the message, can have arrived at a host, by the cut around it,
+    /// seconds.
     pub fn alone_s(&self, host: NodeId, bytes: u64) -> f64 {
         if bytes == 0 {
             return 0.0;
@@ -276,8 +276,8 @@ impl<'a> Crossings<'a> {
         groups.into_iter().map(|group| &self.groups[group as usize])
     }
 
-    /// When all bytes can have arrived behind a cut, by each of the covers; and the nodes there to which some
-    /// link crosses it. Seconds.
+    /// The earliest time at which all bytes can have arrived behind a cut, by the covers, seconds; and the nodes there
+    /// with a link across it.
     pub fn crossed_s(&self, behind: &[bool], covers: &[Cover]) -> (f64, Vec<bool>) {
         let inside: Vec<NodeId> = self.platform.nodes().filter(|node| behind[node.index()]).collect();
         let several = inside.iter().filter(|&&node| self.platform.node(node).is_host()).count() > 1;
@@ -353,8 +353,8 @@ impl<'a> Crossings<'a> {
         }
     }
 
-    /// By how much the last window on a pipe that brings something new behind a cut with several hosts may
-    /// outlast the time at which all of them have it, seconds.
+    /// The most by which the last window on a pipe that brings new bytes behind a cut with several hosts may outlast
+    /// the time at which all of them have the bytes, seconds.
     fn outlasting_s(&self, class: LinkClassId, from: NodeId, to: &[NodeId], shared: SharedId) -> f64 {
         if !self.platform.node(to[0]).is_host() {
             return f64::INFINITY;

@@ -1,9 +1,9 @@
-//! The least that a transfer over a hop, of whatever size, occupies each of its resources.
+//! The least occupation of each resource by a transfer over a hop, for any size.
 
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, Platform, SharedId, TransferTime};
 
-/// What a resource is to the hop.
+/// The role of a resource in the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Role {
     /// The sender's port.
@@ -14,7 +14,7 @@ pub(super) enum Role {
     Shared(SharedId),
 }
 
-/// What holds for the windows of every transfer of 1 to m bytes over a hop on one resource.
+/// Bounds of the windows of every transfer of 1 to m bytes over a hop on one resource.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Imprint {
     pub role: Role,
@@ -78,8 +78,8 @@ pub(super) fn outlasts_s(
 /// Every duration, offset and arrival of an occupation is linear between the sizes of the link's gap rows (and
 /// a duration per byte monotone), so each extreme is at one of them or at an end.
 ///
-/// (A gap table whose last slope falls is cut off at 0; beyond that point the extremes sought here are those
-/// at m.) A resource that some size does not occupy limits nothing and is left out.
+/// (A gap table whose last slope falls is cut off at 0; beyond that point the extremes sought here are those at m.) A
+/// resource that some size does not occupy sets no limit and is left out.
 pub(super) fn imprints(platform: &Platform, hop: Hop, message_bytes: u64) -> Imprints {
     let role = |resource| match resource {
         Resource::Out(node) if node == hop.from => Role::Out,

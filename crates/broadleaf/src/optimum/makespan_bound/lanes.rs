@@ -4,7 +4,7 @@ use super::imprint::Imprint;
 use crate::platform::{NodeId, SharedId};
 use std::collections::BTreeMap;
 
-/// What holds the windows of several links alike.
+/// The common resource of the windows of several links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Holder {
     Out(NodeId),
@@ -31,7 +31,7 @@ impl Held {
         }
     }
 
-    /// The same, when more is known about how far windows outlast the last arrival.
+    /// The same with a tighter limit on the time by which windows outlast the last arrival.
     pub fn ending(self, after_s: f64) -> Held {
         Held { after_s: self.after_s.min(after_s), ..self }
     }
@@ -55,7 +55,7 @@ impl Held {
     }
 }
 
-/// What a sum of a few times may be off, relative to its terms.
+/// Error of a sum of a few times, relative to its terms.
 const ROUNDING: f64 = 1e-12;
 
 /// Resources side by side.
@@ -70,7 +70,7 @@ impl Lanes {
         self.held.entry(holder).and_modify(|known| *known = known.and(held)).or_insert(held);
     }
 
-    /// `count` links, each a resource of its own.
+    /// `count` links, each with its own resource.
     pub fn add(&mut self, held: Held, count: usize) {
         let (ready_s, s_per_byte) = held.lane();
         self.alone.push((ready_s, s_per_byte / count as f64));
@@ -83,7 +83,7 @@ impl Lanes {
         }
     }
 
-    /// Something without limit from `ready_s` on.
+    /// A lane without limit from `ready_s` on.
     pub fn open(&mut self, ready_s: f64) {
         self.alone.push((ready_s, 0.0));
     }
@@ -135,7 +135,7 @@ mod tests {
         assert_carried(&[(5.0, 1.0), (1.0, 2.0)], 5.0, 7.0);
         assert_carried(&[(1.0, 2.0), (5.0, 1.0)], 2.0, 5.0);
         assert_carried(&[(1.0, 2.0)], 5.0, 11.0);
-        // Without limit from 4 s on: at 4 s it is all there.
+        // Without limit from 4 s on: all bytes have arrived at 4 s.
         assert_carried(&[(1.0, 2.0), (4.0, 0.0)], 5.0, 4.0);
         assert_carried(&[], 5.0, 0.0);
         // A window that outlasts the arrival by all its length: nothing is proved, not even a rounding.

@@ -1,12 +1,12 @@
 //! The makespan bound that the throughput optimum's prices prove.
 //!
-//! Let p_r ≥ 0 be prices of the resources that sum to 1, and C the least that a spanning tree for the whole
-//! message costs when holding resource r for a second costs p_r, every hop at its best size. Each byte reaches
-//! the hosts over some spanning tree, so together the m bytes hold the resources for Σ p_r · held_r ≥ C. The
-//! windows of r are disjoint and lie between when a first byte can be there, begin_r, and the makespan plus how
-//! far they may outlast an arrival, after_r (mostly negative: a window at a sender ends a latency before). So
-//! held_r ≤ max(0, makespan − ready_r) with ready_r = begin_r − after_r, and the makespan is at least the t at
-//! which Σ p_r · max(0, t − ready_r) = C.
+//! Let p_r ≥ 0 be prices of the resources that sum to 1, and C the least that a spanning tree for the whole message
+//! costs when holding resource r for a second costs p_r, every hop at its best size. Each byte reaches the hosts over
+//! some spanning tree, so together the m bytes hold the resources for Σ p_r · held_r ≥ C. The windows of r are
+//! disjoint. They lie between the earliest time of a first byte there, begin_r, and the makespan plus the time by which
+//! they may outlast an arrival, after_r (mostly negative: a window at a sender ends a latency before). So held_r ≤
+//! max(0, makespan − ready_r) with ready_r = begin_r − after_r, and the makespan is at least the t at which Σ p_r ·
+//! max(0, t − ready_r) = C.
 //!
 //! That holds for any prices; those of the optimum make it tight for long messages.
 
@@ -22,7 +22,7 @@ use std::collections::HashMap;
 
 /// Beyond this many links the prices take longer than a first plan may.
 const MOST_LINKS: usize = 20_000;
-/// How far the prices may be from the best ones, relative, and how much work they may take.
+/// The relative gap of the prices to the best ones, and the limit of their work.
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
 

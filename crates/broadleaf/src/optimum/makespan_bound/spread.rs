@@ -1,4 +1,4 @@
-//! How fast one byte can spread when every node sends one transfer at a time.
+//! The rate at which one byte can spread if every node sends one transfer at a time.
 
 use super::imprint::{Imprints, Role};
 use ordered_float::OrderedFloat;
@@ -19,7 +19,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// The least over hops out of hosts; `None` where there is none, or one that holds no port.
+    /// The least over hops out of hosts; `None` without hops, or if a hop holds no port.
     pub fn least(hops: impl Iterator<Item = Rc<Imprints>>) -> Option<Sending> {
         let mut least: Option<Sending> = None;
         for hop in hops {
@@ -38,10 +38,10 @@ impl Sending {
         least
     }
 
-    /// When `receivers` nodes can have the byte, if the root's first copy arrives at `first_s` and its second at
-    /// `second_s`, and from then on each holder's copies arrive one `busy_s` apart and the first of a new holder
-    /// `arrival_s` after it got the byte: the greedy broadcast of the postal model (Bar-Noy and Kipnis), which no
-    /// order of sends beats. Seconds; O(receivers · log).
+    /// The earliest time at which `receivers` nodes can have the byte, if the root's first copy arrives at `first_s`
+    /// and its second at `second_s`, and from then on each holder's copies arrive one `busy_s` apart and the first of a
+    /// new holder `arrival_s` after it got the byte: the greedy broadcast of the postal model (Bar-Noy and Kipnis),
+    /// which is optimal. Seconds; O(receivers · log).
     pub fn spread_s(&self, receivers: usize, first_s: f64, second_s: f64) -> f64 {
         let mut next: BinaryHeap<Reverse<OrderedFloat<f64>>> = BinaryHeap::new();
         // First arrivals may be before 0, where windows outlast them.
