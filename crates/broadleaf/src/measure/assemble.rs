@@ -54,7 +54,7 @@ fn add_cluster_pair(
             return Ok(());
         }
         let tables: Vec<&PairTable> = measured.iter().map(|&(_, table)| table).collect();
-        // Each as if its pair's way were the usual one.
+        // Each corrected to the usual one-way time.
         let at_usual =
             |&(pair, table): &(NodePair, &PairTable)| table.latency_s - excess_s(known, &one_way, pair);
         let latencies: Vec<f64> = measured.iter().map(at_usual).collect();
@@ -99,8 +99,8 @@ fn add_meshes(
         let class = builder.add_class(table.link_class(uses(known, (nodes[0], nodes[1]), shared)));
         builder.add_mesh(Mesh { nodes: nodes.to_vec(), class })
     };
-    // The mesh of a whole cluster uses what pairs on different machines use; a machine's own pairs follow
-    // in a mesh of their own where that is something else, since the later of two meshes holds.
+    // The mesh of a whole cluster uses the bottlenecks of pairs on different machines. If the pairs on one machine use
+    // others, they get their own mesh after it, since the later of two meshes holds.
     let elsewhere = members.iter().find(|&&node| !known.hosts.same_host(node, members[0]));
     let mut nodes = members.clone();
     if let Some(&other) = elsewhere {
@@ -119,8 +119,8 @@ fn add_meshes(
     Ok(())
 }
 
-/// What a pair's link is made of where it is not the usual one: whose table (`None`: the usual one), times what,
-/// and its latency.
+/// The parts of a pair's link that is not the usual one: the pair whose table it takes (`None`: the usual table), a
+/// factor on the table, and its latency.
 #[derive(Clone, Copy, PartialEq)]
 struct OwnLink {
     table_of: Option<NodePair>,
@@ -186,8 +186,8 @@ fn add_links(
     Ok(())
 }
 
-/// The pair's own table; else that of a pair of about the same slowness, or `None` for the usual one, and the
-/// factor between them.
+/// The pair's own table; else that of a pair of about equal slowness, or `None` for the usual one; and the factor on
+/// that table.
 fn nearest_table(
     known: &Findings,
     outliers: &[Outlier],
@@ -225,7 +225,7 @@ fn uses(
     places.iter().filter_map(|place| shared.get(place).copied()).collect()
 }
 
-/// A machine's name where it has one node; with the node's place on it where it has several.
+/// The machine's name if it has one node, else the name and the node's index on it.
 fn node_ids(known: &Findings) -> Vec<String> {
     let name = |node: NodeId| {
         let host = known.hosts.name(node);

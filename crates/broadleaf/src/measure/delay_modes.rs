@@ -1,8 +1,8 @@
 //! Samples that fall into two groups.
 //!
 //! TCP may hold back an acknowledgement, and with it the next small message, for a fixed time: 40 ms in Linux, 200 ms
-//! in others. Paper 4 (§4.1) sees it as times that no model predicts for messages below 128 KB; in the samples of one
-//! size it is a second group, a fixed step above the usual one. It does not measure the network, so fits leave it
+//! in others. Paper 4 (§4.1) reports it as times that no model predicts for messages below 128 KB; in the samples of
+//! one size it is a second group, a fixed step above the usual one. It does not measure the network, so fits leave it
 //! out; it does affect programs, so it is reported.
 
 use super::statistics::{median, Summary};
@@ -18,7 +18,7 @@ pub struct Modes {
     pub delayed: Vec<f64>,
 }
 
-/// How many of some samples took a step longer than the usual ones.
+/// The number of samples that were longer than the usual ones by a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
     pub delayed: usize,
@@ -32,7 +32,7 @@ impl Modes {
         let mut usual = samples.to_vec();
         usual.sort_by(f64::total_cmp);
         let mut delayed = Vec::new();
-        // One group after the other is taken off: there may be a step of 40 ms and one of 200 ms.
+        // Groups are removed one after the other: there may be a step of 40 ms and one of 200 ms.
         while let Some(first) = second_group(&usual, samples.len()) {
             delayed.splice(0..0, usual.split_off(first));
         }
@@ -44,7 +44,7 @@ impl Modes {
         Summary::of(&self.usual)
     }
 
-    /// How much longer each of the others took than the usual ones, seconds.
+    /// The delay of each of the others over the usual ones, seconds.
     pub fn delays(&self) -> Vec<f64> {
         let usual_s = self.usual_s();
         self.delayed.iter().map(|seconds| seconds - usual_s).collect()
@@ -55,7 +55,7 @@ impl Modes {
     }
 }
 
-/// The steps that many delays agree on, as ranges of seconds.
+/// The steps at which many delays agree, as ranges of seconds.
 ///
 /// A scheduler's delays are of all lengths, and no such range holds a third of them.
 pub fn timers(mut delays: Vec<f64>) -> Vec<RangeInclusive<f64>> {
@@ -66,7 +66,7 @@ pub fn timers(mut delays: Vec<f64>) -> Vec<RangeInclusive<f64>> {
     while !rest.is_empty() {
         let range = |from: f64| from..=from * (1.0 + AGREEMENT);
         let count = |from: f64| rest.iter().filter(|delay| range(from).contains(delay)).count();
-        // The first range that holds enough, as far up as it still gains by that.
+        // The first range with enough delays, moved up while that adds delays.
         let Some(first) = rest.iter().position(|&from| count(from) >= least) else { break };
         let best = (first..rest.len())
             .take_while(|&at| range(rest[first]).contains(&rest[at]))
@@ -132,7 +132,7 @@ mod tests {
             vec![0.10, 0.14, 0.19, 0.22, 0.26, 0.31, 0.37],
             // Of two modes, neither is known to be the usual one.
             vec![1e-3, 41e-3],
-            // The fastest of samples that are all over the place.
+            // The fastest of widely scattered samples.
             vec![0.10, 0.16, 0.18, 0.21, 0.23, 0.26, 0.31],
         ] {
             assert!(Modes::of(&samples).delayed.is_empty(), "{samples:?}");
@@ -147,7 +147,7 @@ mod tests {
         };
         assert_eq!(found(&linux), [40.0]);
         assert!(found(&linux[1..]).is_empty(), "seven may be chance");
-        // A few of the scheduler's do not hide it, nor are they of it; a second timer is another one.
+        // A few delays of the scheduler neither hide it nor belong to it; a second timer is separate.
         let both = [&linux[..], &[12e-3, 19e-3, 30e-3], &[204e-3; 8]].concat();
         assert_eq!(found(&both), [40.0, 204.0]);
         let scheduler: Vec<f64> = (0..100).map(|i| 10e-3 + 0.4e-3 * f64::from(i)).collect();

@@ -1,10 +1,10 @@
 //! Impossible values, which reveal errors of a measurement: the machines were busy, or the delay varies.
 //!
-//! - A message's way takes no longer than the fastest round trip that any repeat saw.
+//! - A message's one-way time is at most the fastest round trip of any repeat.
 //! - A message takes no longer than a longer one; a small fall is the MPI's change of protocol.
 //! - A message's bytes are not ten times as fast as those of all longer ones, unless it stays below the latency: then
 //!   it may fit into a window.
-//! - Pairs between the same clusters are not ten times apart, and no way is ten times as long as the one over a third
+//! - Pairs between the same clusters are not ten times apart, and no path is ten times as long as one over a third
 //!   node.
 //!
 //! The probe measures doubtful values again (`stages/latencies`, `stages/recheck`, `stages/screening`). Confirmed
@@ -20,15 +20,15 @@ use super::settings::samples::REPORTED_SAMPLES_SHARE;
 use super::statistics::median;
 use std::collections::HashMap;
 
-/// Why a pair's numbers cannot be. Times are in seconds.
+/// Reasons why a pair's numbers are impossible. Times are in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Doubt {
     /// The latency is longer than the fastest empty round trip.
     AboveRoundTrip { latency_s: f64, round_trip_s: f64 },
-    /// A message takes a multiple of what a longer one takes.
+    /// A message takes a multiple of the time of a longer one.
     AboveLonger { bytes: u64, gap_s: f64, longer_bytes: u64, longer_gap_s: f64 },
-    /// A message's bytes take a tenth or less of what those of all longer ones take.
+    /// A message's bytes take a tenth or less of the time of those of all longer ones.
     BelowLonger { bytes: u64, gap_s: f64, proven_s: f64 },
     /// The latency is ten times that of the other pairs between the same clusters.
     LatencyApart { latency_s: f64, usual_s: f64 },
@@ -85,12 +85,12 @@ impl std::fmt::Display for Doubt {
     }
 }
 
-/// A pair in doubt, by the places of its nodes.
+/// A doubtful pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DoubtfulPair {
     /// Sender and receiver.
     pub pair: NodePair,
-    /// What is wrong with it.
+    /// The reason.
     pub doubt: Doubt,
 }
 
@@ -99,7 +99,7 @@ pub struct DoubtfulPair {
 pub struct Quality {
     /// Samples taken.
     pub samples: usize,
-    /// The share of them that other programs disturbed; those were left out where there were others.
+    /// The share of samples that other programs disturbed; those were left out if there were others.
     pub disturbed_share: f64,
     /// Impossible values that a second measurement confirmed, in order of the pairs.
     pub doubtful: Vec<DoubtfulPair>,
@@ -146,7 +146,7 @@ impl Findings {
         Quality { samples: self.samples, disturbed_share, doubtful }
     }
 
-    /// The tables of these pairs that make up one: without those in doubt, unless all are.
+    /// The tables of these pairs that are combined into one: without doubtful ones, unless all are doubtful.
     pub fn believed(&self, pairs: &[NodePair]) -> Vec<(NodePair, &PairTable)> {
         let mut known: Vec<(NodePair, &PairTable)> =
             pairs.iter().filter_map(|&pair| Some((pair, self.tables.get(&pair)?))).collect();
@@ -157,7 +157,7 @@ impl Findings {
         known
     }
 
-    /// What is wrong with the pair's table, if anything; `None` without a table.
+    /// The doubt about the pair's table, if any; `None` without a table.
     pub fn table_doubt(&self, pair: NodePair) -> Option<Doubt> {
         self.doubt_of(pair, self.tables.get(&pair)?)
     }
@@ -171,7 +171,7 @@ impl Findings {
         self.latency_apart(pair, table).or_else(|| doubtful_gap(table))
     }
 
-    /// Pairs in doubt by their round trip already, (smaller, larger) node.
+    /// Pairs whose round trip is doubtful, (smaller, larger) node.
     pub fn doubtful_round_trips(&self) -> Vec<NodePair> {
         let nearest = self.nearest();
         let is_doubtful = |&pair: &NodePair| {
@@ -202,7 +202,7 @@ impl Findings {
 
     fn above_detour(&self, (a, b): NodePair, nearest: &HashMap<usize, f64>) -> Option<Doubt> {
         let round_trip_s = self.round_trip_s((a, b));
-        // Few pairs come so far that all third nodes are looked at.
+        // Only for few pairs are all third nodes checked.
         if round_trip_s <= APART * (nearest[&a.index()] + nearest[&b.index()]) {
             return None;
         }
@@ -212,7 +212,7 @@ impl Findings {
         (round_trip_s > APART * detour_s).then_some(Doubt::AboveDetour { round_trip_s, detour_s })
     }
 
-    /// Only where enough other pairs between the same clusters have tables to compare with.
+    /// Only if enough other pairs between the same clusters have tables.
     fn latency_apart(&self, pair: NodePair, table: &PairTable) -> Option<Doubt> {
         let cluster_pair = self.cluster_pair_of(pair);
         let others = self.tables.iter().filter(|(&other, _)| self.cluster_pair_of(other) == cluster_pair);
@@ -225,8 +225,8 @@ impl Findings {
     }
 }
 
-/// The first gap that longer messages contradict. What differs by less than the latency is no proof: gaps are
-/// differences of round trips, and a window of messages is under way that long.
+/// The first gap that longer messages contradict. A difference below the latency is no proof: gaps are differences of
+/// round trips, and a window of messages is under way for that long.
 fn doubtful_gap(table: &PairTable) -> Option<Doubt> {
     let rows = &table.rows;
     rows.iter().enumerate().find_map(|(at, row)| {

@@ -9,19 +9,19 @@ use crate::platform::NodeId;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs, reason = "each variant's text explains its fields")]
 pub enum Trial {
-    /// A message there, an empty one back, `repeats` times. Timed at the sender: the round trip and the
-    /// send call in it; where both ends read one clock, the way there as well.
+    /// A message there, an empty one back, `repeats` times. Timed at the sender: the round trip and the send call in
+    /// it; with a common clock, the one-way time as well.
     PingPong { bytes: u64, repeats: u32 },
-    /// `window` messages there with nothing in between, one empty message back, `repeats` times. Timed at
-    /// the sender, until the answer is in.
+    /// `window` messages there back to back, one empty message back, `repeats` times. Timed at the sender, until the
+    /// answer is in.
     Burst { bytes: u64, window: u32, repeats: u32 },
-    /// The receiver asks for the message, lets it lie for `pause_s`, then receives it, `repeats` times.
-    /// Timed at the receiver: the receive call alone.
+    /// The receiver requests the message, waits for `pause_s`, then receives it, `repeats` times. Timed at the
+    /// receiver: the receive call alone.
     LateReceive { bytes: u64, repeats: u32, pause_s: f64 },
 }
 
 impl Trial {
-    /// How often the experiment is made.
+    /// Repeats of the experiment.
     pub fn repeats(&self) -> u32 {
         match *self {
             Trial::PingPong { repeats, .. }
@@ -60,25 +60,25 @@ pub struct Task {
     pub trials: Vec<Trial>,
 }
 
-/// Tasks that run at the same time, no node in two of them; started together where there are several.
+/// Tasks that run at the same time, with no node in two of them; several tasks are started together.
 pub type Round = Vec<Task>;
 
-/// What a trial measured, in the order of its repeats, seconds.
+/// The samples of a trial, in the order of its repeats, seconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
     /// The round trips, the bursts, or the receive calls.
     pub seconds: Vec<f64>,
     /// The send calls of a [`Trial::PingPong`]; empty otherwise.
     pub send_s: Vec<f64>,
-    /// The ways there of a [`Trial::PingPong`], until the message was received; empty without a common clock.
+    /// The one-way times of a [`Trial::PingPong`], until the message was received; empty without a common clock.
     pub way_s: Vec<f64>,
-    /// How long the two sides stood ready to run in each repeat while other programs had the processors; empty
-    /// where that is not known.
+    /// The time in each repeat for which the two sides were runnable but other programs had the processors; empty if
+    /// unknown.
     pub waited_s: Vec<f64>,
 }
 
 impl Samples {
-    /// Without the first, which pays for buffers and page faults, where there are more than two.
+    /// Without the first of more than two samples, which includes the set-up of buffers and page faults.
     pub fn settled(mut self) -> Samples {
         if self.seconds.len() > 2 {
             [&mut self.seconds, &mut self.send_s, &mut self.way_s, &mut self.waited_s]
@@ -99,32 +99,32 @@ impl Samples {
         self.waited_s.extend(more.waited_s);
     }
 
-    /// The ways there as samples of their own; none where they are not known.
+    /// The one-way times as separate samples; empty if unknown.
     pub fn one_way(&self) -> Samples {
         let waited_s = if self.way_s.is_empty() { Vec::new() } else { self.waited_s.clone() };
         Samples { seconds: self.way_s.clone(), waited_s, ..Samples::default() }
     }
 
-    /// How many were disturbed by other programs enough to report.
+    /// The number of samples that other programs disturbed enough to report.
     pub fn disturbed(&self) -> usize {
         self.seconds.len() - self.free_of(REPORTED_WAIT_SHARE).count()
     }
 
-    /// Whether enough of them were not.
+    /// Whether enough samples were undisturbed.
     pub fn is_quiet(&self) -> bool {
         self.free_of(MAX_WAIT_SHARE).count() >= MIN_UNDISTURBED.min(self.seconds.len())
     }
 
-    /// The places of those of which waiting was at most this share; all where it is not known.
+    /// The indices of samples of which waiting was at most this share; all if waiting is unknown.
     fn free_of(&self, share: f64) -> impl Iterator<Item = usize> + '_ {
         let waited_s = |at: usize| self.waited_s.get(at).copied().unwrap_or(0.0);
         (0..self.seconds.len()).filter(move |&at| waited_s(at) <= share * self.seconds[at])
     }
 
-    /// Without those that other programs on the machines disturbed.
+    /// Without the samples that other programs on the machines disturbed.
     ///
-    /// On a machine with more work than processors every median measures the scheduler. The waiting times are known,
-    /// so the remaining samples are as on a quiet machine, if some samples are shorter than the scheduler's time
+    /// On a machine with more work than processors every median measures the scheduler. The waiting times are known, so
+    /// the remaining samples equal those on a quiet machine, if some samples are shorter than the scheduler's time
     /// slice.
     pub fn undisturbed(self) -> Samples {
         if self.waited_s.is_empty() {

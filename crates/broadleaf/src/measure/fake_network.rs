@@ -4,7 +4,7 @@ use super::{Probe, RankHost, Round, Samples, Task, Trial};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
 use std::collections::{HashMap, HashSet};
 
-/// Of the samples with messages below a size, some take that much longer.
+/// Some of the samples with messages below a size take longer by a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Stall {
     pub below_bytes: u64,
@@ -23,15 +23,15 @@ pub struct FakeNetwork {
     pub stalls: Vec<Stall>,
     /// Whether all ranks read the same clock.
     pub one_clock: bool,
-    /// This share of the samples waits for a processor, for up to 4 ms, and that is known.
+    /// This share of the samples waits for a processor, for up to 4 ms; the waiting time is reported.
     pub busy: f64,
     /// A shaper between machines: after a pause this many bytes pass at once.
     pub credit_bytes: u64,
     /// The shares of its time that each of three short messages in a row then takes.
     pub lumps: [f64; 3],
-    /// A pair whose messages from 32 KiB on take that many times as long as in the truth.
+    /// A pair and a factor on the true time of its messages from 32 KiB on.
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
-    /// A pair whose every sample takes so much longer, seconds, as where something that no account shows holds it up.
+    /// A pair and a time added to each of its samples, seconds, as by an unaccounted delay.
     pub held_pair: Option<((NodeId, NodeId), f64)>,
     /// The most samples of each trial that are kept.
     pub most_samples: usize,
@@ -72,7 +72,7 @@ impl FakeNetwork {
         probe.platform().expect("finished")
     }
 
-    /// One round more; false when there are none.
+    /// Runs one round; false without a further one.
     pub fn step(&mut self, probe: &mut Probe) -> bool {
         let Some(round) = probe.next_round(self.now_s).cloned() else { return false };
         let samples = self.perform(&round);
@@ -120,11 +120,11 @@ impl FakeNetwork {
             };
             class.uses.iter().map(pipe_s).fold(slowness * class.time.seconds(bytes), f64::max)
         };
-        // The messages of a burst but the first may each take less.
+        // Each message of a burst after the first may take less.
         let next_s = |bytes| class.bulk.as_ref().map_or_else(|| gap_s(bytes), |bulk| bulk.seconds(bytes));
         let waiting_s = |bytes| if bytes >= self.rendezvous_bytes { 2.0 * class.latency_s } else { 0.0 };
         let back = Task { from: task.to, to: task.from, trials: Vec::new() };
-        // What comes back takes what it does; all else is in the way there.
+        // The answer takes its modelled time; the rest is the one-way time.
         let back_s = self.class(&back).latency_s + self.class(&back).time.seconds(0);
         let answer_s = class.latency_s + back_s;
         let overhead_s =

@@ -16,7 +16,7 @@ pub struct Bottleneck {
     pub spread: f64,
 }
 
-/// Which links a [`Pipe`] belongs to.
+/// The links of a [`Bottleneck`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BottleneckPlace {
     /// From one cluster to another.
@@ -38,9 +38,9 @@ pub struct Findings {
     pub hosts: Hosts,
     /// Samples of the empty round trip, by (smaller, larger) node, seconds.
     pub round_trips: HashMap<NodePair, Vec<f64>>,
-    /// The fastest empty round trip that any repeat of any stage saw, by (smaller, larger) node, seconds.
+    /// The fastest empty round trip of any repeat of any stage, by (smaller, larger) node, seconds.
     pub least_round_trip_s: HashMap<NodePair, f64>,
-    /// The share of it that the way from the smaller to the larger node takes, where both ends read one clock.
+    /// The share of the round trip that is the time from the smaller to the larger node, with a common clock.
     pub one_way_shares: HashMap<NodePair, Vec<f64>>,
     /// The usual empty round trip inside each machine, seconds.
     pub host_round_trip_s: Vec<Option<f64>>,
@@ -48,15 +48,15 @@ pub struct Findings {
     pub cluster_of: Vec<usize>,
     /// Whether pairs of a cluster can be measured at the same time.
     pub independent: Vec<bool>,
-    /// What counts as a large message there, bytes.
+    /// The size of a large message, bytes.
     pub large_bytes: HashMap<ClusterPair, u64>,
-    /// Seconds that one takes, one value a pass.
+    /// The gap of a large message, one value for each pass, seconds.
     pub large_gaps: BTreeMap<NodePair, Vec<f64>>,
     pub tables: BTreeMap<NodePair, PairTable>,
     pub bottlenecks: Vec<Bottleneck>,
-    /// Places in which there was no time to look for a bottleneck.
+    /// The number of places without time for a search for bottlenecks.
     pub untried_bottlenecks: usize,
-    /// Samples so far, and how many of them other programs disturbed.
+    /// The number of samples so far, and of those that other programs disturbed.
     pub samples: usize,
     pub disturbed: usize,
 }
@@ -83,10 +83,10 @@ impl Findings {
         }
     }
 
-    /// The empty round trip on a quiet network, seconds; 0 where nothing is known yet.
+    /// The empty round trip on a quiet network, seconds; 0 before the first sample.
     ///
-    /// Pairs of one machine all count as the machine's usual pair: what differs there is which processor the
-    /// scheduler had to spare, not the network.
+    /// Pairs of one machine all count as the machine's usual pair: they differ by the processors that the scheduler
+    /// chose, not by the network.
     pub fn round_trip_s(&self, (a, b): NodePair) -> f64 {
         let usual_s =
             if self.hosts.same_host(a, b) { self.host_round_trip_s[self.hosts.of(a)] } else { None };
@@ -95,7 +95,7 @@ impl Findings {
             .unwrap_or(0.0)
     }
 
-    /// Remembers the fastest empty round trip among some more samples.
+    /// Keeps the fastest empty round trip, with further samples.
     pub fn note_round_trips(&mut self, (a, b): NodePair, seconds: &[f64]) {
         let fastest_s = seconds.iter().copied().fold(f64::INFINITY, f64::min);
         let least_s = self.least_round_trip_s.entry((a.min(b), a.max(b))).or_insert(f64::INFINITY);

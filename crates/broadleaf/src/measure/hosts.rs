@@ -1,9 +1,9 @@
-//! Which nodes sit on which machine, and so which pairs may be measured at the same time.
+//! The machines of the nodes, and the pairs that may be measured at the same time.
 
 use crate::platform::NodeId;
 use std::collections::HashMap;
 
-/// Where a rank runs.
+/// The machine of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankHost {
     /// The machine's name.
@@ -62,7 +62,7 @@ impl Hosts {
         &self.names[self.of(node)]
     }
 
-    /// The node's place among those of its machine.
+    /// The node's index among those of its machine.
     pub fn place(&self, node: NodeId) -> usize {
         self.members[self.of(node)].iter().position(|&other| other == node).unwrap_or(0)
     }
@@ -74,8 +74,8 @@ impl Hosts {
     /// Splits pairs into groups that may run at the same time: no machine in two pairs of a group, since
     /// they would share its network card and its memory, and at least half of its processors idle.
     ///
-    /// A pair that leaves its machine less than that runs alone. The order of the pairs is kept as far as
-    /// possible: each goes into the first group that takes it.
+    /// A pair that leaves fewer processors idle runs alone. The order of the pairs is kept as far as possible: each is
+    /// added to the first group that allows it.
     pub fn groups(&self, pairs: &[NodePair]) -> Vec<Vec<NodePair>> {
         let mut groups: Vec<(Vec<NodePair>, Vec<bool>)> = Vec::new();
         for &pair in pairs {
@@ -85,7 +85,7 @@ impl Hosts {
             let (group, busy) = match open {
                 Some(group) => group,
                 None => {
-                    // A group of a lonely pair is full from the start.
+                    // The group of a pair that runs alone is full from the start.
                     groups.push((Vec::new(), vec![alone; self.names.len()]));
                     groups.last_mut().expect("just pushed")
                 }

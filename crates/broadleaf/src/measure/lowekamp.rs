@@ -76,9 +76,9 @@ mod tests {
         found.iter().map(|cluster| cluster.iter().map(|node| node.0).collect()).collect()
     }
 
-    /// Worked out on paper. Edges by length: 01 (10), 12 (12), 23 (14), 02 (15), 13 (20), 03 (30).
-    /// ρ = 30 %: 01 joins; 12 is within 13 of node 1's 10 and joins; 23 is longer than 1.3 · 10 of that
-    /// cluster, so node 3 stays alone. ρ = 50 %: 23 is within 15 and joins.
+    /// Computed by hand. Edges by length: 01 (10), 12 (12), 23 (14), 02 (15), 13 (20), 03 (30). ρ = 30 %: 01 joins; 12
+    /// is within 13 of node 1's 10 and joins; 23 is longer than 1.3 · 10 of that cluster, so node 3 stays alone. ρ = 50
+    /// %: 23 is within 15 and joins.
     #[test]
     fn a_chain_by_hand() {
         let latency: [&[f64]; 4] = [
@@ -98,7 +98,7 @@ mod tests {
         assert_eq!(sizes(&clusters(1, 0.3, |_, _| 1.0)), [1]);
     }
 
-    /// Paper 2, Table 3: 88 machines of GRID5000 fall into the six clusters that its head line names.
+    /// Paper 2, Table 3: 88 machines of GRID5000 form the six clusters of its heading.
     #[test]
     fn table_3_of_paper_2() {
         let machines = [31, 29, 6, 1, 1, 20];

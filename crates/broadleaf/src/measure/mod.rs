@@ -8,15 +8,15 @@
 //!
 //! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `one_way` finds which pairs
 //!    between the same clusters differ, and the two directions of a pair where both ends read one clock.
-//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters. It finds the
-//!    pairs that differ from the others (`outliers`), and whether pairs of the cluster disturb each other.
+//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters. It finds the pairs
+//!    that differ from the others (`outliers`), and checks whether pairs of the cluster disturb each other.
 //! 3. `gap_tables`: pLogP's L, g(m), os(m), or(m), at sizes that `gap_table` picks where g bends. Of the typical pairs
 //!    between two clusters only one is measured.
 //! 4. `recheck`: impossible values (`doubts`) are measured again, and marked if confirmed.
 //! 5. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
 //!    falls, they share a resource.
 //!
-//! `assemble` makes nodes, meshes, bridges, links and shared resources of it.
+//! `assemble` makes nodes, meshes, bridges, links and shared resources from the findings.
 //!
 //! Results of stages are in `findings`; a measurement that is ended early is assembled from those so far
 //! ([`Probe::so_far`]).
@@ -27,14 +27,14 @@
 //! receiving occupy the processors.
 //!
 //! - g(0) is found by saturation: n empty messages back to back take n · g(0), whatever the latency is.
-//! - All else by single round trips, a message of m bytes there and an empty one back:
-//!   `L = (RTT(0) − 2 g(0)) / 2` and `g(m) = RTT(m) − RTT(0) + g(0)`. So no size needs a saturation of its own.
+//! - All else by single round trips, a message of m bytes there and an empty one back: `L = (RTT(0) − 2 g(0)) / 2` and
+//!   `g(m) = RTT(m) − RTT(0) + g(0)`. So saturation is only needed for g(0).
 //! - os(m) is the time in the send call, or(m) that in the receive call of a message that has long arrived.
 //! - m is doubled; where g(m) is not on the line through its neighbours, the interval is halved.
 //!
 //! Beyond the method: bursts where a round trip has waiting in it, and for the bulk effect (`gap_table`); samples in
 //! which a side waited for a processor left out (`experiment`); groups of delayed samples kept apart (`delay_modes`);
-//! medians whose confidence decides how long to go on (`statistics`). The constants are in `settings`.
+//! medians whose confidence decides when to stop (`statistics`). The constants are in `settings`.
 
 mod assemble;
 mod delay_modes;

@@ -1,8 +1,8 @@
-//! One-way times of empty messages, and which pairs differ in them from the others between the same clusters.
+//! One-way times of empty messages, and the pairs whose time differs from the others between the same clusters.
 //!
-//! A cluster holds pairs of unlike distance where each step of a chain is short (the neighbours of a torus), and so
-//! do the pairs between two clusters. Where both ends read one clock, the two directions of a pair may differ
-//! too: routes need not be the same there and back. Without a common clock each counts as half of a round trip.
+//! Distances in a cluster differ if it is a chain of short steps (the neighbours of a torus); so may those between two
+//! clusters. With a common clock, the two directions of a pair may differ too: routes may be asymmetric. Without one,
+//! each direction counts as half of a round trip.
 
 use super::findings::{ClusterPair, Findings};
 use super::hosts::NodePair;
@@ -10,12 +10,12 @@ use super::outliers::most_common;
 use super::statistics::{lower_quartile, median};
 use crate::measure::settings::outliers::{EQUAL_LATENCIES, NOISE_FACTOR};
 
-/// What the one-way times between two clusters have in common.
+/// The usual one-way time between two clusters.
 #[derive(Clone, Copy, Debug)]
 pub struct OneWayLatencies {
     /// The most common one, seconds.
     pub usual_s: f64,
-    /// Relative difference from which on a time is not like the usual one.
+    /// Relative difference above which a time is not the usual one.
     limit: f64,
 }
 
@@ -36,7 +36,7 @@ impl OneWayLatencies {
         OneWayLatencies { usual_s: most_common(times_s, 1.0 + limit), limit }
     }
 
-    /// Whether the pair's time is not like the usual one, in both halves of its samples.
+    /// Whether the pair's time differs from the usual one, in both halves of its samples.
     pub fn differs(&self, known: &Findings, pair: NodePair) -> bool {
         let halves = known.one_way_halves_s(pair);
         let is_longer = |way_s: &f64| *way_s > (1.0 + self.limit) * self.usual_s;
@@ -46,12 +46,12 @@ impl OneWayLatencies {
 }
 
 impl Findings {
-    /// How long an empty message is under way on a quiet network, seconds; 0 where nothing is known yet.
+    /// The one-way time of an empty message on a quiet network, seconds; 0 before the first sample.
     pub fn one_way_s(&self, pair: NodePair) -> f64 {
         self.share_of_trip(pair) * self.round_trip_s(pair)
     }
 
-    /// The same from the first and from the second half of the samples, which are of different moments.
+    /// The same from the first and from the second half of the samples, which were taken at different times.
     fn one_way_halves_s(&self, pair @ (a, b): NodePair) -> [f64; 2] {
         match self.round_trips.get(&(a.min(b), a.max(b))) {
             Some(samples) if samples.len() > 1 && !self.hosts.same_host(a, b) => {
@@ -62,7 +62,7 @@ impl Findings {
         }
     }
 
-    /// The share of the empty round trip that the way there takes.
+    /// The share of the one-way time in the empty round trip.
     fn share_of_trip(&self, (a, b): NodePair) -> f64 {
         let shares = self.one_way_shares.get(&(a.min(b), a.max(b))).filter(|shares| !shares.is_empty());
         match shares.map(|shares| median(shares)) {
@@ -77,7 +77,7 @@ impl Findings {
         }
     }
 
-    /// The pair that stands for the link between two clusters: the first that is like the others.
+    /// The pair that represents the link between two clusters: the first typical one.
     pub fn representative(&self, cluster_pair: ClusterPair) -> NodePair {
         let one_way = OneWayLatencies::of(self, cluster_pair);
         let typical = self.split_pairs(cluster_pair).typical;

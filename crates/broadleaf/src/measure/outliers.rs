@@ -1,4 +1,4 @@
-//! Which pairs between the same two clusters take about as long for a large message as most others, and which do not.
+//! Splits the pairs between the same two clusters by their time for a large message: most, and those that differ.
 
 use super::findings::{ClusterPair, Findings};
 use super::hosts::NodePair;
@@ -25,12 +25,11 @@ pub struct Outlier {
 }
 
 impl Findings {
-    /// The typical pairs, and the outliers. A typical gap differs from the most common one by no more than the
-    /// samples' own noise, and within the tolerance at most; a pair that was tried several times is an outlier only if
-    /// it was one each time, and in the same direction.
+    /// The typical pairs, and the outliers. A typical gap differs from the most common one by no more than the samples'
+    /// own noise, and within the tolerance at most; a pair that was timed several times is an outlier only if it was
+    /// one each time, in the same direction.
     ///
-    /// Pairs on one machine differ by which processor the scheduler had to spare: up to the tolerance they are
-    /// typical.
+    /// Pairs on one machine differ by the processors that the scheduler chose: up to the tolerance they are typical.
     pub fn split_pairs(&self, cluster_pair: ClusterPair) -> PairSplit {
         let tolerance = self.settings.tolerance;
         let known = self.known_gaps(cluster_pair);
@@ -57,8 +56,8 @@ impl Findings {
         split
     }
 
-    /// By how much, relatively, a pair's gap differs from one visit to another: the median over the pairs that
-    /// were visited more than once, 0 without any.
+    /// The relative difference of a pair's gap from one visit to another: the median over the pairs that were visited
+    /// more than once, 0 without any.
     pub fn noise(&self, cluster_pair: ClusterPair) -> f64 {
         let range = |passes: &Vec<f64>| {
             let least = passes.iter().copied().fold(f64::INFINITY, f64::min);
@@ -72,7 +71,7 @@ impl Findings {
         }
     }
 
-    /// Whether any pair was, so that the noise is known.
+    /// Whether any pair was visited more than once, so that the noise is known.
     pub fn visited_twice(&self, cluster_pair: ClusterPair) -> bool {
         self.visited_again(cluster_pair).next().is_some()
     }
@@ -83,8 +82,8 @@ impl Findings {
             .filter(|passes| passes.len() > 1)
     }
 
-    /// The large gap of every ordered pair of nodes, seconds. A pair that was not tried is as slow as the
-    /// slower of its ends was at its best.
+    /// The large gap of every ordered pair of nodes, seconds. The gap of an untimed pair is that of the slower of its
+    /// ends, at its fastest.
     fn known_gaps(&self, cluster_pair: ClusterPair) -> Vec<(NodePair, f64)> {
         let mut best_out: HashMap<NodeId, f64> = HashMap::new();
         let mut best_in: HashMap<NodeId, f64> = HashMap::new();

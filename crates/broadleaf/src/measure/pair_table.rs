@@ -29,7 +29,7 @@ pub struct PairTable {
     pub latency_s: f64,
     /// By size; never empty.
     pub rows: Vec<Row>,
-    /// Where the samples of a size, bytes, fell into two groups; the rows are of the usual one.
+    /// By size, bytes, the step between two groups of samples; the rows are of the usual group.
     pub steps: BTreeMap<u64, Step>,
 }
 
@@ -65,7 +65,7 @@ impl PairTable {
         }
         for (first, count, gap_s) in blocks.into_iter().filter(|block| block.1 > 1) {
             for row in &mut rows[first..first + count] {
-                // The samples are as far apart as they were.
+                // The absolute spread of the samples is unchanged.
                 row.spread = row.spread.map(|spread| spread * row.gap_s / gap_s);
                 row.gap_s = gap_s;
             }
@@ -73,9 +73,9 @@ impl PairTable {
         PairTable { latency_s: latency_s.max(0.0), rows, steps: BTreeMap::new() }
     }
 
-    /// The table with one more row, twice the size of the last, along the median of the slopes between all of
-    /// its last rows (Theil, Sen): the last two alone, which lead beyond a table's end, are too few where it
-    /// ends early and they are noisy.
+    /// The table with one more row, twice the size of the last, along the median of the slopes between all of its last
+    /// rows (Theil, Sen): the last two alone, which extrapolate a table, are too few if it ends early and they are
+    /// noisy.
     pub fn continued(mut self) -> PairTable {
         let Some(&last) = self.rows.last() else { return self };
         let end: Vec<Row> = self.rows.iter().copied().filter(|row| row.bytes >= last.bytes / 8).collect();
@@ -207,7 +207,7 @@ fn steps_of(tables: &[&PairTable]) -> BTreeMap<u64, Step> {
     found.into_iter().map(|(bytes, steps)| (bytes, together(steps))).collect()
 }
 
-/// More digits than any measurement has, few enough to read.
+/// More digits than the accuracy of any measurement, and still readable.
 pub fn six_digits(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }

@@ -1,4 +1,4 @@
-//! The order of the stages, and the way in and out: rounds to perform, samples, a platform.
+//! The order of the stages, and the interface of a measurement: rounds to perform, samples, a platform.
 
 use super::assemble;
 use super::doubts::Quality;
@@ -15,7 +15,7 @@ use super::stages::{Clock, Stage};
 use crate::json::Fault;
 use crate::platform::Platform;
 
-/// Why a measurement cannot start or end.
+/// Reasons why a measurement cannot start or end.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum MeasureError {
@@ -33,7 +33,7 @@ pub enum MeasureError {
     Unfinished,
 }
 
-/// How far the measurement is, for people.
+/// The progress of the measurement, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Name of the stage: latencies, screening, tables, recheck, pipes or again.
@@ -56,7 +56,7 @@ fn usual_budget_s(ranks: &[RankHost]) -> f64 {
 
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
-/// In order; each is made from what the earlier ones have found.
+/// In order; each is made from the findings of the earlier ones.
 const STAGES: [MakeStage; 6] = [
     |known| Box::new(Latencies::new(known)),
     |known| Box::new(Screening::new(known)),
@@ -66,7 +66,7 @@ const STAGES: [MakeStage; 6] = [
     |known| Box::new(Screening::again(known)),
 ];
 
-/// Places among them.
+/// Indices of stages.
 const RECHECK: usize = 3;
 const BOTTLENECKS: usize = 4;
 
@@ -83,9 +83,9 @@ pub struct Probe {
     known: Findings,
     budget_s: f64,
     stage: Box<dyn Stage>,
-    /// How many of [`STAGES`] have been begun.
+    /// The number of [`STAGES`] begun.
     begun: usize,
-    /// The round under way, and when it was given out.
+    /// The round under way, and its start.
     current: Option<(Round, f64)>,
     finished: bool,
 }
@@ -132,7 +132,7 @@ impl Probe {
         }
     }
 
-    /// Takes what the round under way measured: for each task, for each trial, its samples.
+    /// Takes the samples of the round under way, for each trial of each task.
     pub fn take(&mut self, samples: Vec<Vec<Samples>>, now_s: f64) {
         let Some((round, started_s)) = self.current.take() else { return };
         for (task, of_task) in round.iter().zip(&samples) {
@@ -147,14 +147,14 @@ impl Probe {
         self.stage.take(&round, samples, &mut self.known, now_s - started_s);
     }
 
-    /// How far the measurement is.
+    /// The progress of the measurement.
     pub fn progress(&self) -> Progress {
         let (done, total) = self.stage.progress();
         Progress { stage: self.stage.name(), done, total }
     }
 
-    /// What is known in the middle of it: the platform, if it is one already, and what is missing in it, or for
-    /// it, a noun phrase each.
+    /// The intermediate result: the platform, if the findings are enough for one, and the parts that are missing in it
+    /// or for it, a noun phrase each.
     pub fn so_far(&self) -> (Option<Platform>, Vec<String>) {
         let mut known = self.known.clone();
         self.stage.so_far(&mut known);
@@ -176,17 +176,17 @@ impl Probe {
         (assemble::platform(&known).ok(), missing)
     }
 
-    /// What the samples showed besides numbers, one line each.
+    /// Remarks on the samples, one line each.
     pub fn remarks(&self) -> Vec<String> {
         self.known.remarks()
     }
 
-    /// How far the measurement can be believed, as far as it has come.
+    /// The quality of the measurement so far.
     pub fn quality(&self) -> Quality {
         self.known.quality()
     }
 
-    /// What the time was too short for: a noun phrase each.
+    /// Parts for which the time was too short: a noun phrase each.
     pub fn shortfalls(&self) -> Vec<String> {
         self.known.shortfalls()
     }

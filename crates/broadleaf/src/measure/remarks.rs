@@ -6,7 +6,7 @@ use super::settings::samples::REPORTED_SAMPLES_SHARE;
 use super::statistics::median;
 
 impl Findings {
-    /// What time was too short for: a noun phrase each.
+    /// Parts for which the time was too short: a noun phrase each.
     pub fn shortfalls(&self) -> Vec<String> {
         let outliers = self.cluster_pairs().flat_map(|cluster_pair| self.split_pairs(cluster_pair).outliers);
         let scaled = outliers.filter(|other| !self.tables.contains_key(&other.pair)).count();
@@ -51,7 +51,7 @@ impl Findings {
         phrases
     }
 
-    /// What the user should know about the samples, in one line each.
+    /// Remarks on the samples for the user, one line each.
     pub fn remarks(&self) -> Vec<String> {
         let steps: Vec<Step> = self.tables.values().flat_map(|table| table.steps.values().copied()).collect();
         let mut lines = Vec::new();

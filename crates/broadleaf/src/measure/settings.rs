@@ -5,7 +5,7 @@
 //! tests against networks with known truth (`measure/tests.rs` and `measure/tests/`) limit them from both sides,
 //! accuracy (5 %) and time. Values of a pLogP table must be accurate to 2 %, so that two runs agree within 5 %.
 
-/// What to measure, and for how long.
+/// The options of a measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProbeSettings {
     /// The platform's name.
@@ -41,8 +41,8 @@ pub(super) mod samples {
     pub const REPORTED_WAIT_SHARE: f64 = 0.01;
     /// Share of such samples from which on the user is advised to measure again. Chosen.
     pub const REPORTED_SAMPLES_SHARE: f64 = 0.1;
-    /// With fewer undisturbed samples than this, the fastest of all stand in, this number or this share of them:
-    /// waiting only adds. Chosen.
+    /// With fewer undisturbed samples than this, the fastest of all replace them, this number or this share: waiting
+    /// only adds. Chosen.
     pub const MIN_UNDISTURBED: usize = 3;
     /// See [`MIN_UNDISTURBED`].
     pub const FASTEST_SHARE: f64 = 0.1;
@@ -94,7 +94,7 @@ pub(super) mod latencies {
     pub const BUDGET_SHARE: f64 = 0.25;
     /// Round trips in each visit of every pair. Chosen.
     pub const REPEATS: u32 = 12;
-    /// Visits of every pair: what differs between visits is noise.
+    /// Visits of every pair: differences between visits are noise.
     pub const VISITS: u32 = 2;
     /// Interquartile range over median above which a pair is visited again. Chosen.
     pub const LARGE_SPREAD: f64 = 0.25;
@@ -110,7 +110,7 @@ pub(super) mod screening {
     pub const WINDOW: u32 = 4;
     /// See [`WINDOW`].
     pub const REPEATS: u32 = 3;
-    /// The message that finds out how large a large message is, bytes. Chosen.
+    /// The message that determines the size of a large message, bytes. Chosen.
     pub const SIZING_BYTES: u64 = 16 << 10;
     /// Time that a burst of large messages takes, seconds: a scheduler's time slice or more. Chosen.
     pub const BURST_S: f64 = 0.01;
@@ -124,13 +124,13 @@ pub(super) mod screening {
     pub const MAX_BYTES: u64 = 1 << 20;
     /// Pairs disturb each other when one takes longer by more than this share in company. Chosen.
     pub const DISTURBED: f64 = 0.15;
-    /// Pairs of a round that are tried alone before any round is believed. Chosen.
+    /// Pairs of a round that are timed alone before concurrent rounds are trusted. Chosen.
     pub const FIRST_ALONE: usize = 4;
     /// Clusters up to this many nodes have every pair tried; larger ones [`ROUNDS_OF_LARGE`] rounds. Chosen.
     pub const EVERY_PAIR: usize = 24;
     /// See [`EVERY_PAIR`].
     pub const ROUNDS_OF_LARGE: usize = 6;
-    /// How often pairs that differ are tried again; one visit in which they do not differ ends that. Chosen.
+    /// Further visits of pairs that differ; the first visit in which they do not differ ends them. Chosen.
     pub const CONFIRMATIONS: u32 = 3;
     /// Relative difference between a pair's visits below which further visits add nothing. Chosen.
     pub const EXACT: f64 = 0.003;
@@ -148,24 +148,24 @@ pub(super) mod screening {
 pub(super) mod gap_tables {
     /// Share of the time budget after which no optional pair is begun: in one cluster. Chosen.
     pub const BUDGET_SHARE: f64 = 0.8;
-    /// The same with several clusters, between which bottlenecks are still to be looked for. Chosen.
+    /// The same with several clusters, to leave time for the search for bottlenecks between them. Chosen.
     pub const BUDGET_SHARE_OF_CLUSTERS: f64 = 0.5;
     /// Least time for one table, seconds: a few whole tables give more than many that end early. Chosen.
     pub const MIN_SLICE_S: f64 = 0.2;
-    /// Limit of the factor by which a table may be less certain because a median is taken over many. Chosen.
+    /// Limit of the factor by which a table of a median over many may be less certain. Chosen.
     pub const MAX_POOLED_CERTAINTY: f64 = 4.0;
 
     /// First size of the doubling, bytes; below it only 1 byte is measured. Kielmann.
     pub const FIRST_BYTES: u64 = 1024;
-    /// Largest size that can be asked for, bytes: the probe keeps a buffer of that size in every rank.
+    /// Limit of the largest size, bytes: the probe keeps a buffer of that size in every rank.
     pub const MAX_BYTES: u64 = 64 << 20;
-    /// Relative deviation from the extrapolation at which g is taken to bend. Kielmann.
+    /// Relative deviation from the extrapolation above which g bends. Kielmann.
     pub const BEND: f64 = 0.05;
     /// An interval is not bisected below this share of its upper end. Chosen.
     pub const FINEST_INTERVAL: f64 = 0.1;
     /// Most sizes added by bisection: a noisy pair bends everywhere. Chosen.
     pub const MAX_BISECTIONS: usize = 10;
-    /// Visits that a table's time slice has room for. Chosen.
+    /// Visits that fit in a table's time slice. Chosen.
     pub const VISITS_PER_SLICE: f64 = 40.0;
     /// Round trips in a visit of a size, at least. Chosen.
     pub const MIN_REPEATS: u32 = 5;
@@ -185,8 +185,8 @@ pub(super) mod gap_tables {
     pub const MAX_WINDOW: u32 = 64;
     /// Bytes in a burst, at most. Chosen.
     pub const WINDOW_BYTES: u64 = 8 << 20;
-    /// Empty round trips shorter than this, seconds, are timed again with every size ([`MORE_EMPTY`] times), as is
-    /// that of one byte: all gaps are differences from RTT(0), which must be of the same moments. Chosen.
+    /// Empty round trips shorter than this, seconds, are timed again with every size ([`MORE_EMPTY`] times), as is that
+    /// of one byte: all gaps are differences from RTT(0), which must be from the same time. Chosen.
     pub const SHORT_ROUND_TRIP_S: f64 = 1e-3;
     /// See [`SHORT_ROUND_TRIP_S`].
     pub const MORE_EMPTY: u32 = 10;
@@ -198,7 +198,7 @@ pub(super) mod gap_tables {
     pub const DISTURBED: f64 = 0.5;
     /// Visits of a size, at most. Chosen.
     pub const MAX_VISITS: u32 = 40;
-    /// A gap with a larger relative error than this is visited again before anything else, so often. Chosen.
+    /// A gap with a larger relative error than this is visited again first, up to [`VISITS_OF_VAGUE`] times. Chosen.
     pub const VAGUE: f64 = 0.25;
     /// See [`VAGUE`].
     pub const VISITS_OF_VAGUE: u32 = 8;
@@ -209,7 +209,7 @@ pub(super) mod gap_tables {
     pub const CREDIT_BYTES: u64 = 256 << 10;
     /// Share of a large message's seconds per byte below which a byte may have passed on credit. Chosen.
     pub const ON_CREDIT: f64 = 0.75;
-    /// Factor over the time slice beyond which that is not done. Chosen.
+    /// Factor on the time slice beyond which these visits end. Chosen.
     pub const MAX_OVERTIME: f64 = 2.0;
     /// Share of the time slice for the doubling; the rest is for bends. Chosen.
     pub const DOUBLING_SHARE: f64 = 0.6;
@@ -228,19 +228,19 @@ pub(super) mod gap_tables {
     pub const LATENCY_BLURS: f64 = 0.2;
 }
 
-/// What a network cannot do, and measuring it again.
+/// Impossible values, and their second measurement.
 pub(super) mod doubts {
     /// A gap is doubted where a longer message took this share of it or less. Protocols that change with the size
     /// make a longer message at most twice as fast (Open MPI and MPICH, local and TCP). Chosen.
     pub const FALL: f64 = 1.0 / 3.0;
-    /// Orders of magnitude: by this factor pairs of one cluster do not differ, nor a way from a detour, nor the
-    /// seconds per byte of a message from those of all longer ones. Chosen.
+    /// An order of magnitude: pairs of one cluster differ by less than this factor, as do a path and a detour, and the
+    /// seconds per byte of a message and of all longer ones. Chosen.
     pub const APART: f64 = 10.0;
-    /// The number of tables of a cluster from which an outlier among them can be told. Chosen.
+    /// Least number of a cluster's tables for finding an outlier among them. Chosen.
     pub const MIN_TABLES: usize = 3;
-    /// How often a table in doubt is measured again. Chosen.
+    /// Further measurements of a doubtful table. Chosen.
     pub const TRIES: u32 = 2;
-    /// Share of the time budget after which that is not begun. Chosen.
+    /// Share of the time budget after which none is begun. Chosen.
     pub const BUDGET_SHARE: f64 = 1.0;
     /// Time for such a table, seconds. Chosen.
     pub const SLICE_S: f64 = 0.5;
@@ -250,9 +250,9 @@ pub(super) mod doubts {
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;
-    /// Concurrent pairs that are always tried, where there are as many. Chosen.
+    /// Concurrent pairs that are always tried, if there are enough. Chosen.
     pub const PAIRS: [usize; 2] = [2, 4];
-    /// The most pairs at once: a bottleneck that these cannot fill is no limit in practice. Chosen.
+    /// The most pairs at once: a bottleneck that these cannot saturate is no limit in practice. Chosen.
     pub const MAX_PAIRS: usize = 64;
     /// Pairs share a bottleneck when together they lose more than this share of their separate rates. Chosen.
     pub const RATE_LOSS: f64 = 0.15;
@@ -262,13 +262,13 @@ pub(super) mod bottlenecks {
     pub const MESSAGE_S: f64 = 0.005;
     /// The same at least, where there are too many places for the time. Chosen.
     pub const MIN_MESSAGE_S: f64 = 0.001;
-    /// Tests that a search usually takes. Counted in the tests' runs.
+    /// Usual number of tests in a search, counted in the runs of the test suite.
     pub const TESTS: f64 = 4.0;
     /// See [`MESSAGE_S`], bytes.
     pub const MIN_BYTES: u64 = 32 << 10;
     /// See [`MESSAGE_S`], bytes.
     pub const MAX_BYTES: u64 = 1 << 20;
-    /// Length of a burst in round trips, so that waiting for its answer hardly counts. Chosen.
+    /// Length of a burst in round trips, so that waiting for its answer is negligible. Chosen.
     pub const ROUND_TRIPS: f64 = 12.0;
     /// Messages in a burst, at least. Chosen.
     pub const MIN_WINDOW: u32 = 8;
@@ -282,8 +282,8 @@ pub(super) mod bottlenecks {
     pub const MIN_BURSTS: u32 = 3;
     /// See [`MIN_BURSTS`].
     pub const MAX_BURSTS: u32 = 30;
-    /// Bursts shorter than this, seconds, are at least [`MIN_SHORT_BURSTS`], of which first and last are left out:
-    /// the others may not have begun yet, or may be through. Chosen.
+    /// Bursts shorter than this, seconds, are at least [`MIN_SHORT_BURSTS`], of which first and last are left out: the
+    /// other pairs may not have begun yet, or may have ended. Chosen.
     pub const SHORT_BURST_S: f64 = 0.2;
     /// See [`SHORT_BURST_S`].
     pub const MIN_SHORT_BURSTS: u32 = 6;

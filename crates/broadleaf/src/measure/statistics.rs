@@ -1,8 +1,8 @@
 //! Medians and quartiles: a few samples that the scheduler delayed must not move a result.
 //!
 //! Alternating samples need means first. A shaper passes messages of 1 KiB in twos and threes, so their round trips
-//! take 24 and 70 µs in turn where the rate gives 45 µs: the median is one or the other by chance, and only means
-//! over several in a row measure the network.
+//! alternate between 24 and 70 µs where the rate gives 45 µs. Their median is one or the other by chance; only means
+//! over several consecutive samples measure the network.
 
 use crate::measure::settings::samples::{ALTERNATING_SPREAD, MIN_MEANS, SAMPLES_PER_MEAN};
 
@@ -12,7 +12,7 @@ pub struct Summary {
     pub median: f64,
     /// Third quartile minus first.
     pub range: f64,
-    /// How far off the median may be: half of its 95 % confidence interval.
+    /// Error of the median: half of its 95 % confidence interval.
     pub error: f64,
 }
 
@@ -28,7 +28,8 @@ impl Summary {
         }
     }
 
-    /// Of samples in the order they were taken: of those that swing, the median of the means of several in a row.
+    /// The summary of samples in the order of measurement; of alternating ones, by the median of the means of several
+    /// consecutive samples.
     ///
     /// The range stays that of single samples.
     pub fn in_turn(samples: &[f64]) -> Summary {
@@ -71,15 +72,15 @@ pub fn median(samples: &[f64]) -> f64 {
     Summary::of(samples).median
 }
 
-/// What a thing takes when little else is in the way: delays only add, so the lower quartile is nearer to the
-/// truth than the median where few samples must do.
+/// The time with little disturbance: delays only add, so with few samples the lower quartile is nearer to the true
+/// value than the median.
 pub fn lower_quartile(samples: &[f64]) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
     quantile(&sorted, 0.25)
 }
 
-/// Linear between the two samples around the place, as R's type 7 and NumPy do.
+/// Linear between the two samples around the place, as in R's type 7 and NumPy.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let (low, high) = (place.floor() as usize, place.ceil() as usize);
@@ -109,10 +110,10 @@ mod tests {
         assert_eq!(median(&swinging), 20.0);
         assert!((summary.median - 47.9).abs() < 4.0 && summary.error < 4.0, "{summary:?}");
         assert_eq!(summary.range, Summary::of(&swinging).range);
-        // What a scheduler does to one sample spoils one mean.
+        // A scheduler's delay of one sample affects one mean.
         swinging[30] = 5000.0;
         assert!((Summary::in_turn(&swinging).median - 47.9).abs() < 4.0);
-        // Neither few samples nor steady ones are treated so.
+        // Neither few samples nor steady ones are averaged.
         assert_eq!(Summary::in_turn(&swinging[..16]), Summary::of(&swinging[..16]));
         let steady: Vec<f64> = (0..100).map(|at| if at % 9 == 0 { 900.0 } else { 10.0 }).collect();
         assert_eq!(Summary::in_turn(&steady).median, 10.0);

@@ -1,11 +1,10 @@
 //! One pair's pLogP table, refined where g bends.
 //!
-//! Kielmann's method: g(0) by saturation, the other gaps from round trips; sizes are doubled, each gap is
-//! compared with the linear extrapolation of its neighbours, and the interval between two sizes is bisected
-//! where they differ. Then sizes are visited again, the least certain first, until every gap is known to 2 % or the time
-//! is up.
+//! Kielmann's method: g(0) by saturation, the other gaps from round trips; sizes are doubled, each gap is compared with
+//! the linear extrapolation of its neighbours, and the interval between two sizes is bisected where they differ. Then
+//! sizes are visited again, the least certain first, until every gap is accurate to 2 % or the time is up.
 //!
-//! `samples` holds what was measured, by size in `point`; `visit` decides how often a size is timed.
+//! `samples` holds the samples, by size in `point`; `visit` decides the number of timings of a size.
 
 mod point;
 mod samples;
@@ -23,14 +22,14 @@ use point::{Gap, Point};
 use samples::PairSamples;
 use visit::Visit;
 
-/// The table of one ordered pair while it is being measured.
+/// The table of one ordered pair during its measurement.
 #[derive(Clone, Debug)]
 pub struct GapTableBuilder {
     pair: NodePair,
     largest_bytes: u64,
     /// Time to stay within, seconds.
     slice_s: f64,
-    /// The error that a gap may have, relatively.
+    /// The relative error that a gap may have.
     uncertain: f64,
     spent_s: f64,
     samples: PairSamples,
@@ -40,8 +39,8 @@ pub struct GapTableBuilder {
 }
 
 impl GapTableBuilder {
-    /// `round_trip_s` is what is known of RTT(0); `slice_s` the time the whole table should take, and `uncertain`
-    /// the error that its gaps may have, relatively.
+    /// `round_trip_s` is the RTT(0) known so far, `slice_s` the time for the whole table, and `uncertain` the relative
+    /// error that its gaps may have.
     pub fn new(
         pair: NodePair,
         round_trip_s: f64,
@@ -92,14 +91,14 @@ impl GapTableBuilder {
             }
             self.doubled = true;
         }
-        // Before the time is looked at: these are short, and what stands there is wrong by any factor.
+        // Before the check of the time: these visits are short, and the present values are wrong by any factor.
         if let Some(bytes) = self.on_credit() {
             return Some(bytes);
         }
         if self.spent_s > self.slice_s {
             return None;
         }
-        // A bend is not looked for among gaps that are hardly known.
+        // No search for bends among gaps with large errors.
         if let Some(bytes) = self.noisiest(VAGUE, VISITS_OF_VAGUE) {
             return Some(bytes);
         }
@@ -112,8 +111,8 @@ impl GapTableBuilder {
         self.noisiest(self.uncertain, MAX_VISITS)
     }
 
-    /// The smallest size that may have passed a shaper on credit: few bytes have been moved, in one or two visits,
-    /// and a byte took clearly less than in the largest message, or the round trips differ and cost next to nothing.
+    /// The smallest size that may have passed a shaper on credit: few bytes have been moved, in one or two visits, and
+    /// a byte took clearly less than in the largest message, or the round trips differ and take negligible time.
     fn on_credit(&self) -> Option<u64> {
         let (&largest, _) = self.samples.points.last_key_value()?;
         let byte_s = |bytes: u64| self.samples.gap(bytes).median_s / bytes as f64;
@@ -138,7 +137,7 @@ impl GapTableBuilder {
         in_time || needed || bytes <= 2 * FIRST_BYTES
     }
 
-    /// Takes the samples of the task that [`GapTableBuilder::next`] gave, which took `took_s` seconds in all.
+    /// Takes the samples of the task from [`GapTableBuilder::next`], which took `took_s` seconds.
     pub fn take(&mut self, task: &Task, samples: Vec<Samples>, took_s: f64) {
         self.spent_s += took_s;
         for (&trial, samples) in task.trials.iter().zip(samples) {
@@ -148,14 +147,14 @@ impl GapTableBuilder {
 
     /// The middle of the first interval in which g bends: neither neighbour's line leads across it.
     ///
-    /// One neighbour alone would not do: beside a kink the line that crosses it misleads.
+    /// One neighbour is not enough: beside a kink, the line that crosses it is misleading.
     fn bent_interval(&self) -> Option<u64> {
         let sizes: Vec<u64> = self.samples.points.keys().copied().collect();
         let gaps: Vec<Gap> = sizes.iter().map(|&bytes| self.samples.gap(bytes)).collect();
         let leads = |a: usize, b: usize, to: usize| {
             let slope = (gaps[b].median_s - gaps[a].median_s) / (sizes[b] as f64 - sizes[a] as f64);
             let line_s = gaps[b].median_s + slope * (sizes[to] as f64 - sizes[b] as f64);
-            // A median of a few samples wanders by less than half their range; the line doubles that of b.
+            // The error of a median of a few samples is below half their range; the line doubles that of b.
             let noise_s = (gaps[a].range_s + 2.0 * gaps[b].range_s + gaps[to].range_s) / 2.0;
             (line_s - gaps[to].median_s).abs() <= BEND * gaps[to].median_s + noise_s
         };
@@ -168,8 +167,8 @@ impl GapTableBuilder {
         })
     }
 
-    /// The size whose gap is least certain, if it may be off by more than `limit`, relatively, and was visited
-    /// less than `most` times.
+    /// The size with the least certain gap, if its relative error may exceed `limit` and it was visited less than
+    /// `most` times.
     fn noisiest(&self, limit: f64, most: u32) -> Option<u64> {
         let uncertainty = |bytes: u64| {
             let gap = self.samples.gap(bytes);
@@ -186,13 +185,13 @@ impl GapTableBuilder {
             .map(|(bytes, _)| bytes)
     }
 
-    /// Whether the table has the sizes that it cannot do without.
+    /// Whether the table has all required sizes.
     pub fn is_usable(&self) -> bool {
         let last = self.samples.points.keys().next_back().copied().unwrap_or(0);
         self.doubled || last >= MIN_LARGEST_BYTES
     }
 
-    /// The table, `None` where not even one byte was measured.
+    /// The table, `None` if not even one byte was measured.
     pub fn finish(&self) -> Option<PairTable> {
         let table = self.samples.table()?;
         let is_whole = table.rows.last().is_some_and(|last| last.bytes >= self.largest_bytes);

@@ -1,14 +1,14 @@
 //! The samples of one size, and the resulting gap.
 //!
-//! The round trip is a shortcut that holds while the waiting in it does not depend on the size. A rendezvous waits
-//! for one more round trip, and so does a TCP connection that starts slowly; with several messages under way there is
-//! no such wait. So where the latency is not small beside the gap, g(m) is measured by its definition too: the time
-//! between messages sent back to back. That is taken where the round trip is longer by more than a latency, or
-//! spreads too much to measure a small g.
+//! The round trip gives the gap if the waiting in it does not depend on the size. A rendezvous waits for one more round
+//! trip, and so does a TCP connection in slow start; with several messages under way there is no such wait. So where
+//! the latency is not small beside the gap, g(m) is measured by its definition too: the time between messages sent back
+//! to back. This gap is used if the round trip is longer by more than a latency, or spreads too much to measure a small
+//! g.
 //!
-//! The bulk effect (paper 4, §4.2) is a number of its own: messages sent back to back may take less each than
-//! one alone, because the second finds ready what the first had to set up. It is kept beside g(m), which stays
-//! that of a single message wherever waiting cannot be what the round trip has more.
+//! The bulk effect (paper 4, §4.2) is kept separately: messages sent back to back may each take less than a single one,
+//! because the first message's set-up serves the second. g(m) stays the gap of a single message unless waiting explains
+//! the longer round trip.
 
 use crate::measure::delay_modes::{usual, Modes};
 use crate::measure::experiment::Samples;
@@ -19,15 +19,15 @@ use crate::measure::statistics::Summary;
 /// The samples of one experiment, over all visits.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// All of them: what counts as disturbed is seen among all visits.
+    /// All samples: disturbed ones are only found among all visits.
     all: Samples,
-    /// How many were not disturbed; where those were too few, how many stand in.
+    /// The number of undisturbed samples, or of their substitutes if those were too few.
     pub count: usize,
-    /// Whether they were enough.
+    /// Whether the undisturbed samples were enough.
     pub is_quiet: bool,
     /// Of the usual ones.
     pub summary: Option<Summary>,
-    /// How much longer the others took, seconds.
+    /// The delays of the others, seconds.
     pub delays: Vec<f64>,
     /// The send calls in them, median, seconds.
     pub send_s: Option<f64>,
@@ -52,7 +52,7 @@ impl Series {
         self.summary.map(|summary| summary.median)
     }
 
-    /// What the delays add to a sample on average, seconds.
+    /// The mean delay of a sample, seconds.
     pub fn mean_delay_s(&self) -> f64 {
         self.delays.iter().sum::<f64>() / self.count.max(1) as f64
     }
@@ -61,7 +61,7 @@ impl Series {
 /// The values for empty messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Empty {
-    /// RTT(0), seconds, and how far off it may be.
+    /// RTT(0) and its error, seconds.
     pub round_trip_s: f64,
     pub error_s: f64,
     /// g(0), seconds.
@@ -74,13 +74,13 @@ impl Empty {
         (self.round_trip_s / 2.0 - self.gap_s).max(0.0)
     }
 
-    /// Whether waiting for the other side could be seen in a round trip.
+    /// Whether waiting for the other side would be visible in a round trip.
     pub fn latency_counts(&self, gap_s: f64) -> bool {
         self.latency_s() > LATENCY_MATTERS * gap_s
     }
 }
 
-/// What has been measured at one size.
+/// The samples of one size.
 #[derive(Clone, Debug, Default)]
 pub struct Point {
     pub round_trip: Series,
@@ -97,7 +97,7 @@ pub struct Gap {
     pub median_s: f64,
     /// Interquartile range of the samples.
     pub range_s: f64,
-    /// How far off the median may be.
+    /// Error of the median.
     pub error_s: f64,
 }
 
@@ -106,7 +106,7 @@ impl Point {
     pub fn gap(&self, empty: &Empty) -> Gap {
         let there_and_back = self.round_trip.summary.expect("every point has round trips");
         let single = Gap {
-            // No message takes less than an empty one; what seems to is below the samples' noise.
+            // No message takes less than an empty one; smaller values are noise.
             median_s: ((there_and_back.median - empty.round_trip_s).max(0.0) + empty.gap_s)
                 .max(SHORTEST_GAP_S),
             range_s: there_and_back.range,
@@ -114,9 +114,9 @@ impl Point {
         };
         match self.back_to_back() {
             Some(bulk) if empty.latency_counts(single.median_s) => {
-                // Who waits waits for a message at least; less is the bulk effect.
+                // A wait is at least as long as a message's latency; a smaller difference is the bulk effect.
                 let waits = single.median_s - bulk.median_s > empty.round_trip_s / 2.0;
-                // All bursts of a few may have been held back: then they are not used.
+                // If there are few bursts, all may have been delayed; then they are not used.
                 let possible = bulk.median_s <= single.median_s + FAR_OFF * single.range_s;
                 let blurred = empty.latency_s() > LATENCY_BLURS * single.median_s
                     && single.range_s > BLURRED * single.median_s
@@ -135,7 +135,7 @@ impl Point {
     pub fn back_to_back(&self) -> Option<Gap> {
         let (burst, there_and_back) = (self.burst.summary?, self.round_trip.summary?);
         let others = f64::from(self.window - 1);
-        // On a busy machine a burst may seem shorter than a single message: then it is not used.
+        // On a busy machine a burst may appear shorter than a single message; then it is not used.
         if burst.median <= there_and_back.median {
             return None;
         }

@@ -10,17 +10,17 @@ use crate::measure::statistics::median;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// What has been measured of a pair.
+/// The samples of a pair.
 #[derive(Clone, Debug, Default)]
 pub struct PairSamples {
-    /// RTT(0), seconds: what was known before, then the median of all samples.
+    /// RTT(0), seconds: from the earlier stage, then the median of all samples.
     pub round_trip_s: f64,
     pub empty_round_trip: Series,
-    /// The one-way times in them, where both ends read one clock.
+    /// The one-way times in them, with a common clock.
     pub empty_way: Series,
     /// Of `MAX_WINDOW` messages.
     pub empty_burst: Series,
-    /// How often g(0) was measured.
+    /// The number of measurements of g(0).
     pub empty_visits: u32,
     /// By size, bytes.
     pub points: BTreeMap<u64, Point>,
@@ -58,7 +58,7 @@ impl PairSamples {
         }
     }
 
-    /// g(0), seconds, once it is known: by saturation, and no more than half of what a round trip takes by now.
+    /// g(0), seconds, if measured: by saturation, and at most half of the present round trip.
     pub fn empty_gap_s(&self) -> Option<f64> {
         let others = f64::from(MAX_WINDOW - 1);
         let most_s = (self.round_trip_s / 2.0).max(SHORTEST_GAP_S);
@@ -75,7 +75,7 @@ impl PairSamples {
         }
     }
 
-    /// L = (RTT(0) − 2 g(0)) / 2; of the way there alone where that is known.
+    /// L = (RTT(0) − 2 g(0)) / 2, or from the one-way time if it is known.
     pub fn latency_s(&self) -> f64 {
         let empty = self.empty();
         self.empty_way.median().map_or(empty.latency_s(), |way_s| (way_s - empty.gap_s).max(0.0))
@@ -85,7 +85,7 @@ impl PairSamples {
         self.points[&bytes].gap(&self.empty())
     }
 
-    /// The sizes at which samples took one of the steps that the delays of all sizes agree on.
+    /// The sizes at which samples have one of the steps at which the delays of all sizes agree.
     fn steps(&self) -> BTreeMap<u64, Step> {
         let timers = timers(self.points.values().flat_map(|point| point.round_trip.delays.clone()).collect());
         let step = |(&bytes, point): (&u64, &Point)| {

@@ -1,4 +1,4 @@
-//! The trials that a visit of one size is made of, and the time they should take.
+//! The trials of a visit to one size, and their time.
 
 use super::samples::PairSamples;
 use crate::measure::experiment::Trial;
@@ -8,7 +8,7 @@ use crate::measure::settings::gap_tables::{
 };
 use crate::measure::settings::samples::SHORTEST_GAP_S;
 
-/// A visit with what has been measured so far.
+/// A visit, with the samples so far.
 #[derive(Clone, Copy)]
 pub struct Visit<'a> {
     pub samples: &'a PairSamples,
@@ -32,7 +32,7 @@ impl Visit<'_> {
         let known = self.samples.points.contains_key(&bytes);
         let gap_s = if known { self.samples.gap(bytes).median_s } else { self.expected_s(bytes) };
         let each_s = gap_s + self.samples.round_trip_s + self.expected_delay_s(bytes);
-        // One more than is used: the first message of a size may pay for buffers and page faults.
+        // One more than is used: the first message of a size may include the set-up of buffers and page faults.
         let mut trials = vec![Trial::PingPong { bytes, repeats: self.repeats(each_s) + 1 }];
         let (window, repeats) = self.burst(bytes, gap_s);
         if repeats > 0 {
@@ -44,21 +44,21 @@ impl Visit<'_> {
                 trials.push(Trial::PingPong { bytes: 1, repeats: MORE_EMPTY + 1 });
             }
         }
-        // Long enough for the message to have arrived, if it travels before it is received at all.
+        // Long enough for the message to arrive, if it is sent before the receive call.
         let pause_s = 1.2 * each_s + 2e-5;
         let repeats = self.repeats(pause_s + gap_s).min(MIN_REPEATS);
         trials.push(Trial::LateReceive { bytes, repeats, pause_s });
         trials
     }
 
-    /// The messages of a burst, and how many bursts a visit makes.
+    /// The messages of a burst, and the bursts of a visit.
     fn burst(&self, bytes: u64, gap_s: f64) -> (u32, u32) {
-        // As many as a round trip has room for where waiting counts; else only the bulk effect is to be seen.
+        // As many as fit in a round trip if waiting counts; else bursts only measure the bulk effect.
         let counts = self.samples.empty().latency_counts(gap_s);
         let room = if counts { self.samples.round_trip_s / gap_s.max(SHORTEST_GAP_S) } else { 0.0 };
         let wanted = u64::from((room as u32).clamp(WINDOW, MAX_WINDOW)).min(WINDOW_BYTES / bytes) as u32;
         let point = self.samples.points.get(&bytes);
-        // Bursts of all visits are pooled, so they have one length, unless it turns out far too short.
+        // Bursts of all visits are pooled, so they have one length, unless it is far too short.
         let window = match point.map_or(0, |point| point.window) {
             before if before > 0 && wanted <= 2 * before => before,
             _ => wanted,
@@ -72,7 +72,7 @@ impl Visit<'_> {
         (window, repeats + 1)
     }
 
-    /// Round trips that a visit of its share of the slice has room for.
+    /// The round trips that fit in a visit's share of the slice.
     fn repeats(&self, each_s: f64) -> u32 {
         let fewest = if each_s > SLOW_S { MIN_REPEATS_SLOW } else { MIN_REPEATS };
         let most = if self.is_refining { MAX_REPEATS } else { FIRST_REPEATS };
@@ -91,13 +91,13 @@ impl Visit<'_> {
         }
     }
 
-    /// What held-back acknowledgements add to a round trip: as much as at the next smaller size.
+    /// The expected delay of a round trip by held-back acknowledgements: that of the next smaller size.
     fn expected_delay_s(&self, bytes: u64) -> f64 {
         let point = self.samples.points.range(..=bytes).next_back().map(|(_, point)| &point.round_trip);
         point.unwrap_or(&self.samples.empty_round_trip).mean_delay_s()
     }
 
-    /// What a visit of a size not measured yet should take, seconds.
+    /// The expected time of a visit to a size that is not measured yet, seconds.
     pub fn cost_s(&self, bytes: u64) -> f64 {
         let gap_s = self.expected_s(bytes);
         let each_s = |trial: &Trial| match *trial {

@@ -1,13 +1,13 @@
-//! Stage 4: bottlenecks that several links share.
+//! Stage 5: bottlenecks that several links share.
 //!
-//! From one cluster to another, and among the nodes of a machine (whose links are its memory and its processors) or
-//! of a cluster whose pairs disturb each other: one pair alone, then two and four disjoint pairs at once, and twice
-//! as many until they are slower than as many times one pair, or all are used: then they share a bottleneck, and the
-//! rate of them all is its total. Unless four are no faster than two, each is timed alone as well before that is
-//! believed: the others might be slower pairs.
+//! From one cluster to another, and among the nodes of a machine (whose links are its memory and its processors) or of
+//! a cluster whose pairs disturb each other: one pair alone, then two and four disjoint pairs at once, then twice as
+//! many, until all are used or their total is below that number times the rate of one pair. In the latter case they
+//! share a bottleneck, and their total rate is its rate. Unless four pairs are no faster than two, each is first timed
+//! alone as well: the others might be slower pairs.
 //!
-//! The two directions between two clusters are two bottlenecks, unless both are found and together carry less
-//! than the two apart: then they are one.
+//! The two directions between two clusters are two bottlenecks, unless both are found and together carry less than the
+//! sum of the two: then they are one.
 
 use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
@@ -23,7 +23,7 @@ use crate::measure::statistics::median;
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 
-/// What a test adds to the search for a bottleneck.
+/// The purpose of a test in the search for a bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     FirstAlone,
@@ -34,7 +34,7 @@ enum Purpose {
 /// The search for one bottleneck.
 struct BottleneckSearch {
     place: BottleneckPlace,
-    /// Disjoint, on different machines as far as there are such.
+    /// Disjoint, on different machines as far as possible.
     pairs: Vec<NodePair>,
     tests: VecDeque<(Purpose, Vec<NodePair>)>,
     trial: Trial,
@@ -42,7 +42,7 @@ struct BottleneckSearch {
     alone: Vec<f64>,
     /// bytes/s of 2, of 4 and of more pairs together.
     together: Vec<(usize, f64)>,
-    /// Interquartile range of the last of them, relatively.
+    /// Relative interquartile range of the last of them.
     spread: f64,
 }
 
@@ -59,8 +59,8 @@ impl BottleneckSearch {
         BottleneckSearch { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
     }
 
-    /// Both directions at once, half of the pairs each; `carried` is what the pairs carry with one direction
-    /// at a time, and `bottleneck` what the fuller direction carries, bytes/s.
+    /// Both directions at once, half of the pairs each; `carried` is the pairs' total rate with one direction at a
+    /// time, and `bottleneck` that of the faster direction, bytes/s.
     fn of_directions(
         there: &BottleneckSearch,
         back: &[NodePair],
@@ -78,8 +78,8 @@ impl BottleneckSearch {
         Some(BottleneckSearch { place, pairs, tests, trial, alone, together: Vec::new(), spread: 0.0 })
     }
 
-    /// The total of the bottleneck that two directions share, bytes/s: what they carry together, or one of them alone if that
-    /// is more, since half of the pairs each may not fill it.
+    /// The total of the bottleneck that two directions share, bytes/s: their rate together, or that of one of them
+    /// alone if it is higher, since half of the pairs may not saturate it.
     fn conclude_directions(&self) -> Option<f64> {
         let (total, carried, bottleneck) = (self.together[0].1, self.alone[0], self.alone[1]);
         let is_shared =
@@ -87,7 +87,7 @@ impl BottleneckSearch {
         is_shared.then_some(total.max(bottleneck))
     }
 
-    /// What the first pairs carry one at a time, in all, bytes/s; those not timed alone count as the first.
+    /// The sum of the first pairs' separate rates, bytes/s; pairs not timed alone count as the first one.
     fn apart(&self, count: usize) -> f64 {
         (0..count).map(|pair| self.alone.get(pair).unwrap_or(&self.alone[0])).sum()
     }
@@ -109,7 +109,8 @@ impl BottleneckSearch {
             }
             return None;
         };
-        // As much with four pairs as with two: that is the bottleneck. If it still grows, it may be slow pairs.
+        // An equal rate with four pairs as with two shows the bottleneck. A rate that still grows may be due to slow
+        // pairs.
         let levelled = self.together.len() > 1 && {
             let (two, four) = (self.together[0].1, self.together[1].1);
             self.fell(2, two) && four < (1.0 + RATE_LOSS) * two
@@ -123,10 +124,10 @@ impl BottleneckSearch {
     }
 }
 
-/// A burst long enough for its place in the network, of messages that take about so long.
+/// A burst long enough for its place in the network, of messages of about `message_s`.
 fn trial(known: &Findings, pair: NodePair, message_s: f64) -> Trial {
     let (from, to) = pair;
-    // Between clusters the pair's own table is there; inside one, any table of the cluster will do.
+    // Between clusters the pair has its own table; inside one, any table of the cluster is used.
     let inside = known
         .tables
         .iter()
@@ -304,8 +305,8 @@ impl Stage for Bottlenecks {
             }
             let burst = usual(&bursts.settled().undisturbed().seconds);
             let round_trip_s = known.round_trip_s((task.from, task.to));
-            // While a pair waits for its answer, the others may or may not use the bottleneck: half of that counts, unless
-            // all wait at the same time.
+            // While a pair waits for its answer, the others may or may not use the bottleneck: half of the wait counts,
+            // unless all wait at the same time.
             let is_in_step = burst.median < IN_STEP * round_trip_s;
             let busy_s = burst.median - if is_in_step { round_trip_s } else { round_trip_s / 2.0 };
             (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())

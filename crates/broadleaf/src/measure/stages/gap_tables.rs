@@ -1,8 +1,8 @@
 //! Stage 3: pLogP tables.
 //!
-//! Which pairs get one is a matter of time. First every ordered pair of clusters by its representatives,
-//! one at a time, and a first group of each cluster's alike pairs; then the pairs that are not like the
-//! others, one of each slowness first; then all other pairs of a cluster, as far as the time goes.
+//! The time decides which pairs get one. The order is: every ordered pair of clusters by its representatives, one at a
+//! time, and a first group of each cluster's typical pairs; then the outliers, one of each slowness first; then all
+//! other pairs of a cluster.
 
 use super::pair_rounds::{concurrent_groups, covering_rounds};
 use super::{Clock, Stage};
@@ -21,7 +21,7 @@ use std::collections::{HashSet, VecDeque};
 struct TableRound {
     pairs: Vec<NodePair>,
     needed: bool,
-    /// How many tables the platform takes the median of.
+    /// The number of tables of which the platform takes the median.
     pooled: usize,
 }
 
@@ -88,7 +88,7 @@ impl GapTables {
     }
 }
 
-/// Of the pairs that are unlike the others, the first of each slowness: the others of that can do with its table.
+/// The first outlier of each slowness; the others of that slowness can use its table.
 fn first_of_kinds(outliers: &[Outlier], limit: f64) -> Vec<NodePair> {
     let mut sorted = outliers.to_vec();
     sorted.sort_by(|x, y| x.slowness.total_cmp(&y.slowness));

@@ -54,7 +54,7 @@ impl Latencies {
         self.push(known, &pairs);
     }
 
-    /// What this stage is for: each machine's usual round trip, and the clusters.
+    /// Derives each machine's usual round trip, and the clusters.
     fn conclude(known: &mut Findings) {
         for (host, members) in known.hosts.members().iter().enumerate() {
             let inside: Vec<f64> = members

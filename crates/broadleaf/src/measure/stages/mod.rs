@@ -11,7 +11,7 @@ pub mod screening;
 use super::experiment::{Round, Samples};
 use super::findings::Findings;
 
-/// Seconds since the start, and the time to stay within.
+/// Seconds since the start, and the time budget.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     pub now_s: f64,
@@ -35,9 +35,9 @@ pub trait Stage {
     /// The next round, or `None` when the stage has written its conclusion into `known`.
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round>;
 
-    /// Adds what the stage would conclude if it had to end now.
+    /// Adds the conclusions of the stage if it ended now.
     fn so_far(&self, _known: &mut Findings) {}
 
-    /// The samples of each trial of each task of the round that [`Stage::next`] gave; it took `took_s`.
+    /// Takes the samples of each trial of each task of a round from [`Stage::next`], which took `took_s`.
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64);
 }

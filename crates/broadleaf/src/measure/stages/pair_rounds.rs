@@ -1,12 +1,12 @@
-//! Ordered pairs in rounds: which of them cover a cluster or two, and which may run at the same time.
+//! Ordered pairs in rounds: rounds that cover one or two clusters, and groups of pairs that may run at the same time.
 
 use crate::measure::findings::{ClusterPair, Findings};
 use crate::measure::hosts::NodePair;
 use crate::measure::settings::screening::{EVERY_PAIR, ROUNDS_OF_LARGE};
 use crate::measure::tournament;
 
-/// Rounds of disjoint ordered pairs. Inside a cluster each is there in one direction and then the other; between two
-/// clusters every node takes part, and those of the smaller one several times.
+/// Rounds of disjoint ordered pairs. Inside a cluster each pair occurs in both directions, one after the other; between
+/// two clusters every node takes part, and those of the smaller cluster several times.
 pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<NodePair>> {
     let senders = &known.clusters[from];
     if from != to {
@@ -21,7 +21,7 @@ pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<Nod
     rounds.iter().flat_map(|round| [there(round), back(round)]).collect()
 }
 
-/// Pairs from one cluster to another in which every node takes part, the receivers moved on by a number of places.
+/// Pairs from one cluster to another in which every node takes part, with the receivers shifted by a number of places.
 pub fn neighbours(
     known: &Findings,
     (from, to): ClusterPair,

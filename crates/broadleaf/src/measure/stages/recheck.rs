@@ -1,4 +1,4 @@
-//! Stage 4: the tables that cannot be (`doubts`) again, one at a time; the better of the two is kept.
+//! Stage 4: measures impossible tables (`doubts`) again, one at a time, and keeps the better of the two.
 
 use super::{Clock, Stage};
 use crate::measure::experiment::{Round, Samples};
@@ -19,7 +19,7 @@ pub struct Recheck {
     total: usize,
 }
 
-/// Less in doubt, or as much and with the shorter latency: delays only add.
+/// Less doubtful, or equally and with the shorter latency: delays only add.
 fn is_better(known: &Findings, pair: NodePair, new: &PairTable) -> bool {
     let old = &known.tables[&pair];
     match (known.doubt_of(pair, new), known.doubt_of(pair, old)) {

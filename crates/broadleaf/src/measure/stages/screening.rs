@@ -1,15 +1,15 @@
 //! Stage 2: one large message per pair.
 //!
-//! Equal latencies do not mean equal bandwidths. Before any table is measured, every ordered pair of a
-//! cluster sends a few large messages; those that differ from the others are tried again, so that a
-//! busy moment does not make a link. A cluster too large for that is tried in a few rounds of a tournament.
-//! From one cluster to another each node sends or receives once, and all pairs are tried if those differ.
+//! Equal latencies do not mean equal bandwidths. Before any table is measured, every ordered pair of a cluster sends a
+//! few large messages; those that differ from the others are timed again, so that a transient load does not become a
+//! slow link. For a cluster too large for that, a few rounds of a tournament are run. From one cluster to another each
+//! node sends or receives once, and all pairs are tried if those differ.
 //!
-//! After the tables, when some time has gone by, the pairs that still differ are tried a last time.
+//! After the tables, some time later, the pairs that still differ are timed a last time.
 //!
-//! A tournament's pairs run at the same time where they do not disturb each other. Whether they do is
-//! tried out first: a round's pairs together, then some of them alone. Routes may meet in one round and not in
-//! another, so the slowest pair of every round is tried alone as well, and if it was faster its round again.
+//! A tournament's pairs run at the same time where they do not disturb each other. This is tested first: a round's
+//! pairs together, then some of them alone. Routes may overlap in one round and not in another, so the slowest pair of
+//! every round is timed alone as well; if it is faster alone, its round is run again.
 
 use super::pair_rounds::{concurrent_groups, covering_rounds, neighbours};
 use super::{Clock, Stage};
@@ -25,7 +25,7 @@ use crate::measure::settings::screening::{
 use crate::measure::statistics::median;
 use std::collections::{HashMap, VecDeque};
 
-/// Why a round is run.
+/// The purpose of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Purpose {
     Sizing,
@@ -47,7 +47,7 @@ pub struct Screening {
     cluster_pair: Option<ClusterPair>,
     purpose: Purpose,
     rounds: VecDeque<Vec<NodePair>>,
-    /// The rounds of several pairs that the pass was made of.
+    /// The rounds of several pairs in the pass.
     ran: Vec<Vec<NodePair>>,
     /// Gaps of the rounds that decide the size, and whether pairs disturb each other, seconds.
     sizing: Vec<f64>,
@@ -71,7 +71,7 @@ impl Screening {
         Screening { cluster_pairs, total, ..Screening::idle("screening") }
     }
 
-    /// The last try of the pairs that differ.
+    /// The last visit of the pairs that differ.
     pub fn again(known: &Findings) -> Screening {
         let differ = |&cluster_pair: &ClusterPair| !known.split_pairs(cluster_pair).outliers.is_empty();
         let cluster_pairs = known.cluster_pairs().filter(differ).collect();
@@ -115,7 +115,7 @@ impl Screening {
         }
         let members = &known.clusters[cluster_pair.0];
         let last = members.len() - 1;
-        // Three pairs, in case one of them is not like the others.
+        // Three pairs, in case one of them is an outlier.
         let mut tried = vec![
             (members[0], members[last]),
             (members[last], members[last / 2]),
@@ -125,7 +125,7 @@ impl Screening {
         self.rounds.extend(tried.into_iter().map(|pair| vec![pair]));
     }
 
-    /// What follows once the rounds of one purpose are done.
+    /// Starts the next purpose after the rounds of one.
     fn advance(&mut self, cluster_pair: ClusterPair, known: &mut Findings, clock: Clock) {
         let is_inside = cluster_pair.0 == cluster_pair.1;
         match self.purpose {
@@ -208,7 +208,7 @@ impl Screening {
         self.alone.clear();
     }
 
-    /// Pairs of the cluster do disturb each other: what they took together is forgotten.
+    /// The cluster's pairs disturb each other: their concurrent times are dropped.
     fn restart_one_at_a_time(&mut self, cluster_pair: ClusterPair, known: &mut Findings) {
         known.independent[cluster_pair.0] = false;
         let inside: Vec<NodePair> = known.pairs_of(cluster_pair).collect();
@@ -225,7 +225,7 @@ impl Screening {
         let rest: Vec<NodePair> = if is_small && clock.left(ALL_PAIRS_BUDGET_SHARE) > 0.0 {
             known.pairs_of(cluster_pair).collect()
         } else {
-            // Each node once more with another: who met only a slow one is not slow for that.
+            // Each node once more with another partner: a node is not slow because its only partner was.
             neighbours(known, cluster_pair, 1).collect()
         };
         let is_new = |pair: &NodePair| !known.large_gaps.contains_key(pair);
@@ -320,12 +320,12 @@ impl Stage for Screening {
             let burst_s: Vec<f64> =
                 trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds).collect();
             let burst_s = match self.purpose {
-                // What is seen in company must not be the one burst at which the others paused.
+                // The time in company must not be from the one burst during which the others paused.
                 Purpose::Together | Purpose::Company => usual(&burst_s).median,
-                // Delays only add, and a few bursts are too few for their median to be free of them.
+                // Delays only add, and the median of a few bursts may include one.
                 _ => burst_s.iter().copied().fold(f64::INFINITY, f64::min),
             };
-            // The answer and the way there are in the burst once; never less than a hundredth is left.
+            // A burst includes one round trip; at least a hundredth of it is kept.
             let sending_s = (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0);
             let gap_s = sending_s / f64::from(WINDOW);
             match self.purpose {
