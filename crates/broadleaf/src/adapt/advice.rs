@@ -9,12 +9,12 @@ use crate::platform::Platform;
 use crate::portfolio::Coarsening;
 use std::sync::Arc;
 
-/// What a plan is for: the broadcasts of a stream whose sizes lie between two powers of two.
+/// The broadcasts of a plan: those of a stream whose sizes lie between two powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlanKey {
-    /// Whose broadcasts.
+    /// The stream of the broadcasts.
     pub stream: Stream,
-    /// ⌊log₂ bytes⌋, as the runtime has it.
+    /// ⌊log₂ bytes⌋, as in the runtime.
     pub size_class: u32,
 }
 
@@ -25,12 +25,12 @@ impl PlanKey {
     }
 }
 
-/// A plan that is wanted.
+/// A request for a plan.
 #[derive(Clone, Debug)]
 pub struct PlanRequest {
     /// Returned in [`Advisor::planned`](super::advisor::Advisor::planned).
     pub number: u64,
-    /// What the plan is for.
+    /// The broadcasts that the plan is for.
     pub key: PlanKey,
     /// The size to plan for.
     pub bytes: u64,
@@ -38,7 +38,7 @@ pub struct PlanRequest {
     pub within_s: f64,
     /// The network as currently estimated.
     pub platform: Arc<Platform>,
-    /// Limits of its segments.
+    /// Limits of the plan's segments.
     pub coarsening: Coarsening,
     /// The planner to use; `None`: [`search`].
     pub planner: Option<String>,
@@ -47,8 +47,7 @@ pub struct PlanRequest {
 impl PlanRequest {
     /// The plan by [`search`], within the time limit, or without one where time is simulated.
     ///
-    /// # Errors
-    /// Those of [`search`], or of the planner that was named.
+    /// # Errors Those of [`search`], or of the named planner.
     pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
         let (platform, root) = (&self.platform, self.key.stream.root);
         match &self.planner {
@@ -66,6 +65,6 @@ pub enum Advice {
     Probe(Pair),
     /// Make a plan, and pass it to [`Advisor::planned`](super::advisor::Advisor::planned).
     Plan(PlanRequest),
-    /// Put a plan into use for `key`. Its version is greater than any before.
+    /// Put a plan into use for `key`. Its version is greater than all earlier ones.
     Publish { key: PlanKey, version: u64, plan: Arc<Plan> },
 }

@@ -3,9 +3,9 @@
 //! A state machine. Calls, samples and finished plans go in; [`Advisor::tick`] returns the next actions. While a
 //! program runs it plans for the size predicted next, its double and its half, root by root, within the time that is
 //! predicted to be left; else for every power of two from 1 KiB to 64 MiB. Beyond the paper: a plan is put into use
-//! only where it is predicted to be faster by a margin on the network as believed now; earlier plans are kept and
+//! only if it is predicted to be faster by a margin on the network as currently estimated; earlier plans are kept and
 //! tried first when the network changes, so that the earlier plan returns as soon as a load ends; planning waits for
-//! probes of links in doubt; and since a plan that avoids a load cannot show its end, a slow link is probed shortly
+//! probes of doubtful links; and since a plan that avoids a load cannot show its end, a slow link is probed shortly
 //! before the next expected broadcast.
 
 use super::links::{LinkEstimates, Pair, Sample};
@@ -37,7 +37,7 @@ pub struct AdvisorSettings {
     pub least_s: f64,
     /// The same at most, seconds.
     pub most_s: f64,
-    /// The longest that planning waits for probes of links in doubt, seconds.
+    /// The longest wait of planning for probes of doubtful links, seconds.
     pub patience_s: f64,
     /// Slow links that no plan uses are probed this long before the next expected broadcast, seconds.
     pub lead_s: f64,
@@ -92,7 +92,7 @@ pub struct Advisor {
     /// Links for which a probe was requested, and when.
     asked: BTreeMap<Pair, f64>,
     doubted_since_s: Option<f64>,
-    /// When slow links were last probed; none while there are none.
+    /// The time of the last probe of slow links; `None` without slow links.
     looked_at_s: Option<f64>,
     ready: Vec<Advice>,
 }
@@ -115,7 +115,7 @@ impl Advisor {
         }
     }
 
-    /// The broadcasts seen.
+    /// The recorded broadcasts.
     pub fn record(&self) -> &Record {
         &self.record
     }
@@ -125,23 +125,23 @@ impl Advisor {
         &self.links
     }
 
-    /// Versions from here on are greater than `version`: those of an advisor that was restarted.
+    /// Later versions are greater than `version`, for an advisor that was restarted.
     pub fn resume_after(&mut self, version: u64) {
         self.version = self.version.max(version);
     }
 
-    /// A broadcast was called.
+    /// Records a broadcast call.
     pub fn called(&mut self, call: Call) {
         self.record.add(call);
     }
 
-    /// A transfer was timed.
+    /// Takes a timed transfer.
     pub fn sampled(&mut self, sample: &Sample) {
         self.links.observe(sample);
         self.no_longer_asked(sample.from, sample.to);
     }
 
-    /// A probe has found a link's latency, seconds.
+    /// Takes a link's latency from a probe, seconds.
     pub fn found_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) {
         self.links.observe_latency(from, to, latency_s, at_s);
         self.no_longer_asked(from, to);
@@ -159,10 +159,9 @@ impl Advisor {
         self.asked.insert(pair, now_s);
     }
 
-    /// The program runs this plan, whatever its origin; new plans are compared with it.
+    /// Records that the program runs this plan, of any origin; new plans are compared with it.
     ///
-    /// # Errors
-    /// A plan that is not valid on the platform as it was measured; the one in use stays.
+    /// # Errors A plan that is not valid on the platform as measured; the one in use stays.
     pub fn in_use(&mut self, key: PlanKey, plan: &Plan) -> Result<(), PlanError> {
         let plan = plan.bind(self.links.base())?;
         let faults = faults(self.links.base(), &plan);
@@ -176,8 +175,7 @@ impl Advisor {
         Ok(())
     }
 
-    /// The plan that was ordered, or `None` if it could not be made. Unknown numbers (of a cancelled request) are
-    /// ignored.
+    /// Takes the ordered plan, or `None` if it could not be made. Unknown numbers (of a cancelled request) are ignored.
     ///
     /// # Errors
     /// A known plan that cannot be simulated on the estimated platform.
@@ -238,8 +236,8 @@ impl Advisor {
         }
     }
 
-    /// When slow links are to be probed next, if a program runs and there are any: the caller must
-    /// [`tick`](Self::tick) then at the latest.
+    /// The time of the next probe of slow links, if a program runs and there are such links: the deadline of the
+    /// caller's next [`tick`](Self::tick).
     pub fn next_look_s(&self, now_s: f64) -> Option<f64> {
         let last_s = self.looked_at_s?;
         let next = self.record.next(now_s - self.settings.idle_after_s);
@@ -257,7 +255,7 @@ impl Advisor {
             return;
         }
         if self.looked_at_s.is_none() {
-            // It was seen just now.
+            // A drift was sampled just now.
             self.looked_at_s = Some(now_s);
         }
         if now_s < self.looked_at_s.map_or(now_s, |last_s| last_s + self.settings.look_again_s)
@@ -293,7 +291,7 @@ impl Advisor {
         self.doubted_since_s.is_some_and(|since_s| now_s < since_s + self.settings.patience_s)
     }
 
-    /// Tries the known plans after a change of the estimates: the fastest reaction.
+    /// Tries the known plans after a change of the estimates, which is faster than planning.
     fn reconsider(&mut self, now_s: f64) -> Result<(), PlanError> {
         if self.is_waiting(now_s) {
             return Ok(());
@@ -334,13 +332,13 @@ impl Advisor {
         }
         self.version += 1;
         let version = self.version;
-        // Of two for one key only the later counts.
+        // Of two publications for one key only the later counts.
         self.ready.retain(|advice| !matches!(advice, Advice::Publish { key: other, .. } if *other == key));
         self.ready.push(Advice::Publish { key, version, plan });
         Ok(())
     }
 
-    /// Keys to have plans for, the most urgent first, each with the size to plan for.
+    /// Keys that need plans, the most urgent first, each with the size to plan for.
     fn wanted(&self, now_s: f64) -> Vec<(PlanKey, u64)> {
         let mut next = self.record.next(now_s - self.settings.idle_after_s);
         let when = |next: &Next| next.at_s.unwrap_or(f64::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! A plan that ranks have in use, for messages or blocks of the lengths of the call under way.
+//! A plan in use by the ranks, for messages or blocks of the current call's lengths.
 
 use super::header::Header;
 use crate::plan::{NodeProgram, Programs, Transfers};
@@ -6,7 +6,7 @@ use crate::platform::NodeId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Something that holds the transfers of a plan between ranks.
+/// A holder of a plan's transfers between ranks.
 pub trait Carries {
     /// For the message that the plan was made for.
     fn transfers(&self) -> &Transfers;
@@ -27,13 +27,13 @@ impl Carries for Arc<Transfers> {
 /// A plan in use, and one rank's part in it.
 #[derive(Debug)]
 pub struct Current<P> {
-    /// What holds the plan.
+    /// The holder of the plan.
     pub carried: P,
-    /// For messages of one length; most programs broadcast the same length again and again.
+    /// For messages of one length, since most programs repeat the same length.
     pub programs: Arc<Programs>,
-    /// This rank's, among [`Self::programs`].
+    /// This rank's program of [`Self::programs`].
     pub program: Arc<NodeProgram>,
-    /// The first tree carries plans.
+    /// The rank that sends new plans to this one, along the first tree.
     pub plan_parent: Option<u32>,
     /// Ranks that get a new plan from this one.
     pub plan_children: Vec<u32>,
@@ -57,7 +57,7 @@ impl<P: Carries> Current<P> {
         Current { carried, programs, program, plan_parent, plan_children, before, after }
     }
 
-    /// Gets ready for messages of another length.
+    /// Prepares for messages of another length.
     pub fn resize(&mut self, bytes: u64) {
         let now = self.programs.transfers();
         if now.message_bytes != bytes || now.weights != self.carried.transfers().weights {
@@ -66,8 +66,8 @@ impl<P: Carries> Current<P> {
         }
     }
 
-    /// Gets ready for blocks of these lengths, by rank, of which the longest has `bytes`; segments end between
-    /// elements of `element_bytes` bytes.
+    /// Prepares for blocks of these lengths, by rank, of which the longest has `bytes`; segments end between elements
+    /// of `element_bytes` bytes.
     pub fn weigh(&mut self, bytes: u64, sizes: &[u64], element_bytes: u64) {
         let weights: Vec<f64> = sizes.iter().map(|&size| size as f64 / bytes as f64).collect();
         let now = self.programs.transfers();

@@ -10,13 +10,13 @@ const RATE_BYTES: u64 = 1 << 20;
 /// The links from one group of nodes to another, or inside one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Pair {
-    /// Of the senders.
+    /// The senders' group.
     pub from: LinkEnd,
-    /// Of the receivers.
+    /// The receivers' group.
     pub to: LinkEnd,
 }
 
-/// Who timed a transfer.
+/// The source of a timed transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The executor, from the program's own messages.
@@ -34,25 +34,25 @@ pub struct Sample {
     pub to: NodeId,
     /// Length of the transfer.
     pub bytes: u64,
-    /// How long it kept its link busy, without latency, seconds.
+    /// The time for which it kept its link busy, without latency, seconds.
     pub seconds: f64,
-    /// The time on the platform as measured, where the caller has a better value than T(bytes): in a plan
-    /// whose transfers share pipes, the simulated time.
+    /// The time on the platform as measured, if the caller has a better value than T(bytes), such as the simulated time
+    /// of a plan whose transfers share pipes.
     pub expected_s: Option<f64>,
-    /// When it ended, seconds.
+    /// The time of its end, seconds.
     pub at_s: f64,
-    /// Who timed it.
+    /// Its source.
     pub origin: Origin,
 }
 
 /// A deviation from the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// Whose links.
+    /// The links that drifted.
     pub pair: Pair,
-    /// The believed rate over the measured one.
+    /// The estimated rate over the measured one.
     pub factor: f64,
-    /// The believed latency beyond the measured one, seconds.
+    /// The estimated latency minus the measured one, seconds.
     pub added_latency_s: f64,
 }
 
@@ -63,8 +63,8 @@ impl Drift {
     }
 }
 
-/// The platform with its drifts; itself without any. Slow links of one cluster are modelled as one shared pipe: else
-/// a plan would enter a loaded cluster by eight links at once that share one load.
+/// The platform with its drifts; itself without any. Slow links of one cluster are modelled as one shared pipe: else a
+/// plan would enter a loaded cluster by several links at once that share one load.
 pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform> {
     let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
     let mut around: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
@@ -107,7 +107,7 @@ fn rate_bytes_per_s(base: &Platform, pair: Pair) -> Option<f64> {
     (seconds > 0.0).then(|| RATE_BYTES as f64 / seconds)
 }
 
-/// The first nodes of a pair's groups that a link joins.
+/// The first nodes of a pair's groups with a link between them.
 pub(super) fn representatives(base: &Platform, pair: Pair) -> Option<(NodeId, NodeId)> {
     let (from, to) = (base.members(pair.from), base.members(pair.to));
     let pairs = from.iter().flat_map(|&u| to.iter().map(move |&v| (u, v)));

@@ -3,11 +3,11 @@
 /// The root's decision about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
-    /// Run the plan that all have.
+    /// Run the plan that all ranks have.
     Run,
     /// Run the plan that comes with this call's headers.
     RunNew,
-    /// Run the plan that all have; the next call of its kind runs the one that comes now.
+    /// Run the plan that all ranks have; the next call of its kind runs the plan that travels with this call.
     RunThenSwitch,
     /// No plan: the MPI's own broadcast.
     Native,
@@ -19,22 +19,22 @@ impl Directive {
         [Directive::Run, Directive::RunNew, Directive::RunThenSwitch, Directive::Native];
 }
 
-/// Goes down the plan's edges ahead of the data of one call.
+/// The header of one call, sent along the plan's edges ahead of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The call's number among the planned broadcasts of its communicator.
     pub call: u64,
-    /// The rank that has the message.
+    /// The call's root.
     pub root: u32,
     /// The root's packed length.
     pub message_bytes: u64,
-    /// What the root has decided.
+    /// The root's decision.
     pub order: Directive,
     /// The plan to run, among those of (root, size class).
     pub version: u32,
     /// Bytes of the plan that travels with this call; 0 for none.
     pub plan_bytes: u64,
-    /// Whether it comes from the sender of this header.
+    /// Whether the sender of this header sends that plan.
     pub sends_plan: bool,
 }
 

@@ -1,12 +1,12 @@
 //! The network as currently estimated: the platform as measured, and the drift of its links.
 //!
 //! All links from one [`LinkEnd`](crate::platform::LinkEnd) to another count as equal (the paper measures one
-//! representative of each cluster). A sample is the time for which one transfer kept its link busy; only probes
-//! measure a link's latency. One deviating sample may be an outlier; a second in a row that agrees with it is a
-//! drift, begun or ended. Until then the link is *in doubt*. So are, after a drift, all other links at its two ends:
-//! a load on one link of a cluster usually slows more of them, and a plan made before they are probed would only move
-//! to the next slow link. An active monitor probes links in doubt first; then slow links that no plan uses, since
-//! only a probe can show the end of their load.
+//! representative of each cluster). A sample is the time for which one transfer kept its link busy; only probes measure
+//! a link's latency. One deviating sample may be an outlier; a second consecutive one that agrees with it is the begin
+//! or the end of a drift. Until then the link is *in doubt*. So are, after a drift, all other links at its two ends: a
+//! load on one link of a cluster usually slows more of them, and a plan made before their probes would only move to the
+//! next slow link. An active monitor probes links in doubt first; then slow links that no plan uses, since only a probe
+//! can show the end of their load.
 
 use super::belief::Belief;
 use super::drift::{drifted, representatives};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub use super::drift::{Drift, Origin, Pair, Sample};
 
-/// Rates that differ by less than this share count as equal: time-sharing and measuring add about as much, and
+/// Rates that differ by less than this share count as equal: time-sharing and measurement cause about this error, and
 /// another plan would gain less.
 const TOLERANCE: f64 = 0.2;
 
@@ -26,7 +26,7 @@ const TELLING: f64 = 0.2;
 /// Latencies that differ by less than this count as equal, seconds: a busy host delays its answer by as much.
 const LATENCY_SLACK_S: f64 = 5e-4;
 
-/// Factors beyond these limits are as good as these.
+/// Limits of the factors.
 const SLOWEST: f64 = 1e-3;
 const FASTEST: f64 = 1e3;
 
@@ -57,7 +57,7 @@ pub struct LinkEstimates {
 }
 
 impl LinkEstimates {
-    /// All links as in `base`.
+    /// Estimates equal to `base`.
     pub fn new(base: Arc<Platform>) -> LinkEstimates {
         let pairs = pairs(&base);
         let current = Arc::clone(&base);
@@ -69,7 +69,7 @@ impl LinkEstimates {
         &self.base
     }
 
-    /// The platform to plan for now; `base` itself while nothing has drifted.
+    /// The platform to plan for now; `base` itself without drifts.
     pub fn platform(&self) -> &Arc<Platform> {
         &self.current
     }
@@ -89,12 +89,12 @@ impl LinkEstimates {
         &self.pairs
     }
 
-    /// The believed rate over the measured one.
+    /// The estimated rate over the measured one.
     pub fn factor(&self, pair: Pair) -> f64 {
         self.beliefs.get(&pair).map_or(1.0, |beliefs| beliefs.factor.value())
     }
 
-    /// The believed latency beyond the measured one, seconds.
+    /// The estimated latency minus the measured one, seconds.
     pub fn added_latency_s(&self, pair: Pair) -> f64 {
         self.beliefs.get(&pair).map_or(0.0, |beliefs| beliefs.added_latency_s.value())
     }
@@ -116,8 +116,8 @@ impl LinkEstimates {
         self.doubts.iter().copied()
     }
 
-    /// Takes in a sample; true if it changed an estimate. One without information (a link that does not exist,
-    /// a time that is not positive, too few bytes) is left out.
+    /// Takes a sample; true if it changed an estimate. A sample without information (a link that does not exist, a time
+    /// that is not positive, too few bytes) is ignored.
     pub fn observe(&mut self, sample: &Sample) -> bool {
         let Some(factor) = self.factor_of(sample) else { return false };
         let pair = self.pair(sample.from, sample.to);
@@ -126,8 +126,8 @@ impl LinkEstimates {
         self.conclude(pair, is_news, sample.at_s)
     }
 
-    /// Takes in a probed latency of a link, seconds; true if it changed an estimate. One without
-    /// information (a link that does not exist, a negative time) is left out.
+    /// Takes a probed latency of a link, seconds; true if it changed an estimate. One without information (a link that
+    /// does not exist, a negative time) is ignored.
     pub fn observe_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) -> bool {
         let Some(measured_s) = self.latency_s(from, to) else { return false };
         if !latency_s.is_finite() || latency_s < 0.0 {
@@ -166,7 +166,7 @@ impl LinkEstimates {
         true
     }
 
-    /// A link's latency as it was measured, seconds.
+    /// A link's measured latency, seconds.
     fn latency_s(&self, from: NodeId, to: NodeId) -> Option<f64> {
         let nodes = self.base.node_count();
         if from.index() >= nodes || to.index() >= nodes {
@@ -175,8 +175,8 @@ impl LinkEstimates {
         Some(self.base.class(self.base.link(from, to)?).latency_s)
     }
 
-    /// All pairs in the order in which a monitor should probe them: those in doubt, slow ones that no plan uses, then
-    /// those probed longest ago.
+    /// All pairs in the order in which a monitor should probe them: doubtful ones, slow ones that no plan uses, then
+    /// the least recently probed.
     pub fn probe_order(&self, is_in_use: impl Fn(Pair) -> bool) -> Vec<Pair> {
         let mut order = self.pairs.clone();
         order.sort_by(|a, b| {
@@ -198,7 +198,7 @@ impl LinkEstimates {
         representatives(&self.base, pair)
     }
 
-    /// Doubts the other links at both ends of a changed one, unless they were sampled just now.
+    /// Marks the other links at both ends of a changed one as doubtful, unless they were sampled just now.
     fn doubt_around(&mut self, changed: Pair, now_s: f64) {
         for &pair in &self.pairs {
             let ends = [pair.from, pair.to];
@@ -326,7 +326,7 @@ mod tests {
     fn a_latency_changes_and_comes_back_with_the_second_probe_that_agrees() {
         let mut links = LinkEstimates::new(base());
         let (from, to) = (NodeId(0), NodeId(2));
-        // Measured: 1 s. Less than a fifth more is nothing, and one probe may be a hiccup.
+        // Measured: 1 s. Less than a fifth more is no change, and one probe may be an outlier.
         assert!(!links.observe_latency(from, to, 1.19, 1.0) && links.doubts().len() == 0);
         assert!(!links.observe_latency(from, to, 3.0, 2.0) && links.doubts().len() == 1);
         // A transfer at the usual rate is no evidence of it: the link stays in doubt.
@@ -339,7 +339,7 @@ mod tests {
         let class = long.link(NodeId(1), NodeId(3)).unwrap();
         assert!((long.class(class).latency_s - 3.1).abs() < 1e-12);
         assert_eq!((long.transfer_s(class, 1000), long.shared().len()), (10.0, 0), "its rate is what it was");
-        // A load comes on top, and goes; then the way is short again.
+        // A load begins and ends; then the latency is the measured one again.
         assert!(!links.observe(&sample(0, 2, 50.0, 4.0)) && links.observe(&sample(0, 2, 50.0, 5.0)));
         assert_eq!(links.drifts().count(), 1);
         assert!(!links.observe(&sample(0, 2, 10.0, 6.0)) && links.observe(&sample(0, 2, 10.0, 7.0)));

@@ -18,15 +18,15 @@ const FADING: f64 = 0.5;
 /// A line needs to be this much better than a simpler one before it (in relative error) to be taken.
 const WORTHWHILE: f64 = 1e-6;
 
-/// No error counts for more than this: being off by ten times is no worse than by three.
+/// Limit of an error: a factor of ten is no worse than a factor of three.
 const WORST_ERROR: f64 = 1.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
-    /// Every how many values the series repeats.
+    /// The period of the series, in values.
     stride: usize,
     is_log: bool,
-    /// How many values, at the stride, it runs through.
+    /// The number of values, at the stride, that it is fitted to.
     through: usize,
 }
 
@@ -34,7 +34,7 @@ struct Line {
 fn lines() -> impl Iterator<Item = Line> {
     (1..=4).flat_map(|stride| {
         [24, 8, 4, 1].into_iter().flat_map(move |through| {
-            // Through one value both are the same.
+            // Through one value both are equal.
             [false, true].into_iter().filter(move |&is_log| through > 1 || !is_log).map(move |is_log| Line {
                 stride,
                 is_log,
@@ -53,7 +53,7 @@ impl Line {
         }
         let mut values: Vec<f64> = series.iter().map(scaled).rev().skip(self.stride - 1).collect();
         values = values.into_iter().step_by(self.stride).take(self.through).collect();
-        // A stride is seen in two repetitions, no fewer.
+        // A stride needs at least two repetitions.
         if values.is_empty() || (self.stride > 1 && values.len() < 2) {
             return None;
         }
@@ -177,7 +177,7 @@ mod tests {
                 .collect();
             off.push((next(&series).unwrap() / (start + slope * 24.0) - 1.0).abs());
         }
-        // Half of the predictions are within 5 %: good enough among sizes a factor of two apart.
+        // Half of the predictions are within 5 %: accurate enough for sizes a factor of two apart.
         assert!(median(off.clone()) < 0.05, "{}", median(off));
     }
 

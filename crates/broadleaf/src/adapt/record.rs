@@ -1,34 +1,34 @@
 //! The record of a program's broadcasts and their times.
 //!
 //! The paper keeps one list of (time stamp, size). A program that broadcasts from several roots, or on several
-//! communicators, mixes several series in it, which a regression cannot separate; so they are kept apart.
+//! communicators, mixes several series in it, which a regression cannot separate; so they are recorded separately.
 
 use super::predict;
 use crate::platform::NodeId;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Calls remembered of each stream: enough for a slope, few enough to forget an earlier phase.
+/// Calls kept of each stream: enough for a slope, few enough to drop an earlier phase.
 const REMEMBERED: usize = 24;
 
-/// Streams kept; those silent longest are dropped first.
+/// Streams kept; those with the oldest last call are dropped first.
 const MOST_STREAMS: usize = 256;
 
-/// Broadcasts that belong together: those of one root on one communicator.
+/// A stream of broadcasts: those of one root on one communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Stream {
     /// Any number that differs between communicators; 0 is the world's.
     pub communicator: u64,
-    /// The node that has the message.
+    /// The root.
     pub root: NodeId,
 }
 
 /// One broadcast that was called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Call {
-    /// Whose broadcast.
+    /// The stream of the broadcast.
     pub stream: Stream,
-    /// When, seconds on the caller's clock.
+    /// Time of the call, seconds on the caller's clock.
     pub at_s: f64,
     /// Length of the message.
     pub bytes: u64,
@@ -42,18 +42,18 @@ struct History {
     sizes: VecDeque<f64>,
     /// Seconds between consecutive calls, oldest first.
     gaps_s: VecDeque<f64>,
-    /// The size and the gap that come next: asked for many times between two calls.
+    /// The predicted size and gap, cached since they are read many times between two calls.
     predicted: OnceCell<Option<(u64, Option<f64>)>>,
 }
 
 /// The predicted next broadcast of a stream.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Next {
-    /// Whose broadcast.
+    /// The stream of the broadcast.
     pub stream: Stream,
     /// ≥ 1.
     pub bytes: u64,
-    /// When, on the clock of the calls; `None` after a single call.
+    /// Predicted time, on the clock of the calls; `None` after a single call.
     pub at_s: Option<f64>,
 }
 
@@ -64,8 +64,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// Adds a call. A time before the stream's last one (a clock that was set back) starts a new interval and
-    /// is no sample of the one it ends; nor is one that is not finite, which leaves the time as it was.
+    /// Adds a call. A time before the stream's last one (a clock that was set back) starts a new interval without a
+    /// sample of the one before. A time that is not finite gives no sample either, and leaves the last time unchanged.
     pub fn add(&mut self, call: Call) {
         let known = self.streams.contains_key(&call.stream);
         if !known && self.streams.len() == MOST_STREAMS {

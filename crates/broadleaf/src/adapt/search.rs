@@ -1,8 +1,8 @@
 //! The advisor's search, the same in the service and in a replay.
 //!
-//! `makespan` (see `benches/searches.py`) and the quick planners beside it, the faster by estimate, then in larger
-//! segments than the model's optimum: predictions lack the cost of a message on a busy machine, and a plan of few
-//! messages hardly depends on it.
+//! The faster by estimate of `makespan`'s plan (see `benches/searches.py`) and the quick planners' best, then in larger
+//! segments than the model's optimum: predictions lack the cost of a message on a busy machine, on which a plan with
+//! few messages hardly depends.
 
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};

@@ -1,10 +1,10 @@
 //! The ranks of a communicator change from one plan to the next without extra messages.
 //!
-//! The root alone decides. Ahead of the data of every call a small [`Header`] runs down the edges of the plan in
-//! use, so every rank receives it first. A new plan follows the data of call n down the first
-//! tree of the *old* plan, and takes effect with the next call of its root and size class: every rank takes part
-//! in call n and cannot leave it without the new plan, so all have it before any of them begins the next one.
-//! No rank waits for an extra round, and no call is ever run with two plans.
+//! The root alone decides. Ahead of the data of every call a small [`Header`] runs down the edges of the plan in use,
+//! so every rank receives it first. A new plan follows the data of call n down the first tree of the *old* plan, and
+//! takes effect with the next call of its root and size class: every rank takes part in call n and cannot leave it
+//! without the new plan, so all have it before any of them begins the next call. No rank waits for an extra round, and
+//! no call is run with two plans.
 //!
 //! Nothing here depends on a clock, a thread or a network. The MPI runtime drives this code, and so does the test
 //! with thousands of random timings (`tests/switch_over/`).
@@ -18,12 +18,12 @@ pub use super::header::{Directive, Header, Stray};
 #[derive(Debug)]
 pub struct Entry<P> {
     used: u64,
-    /// Of the plan in use: 0 for the first, then one more with every switch.
+    /// The version of the plan in use: 0 for the first, incremented with every switch.
     pub version: u32,
-    /// None: without a plan.
+    /// `None` without a plan.
     pub current: Option<Current<P>>,
     next: Option<P>,
-    /// At the root: no plan has been asked for yet.
+    /// At the root: whether no plan has been requested yet.
     is_untried: bool,
 }
 
@@ -50,8 +50,8 @@ pub fn kind(root: u32, bytes: u64) -> Kind {
     (root, bytes.ilog2())
 }
 
-/// Plans kept per communicator; the one used longest ago goes first. A program that rotates roots and sizes
-/// beyond that plans again.
+/// Plans kept per communicator; the least recently used is evicted first. A program with more roots and sizes in
+/// rotation plans again.
 pub const MAX_PLANS: usize = 64;
 
 /// One rank's cache of a communicator's plans. All ranks look up the same kinds in the same order, so
@@ -59,7 +59,7 @@ pub const MAX_PLANS: usize = 64;
 #[derive(Debug)]
 pub struct PlanVersions<P> {
     entries: Vec<(Kind, Entry<P>)>,
-    /// Where the one looked up last stands; it is often the next one as well.
+    /// The index of the last entry looked up, which is often the next one as well.
     last: usize,
 }
 
@@ -82,8 +82,8 @@ impl<P: Carries> PlanVersions<P> {
         self.entries.iter().position(|(found, _)| *found == kind)
     }
 
-    /// What a rank that is called with a message of `bytes` expects to run, before the header arrives: the plan in
-    /// use, and its version. None while another plan is to replace it.
+    /// The plan, and its version, that a rank called with a message of `bytes` expects to run before the header
+    /// arrives: the one in use. `None` while another plan is to replace it.
     pub fn expected(&mut self, root: u32, bytes: u64) -> Option<(&mut Current<P>, u32)> {
         self.last = self.find(kind(root, bytes))?;
         let entry = &mut self.entries[self.last].1;
@@ -91,7 +91,7 @@ impl<P: Carries> PlanVersions<P> {
         entry.current.as_mut().filter(|_| entry.next.is_none()).map(|current| (current, version))
     }
 
-    /// The entry of a kind, made if there is none; this may evict the one used longest ago.
+    /// The entry of a kind, made if there is none; this may evict the least recently used one.
     pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
         self.last = self.find(kind).unwrap_or_else(|| {
             if self.entries.len() >= MAX_PLANS {
@@ -108,8 +108,8 @@ impl<P: Carries> PlanVersions<P> {
         entry
     }
 
-    /// The root's decision about its call: `first` makes the plan of a kind that has none, `better` gives one that
-    /// has been found since. The plan that travels is the current one with [`Directive::RunNew`], the next one with
+    /// The root's decision about its call: `first` makes the plan of a kind without one, `better` returns one that was
+    /// found later. The plan that travels is the current one with [`Directive::RunNew`], the next one with
     /// [`Directive::RunThenSwitch`].
     pub fn lead(
         &mut self,
@@ -146,7 +146,7 @@ impl<P: Carries> PlanVersions<P> {
     }
 
     /// Another rank's part in a call, whose header it has received; `plan` is the one that came with
-    /// [`Directive::RunNew`]. `None`: without a plan.
+    /// [`Directive::RunNew`]. Returns `None` if the call runs without a plan.
     ///
     /// # Errors
     /// A header that belongs to another call, or to a plan that this rank does not have.
@@ -198,8 +198,8 @@ impl Listening {
         Listening { call, root, told: BTreeSet::new() }
     }
 
-    /// A header has come from `sender`. True: it is the one to act on, which is the first that comes, or with a
-    /// new plan the one that the plan follows.
+    /// Takes a header from `sender`. Returns whether to act on it: on the first one, or, with a new plan, on the one
+    /// from the plan's sender.
     ///
     /// # Errors
     /// A header that belongs to another call.
@@ -212,7 +212,7 @@ impl Listening {
         Ok(header.order != Directive::RunNew || header.sends_plan)
     }
 
-    /// The senders whose copy of the header is still to come.
+    /// The senders whose copy of the header has not arrived yet.
     pub fn missing<'a, P>(&'a self, current: &'a Current<P>) -> impl Iterator<Item = u32> + 'a {
         current.before.difference(&self.told).copied()
     }

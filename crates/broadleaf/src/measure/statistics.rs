@@ -50,7 +50,7 @@ impl Summary {
     }
 }
 
-/// Whatever the samples' distribution is, the number of them below its median is binomial: so the samples
+/// For any distribution of samples, the number of them below its median is binomial: so the samples
 /// 1.96 · √n / 2 places from the middle on either side enclose it 19 times in 20. Few samples do not get that
 /// far, and all of them together are the interval.
 fn median_error(sorted: &[f64]) -> f64 {

@@ -24,7 +24,7 @@ pub enum Algorithm {
     BinomialScatter,
 }
 
-/// A line of the tables: the name, what it moves, the planner that makes its plan, the protocol, whether the message
+/// A line of the tables: the name, the collective, the planner that makes its plan, the protocol, whether the message
 /// is cut into segments, and the printed model.
 type Row = (Algorithm, &'static str, Collective, &'static str, Protocol, bool, &'static str);
 
@@ -69,7 +69,7 @@ impl Algorithm {
         self.row().1
     }
 
-    /// What it moves.
+    /// The collective.
     pub fn collective(self) -> Collective {
         self.row().2
     }
@@ -79,7 +79,7 @@ impl Algorithm {
         self.row().3
     }
 
-    /// How it announces a message.
+    /// The protocol that announces a message.
     pub fn protocol(self) -> Protocol {
         self.row().4
     }

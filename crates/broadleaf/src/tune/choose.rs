@@ -12,28 +12,28 @@ use crate::planners::{find, plan_with, Instance};
 use crate::platform::{NodeId, Platform};
 use crate::simulate::estimate_from;
 
-/// An algorithm whose model promises no more than this factor of the best is simulated; the others keep their
-/// corrected model. Models are exact where all links are alike, and elsewhere rank what is far apart.
+/// An algorithm is simulated if its model's time is within this factor of the best; the others keep their corrected
+/// model. Models are exact if all links are equal; else they only separate times that are far apart.
 const WORTH_SIMULATING: f64 = 1.5;
-/// Where links differ the models are inexact, and all algorithms are simulated.
+/// If links differ, the models are inexact, and all algorithms are simulated.
 const WORTH_SIMULATING_UNLIKE: f64 = f64::INFINITY;
 
 /// Segments that are simulated of a longer plan; its steady state gives the rest.
 const SIMULATED_SEGMENTS: u64 = 64;
 
-/// What is predicted for one algorithm.
+/// The predictions for one algorithm.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
-    /// Whose forecast it is.
+    /// The algorithm.
     pub algorithm: Algorithm,
-    /// The whole message where the algorithm has no segments.
+    /// Segment size, bytes; the whole message for an algorithm without segments.
     pub segment_bytes: u64,
     /// The paper's model, seconds.
     pub printed_s: f64,
-    /// The corrected model, seconds. Both are for the segment size that the models ask for.
+    /// The corrected model, seconds. Both are for the models' best segment size.
     pub corrected_s: f64,
-    /// The event simulation of the plan, seconds; `None` where the model ruled the algorithm out, and of scatters where
-    /// the bulk effect was measured, which no plan models.
+    /// The event simulation of the plan, seconds; `None` if the model excluded the algorithm, and for scatters if the
+    /// bulk effect was measured, which no plan models.
     pub simulated_s: Option<f64>,
 }
 
@@ -47,11 +47,11 @@ impl Forecast {
 /// All algorithms for one number of nodes and one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// What is moved.
+    /// The collective.
     pub collective: Collective,
     /// Number of nodes, the root included.
     pub nodes: u64,
-    /// Of a scatter, one node's block.
+    /// Message size; for a scatter, that of one node's block.
     pub message_bytes: u64,
     /// In the order of the tables.
     pub forecasts: Vec<Forecast>,
@@ -64,7 +64,7 @@ impl Choice {
         &self.forecasts[self.chosen]
     }
 
-    /// What the printed models alone would choose; the binary tree's bound counts as its time.
+    /// The choice by the printed models alone; the binary tree's bound counts as its time.
     pub fn chosen_as_printed(&self) -> &Forecast {
         self.fastest_of(|forecast| Some(forecast.printed_s)).unwrap_or(self.chosen())
     }
@@ -129,7 +129,7 @@ fn choose_on(
     nodes: u64,
     message_bytes: u64,
 ) -> Result<Choice, TuneError> {
-    // Refuses an empty message and hosts out of reach before any model is asked.
+    // Refuses an empty message and hosts out of reach before any model is evaluated.
     Instance::new(platform, root, message_bytes)?;
     let network = cluster.network();
     let mut forecasts: Vec<Forecast> = Algorithm::of(collective)
@@ -144,7 +144,7 @@ fn choose_on(
     }
     let promised_s = forecasts.iter().map(|forecast| forecast.corrected_s).fold(f64::INFINITY, f64::min);
     let worth = if cluster.models_are_exact() { WORTH_SIMULATING } else { WORTH_SIMULATING_UNLIKE };
-    // The event simulation knows no bulk effect; where all links are alike the models do without it.
+    // The event simulation has no bulk effect; if all links are equal, the models decide without it.
     let models_decide = collective == Collective::Scatter && network.bulk.is_some() && cluster.is_uniform();
     for forecast in &mut forecasts {
         if models_decide || forecast.corrected_s > promised_s * worth {
@@ -170,7 +170,7 @@ fn choose_on(
     Ok(Choice { collective, nodes, message_bytes, forecasts, chosen })
 }
 
-/// Segment sizes to try beside the model's, which knows one link only.
+/// Segment sizes to try besides the model's, which is for one link only.
 fn around(network: &PLogP, segment_bytes: u64, message_bytes: u64) -> Vec<u64> {
     let sizes = [segment_bytes / 4, segment_bytes.saturating_mul(4), segment_bytes.saturating_mul(16)];
     let least = least_segment(network, message_bytes);

@@ -1,4 +1,4 @@
-//! The network that is tuned for, with any number of its nodes.
+//! The network to tune for, with any number of its nodes.
 
 use super::error::TuneError;
 use super::plogp::{handled_bytes, PLogP};
@@ -8,18 +8,18 @@ use crate::platform::{
     Bridge, ExplicitLink, LinkClass, LinkClassId, Mesh, NodeId, Platform, PlatformBuilder, PortModel,
 };
 
-/// Beyond this many hosts not every pair is looked at: 512² links are read in a few milliseconds.
+/// With more hosts than this, only some pairs are read: 512² links take a few milliseconds.
 const MOST_IN_PAIRS: usize = 512;
-/// Ways over switches that are looked at where no two hosts have a link of their own.
+/// Routes over switches that are read if no two hosts have a direct link.
 const ROUTES: usize = 64;
 /// The size at which links are compared to find the median one, bytes.
 const COMPARED_BYTES: u64 = 64 << 10;
 
-/// A platform seen as paper 4 sees a cluster: P nodes, one set of pLogP parameters.
+/// A platform in paper 4's model of a cluster: P nodes, one set of pLogP parameters.
 ///
-/// Where all pairs of hosts have the same link, the platform stands for a cluster of any size. Otherwise the
-/// models use the link of the median pair, P nodes are the root and the hosts that follow it, and only the event
-/// simulation knows the network as it is.
+/// Where all pairs of hosts have the same link, the platform stands for a cluster of any size. Otherwise the models use
+/// the link of the median pair, P nodes are the root and the hosts that follow it, and only the event simulation uses
+/// all links.
 #[derive(Clone, Debug)]
 pub struct UniformCluster<'a> {
     platform: &'a Platform,
@@ -33,8 +33,7 @@ impl<'a> UniformCluster<'a> {
     /// Refuses a platform of fewer than two hosts, a root that is a switch, hosts that nothing joins, and what
     /// [`PLogP::of`] refuses.
     ///
-    /// # Errors
-    /// What makes the platform none that the models know.
+    /// # Errors A platform that the models do not support.
     pub fn new(platform: &'a Platform, root: NodeId) -> Result<UniformCluster<'a>, TuneError> {
         let refused = |fact: String, remedy| TuneError::Platform {
             platform: platform.name().to_string(),
@@ -57,7 +56,7 @@ impl<'a> UniformCluster<'a> {
         let mut classes: Vec<LinkClassId> = linked.collect();
         let all_linked = classes.len() == pairs.len();
         if classes.is_empty() {
-            // Everything goes over switches: the hops that a message takes, the slowest one's class.
+            // All messages pass switches: a route's class is that of its slowest hop.
             let routes = pairs.iter().take(ROUTES).filter_map(|&(a, b)| platform.route(a, b, COMPARED_BYTES));
             let seconds = |class: LinkClassId| platform.transfer_s(class, COMPARED_BYTES);
             let slowest = routes.filter_map(|route| {
@@ -89,13 +88,13 @@ impl<'a> UniformCluster<'a> {
         classes.sort_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
         let link = platform.class(classes[(classes.len() - 1) / 2]).clone();
         let mut network = PLogP::of(platform.name(), &link)?;
-        // A segment passes over fast links as well, whatever the median one moves meanwhile.
+        // A segment also passes fast links, for which the median link's size is too small.
         let handled = distinct(&classes).into_iter().map(|class| handled_bytes(&platform.class(class).time));
         network.handled_bytes = handled.fold(network.handled_bytes, u64::max);
         Ok(UniformCluster { platform, root, is_uniform, link, network })
     }
 
-    /// Of the models: the only link's, or the median pair's.
+    /// The models' parameters: those of the only link, or of the median pair's.
     pub fn network(&self) -> &PLogP {
         &self.network
     }
@@ -110,18 +109,18 @@ impl<'a> UniformCluster<'a> {
         self.is_uniform
     }
 
-    /// Whether the corrected models are what the event simulation gives: one port a node, one kind of link, gaps
-    /// that do not fall with the size.
+    /// Whether the corrected models equal the event simulation: one port per node, one kind of link, gaps that do not
+    /// fall with the size.
     pub fn models_are_exact(&self) -> bool {
         self.is_uniform && self.platform.port_model() == PortModel::OnePort && self.network.is_rising()
     }
 
-    /// The most nodes that can be asked for; `None`: any number.
+    /// The largest number of nodes; `None`: any number.
     pub fn most_nodes(&self) -> Option<u64> {
         (!self.is_uniform).then(|| self.platform.hosts().count() as u64)
     }
 
-    /// A platform of that many nodes, and its root.
+    /// A platform of `nodes` nodes, and its root.
     ///
     /// # Errors
     /// Fewer than two nodes, or more than the platform has where its links differ.
@@ -154,7 +153,7 @@ impl<'a> UniformCluster<'a> {
         Ok((builder.build()?, root))
     }
 
-    /// The root, the hosts after it, wrapping, and all switches, with what joins them.
+    /// The root, the hosts after it, wrapping, and all switches, with the links between them.
     fn part(&self, nodes: usize) -> Result<(Platform, NodeId), Fault> {
         let platform = self.platform;
         let mut hosts: Vec<NodeId> = platform.hosts().collect();
@@ -201,7 +200,7 @@ impl<'a> UniformCluster<'a> {
     }
 }
 
-/// The ordered pairs whose links are looked at: all, or on a large platform those of the root and of neighbours.
+/// The ordered pairs whose links are read: all, or on a large platform those of the root and of neighbours.
 fn pairs(hosts: &[NodeId], root: NodeId) -> Vec<(NodeId, NodeId)> {
     if hosts.len() <= MOST_IN_PAIRS {
         let all = hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to)));

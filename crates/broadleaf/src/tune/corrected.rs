@@ -1,24 +1,24 @@
-//! What the plans take on a homogeneous one-port network, in closed form.
+//! The plans' times on a homogeneous one-port network, in closed form.
 //!
-//! Where these differ from the printed models:
+//! Differences from the printed models:
 //! - a node serves *all* its children one after the other, so that the binomial tree's root sends ⌈log2 P⌉
 //!   times, not ⌊log2 P⌋ times; an incomplete subtree has fewer levels;
 //! - the binary tree is followed to its last leaf instead of being bounded;
-//! - the last segment is what is left of the message;
-//! - in a rendezvous a node asks all its children at once, so that only the first answer is waited for;
+//! - the last segment is the rest of the message;
+//! - in a rendezvous a node sends requests to all its children at once, so that it waits only for the first answer;
 //! - a scatter's incomplete subtree carries only the blocks of the nodes it has;
-//! - in a scatter, what a node sends behind its first transfer takes the bulk gap where that was measured (§4.2 sees
-//!   the flat scatter beat its model by it, and does not put it into the model).
+//! - in a scatter, a node's transfers after its first take the bulk gap, if it was measured (in §4.2 the flat scatter
+//!   is faster than its model by this effect, which the model lacks).
 //!
-//! Exact for gaps that do not fall with the size (a test compares with the event simulation).
-//! Complexity: O(log² P); the chain scatter O(P), as each of its transfers has a size of its own.
+//! Exact for gaps that do not fall with the size (a test compares with the event simulation). Complexity: O(log² P);
+//! the chain scatter O(P), as each of its transfers has another size.
 
 use super::algorithm::Algorithm;
 use super::plogp::PLogP;
 use super::printed::log2_ceil;
 
 impl Algorithm {
-    /// What the plan of this algorithm takes, seconds; the arguments are those of [`Algorithm::printed_s`].
+    /// The time of this algorithm's plan, seconds; the arguments are those of [`Algorithm::printed_s`].
     pub fn corrected_s(self, network: &PLogP, nodes: u64, message_bytes: u64, segment_bytes: u64) -> f64 {
         use Algorithm::*;
         if nodes <= 1 {
@@ -56,7 +56,7 @@ impl Algorithm {
     }
 }
 
-/// The gaps of a message's segments: all alike but the last.
+/// The gaps of a message's segments: all equal but the last.
 #[derive(Clone, Copy)]
 struct SegmentTimes {
     full_s: f64,
@@ -83,8 +83,8 @@ impl SegmentTimes {
     }
 }
 
-/// From a node's first request to its first transfer. Its requests go out one after the other, the first answer
-/// is back after two gaps and two latencies, the others follow while data goes out.
+/// From a node's first request to its first transfer. Its requests leave one after the other, the first answer is back
+/// after two gaps and two latencies, and the others arrive while data leaves.
 fn shake_s(network: &PLogP, children: u64) -> f64 {
     let control_s = network.g(1);
     (2.0 * control_s + 2.0 * network.latency_s).max(children as f64 * control_s)
@@ -97,8 +97,8 @@ fn chain_s(links: u64, segments: SegmentTimes, latency_s: f64) -> f64 {
     segments.sum_s() + (links - 1) as f64 * slower_s + links as f64 * latency_s
 }
 
-/// Node x of the heap order 1 … P is reached over the bits of x below its leading one: a 0 is the first child,
-/// one gap, a 1 the second, two. So the last of each level is that with the most ones.
+/// The path to node x of the heap order 1 … P follows the bits of x below its leading one: a 0 is the first child and
+/// takes one gap, a 1 is the second and takes two. So the last of each level is the one with the most ones.
 fn binary_s(nodes: u64, gap_s: f64, latency_s: f64) -> f64 {
     let depth = nodes.ilog2();
     let reached_s =
@@ -166,7 +166,7 @@ fn binomial_scatter_s(network: &PLogP, nodes: u64, block_bytes: u64) -> f64 {
     let gap_s = |blocks: u64| network.g(blocks.saturating_mul(block_bytes));
     let following_s = |blocks: u64| network.following(blocks.saturating_mul(block_bytes));
     let mut rest = nodes;
-    // From the root down along the incomplete subtrees: the time so far, and the last arrival seen.
+    // From the root down along the incomplete subtrees: the time so far, and the last arrival so far.
     let (mut now_s, mut last_s) = (0.0f64, 0.0f64);
     while rest > 1 {
         let levels = log2_ceil(rest);

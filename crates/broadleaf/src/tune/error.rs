@@ -1,8 +1,8 @@
-//! Why a platform cannot be tuned for.
+//! Reasons why a platform cannot be tuned for.
 
 use crate::plan::PlanError;
 
-/// What keeps a choice from being made, in one line.
+/// A choice that cannot be made, in one line.
 #[derive(Clone, Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's message is its documentation")]
 pub enum TuneError {

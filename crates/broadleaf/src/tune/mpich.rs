@@ -43,7 +43,7 @@ pub(super) fn method(
     }
 }
 
-/// A communicator larger than any that was tuned for counts as at most this many times the largest.
+/// A communicator larger than the tuned ones counts as at most this many times the largest.
 const BEYOND: u64 = 4;
 
 /// `{"collective=bcast": {"comm_type=intra": …}, …}`: MPICH reads keys in order, so this is text, not a map.
@@ -61,7 +61,7 @@ pub(super) fn text(rules: &[Rule]) -> String {
             writer.open(&next.map_or("comm_size=any".to_string(), |next| format!("comm_size<{next}")));
             let most_nodes = next.map_or(rules[0].nodes * BEYOND, |next| next - 1);
             for (at, rule) in rules.iter().enumerate() {
-                // A size that is no C int cannot be said: what is chosen below it holds beyond, too.
+                // Sizes beyond a C int cannot be written: the choice below them holds beyond, too.
                 let next =
                     rules.get(at + 1).map(|next| next.from_bytes).filter(|&next| next <= i32::MAX as u64);
                 let (name, parameters) = method(rule.algorithm, rule.segment_bytes, most_nodes)

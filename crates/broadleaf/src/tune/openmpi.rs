@@ -1,9 +1,9 @@
 //! Open MPI's `coll_tuned_dynamic_rules_filename`, in the form that 4.0 to 5.0 read.
 //!
-//! Numbers separated by white space, `#` to the end of a line is a comment: how many collectives; for each its
-//! id and how many communicator sizes; for each of those the size and how many message sizes; for each of those
-//! the size in bytes, the algorithm's number, its fan-out, and its segment size (0: none). A communicator takes
-//! the largest size that is not above its own, a message likewise; the first message size must be 0.
+//! Numbers separated by white space, `#` to the end of a line is a comment: how many collectives; for each its id and
+//! how many communicator sizes; for each of those the size and how many message sizes; for each of those the size in
+//! bytes, the algorithm's number, its fan-out, and its segment size (0: none). The rule of the largest size that is not
+//! above a communicator's applies, and likewise for messages; the first message size must be 0.
 
 use super::algorithm::Algorithm;
 use super::rule::{by_nodes, Rule};
@@ -29,7 +29,7 @@ pub(super) fn method(algorithm: Algorithm, segment_bytes: u64) -> Option<(u32, u
     }
 }
 
-/// Its numbers of the collectives.
+/// Open MPI's numbers of the collectives.
 fn number(collective: Collective) -> u32 {
     match collective {
         Collective::Allgather => 0,

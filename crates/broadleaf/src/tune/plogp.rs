@@ -1,12 +1,12 @@
-//! pLogP: what paper 4's models know of a network.
+//! pLogP: the network parameters of paper 4's models.
 
 use super::error::TuneError;
 use crate::platform::{GapTable, LinkClass, TransferTime, HANDLING_S};
 
 /// The parameters of one link: latency L, gap g(m), overheads os(m) and or(m).
 ///
-/// L delays the arrival and occupies nothing; g(m) is how long a message of m bytes keeps the sender, and later
-/// the receiver, from the next one. A single message arrives at L + g(m).
+/// L delays the arrival and occupies nothing; g(m) is the time for which a message of m bytes keeps the sender, and
+/// later the receiver, from the next one. A single message arrives at L + g(m).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PLogP {
     /// L, seconds.
@@ -19,8 +19,8 @@ pub struct PLogP {
     pub send_overhead: Option<GapTable>,
     /// See [`PLogP::send_overhead`].
     pub receive_overhead: Option<GapTable>,
-    /// Fewer bytes than a link without a start-up moves while a host handles one message make no segment: their
-    /// time would be that of the hosts, which such a link does not show. 1 where every message has its own cost.
+    /// Least bytes of a segment: those that a link without a start-up moves while a host handles one message, since the
+    /// link's parameters lack the hosts' time. 1 if every message has a cost on the link.
     pub handled_bytes: u64,
 }
 
@@ -28,9 +28,9 @@ pub struct PLogP {
 const NOISE: f64 = 0.02;
 
 impl PLogP {
-    /// Of a link of the platform `name`; refuses what the models make no sense of: a gap table of one row, and
-    /// one that falls with the size by more than noise. Where the fall was measured (the link has a `spread`) it
-    /// is a fact of the network, e.g. of a protocol that changes with the size, and stays.
+    /// Of a link of the platform `name`; refuses links that the models cannot use: a gap table of one row, and one that
+    /// falls with the size by more than noise. If the fall was measured (the link has a `spread`), it is a property of
+    /// the network, e.g. of a protocol that changes with the size, and is kept.
     ///
     /// # Errors
     /// A gap table of one row, one that falls with the size, or a link that takes no time.
@@ -102,8 +102,7 @@ impl PLogP {
     }
 }
 
-/// What a link moves while a host handles one message, bytes; 1 where it has a start-up of its own, or moves
-/// any number at once.
+/// The bytes that a link moves while a host handles one message; 1 if it has a start-up, or no limit of its rate.
 pub(super) fn handled_bytes(time: &TransferTime) -> u64 {
     match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth) } => {

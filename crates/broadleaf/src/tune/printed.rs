@@ -1,6 +1,6 @@
 //! Tables 1 and 2, as printed.
 //!
-//! One thing is not as printed: k = ⌈m/s⌉, since the paper's ⌊m/s⌋ loses the rest of the message.
+//! One difference: k = ⌈m/s⌉, since the paper's ⌊m/s⌋ loses the rest of the message.
 
 use super::algorithm::Algorithm;
 use super::plogp::PLogP;
@@ -16,10 +16,10 @@ pub(super) fn log2_ceil(nodes: u64) -> u32 {
 }
 
 impl Algorithm {
-    /// What the paper's model predicts for `nodes` nodes (the root included), a message (a block, for a scatter)
-    /// of `message_bytes`, and segments of `segment_bytes` where it is segmented, seconds. Of
-    /// [`Algorithm::Binary`] an upper bound. Optimistic for the binomial trees off powers of two: of three nodes
-    /// the root serves two, one after the other, where ⌊log2 3⌋ g(m) counts one.
+    /// The prediction of the paper's model for `nodes` nodes (the root included), a message (a block, for a scatter) of
+    /// `message_bytes`, and segments of `segment_bytes` if it is segmented, seconds. For [`Algorithm::Binary`] an upper
+    /// bound. Optimistic for the binomial trees off powers of two: of three nodes the root serves two, one after the
+    /// other, where ⌊log2 3⌋ g(m) counts one.
     pub fn printed_s(self, network: &PLogP, nodes: u64, message_bytes: u64, segment_bytes: u64) -> f64 {
         use Algorithm::*;
         let latency_s = network.latency_s;

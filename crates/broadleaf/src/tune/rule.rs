@@ -3,21 +3,21 @@
 use super::algorithm::Algorithm;
 use crate::plan::Collective;
 
-/// What an MPI is told for one range of nodes and sizes, each from here to the next rule.
+/// An MPI's algorithm for one range of nodes and sizes, each from this rule's to the next rule's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rule {
-    /// What is moved.
+    /// The collective.
     pub collective: Collective,
     /// From this number of nodes on, up to the next rule's.
     pub nodes: u64,
     /// From this size on, bytes; 0 for the first rule of its nodes.
     pub from_bytes: u64,
-    /// What the MPI is told to use.
+    /// The algorithm to use.
     pub algorithm: Algorithm,
     /// 0: not segmented.
     pub segment_bytes: u64,
-    /// What it costs to use this instead of the algorithm chosen: expected times' ratio, ≥ 1, at the worst of the
-    /// sizes that the rule was made from.
+    /// The cost of this algorithm relative to the chosen one: the largest ratio of their expected times, ≥ 1, over the
+    /// sizes from which the rule was made.
     pub worst_ratio: f64,
 }
 

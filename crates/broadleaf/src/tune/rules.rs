@@ -1,4 +1,4 @@
-//! The choices in the words of an MPI that people already use.
+//! The choices as rules for existing MPIs.
 
 use super::algorithm::Algorithm;
 use super::choose::Choice;
