@@ -1,11 +1,11 @@
-//! Paper 3's figure 3: how the best tree of `driverSA` gets better with every annealing.
+//! Paper 3's figure 3: the best tree of `driverSA` after each annealing.
 
 use broadleaf::planners::baselines::annealing::{drive, Allowance, Progress};
 use broadleaf::planners::baselines::Pairs;
 use broadleaf::random::Random;
 
-/// The progress after each annealing, from node 0 on a matrix of bandwidths (bytes/s, a row a sender; the diagonal
-/// counts as well), for one message in one segment and no latencies, as the figure has it.
+/// The progress after each annealing, from node 0 on a matrix of bandwidths (bytes/s, one row per sender; the diagonal
+/// counts as well), for one message in one segment and no latencies, as in the figure.
 ///
 /// # Errors
 /// A matrix that is empty, not square, or has an entry that is not finite and above 0.

@@ -23,7 +23,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// The `index`-th grid, whatever others are drawn.
+    /// The `index`-th grid, independent of the other draws.
     ///
     /// Panics for 0 clusters or more than draws may have, 5,000.
     pub fn grid(&self, index: u64) -> Grid {
@@ -34,7 +34,7 @@ impl Draws {
             .expect("draws are finite and positive")
     }
 
-    /// The makespans of `strategies` on draws 0 … `count` − 1, a row a draw, seconds.
+    /// The makespans of `strategies` on draws 0 … `count` − 1, one row per draw, seconds.
     pub fn makespans_s(&self, count: u64, strategies: &[Strategy]) -> Vec<Vec<f64>> {
         let indices: Vec<u64> = (0..count).collect();
         parallel::map(&indices, |&index| {
@@ -44,7 +44,7 @@ impl Draws {
     }
 }
 
-/// Anything that makes a makespan of a grid, by name.
+/// A named function from a grid to a makespan.
 pub struct Strategy {
     pub name: &'static str,
     pub makespan_s: Box<dyn Fn(&Grid) -> f64 + Sync>,

@@ -1,9 +1,9 @@
 //! A program replayed in simulated time while its network changes: paper 3's experiment, and the advisor's test.
 //!
-//! What decides is the [`Advisor`] itself; here are only its surroundings. Each broadcast is simulated with the rates of
-//! its moment; its transfers, a few for each pair of clusters, are the passive samples. Probes and planning take no
-//! time, but a plan that is published between two calls travels with the second and is current from the third on,
-//! as in the runtime's switch-over.
+//! The [`Advisor`] itself decides; this module simulates its environment. Each broadcast is simulated with the rates at
+//! its time; its transfers, a few for each pair of clusters, are the passive samples. Probes and planning take no time,
+//! but a plan that is published between two calls travels with the second and is current from the third on, as in the
+//! runtime's switch-over.
 
 use crate::varying_rates::{Course, Rates};
 use broadleaf::adapt::advisor::{Advice, Advisor, AdvisorSettings, PlanKey};
@@ -20,17 +20,17 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a probe sends: little for a network, and more than start-ups weigh.
+/// Bytes of a probe: a low load on the network, and more than start-ups account for.
 const PROBE_BYTES: u64 = 1 << 16;
 
-/// An estimate that is off by more than this factor of a rate, or by more seconds of latency, counts as wrong.
+/// An estimate counts as wrong if it differs by more than this factor of a rate, or by more than this latency.
 const UNAWARE: f64 = 1.25;
 const UNAWARE_LATENCY_S: f64 = 2e-3;
 
-/// Passive samples kept of each pair of clusters and broadcast: a misfit and what confirms it.
+/// Passive samples kept of each pair of clusters and broadcast: a deviating one and its confirmation.
 const SAMPLES: usize = 2;
 
-/// The advisor's plan for the first size of each size class on the platform as measured: what there is without loads.
+/// The advisor's plan for the first size of each size class on the platform as measured, that is, without loads.
 ///
 /// # Errors
 /// A platform that the planners cannot plan for.
@@ -49,43 +49,43 @@ pub fn first_plans(
     Ok(plans)
 }
 
-/// What is replayed.
+/// The replayed program.
 pub struct Program<'a> {
-    /// As it was measured.
+    /// The platform as measured.
     pub platform: Arc<Platform>,
-    /// What it really does.
+    /// The actual rates.
     pub rates: &'a Rates,
-    /// What becomes of the latencies of the links from one group to another: factors over time. They stay for the time of
-    /// a broadcast.
+    /// Factors of the latencies of the links from one group to another, over time. They are constant during a
+    /// broadcast.
     pub latencies: &'a [(LinkEnd, LinkEnd, Course)],
     pub root: NodeId,
-    /// When, seconds, and how much, bytes; rising times.
+    /// (time in seconds, bytes), by rising time.
     pub calls: &'a [(f64, u64)],
 }
 
-/// Where its plans come from.
+/// The source of the program's plans.
 pub enum PlanSource<'a> {
     /// One planner's for the platform as measured, in one segment.
     Fixed(&'a str),
-    /// One planner's for the rates that the monitor saw last, in one segment: the paper's set-up.
+    /// One planner's for the rates last monitored, in one segment: the paper's set-up.
     Monitored { planner: &'a str, every_s: f64 },
-    /// These, by size class, whatever happens.
+    /// These, by size class, without changes.
     Static(&'a BTreeMap<u32, Arc<Plan>>),
-    /// The advisor's, with these at first, and a monitor that looks at everything so often.
+    /// The advisor's, with these at first, and a monitor that probes all links every `every_s`.
     Advised { first: &'a BTreeMap<u32, Arc<Plan>>, settings: AdvisorSettings, every_s: f64 },
 }
 
-/// One broadcast as it went.
+/// The result of one broadcast.
 #[derive(Clone, Debug)]
 pub struct Broadcast {
     pub at_s: f64,
     pub bytes: u64,
     pub seconds: f64,
     pub plan: Arc<Plan>,
-    /// The plan was chosen while something else was believed of a link that it uses, or some link was believed to be
-    /// slow or far that no longer is, or a better plan is on its way.
+    /// Whether the plan was chosen with another estimate of a link that it uses, or with a link estimated as slow or
+    /// far that no longer is, or a better plan is on its way.
     pub is_stale: bool,
-    /// Something else than the truth was believed of some link.
+    /// Whether the estimate of some link was wrong.
     pub is_unaware: bool,
 }
 
@@ -113,7 +113,7 @@ impl Program<'_> {
         run_varying(&platform, &programs, &self.rates.beginning_at(at_s), record)
     }
 
-    /// The latency of a moment beyond the measured one, seconds.
+    /// The latency at a time minus the measured one, seconds.
     fn added_latency_s(&self, pair: Pair, time_s: f64) -> f64 {
         let of_pair = |course: &&(LinkEnd, LinkEnd, Course)| (course.0, course.1) == (pair.from, pair.to);
         let Some((.., course)) = self.latencies.iter().find(of_pair) else { return 0.0 };
@@ -123,7 +123,7 @@ impl Program<'_> {
         class.map_or(0.0, |class| (course.at(time_s) - 1.0) * self.platform.class(class).latency_s)
     }
 
-    /// The platform with the latencies of a moment.
+    /// The platform with the latencies at a time.
     fn with_latencies(&self, time_s: f64) -> Arc<Platform> {
         let pairs = self.latencies.iter().map(|&(from, to, _)| Pair { from, to });
         self.with_changes(pairs.map(|pair| (pair, 1.0, self.added_latency_s(pair, time_s))))
@@ -149,8 +149,8 @@ impl Program<'_> {
         Ok(Broadcast { at_s, bytes, seconds, plan: Arc::new(plan), is_stale: false, is_unaware: false })
     }
 
-    /// Each size class is planned for once after each look of the monitor, in one segment; endless times between
-    /// them: never for anything but the platform as measured.
+    /// Each size class is planned for once after each round of the monitor, in one segment; with an infinite interval,
+    /// only for the platform as measured.
     fn monitored(&self, planner: &str, every_s: f64) -> Result<Vec<Broadcast>, PlanError> {
         let mut plans: BTreeMap<(String, u32), Plan> = BTreeMap::new();
         let mut went = Vec::new();
@@ -182,7 +182,7 @@ impl Program<'_> {
         })
     }
 
-    /// The platform with the rates and latencies of a moment, pair by pair.
+    /// The platform with the rates and latencies at a time, pair by pair.
     fn seen(&self, time_s: f64) -> Arc<Platform> {
         let links = LinkEstimates::new(Arc::clone(&self.platform));
         let truth = |&pair: &Pair| {
@@ -201,9 +201,9 @@ struct Advised<'a> {
     current: BTreeMap<PlanKey, Arc<Plan>>,
     /// Published since the last call.
     next: BTreeMap<PlanKey, Arc<Plan>>,
-    /// When the monitor looks at everything next.
+    /// The time of the monitor's next round.
     due_s: f64,
-    /// When anything was last decided.
+    /// The time of the last decision.
     now_s: f64,
 }
 
@@ -235,7 +235,7 @@ impl<'a> Advised<'a> {
         self.pass_until(at_s)?;
         let key = PlanKey::new(self.stream, bytes);
         if !self.current.contains_key(&key) {
-            // The runtime plans at the first call of a class; so it would here.
+            // The runtime plans at the first call of a class; so does the replay.
             let first = self.program.first(bytes, self.first)?;
             self.advisor.in_use(key, &first)?;
             self.current.insert(key, first);
@@ -261,7 +261,7 @@ impl<'a> Advised<'a> {
         let is_stale = self.next.contains_key(&key)
             || unknown.iter().any(|pair| in_use.contains(pair) || is_better_again(pair));
         let is_unaware = !unknown.is_empty();
-        // What travelled with this call is current from the next on.
+        // The plan that travelled with this call is current from the next call on.
         self.current.append(&mut self.next);
         self.advisor.called(Call { stream: self.stream, at_s, bytes });
         let end_s = at_s + trace.makespan_s;
@@ -275,7 +275,7 @@ impl<'a> Advised<'a> {
         self.advisor.links().pair(from, to)
     }
 
-    /// The executor's own forwarding times, as each host would report them: a few numbers a link.
+    /// The executor's own forwarding times, as each host would report them: a few samples per link.
     fn sample(&mut self, trace: &Trace, now_s: f64) {
         let mut taken: BTreeMap<Pair, usize> = BTreeMap::new();
         for transfer in &trace.transfers {
@@ -295,7 +295,7 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// What happens before the next call: the monitor's rounds, and looks at slow links.
+    /// Runs the events before the next call: the monitor's rounds, and probes of slow links.
     fn pass_until(&mut self, until_s: f64) -> Result<(), PlanError> {
         loop {
             let look_s =
@@ -314,7 +314,7 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// Two transfers, as every probe makes, and two empty ones there and back.
+    /// Two transfers, as in every probe, and two empty ones there and back.
     fn probe(&mut self, pair: Pair, now_s: f64) {
         let Some((from, to)) = self.advisor.links().representatives(pair) else { return };
         let platform = &self.program.platform;
@@ -330,7 +330,7 @@ impl<'a> Advised<'a> {
         }
     }
 
-    /// Carries out the advisor's actions until there are none.
+    /// Carries out the advisor's actions until none is left.
     fn follow(&mut self, now_s: f64) -> Result<(), PlanError> {
         self.now_s = now_s;
         loop {

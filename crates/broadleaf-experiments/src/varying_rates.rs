@@ -1,7 +1,7 @@
-//! Rates that change over time: what loads on a network's links and pipes leave of them.
+//! Rates that change over time: those left by loads on a network's links and pipes.
 //!
 //! A link's factor multiplies the rate at which its bytes move, at every moment; start-ups and latencies stay. A
-//! transfer under way when a rate changes goes on at the new one. Nothing is stepped or sampled: courses are constant
+//! transfer under way when a rate changes continues at the new one. Nothing is stepped or sampled: courses are constant
 //! between their steps, so every time is exact.
 
 use broadleaf::model::{occupation_of, Occupation, Resource};
@@ -12,12 +12,12 @@ use std::collections::HashMap;
 /// A factor over time, 1 at first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
-    /// From when on which factor, times rising.
+    /// (start, factor), by rising start.
     steps: Vec<(f64, f64)>,
 }
 
 impl Course {
-    /// From each of those times (seconds, rising) on, that factor (> 0). Refuses others in one line.
+    /// A course with each factor (> 0) from its time (seconds, rising) on. Refuses others in one line.
     ///
     /// # Errors
     /// Times that do not rise, or a factor that is not a finite number above 0.
@@ -43,7 +43,7 @@ impl Course {
         }
     }
 
-    /// When work that takes `work_s` seconds at factor 1 is done, if it begins at `start_s`.
+    /// The end of work that takes `work_s` seconds at factor 1 and begins at `start_s`.
     pub fn end_s(&self, start_s: f64, work_s: f64) -> f64 {
         let mut at = self.steps.partition_point(|&(step_s, _)| step_s <= start_s);
         let (mut now_s, mut left_s) = (start_s, work_s);
@@ -59,7 +59,7 @@ impl Course {
         now_s + left_s / factor
     }
 
-    /// The latest start of work of `work_s` that is not done before `end_s`: the way back.
+    /// The latest start of work of `work_s` that is not done before `end_s`; the inverse of [`Course::end_s`].
     pub fn start_s(&self, end_s: f64, work_s: f64) -> f64 {
         let mut at = self.steps.partition_point(|&(step_s, _)| step_s < end_s);
         let (mut now_s, mut left_s) = (end_s, work_s);
@@ -76,7 +76,7 @@ impl Course {
     }
 }
 
-/// The courses of a platform's links and pipes, and when on their clock the broadcast begins.
+/// The courses of a platform's links and pipes, and the start of the broadcast on their clock.
 #[derive(Clone, Debug, Default)]
 pub struct Rates {
     links: HashMap<(LinkEnd, LinkEnd), Course>,
@@ -105,7 +105,7 @@ impl Rates {
         self.links.get(&(from, to)).map_or(1.0, |course| course.at(time_s))
     }
 
-    /// How long a transfer keeps its link busy that starts at `start_s` of the broadcast, seconds.
+    /// The time for which a transfer that starts at `start_s` of the broadcast keeps its link busy, seconds.
     pub fn busy_s(&self, platform: &Platform, hop: Hop, bytes: u64, start_s: f64) -> f64 {
         let time = &platform.class(hop.class).time;
         let whole_s = time.seconds(bytes);
@@ -147,7 +147,7 @@ impl Varying for Rates {
         let fixed_s = class.time.fixed_s().min(whole_s);
         let steady = occupation_of(platform, hop, bytes, whole_s, |_, _| 0.0);
         let received = steady.windows.iter().find(|window| window.resource == resource);
-        // A receive part that is the whole of T begins a latency after the start, whatever the rate.
+        // A receive part that is the whole of T begins a latency after the start, at any rate.
         let Some(receive_s) = received.map(|window| window.duration_s).filter(|&part_s| part_s != whole_s)
         else {
             return window_s - offset_s;

@@ -4,9 +4,9 @@ use crate::place::Manner;
 use crate::ranks::Ranks;
 use serde_json::Value;
 
-/// What the user asks for, on every rank.
+/// The user's settings, on every rank.
 pub struct Asked {
-    /// Several go into a folder, each under its own name.
+    /// Several are put into a folder, each under its own name.
     pub sources: Vec<String>,
     to: String,
     pub verify: bool,
@@ -37,7 +37,7 @@ impl Asked {
         })
     }
 
-    /// An entry as it is called on the root.
+    /// An entry's name on the root.
     pub fn shown(&self, path: &[u8]) -> String {
         let path = String::from_utf8_lossy(path);
         match &self.sources[..] {
@@ -47,7 +47,7 @@ impl Asked {
         }
     }
 
-    /// The target of one rank: a host's name and a rank's number stand for their words in braces.
+    /// The target of one rank, with `{host}` and `{rank}` replaced by the host's name and the rank's number.
     pub fn target(&self, ranks: &dyn Ranks) -> String {
         self.to.replace("{host}", ranks.host()).replace("{rank}", &ranks.rank().to_string())
     }

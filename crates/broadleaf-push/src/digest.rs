@@ -7,7 +7,7 @@ use crate::index::BLOCK_BYTES;
 use blake3::hazmat::{left_subtree_len, merge_subtrees_non_root, merge_subtrees_root, HasherExt, Mode};
 use blake3::Hasher;
 
-/// 32 bytes, as BLAKE3 makes them.
+/// A BLAKE3 digest.
 pub type Digest = [u8; 32];
 
 /// The digest of the block `data` that begins at byte `offset` of a file of `file_bytes`.
@@ -45,7 +45,7 @@ fn node(blocks: &[Digest], bytes: u64) -> Digest {
     merge_subtrees_non_root(&left, &right, Mode::Hash)
 }
 
-/// As people read it.
+/// The digest in hexadecimal.
 pub fn text(digest: &Digest) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

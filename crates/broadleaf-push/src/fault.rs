@@ -1,4 +1,4 @@
-//! Why the source, or one host, cannot go on.
+//! A reason why the source, or one host, cannot continue.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Fault(pub String);
 
 impl Fault {
-    /// What the system refused at `path`, with a remedy where the reason names one.
+    /// A system error at `path`, with a remedy if the error implies one.
     pub fn system(path: impl fmt::Display, error: &std::io::Error) -> Fault {
         let remedy = match error.raw_os_error() {
             Some(libc::ENOSPC | libc::EDQUOT) => "; free space there, and push again",

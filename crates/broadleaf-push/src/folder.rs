@@ -1,5 +1,5 @@
-//! Folders by their handles: names below one are opened step by step and never through a link, so that nothing
-//! outside of the target can be reached, whatever another process puts there meanwhile.
+//! Folders by their handles: names below one are opened step by step and never through a link, so that no name reaches
+//! outside of the target, even if another process changes it meanwhile.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -10,7 +10,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 /// An open folder.
 pub struct Folder(OwnedFd);
 
-/// The text for the system.
+/// A zero-terminated copy for system calls.
 fn c_text(name: &[u8]) -> Result<CString> {
     CString::new(name).map_err(|_| Error::from_raw_os_error(libc::EINVAL))
 }
@@ -33,19 +33,19 @@ fn opened(at: RawFd, name: &[u8], flags: libc::c_int, mode: libc::mode_t) -> Res
 }
 
 impl Folder {
-    /// The folder of that name, links followed: the user has named it.
+    /// Opens the folder with that name and follows links, since the user gave the name.
     pub fn open(path: &[u8]) -> Result<Folder> {
         let path = if path.is_empty() { b"." } else { path };
         Ok(Folder(opened(libc::AT_FDCWD, path, libc::O_RDONLY | libc::O_DIRECTORY, 0)?))
     }
 
-    /// A folder in this one; a link is none.
+    /// Opens a folder in this one; refuses a link.
     pub fn enter(&self, name: &[u8]) -> Result<Folder> {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
         Ok(Folder(opened(self.0.as_raw_fd(), name, flags, 0)?))
     }
 
-    /// The folder below this one that a path of several names leads to; itself for the empty path.
+    /// Opens the folder at a path of several names below this one; itself for the empty path.
     pub fn descend(&self, path: &[u8]) -> Result<Folder> {
         let mut at = Folder(self.0.try_clone()?);
         for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
@@ -54,7 +54,7 @@ impl Folder {
         Ok(at)
     }
 
-    /// Makes a folder that is this user's alone until it gets its mode; one that is there stays as it is.
+    /// Makes a folder that only this user may use until it gets its mode; an existing one is unchanged.
     pub fn make(&self, name: &[u8]) -> Result<()> {
         let text = c_text(name)?;
         // SAFETY: the name is zero-terminated.
@@ -64,7 +64,7 @@ impl Folder {
         }
     }
 
-    /// A regular file for reading, if that is what has the name.
+    /// Opens the file for reading, if it is a regular one.
     pub fn read(&self, name: &[u8]) -> Result<Option<File>> {
         let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         match opened(self.0.as_raw_fd(), name, flags, 0) {
@@ -81,7 +81,7 @@ impl Folder {
         }
     }
 
-    /// A file to read and write, made where there is none, this user's alone.
+    /// Opens a file to read and write; with `is_made`, makes a missing one that only this user may use.
     pub fn write(&self, name: &[u8], is_made: bool) -> Result<File> {
         let made = if is_made { libc::O_CREAT } else { 0 };
         Ok(opened(
@@ -104,7 +104,7 @@ impl Folder {
         checked(unsafe { libc::renameat(at, from.as_ptr(), at, to.as_ptr()) }).map(drop)
     }
 
-    /// Takes a name away; none is as well.
+    /// Removes a name; a missing one is no error.
     pub fn remove(&self, name: &[u8]) -> Result<()> {
         let name = c_text(name)?;
         // SAFETY: the name is zero-terminated.
@@ -114,14 +114,14 @@ impl Folder {
         }
     }
 
-    /// A symbolic link with that text.
+    /// Makes a symbolic link with that text.
     pub fn link(&self, name: &[u8], text: &[u8]) -> Result<()> {
         let (name, text) = (c_text(name)?, c_text(text)?);
         // SAFETY: both are zero-terminated.
         checked(unsafe { libc::symlinkat(text.as_ptr(), self.0.as_raw_fd(), name.as_ptr()) }).map(drop)
     }
 
-    /// One more name, in this folder, of the file `other_name` in another.
+    /// Makes a hard link, in this folder, to the file `other_name` in another.
     pub fn same(&self, name: &[u8], other: &Folder, other_name: &[u8]) -> Result<()> {
         let (name, other_name) = (c_text(name)?, c_text(other_name)?);
         let (at, other) = (self.0.as_raw_fd(), other.0.as_raw_fd());
@@ -129,7 +129,7 @@ impl Folder {
         checked(unsafe { libc::linkat(other, other_name.as_ptr(), at, name.as_ptr(), 0) }).map(drop)
     }
 
-    /// The time of the last change of a name, a link itself and not what it leads to.
+    /// Sets the time of the last change of a name; of a link itself, not of its target.
     pub fn set_time(&self, name: &[u8], changed: (i64, u32)) -> Result<()> {
         let name = c_text(name)?;
         let flags = libc::AT_SYMLINK_NOFOLLOW;
@@ -138,7 +138,7 @@ impl Folder {
             .map(drop)
     }
 
-    /// The owner of the folder itself, where one is asked for.
+    /// Sets the owner of the folder itself, if one is given.
     pub fn own(&self, user: Option<u32>, group: Option<u32>) -> Result<()> {
         if user.is_none() && group.is_none() {
             return Ok(());
@@ -146,19 +146,20 @@ impl Folder {
         std::os::unix::fs::fchown(&self.0, user, group)
     }
 
-    /// Mode and time of the folder itself.
+    /// Sets mode and time of the folder itself.
     pub fn finish(&self, mode: u32, changed: (i64, u32)) -> Result<()> {
         // SAFETY: the handle is open.
         checked(unsafe { libc::fchmod(self.0.as_raw_fd(), mode) })?;
         set_time(self.0.as_raw_fd(), changed)
     }
 
-    /// Keeps other pushes out until the handle is closed; false: one is there. File systems without locks let all in.
+    /// Locks other pushes out until the handle is closed; false if another one holds the lock. Without locks in the
+    /// file system, true.
     pub fn lock(&self) -> bool {
         lock(self.0.as_raw_fd())
     }
 
-    /// Bytes that this user may still write here; `None` where the system does not know.
+    /// Bytes that this user may still write here; `None` if unknown.
     pub fn free_bytes(&self) -> Option<u64> {
         let mut found = MaybeUninit::<libc::statvfs>::uninit();
         // SAFETY: the handle is open, and `found` is filled where the call succeeds.
@@ -175,7 +176,7 @@ fn times(changed: (i64, u32)) -> [libc::timespec; 2] {
     [now, libc::timespec { tv_sec: changed.0, tv_nsec: changed.1.into() }]
 }
 
-/// The time of the last change of an open file.
+/// Sets the time of the last change of an open file.
 pub fn set_time(handle: RawFd, changed: (i64, u32)) -> Result<()> {
     // SAFETY: the handle is open, and there are two times.
     checked(unsafe { libc::futimens(handle, times(changed).as_ptr()) }).map(drop)
@@ -188,7 +189,7 @@ pub fn lock(handle: RawFd) -> bool {
     !locked.is_err_and(|error| error.raw_os_error() == Some(libc::EWOULDBLOCK))
 }
 
-/// Makes a hole of a range of a file; false where the file system has none.
+/// Makes a range of a file a hole; false if the file system has no holes.
 pub fn punch(file: &File, offset: u64, bytes: u64) -> bool {
     let how = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
     // SAFETY: the handle is open.

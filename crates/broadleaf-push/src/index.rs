@@ -1,31 +1,31 @@
-//! What is sent, without its contents: entries in the order of their names, and the blocks that they are cut into.
+//! The source without its contents: entries in the order of their names, and the blocks of their files.
 
 use crate::wire::{Reader, Writer};
 use std::ops::Range;
 
-/// Bytes of a block: a power of two of BLAKE3's chunks, so that a block is a node of the file's hash tree. What an
-/// interrupted push sends twice, and what a changed byte costs, is a block; its digest is 10⁻⁵ of it.
+/// Bytes of a block: a power of two of BLAKE3's chunks, so that a block is a node of the file's hash tree. An
+/// interruption or a changed byte costs one block; a block's digest is 10⁻⁵ of its size.
 pub const BLOCK_BYTES: u64 = 4 << 20;
 
-/// What stands at a name.
+/// The type of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     Folder,
-    /// The folder that several sources go into; one that is there stays as it is.
+    /// The folder for several sources; an existing one is unchanged.
     Around,
-    /// `data`: the ranges that are no holes, in order; `is_sparse`: some of it is holes, perhaps inside blocks.
+    /// `data`: the ranges that are not holes, in order; `is_sparse`: the file has holes, perhaps inside blocks.
     File {
         bytes: u64,
         is_sparse: bool,
         data: Vec<Range<u64>>,
     },
-    /// A symbolic link, with the text in it.
+    /// A symbolic link, with its text.
     Link(Vec<u8>),
-    /// One more name of the file at that entry.
+    /// A hard link to the file of that entry.
     SameAs(usize),
 }
 
-/// A name and what stands there.
+/// A name and its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Below the target, without a leading slash; empty: the target itself.
@@ -77,7 +77,7 @@ impl Index {
         Index { entries, blocks, blocks_of }
     }
 
-    /// Bytes of an entry's file; 0 for all else.
+    /// Bytes of an entry's file; 0 for other types.
     pub fn file_bytes(&self, entry: usize) -> u64 {
         match self.entries[entry].kind {
             Kind::File { bytes, .. } => bytes,
@@ -129,7 +129,7 @@ impl Index {
         }
     }
 
-    /// `None` for what [`Index::encode`] does not write, names that lead out of the target among it.
+    /// `None` for text that [`Index::encode`] does not write, including names that lead out of the target.
     pub fn decode(text: &mut Reader<'_>) -> Option<Index> {
         let mut entries: Vec<Entry> = Vec::new();
         for number in 0..text.number()? as usize {
@@ -158,7 +158,7 @@ impl Index {
     }
 }
 
-/// Whether a name below the target stays there by its words: links are refused where the name is opened.
+/// Whether a name is below the target by its text; links are refused when the name is opened.
 pub fn stays_inside(path: &[u8]) -> bool {
     path.is_empty() || path.split(|&byte| byte == b'/').all(|part| !matches!(part, b"" | b"." | b".."))
 }

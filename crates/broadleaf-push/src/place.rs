@@ -1,4 +1,4 @@
-//! Where a host puts what it receives: unfinished copies beside the final names, which they take by rename.
+//! A host's target: unfinished copies beside the final names, to which they are renamed.
 
 use crate::fault::Fault;
 use crate::folder::{self, Folder};
@@ -9,7 +9,7 @@ use std::io::{Error, Result};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{fchown, FileExt, MetadataExt, PermissionsExt};
 
-/// Modes and owners, as asked.
+/// Modes and owners, as the user set them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner {
     /// The mode of all files; `None`: each as in the source.
@@ -30,9 +30,9 @@ impl Manner {
 
 /// The target on this host.
 pub struct Place {
-    /// The target where it is a folder, else the folder that it is in.
+    /// The target if it is a folder, else its parent folder.
     top: Folder,
-    /// The target's own name, where it is a file.
+    /// The target's own name, if it is a file.
     name: Vec<u8>,
     /// Whether this push has made the folder `top`.
     is_made: bool,
@@ -44,13 +44,13 @@ pub struct Place {
     last_folder: Option<(Vec<u8>, Folder)>,
     /// The unfinished copy that was used last.
     last_file: Option<(usize, File)>,
-    /// Unfinished copies that have owner, mode and time.
+    /// Unfinished copies whose owner, mode and time are set.
     dressed: HashSet<usize>,
 }
 
 /// The name of an unfinished copy: the same in every push, so that the next one finds it.
 fn unfinished(name: &[u8]) -> Vec<u8> {
-    // Beyond that the system takes no name.
+    // The system's limit of a name's length.
     const LONGEST: usize = 255;
     let named = [b".", name, b".broadleaf"].concat();
     if named.len() <= LONGEST {
@@ -118,7 +118,7 @@ impl Place {
         Ok(place)
     }
 
-    /// What the system refused of an entry.
+    /// A system error at an entry.
     pub fn refused(&self, entry: &Entry, error: &Error) -> Fault {
         if entry.path.is_empty() {
             return Fault::system(&self.shown, error);
@@ -145,20 +145,20 @@ impl Place {
         split(&entry.path).1.to_vec()
     }
 
-    /// What stands at an entry's name, if it is a regular file.
+    /// The file with an entry's name, if it is a regular one.
     pub fn older(&mut self, entry: &Entry) -> Result<Option<File>> {
         let name = self.name_of(entry);
         self.folder_of(entry)?.read(&name)
     }
 
-    /// What an interrupted push has left of an entry.
+    /// The unfinished copy of an entry from an interrupted push.
     pub fn left_over(&mut self, entry: &Entry) -> Result<Option<File>> {
         let name = unfinished(&self.name_of(entry));
         let found = self.folder_of(entry)?.read(&name)?;
         Ok(found.filter(|file| file.metadata().is_ok_and(|found| found.len() > 0)))
     }
 
-    /// The unfinished copy of an entry, as long as the file will be.
+    /// The unfinished copy of an entry, with the final length.
     pub fn unfinished(&mut self, index: &Index, number: usize) -> Result<&File> {
         if self.last_file.as_ref().is_none_or(|(last, _)| *last != number) {
             let entry = &index.entries[number];
@@ -166,7 +166,7 @@ impl Place {
             let file = self.folder_of(entry)?.write(&name, true)?;
             let bytes = index.file_bytes(number);
             let found = file.metadata()?.len();
-            // A new file of one block gets its length as it is written.
+            // A new file of one block gets its length from the write.
             if found > bytes || found < bytes && !index.is_written_at_once(number) {
                 file.set_len(bytes)?;
             }
@@ -176,12 +176,12 @@ impl Place {
         found.ok_or_else(|| Error::from_raw_os_error(libc::ENOENT))
     }
 
-    /// Writes a block. A small file gets its owner, mode and time at once, while it is open: to open thousands of them
-    /// again costs as much as to write them.
+    /// Writes a block. A small file gets its owner, mode and time immediately, while it is open: opening thousands of
+    /// them again would cost as much as writing them.
     pub fn write(&mut self, index: &Index, block: &Block, data: &[u8]) -> Result<()> {
         self.write_block(index, block, data)?;
         let entry = &index.entries[block.entry];
-        // One that its owner may not write would stop the next push, were this one interrupted.
+        // If this push is interrupted, a file that its owner may not write would stop the next push.
         let is_ours = self.manner.mode_of(entry) & 0o600 == 0o600 && self.manner.user.is_none();
         if is_ours && index.is_written_at_once(block.entry) {
             if let Some((_, file)) = self.last_file.take() {
@@ -192,7 +192,7 @@ impl Place {
         Ok(())
     }
 
-    /// Writes a block; what is a hole in the source, and pages of zeros in a sparse file, become holes.
+    /// Writes a block; holes of the source, and pages of zeros in a sparse file, become holes.
     fn write_block(&mut self, index: &Index, block: &Block, data: &[u8]) -> Result<()> {
         const PAGE: usize = 4096;
         let is_sparse = matches!(index.entries[block.entry].kind, Kind::File { is_sparse: true, .. });
@@ -224,7 +224,7 @@ impl Place {
         self.last_file = None;
         let name = unfinished(&self.name_of(entry));
         if let Ok(folder) = self.folder_of(entry) {
-            // What cannot be removed is found, and not trusted, by the next push.
+            // If it cannot be removed, the next push finds it and checks it by digest.
             let _ = folder.remove(&name);
         }
     }
@@ -243,7 +243,7 @@ impl Place {
             fchown(file, user, group)?;
         }
         let mode = self.manner.mode_of(entry);
-        // After the owner, whose change takes set-id bits away.
+        // After the owner, since its change clears set-id bits.
         if !is_owned || found.mode() & 0o7777 != mode {
             file.set_permissions(Permissions::from_mode(mode))?;
         }
@@ -253,7 +253,7 @@ impl Place {
         Ok(())
     }
 
-    /// Gives an entry its name, mode, owner and time; `is_there`: the older version is the same, byte for byte.
+    /// Gives an entry its name, mode, owner and time; `is_there`: the older version is identical.
     pub fn finish(&mut self, index: &Index, number: usize, is_there: bool) -> Result<()> {
         let entry = &index.entries[number];
         let name = self.name_of(entry);
@@ -278,7 +278,7 @@ impl Place {
             }
             Kind::File { .. } => {
                 if !self.dressed.contains(&number) {
-                    // Made here where the file is empty and has no block.
+                    // Made here if the file is empty and has no block.
                     self.unfinished(index, number)?;
                     if let Some((_, file)) = self.last_file.take() {
                         self.dress(&file, entry)?;
@@ -300,7 +300,7 @@ impl Place {
                 folder.remove(&draft)?;
                 folder.same(&draft, &other, other_name)?;
                 folder.rename(&draft, &name)?;
-                // To rename one of two names of a file to the other leaves both.
+                // Renaming one of two hard links to the other keeps both.
                 folder.remove(&draft)
             }
         }

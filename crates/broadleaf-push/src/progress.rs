@@ -1,4 +1,4 @@
-//! How far the hosts are, as the root hears from them.
+//! The hosts' progress, as reported to the root.
 
 use crate::ranks::Ranks;
 use serde_json::{json, Value};
@@ -7,10 +7,10 @@ use std::time::Instant;
 /// Seconds between two lines of progress.
 const PROGRESS_S: f64 = 0.1;
 
-/// What the hosts of a round have dealt with so far, on the root.
+/// The hosts' progress in a round, on the root.
 pub struct Progress<'a> {
     pub ranks: &'a dyn Ranks,
-    /// Of each rank: bytes of the windows that it takes part in, those that it has dealt with, and its host.
+    /// By rank: bytes of the windows that it takes part in, those processed, and its host.
     pub needed: Vec<u64>,
     pub kept: Vec<u64>,
     pub hosts: &'a [String],
@@ -21,13 +21,13 @@ pub struct Progress<'a> {
     pub say: &'a mut dyn FnMut(Value),
 }
 
-/// What a rank reports to the root: the bytes that it has dealt with, and whether it is done.
+/// A rank's report to the root: the bytes processed, and whether it is done.
 pub fn word(kept_bytes: u64, is_last: bool) -> u64 {
     kept_bytes << 1 | u64::from(is_last)
 }
 
 impl Progress<'_> {
-    /// Takes what has been told; `until_last`: waits until all others are done.
+    /// Takes the pending reports; with `until_last`, waits until all others are done.
     pub fn hear(&mut self, until_last: bool) {
         while self.working > 0 {
             let Some((rank, word)) = self.ranks.hear(until_last) else { break };

@@ -23,32 +23,32 @@ use serde_json::{json, Value};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-/// How often a block is sent that arrived damaged.
+/// The most times that a block is sent if it arrives damaged.
 const MOST_ROUNDS: usize = 3;
 
-/// One rank's side of a push under way.
+/// One rank's state during a push.
 struct Host<'a> {
     ranks: &'a dyn Ranks,
     asked: Asked,
     index: Index,
-    /// `None`: this rank only passes on, because another one writes there, or because of its fault.
+    /// `None`: this rank only passes on, because another rank of its host writes, or because of its fault.
     place: Option<Place>,
     stock: Stock,
     fault: Option<Fault>,
-    /// Entries that the root could not send as they were walked.
+    /// Entries that changed on the root since the walk and could not be sent.
     failed: BTreeSet<usize>,
     received_bytes: u64,
     written_bytes: u64,
     damaged_blocks: u64,
-    /// Of each rank, on the root.
+    /// By rank, on the root.
     hosts: Vec<String>,
     said_s: f64,
     say: &'a mut dyn FnMut(Value),
     started: Instant,
 }
 
-/// Pushes what `settings` names, which only rank 0 has to give; `say` gets the events on rank 0. Whether every host
-/// has it; the same on all ranks.
+/// Pushes the sources in `settings`, which only rank 0 must give; `say` gets the events on rank 0. Returns whether
+/// every host has them, identically on all ranks.
 pub fn push(ranks: &dyn Ranks, settings: &str, say: &mut dyn FnMut(Value)) -> bool {
     let is_root = ranks.rank() == 0;
     let mut source = None;
@@ -110,8 +110,8 @@ impl Host<'_> {
         self.ranks.rank() == 0
     }
 
-    /// Opens this rank's target, unless another rank of its host writes there, or it is the source. Of each rank, on
-    /// the root: whether it writes.
+    /// Opens this rank's target, unless another rank of its host writes there, or it is the source. Returns, on the
+    /// root, whether each rank writes.
     fn open(&mut self) -> Vec<bool> {
         let target = self.asked.target(self.ranks);
         let (writers, hosts) = writers(self.ranks, &target);
@@ -136,15 +136,15 @@ impl Host<'_> {
         writers
     }
 
-    /// One bit for each flag, of which all ranks have as many, of every rank on the root.
+    /// The flags of every rank, on the root, one bit each; all ranks have the same number.
     fn gather_flags(&self, flags: impl IntoIterator<Item = bool>) -> Vec<Vec<u8>> {
         let mut mine = packed(flags);
-        // Without any flag there is a row a rank as well.
+        // Without flags there is still one row per rank.
         mine.push(0);
         self.ranks.gather_equal(&mine).chunks_exact(mine.len()).map(<[u8]>::to_vec).collect()
     }
 
-    /// Finds what hosts hold already. The root sends the digests of the files that any host has something of.
+    /// Finds what hosts hold already. The root sends the digests of the files of which any host has a part.
     fn take_stock(&mut self, source: Option<&mut Source>) {
         let mut candidates = vec![false; self.index.entries.len()];
         if let Some(place) = self.place.as_mut() {
@@ -198,7 +198,7 @@ impl Host<'_> {
         }
     }
 
-    /// This host drops out; unfinished files that no later push would find are removed.
+    /// Ends this host's part after a fault; unfinished files without a complete block are removed.
     fn give_up(&mut self, fault: Fault) {
         if let Some(place) = self.place.as_mut() {
             for number in self.index.files() {
@@ -211,7 +211,7 @@ impl Host<'_> {
         self.fault = Some(fault);
     }
 
-    /// The root takes part in every group, whether it lacks something or not.
+    /// Whether this rank is a member; the root is in every group.
     fn is_member(&self, members: &[bool]) -> bool {
         self.is_root() || members[self.ranks.rank()]
     }
@@ -229,7 +229,7 @@ impl Host<'_> {
         made.groups.iter().map(number_of).collect()
     }
 
-    /// Which blocks go to which hosts.
+    /// Agrees on the hosts of each block.
     fn agree(&self) -> Schedule {
         let lacks = |number: usize| {
             let block = &self.index.blocks[number];
@@ -243,7 +243,7 @@ impl Host<'_> {
         Schedule::decode(&self.ranks.share(made)).unwrap_or_default()
     }
 
-    /// Sends every block that is lacking somewhere; false: none is.
+    /// Sends every block that any host lacks; false if none is lacking.
     fn round(&mut self, source: Option<&mut Source>) -> bool {
         let made = self.agree();
         if made.runs.is_empty() {
@@ -307,7 +307,7 @@ impl Host<'_> {
         true
     }
 
-    /// All ranks learn what the root cannot send.
+    /// Shares the entries that the root cannot send with all ranks.
     fn share_failed(&mut self) {
         let mut out = Writer::default();
         for &entry in &self.failed {
@@ -320,7 +320,7 @@ impl Host<'_> {
         }
     }
 
-    /// Gives the files their names where all is well.
+    /// Gives the complete files their names.
     fn finish(&mut self, source: Option<&Source>) {
         if let Some(source) = source {
             let changed = self.index.files().filter(|&entry| source.has_changed(entry));
@@ -330,13 +330,13 @@ impl Host<'_> {
         let Some(mut place) = self.place.take().filter(|_| self.fault.is_none()) else {
             return;
         };
-        // Folders last, when nothing in them changes any more, and what is in them first.
+        // Folders last, after all changes in them, and inner folders first.
         let is_folder = |entry: &usize| self.index.entries[*entry].kind == Kind::Folder;
         let all = 0..self.index.entries.len();
         let folders: Vec<usize> = all.clone().filter(is_folder).rev().collect();
         for number in all.filter(|entry| !is_folder(entry)).chain(folders) {
             if let Err(fault) = self.finish_entry(&mut place, number) {
-                // The first is what the user reads; the other files still get their names.
+                // The first fault is reported; the other files still get their names.
                 self.fault.get_or_insert(fault);
             }
         }
@@ -374,7 +374,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// The root reports how it went on every host; whether all have it.
+    /// The root reports the result of every host; returns whether all have the files.
     fn report(&mut self, writers: &[bool]) -> bool {
         let digest = self.stock.total(&self.index);
         let mut out = Writer::default();

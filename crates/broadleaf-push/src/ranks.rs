@@ -1,4 +1,4 @@
-//! How the ranks of a job meet.
+//! Communication between the ranks of a job.
 
 use crate::wire::{Reader, Writer};
 
@@ -12,11 +12,11 @@ pub trait Ranks {
     fn gather_equal(&self, mine: &[u8]) -> Vec<u8>;
     /// Rank 0's bytes to every rank of a group; group 0 is all ranks.
     fn broadcast(&self, group: usize, data: &mut [u8]);
-    /// Makes a group of the ranks that ask to be members, rank 0 among them; its number counts up from 1.
+    /// Makes a group of the ranks with `is_member`, rank 0 among them; returns its number, from 1.
     fn make_group(&self, is_member: bool) -> usize;
-    /// A number for the root, which does not wait for it. Not for the root itself.
+    /// Sends a number to the root, which does not wait for it. Not called on the root.
     fn tell(&self, number: u64);
-    /// On the root: a rank's next number in the order in which they come; `None`: there is none yet, and `waits` is false.
+    /// On the root: the next number to arrive, and its rank; `None` if none has arrived and `waits` is false.
     fn hear(&self, waits: bool) -> Option<(usize, u64)>;
 
     /// Rank 0's bytes, whose length only it knows.

@@ -4,7 +4,7 @@ use crate::digest::{self, Digest};
 use crate::wire::Reader;
 use serde_json::{json, Value};
 
-/// What a rank has reported; a digest that is not the root's is a fault.
+/// A rank's report; a digest that differs from the root's is a fault.
 pub fn row_of(rank: usize, text: &[u8], wanted: &Digest) -> Option<Value> {
     let mut text = Reader(text);
     let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

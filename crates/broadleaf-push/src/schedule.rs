@@ -1,35 +1,35 @@
-//! Which blocks go to which hosts: a block travels over those that lack it, and no others.
+//! Assigns blocks to hosts: a block travels only over hosts that lack it.
 
 use crate::index::Index;
 use crate::wire::{bit, Reader, Writer};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Most groups of hosts with a communicator, and a plan, of their own. Hosts of rarer groups get blocks together,
-/// some of which they hold already.
+/// Most groups of hosts with their own communicator and plan. Hosts of rarer groups get blocks together, some of which
+/// they hold already.
 const MOST_GROUPS: usize = 8;
-/// Bytes of file contents in a window, as a rule: two blocks. What an interrupt loses is a window or two, and the first one
-/// is soon read; eight of them take no longer than one broadcast of their sum, since the root begins the next one while
-/// the hosts still pass the last one on.
+/// Bytes of file contents in a window, as a rule: two blocks. An interruption loses a window or two, and the first one
+/// is read quickly. Eight windows take no longer than one broadcast of their sum, since the root begins the next one
+/// while the hosts still forward the last one.
 pub const WINDOW_BYTES: usize = 8 << 20;
 /// Blocks of a window at most: small files, and holes, which have no bytes.
 const WINDOW_BLOCKS: usize = 16384;
 
-/// The members of each group, by rank, and which runs of blocks go to which of them, in order.
+/// The members of each group, by rank, and the runs of blocks with their groups, in order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     pub groups: Vec<Vec<bool>>,
     pub runs: Vec<(usize, Range<usize>)>,
 }
 
-/// What is broadcast at once.
+/// The blocks of one broadcast.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Window {
     pub group: usize,
     pub blocks: Range<usize>,
 }
 
-/// The schedule for what each rank lacks: `needs` has a bit a block for each, the lowest first.
+/// The schedule for the blocks that each rank lacks: `needs` has one bit per block for each rank, the lowest first.
 pub fn schedule(index: &Index, needs: &[Vec<u8>]) -> Schedule {
     let lacking = |block: usize| -> Vec<bool> { needs.iter().map(|bits| bit(bits, block)).collect() };
     let mut bytes_of: BTreeMap<Vec<bool>, u64> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Schedule {
         out.0
     }
 
-    /// `None` for what [`Schedule::encode`] does not write.
+    /// `None` for text that [`Schedule::encode`] does not write.
     pub fn decode(text: &[u8]) -> Option<Schedule> {
         let mut text = Reader(text);
         let mut found = Schedule::default();

@@ -1,4 +1,4 @@
-//! What is pushed, on the root: walked into an index, read block by block, and looked at once more afterwards.
+//! The source, on the root: walked into an index, read block by block, and checked for changes afterwards.
 
 use crate::digest::{self, Digest};
 use crate::fault::Fault;
@@ -15,10 +15,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The source and its index.
 pub struct Source {
-    /// Where each source lies, by its name in the target; a single one has the empty name.
+    /// The path of each source, by its name in the target; a single one has the empty name.
     bases: HashMap<Vec<u8>, PathBuf>,
     pub index: Index,
-    /// Of each entry: what shows that it is still what was walked.
+    /// By entry: its state at the walk, to detect changes.
     stamps: Vec<Stamp>,
     /// The file that was read last.
     open: Option<(usize, File)>,
@@ -44,7 +44,7 @@ impl Stamp {
 }
 
 impl Source {
-    /// Walks the files and folders at `sources`; a link there is followed, none below it is.
+    /// Walks the files and folders at `sources`; follows links there, but none below.
     pub fn walk(sources: &[String]) -> Result<Source, Fault> {
         let mut walk = Walk::default();
         let mut bases = HashMap::new();
@@ -85,7 +85,7 @@ impl Source {
         }
     }
 
-    /// A block's bytes into `data`, and its digest; `None`: the file is not what was walked any more. A hole has no
+    /// Reads a block into `data` and returns its digest; `None` if the file has changed since the walk. A hole has no
     /// bytes, but a digest.
     pub fn read(&mut self, block: &Block, data: &mut [u8]) -> Option<Digest> {
         let file_bytes = self.index.file_bytes(block.entry);
@@ -100,7 +100,7 @@ impl Source {
         Some(digest::of_block(data, block.offset, file_bytes))
     }
 
-    /// Whether a file is not any more what was walked.
+    /// Whether a file has changed since the walk.
     pub fn has_changed(&self, entry: usize) -> bool {
         fs::metadata(self.path(entry)).map_or(true, |found| Stamp::of(&found) != self.stamps[entry])
     }
@@ -110,14 +110,14 @@ impl Source {
 struct Walk {
     entries: Vec<Entry>,
     stamps: Vec<Stamp>,
-    /// Files of several names, by device and number.
+    /// Files with several names, by device and inode.
     seen: HashMap<(u64, u64), usize>,
-    /// Names of a path that are above its source.
+    /// Number of a path's names above its source.
     below: usize,
 }
 
 impl Walk {
-    /// The folder that several sources go into.
+    /// Adds the folder for several sources.
     fn around(&mut self) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let changed = (now.as_secs() as i64, now.subsec_nanos());
@@ -183,7 +183,7 @@ impl Walk {
     }
 }
 
-/// Whether a link at `path` with that text leads to something in the same source, which is `below` names deep, by its words.
+/// Whether a link at `path` leads, by its text, into the same source, which is `below` names deep.
 fn link_stays_inside(path: &[u8], below: usize, text: &[u8]) -> bool {
     let mut depth = path.split(|&byte| byte == b'/').count() - 1 - below;
     !text.starts_with(b"/")
@@ -198,7 +198,7 @@ fn link_stays_inside(path: &[u8], below: usize, text: &[u8]) -> bool {
         })
 }
 
-/// Where a file has data; all of it where the file system does not tell.
+/// The ranges of a file with data; the whole file if the file system does not report holes.
 fn data_ranges(file: &File, bytes: u64) -> Vec<Range<u64>> {
     // SAFETY: the handle is open.
     let seek = |at: u64, how| unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, how) };
@@ -232,7 +232,7 @@ mod tests {
         for (path, text) in [("a", "../b"), ("a/b", "../../c"), ("a", "/etc/passwd"), ("a", "x/../../b")] {
             assert!(!link_stays_inside(path.as_bytes(), 0, text.as_bytes()), "{path} -> {text}");
         }
-        // Of several sources none leads into another one.
+        // Links from one source into another are refused.
         assert!(link_stays_inside(b"one/a/b", 1, b"../c") && !link_stays_inside(b"one/a/b", 1, b"../../two"));
     }
 }

@@ -1,5 +1,5 @@
-//! What a host holds already: blocks of an interrupted push's unfinished copies and of older versions of the files.
-//! Both are read again and compared by digest, so no record of an earlier push has to be kept or believed.
+//! A host's stock: the blocks in an interrupted push's unfinished copies and in older versions of the files. Both are
+//! read again and compared by digest, so no record of an earlier push is kept or trusted.
 
 use crate::digest::{self, Digest};
 use crate::fault::Fault;
@@ -9,13 +9,13 @@ use std::fs::File;
 use std::io::Result;
 use std::os::unix::fs::FileExt;
 
-/// What one host has, and what it knows of the blocks.
+/// One host's blocks, and the digests of all blocks.
 pub struct Stock {
-    /// Of each block: whether it stands in the unfinished copy, or in an older version that is the same.
+    /// By block: whether it is in the unfinished copy, or in an identical older version.
     pub has: Vec<bool>,
-    /// Of each block: its digest, once the root has sent it.
+    /// By block: its digest, after the root has sent it.
     pub digests: Vec<Digest>,
-    /// Of each entry: the older version is the same, byte for byte.
+    /// By entry: whether the older version is identical.
     pub is_there: Vec<bool>,
 }
 
@@ -28,7 +28,7 @@ impl Stock {
         }
     }
 
-    /// Of each entry: whether something stands there that may have some of its blocks.
+    /// By entry: whether the host has a file that may contain some of its blocks.
     pub fn candidates(index: &Index, place: &mut Place) -> std::result::Result<Vec<bool>, Fault> {
         let mut found = vec![false; index.entries.len()];
         for number in index.files() {
@@ -40,7 +40,7 @@ impl Stock {
         Ok(found)
     }
 
-    /// Looks at the entries in `candidates`, whose digests are known.
+    /// Checks the entries in `candidates`, whose digests are known.
     pub fn take(
         &mut self,
         index: &Index,
@@ -83,7 +83,7 @@ impl Stock {
         Ok(())
     }
 
-    /// Of each block of an entry: whether the file has it at the same place.
+    /// By block of an entry: whether the file has it at the same offset.
     fn matching(&self, index: &Index, number: usize, file: Option<&File>) -> Vec<bool> {
         let mut data = Vec::new();
         let file_bytes = index.file_bytes(number);
@@ -96,18 +96,18 @@ impl Stock {
         index.blocks[blocks.clone()].iter().zip(&self.digests[blocks]).map(of_block).collect()
     }
 
-    /// Whether all of an entry's blocks are here.
+    /// Whether the host has all of an entry's blocks.
     pub fn is_whole(&self, index: &Index, number: usize) -> bool {
         self.has[index.blocks_of[number].clone()].iter().all(|&has| has)
     }
 
-    /// Reads a finished file again, from the disk where the system forgets what it wrote; whether it is right.
+    /// Reads a finished file again, from the disk if the system drops its cache, and returns whether it is correct.
     pub fn verify(&self, index: &Index, place: &mut Place, number: usize) -> Result<bool> {
         let Some(file) = place.older(&index.entries[number])? else {
             return Ok(false);
         };
         file.sync_all()?;
-        // SAFETY: the handle is open. What cannot be dropped from memory is read from there.
+        // SAFETY: the handle is open. Pages that cannot be dropped from the cache are read from it.
         unsafe {
             libc::posix_fadvise(std::os::fd::AsRawFd::as_raw_fd(&file), 0, 0, libc::POSIX_FADV_DONTNEED)
         };

@@ -1,6 +1,6 @@
-//! Windows on their way: the root reads the next one and every host writes the one before while one is broadcast.
+//! The stream of windows: while one is broadcast, the root reads the next one and every host writes the one before.
 //!
-//! A window is a table, a status byte and a digest a block, followed by the blocks' bytes; holes have none.
+//! A window is a table, with a status byte and a digest for each block, followed by the blocks' bytes; holes have none.
 
 use crate::digest::{self, Digest};
 use crate::fault::Fault;
@@ -18,12 +18,12 @@ use std::thread::{Builder, Scope};
 
 /// Windows in memory at once: being read, under way, being written.
 const BUFFERS: usize = 3;
-/// Of a block in the table: its status, then its digest.
+/// Bytes of a block's row in the table: its status, then its digest.
 const TABLE_ROW: usize = 33;
 const READ: u8 = 1;
 
 impl Schedule {
-    /// Of each rank: the bytes of the windows that it takes part in.
+    /// By rank: the bytes of the windows that it takes part in.
     pub fn needed(&self, index: &Index, windows: &[Window]) -> Vec<u64> {
         let ranks = self.groups.first().map_or(0, Vec::len);
         let takes_part = |rank: usize, window: &Window| rank == 0 || self.groups[window.group][rank];
@@ -36,7 +36,7 @@ impl Schedule {
 }
 
 impl Window {
-    /// Bytes on the wire; all ranks come to the same number.
+    /// Bytes on the wire, identical on all ranks.
     pub fn wire_bytes(&self, index: &Index) -> usize {
         self.blocks.len() * TABLE_ROW
             + index.blocks[self.blocks.clone()].iter().map(sent_bytes).sum::<usize>()
@@ -51,10 +51,10 @@ fn sent_bytes(block: &Block) -> usize {
     }
 }
 
-/// Where the root's blocks come from.
+/// The source of the root's blocks.
 pub struct Reading<'a> {
     pub source: &'a mut Source,
-    /// Entries that are not what was walked any more.
+    /// Entries that have changed since the walk.
     pub unreadable: Vec<usize>,
 }
 
@@ -74,20 +74,20 @@ fn read(window: &Window, index: &Index, reading: &mut Reading<'_>, buffer: &mut 
     }
 }
 
-/// Where a host's blocks go.
+/// The destination of a host's blocks.
 pub struct Keeping<'a> {
     /// `None`: this rank only passes on.
     pub place: Option<&'a mut Place>,
     pub stock: &'a mut Stock,
     pub fault: &'a mut Option<Fault>,
-    /// Whether the digests are this rank's own, fresh from the source.
+    /// Whether the digests are computed by this rank from the source.
     pub is_root: bool,
     pub written_bytes: u64,
-    /// Blocks that did not agree with their digests.
+    /// Blocks that did not match their digests.
     pub damaged_blocks: u64,
 }
 
-/// Checks a window's blocks, and writes those that are lacking here. A damaged one stays lacking.
+/// Checks a window's blocks, and writes those that this host lacks. A damaged one stays lacking.
 fn keep(window: &Window, index: &Index, buffer: &[u8], keeping: &mut Keeping<'_>) {
     let (table, mut data) = buffer.split_at(window.blocks.len() * TABLE_ROW);
     for (number, row) in window.blocks.clone().zip(table.chunks_exact(TABLE_ROW)) {
@@ -117,15 +117,15 @@ fn keep(window: &Window, index: &Index, buffer: &[u8], keeping: &mut Keeping<'_>
             Err(error) => {
                 let entry = &index.entries[block.entry];
                 *keeping.fault = Some(place.refused(entry, &error));
-                // A full disk is not left full.
+                // Frees the space of a full disk.
                 place.discard(entry);
             }
         }
     }
 }
 
-/// A piece of work beside the broadcasts: on a thread of its own, or in turn with them where none can be had. A panic in it
-/// ends the process, since the other ranks would wait for this one: the launcher reports the host as lost.
+/// Runs work beside the broadcasts: on a separate thread, or in turn with them if no thread can be started. A panic in
+/// it ends the process, since the other ranks would wait for this one; the launcher reports the host as lost.
 fn beside<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     name: &str,
@@ -139,8 +139,8 @@ fn beside<'scope, 'env>(
     Builder::new().name(name.into()).spawn_scoped(scope, work).is_ok()
 }
 
-/// Sends the windows that this rank is a member for, in order. `groups` has each group's number for [`Ranks`];
-/// `before` is called ahead of each broadcast with its bytes, and with those of the windows that are dealt with.
+/// Sends the windows that this rank is a member for, in order. `groups` has each group's number for [`Ranks`]; `before`
+/// is called ahead of each broadcast with its bytes, and with those of the windows processed.
 pub fn stream(
     ranks: &dyn Ranks,
     index: &Index,
@@ -172,7 +172,7 @@ pub fn stream(
         kept_bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
-        // Taken by whichever thread uses them, so that their ends hang up when it ends.
+        // Moved into the thread that uses them, so that the channels close when it ends.
         let (read_one, keep_one, next) = (&read_one, &keep_one, &next);
         let (to_fill, to_keep) = (&to_fill, &to_keep);
         let back = free.clone();
@@ -189,7 +189,7 @@ pub fn stream(
             for (_, window) in windows {
                 let Some(buffer) = next(to_keep) else { return };
                 keep_one(window, &buffer);
-                // It may be unused by now.
+                // The receiver may be closed by now.
                 let _ = back.send(buffer);
             }
         });

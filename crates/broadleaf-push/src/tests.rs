@@ -1,4 +1,4 @@
-//! Whole pushes between threads: every rank a thread, its target a folder of its own.
+//! Whole pushes between threads: every rank is a thread, and its target a separate folder.
 
 use crate::index::BLOCK_BYTES;
 use crate::push::push;
@@ -15,7 +15,7 @@ mod threads;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// How a push went.
+/// The result of a push.
 struct Pushed {
     is_everywhere: bool,
     events: Vec<Value>,
@@ -32,7 +32,7 @@ impl Pushed {
     }
 }
 
-/// A folder for a test, removed in the end.
+/// A temporary folder for a test.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -159,7 +159,7 @@ fn a_second_push_moves_digests_only_and_a_changed_block_alone() {
 fn what_an_interrupted_push_left_is_not_sent_again() {
     let scratch = Scratch::new("resume");
     scratch.write("source", 6 * BLOCK);
-    // Four of six blocks are there, and the last is not what the source has.
+    // Four of six blocks are there, and the last differs from the source.
     let mut left_over = contents(4 * BLOCK);
     left_over.resize(6 * BLOCK, 7);
     for rank in 0..2 {
@@ -185,7 +185,7 @@ fn a_block_that_arrives_damaged_is_sent_again() {
     assert!(!pushed.is_everywhere);
     assert!(pushed.fault(1).starts_with("1 blocks arrived damaged"), "{}", pushed.fault(1));
     assert_eq!(pushed.fault(0), "");
-    // The older version still stands there, whole.
+    // The older version is still complete.
     assert_eq!(fs::read(scratch.path("1/out")).unwrap(), contents(9 * BLOCK));
 }
 
@@ -242,7 +242,7 @@ fn holes_stay_holes() {
         assert_eq!(out.len(), bytes);
         assert!(out.blocks() * 512 < BLOCK_BYTES, "{} bytes on disk", out.blocks() * 512);
         assert!(fs::read(scratch.path("1/out")).unwrap() == fs::read(scratch.path("source")).unwrap());
-        // Next, what was left over has data where the source has a hole.
+        // Next, the unfinished copy has data where the source has a hole.
         fs::remove_file(scratch.path("1/out")).unwrap();
         fs::write(scratch.path("1/.out.broadleaf"), contents(BLOCK)).unwrap();
     }
@@ -332,7 +332,7 @@ fn several_sources_go_into_one_folder() {
             assert_eq!(fs::read(out.join("folder/link")).unwrap(), contents(10));
         }
     }
-    // A folder that was there keeps its mode and what else is in it.
+    // An existing folder keeps its mode and its other entries.
     assert_eq!(names(&scratch.path("1/out")), ["file", "folder", "own"]);
     assert_eq!(fs::metadata(scratch.path("1/out")).unwrap().mode() & 0o7777, 0o711);
     assert_eq!(fs::metadata(scratch.path("2/out")).unwrap().mode() & 0o7777, 0o755);

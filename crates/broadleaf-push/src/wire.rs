@@ -1,6 +1,6 @@
-//! Numbers and byte strings as ranks exchange them: little-endian, lengths in front.
+//! Numbers and byte strings in messages: little-endian, lengths in front.
 
-/// What is being written.
+/// The bytes of a message.
 #[derive(Default)]
 pub struct Writer(pub Vec<u8>);
 
@@ -17,7 +17,7 @@ impl Writer {
     }
 }
 
-/// What is left to read; `None` from any method: it is shorter than what it announces.
+/// The unread rest of a message; its methods return `None` if it is too short.
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -49,7 +49,7 @@ pub fn packed(flags: impl IntoIterator<Item = bool>) -> Vec<u8> {
     bytes
 }
 
-/// The bit at `at` of what [`packed`] made; false beyond its end.
+/// The bit at `at` of bytes from [`packed`]; false beyond their end.
 pub fn bit(bytes: &[u8], at: usize) -> bool {
     bytes.get(at / 8).is_some_and(|byte| byte >> (at % 8) & 1 == 1)
 }

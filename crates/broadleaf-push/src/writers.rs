@@ -1,16 +1,16 @@
-//! Which ranks write: of those that share a host and a target, the first.
+//! The ranks that write: the first of those that share a host and a target.
 
 use crate::ranks::Ranks;
 use crate::wire::Writer;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
 
-/// Bytes of a host's name that the root learns ahead of the report.
+/// Bytes of a host's name that are sent to the root ahead of the report.
 const NAME_BYTES: usize = 64;
 
-/// Of each rank, on the root: whether it writes, and its host. Empty elsewhere.
+/// By rank, on the root: whether it writes, and its host. Empty on other ranks.
 pub fn writers(ranks: &dyn Ranks, target: &str) -> (Vec<bool>, Vec<String>) {
-    // Of one length for all: the host's name as far as it fits, and a digest of all of it and the target.
+    // Of equal length on all ranks: the begin of the host's name, and a digest of the whole name and the target.
     let host = ranks.host().as_bytes();
     let mut name = Writer::default();
     name.bytes(host).bytes(target.trim_end_matches('/').as_bytes());

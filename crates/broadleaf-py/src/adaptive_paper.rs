@@ -15,10 +15,11 @@ use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Steps of a factor: from when on, seconds, and what.
+/// Steps of a factor: start in seconds, factor.
 type Steps = Vec<(f64, f64)>;
 
-/// A broadcast as it went: seconds, its plan, whether that was stale, and whether any link was not what was believed.
+/// The result of a broadcast: seconds, its plan, whether the plan was stale, and whether the estimate of any link was
+/// wrong.
 type Went = (f64, Plan, bool, bool);
 
 /// Each broadcast of a program: `calls` are (seconds, bytes), `links` the rates (from cluster, to cluster, steps), of
@@ -101,7 +102,7 @@ pub fn replay(
         .collect())
 }
 
-/// The advisor's plans for the first size of each size class on the platform as it is: `first` of `replay`.
+/// The advisor's plans for the first size of each size class on the platform as given: `first` of `replay`.
 #[pyfunction]
 #[pyo3(signature = (platform, root, calls, *, robust=false))]
 pub fn unloaded_plans(
@@ -119,7 +120,7 @@ pub fn unloaded_plans(
     Ok(plans.into_values().map(|plan| (*plan).clone().into()).collect())
 }
 
-/// Those for machines that are busy with a program, which the service makes, or those for hosts that are not.
+/// The limits of segments for hosts that are busy with a program, as in the service, or for idle hosts.
 fn coarsening(robust: bool) -> Coarsening {
     match robust {
         true => Coarsening::BUSY,

@@ -14,8 +14,8 @@ use pyo3::prelude::*;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Which plans to make and to put into use on one platform. Nodes are given by their index, times in seconds on
-/// any clock that does not run backwards.
+/// Decides which plans are made and put into use on one platform. Nodes are given by their index, times in seconds on
+/// any monotonic clock.
 #[pyclass(module = "broadleaf._core", frozen, name = "Advisor")]
 pub struct Advisor {
     core: Mutex<broadleaf::adapt::advisor::Advisor>,
@@ -27,7 +27,7 @@ impl Advisor {
         self.core.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Numbers from a file may be any.
+    /// Checks an index, which may come from a file.
     fn node(&self, index: usize) -> PyResult<NodeId> {
         if index < self.nodes {
             return Ok(NodeId(index as u32));
@@ -41,7 +41,7 @@ impl Advisor {
     }
 }
 
-/// A plan that is wanted.
+/// A request for a plan.
 #[pyclass(module = "broadleaf._core", frozen, name = "PlanRequest")]
 pub struct PlanRequest {
     core: broadleaf::adapt::advisor::PlanRequest,
@@ -49,7 +49,7 @@ pub struct PlanRequest {
 
 #[pymethods]
 impl PlanRequest {
-    /// Makes it, within the time there is.
+    /// Makes the plan, within its time limit.
     fn plan(&self, py: Python<'_>) -> PyResult<Plan> {
         // Never endless: the advisor's settings bound it.
         let within = Duration::from_secs_f64(self.core.within_s);
@@ -65,9 +65,9 @@ impl PlanRequest {
 
 #[pymethods]
 impl Advisor {
-    /// `patience_s`: how long planning waits for probes of links in doubt; `roots`: of the plans prepared while
-    /// nothing runs; `planner`: whose plans it gives, by default its own search's. Raises PlanError for a planner that
-    /// there is not.
+    /// `patience_s`: the longest wait of planning for probes of doubtful links; `roots`: of the plans prepared while no
+    /// program runs; `planner`: the planner to use, by default the advisor's own search. Raises PlanError for an
+    /// unknown planner.
     #[new]
     #[pyo3(signature = (platform, patience_s, idle_after_s, roots, planner=None))]
     fn new(
@@ -88,27 +88,27 @@ impl Advisor {
         Ok(Advisor { core: Mutex::new(core), nodes })
     }
 
-    /// Versions from here on are greater than this one.
+    /// Later versions are greater than this one.
     fn resume_after(&self, version: u64) {
         self.core().resume_after(version);
     }
 
-    /// A broadcast was called.
+    /// Records a broadcast call.
     fn called(&self, at_s: f64, communicator: u64, root: usize, message_bytes: u64) -> PyResult<()> {
         let stream = self.stream(communicator, root)?;
         self.core().called(Call { stream, at_s, bytes: message_bytes });
         Ok(())
     }
 
-    /// The program runs this plan for messages of about this size. One that is not valid on the platform raises
-    /// PlanError.
+    /// Records that the program runs this plan for messages of about this size. Raises PlanError for a plan that is not
+    /// valid on the platform.
     fn in_use(&self, communicator: u64, root: usize, message_bytes: u64, plan: &Plan) -> PyResult<()> {
         let key = PlanKey::new(self.stream(communicator, root)?, message_bytes);
         self.core().in_use(key, &plan.core).map_err(plan_error)
     }
 
-    /// A transfer was timed: by the program (`is_active` false) or by a probe. `expected_s`: what it would have
-    /// taken on the platform as measured, if not T(bytes).
+    /// Takes a timed transfer: of the program (`is_active` false) or of a probe. `expected_s`: its time on the platform
+    /// as measured, if not T(bytes).
     #[allow(clippy::too_many_arguments)] // the fields of a sample
     fn sampled(
         &self,
@@ -126,14 +126,14 @@ impl Advisor {
         Ok(())
     }
 
-    /// A probe has found a link's latency.
+    /// Takes a link's latency from a probe.
     fn found_latency(&self, source: usize, target: usize, latency_s: f64, at_s: f64) -> PyResult<()> {
         let (from, to) = (self.node(source)?, self.node(target)?);
         self.core().found_latency(from, to, latency_s, at_s);
         Ok(())
     }
 
-    /// The link could not be probed, and is no longer waited for.
+    /// Records a failed probe: planning no longer waits for the link.
     fn not_probed(&self, source: usize, target: usize, now_s: f64) -> PyResult<()> {
         let (from, to) = (self.node(source)?, self.node(target)?);
         let mut core = self.core();
@@ -142,14 +142,14 @@ impl Advisor {
         Ok(())
     }
 
-    /// What was ordered, or None if it could not be made.
+    /// Takes the ordered plan, or None if it could not be made.
     fn planned(&self, py: Python<'_>, number: u64, plan: Option<&Plan>) -> PyResult<()> {
         let plan = plan.map(|plan| (*plan.core).clone());
         py.detach(|| self.core().planned(number, plan)).map_err(plan_error)
     }
 
-    /// What to do now: tuples ("probe", source, target), ("plan", number, order) and
-    /// ("publish", communicator, root, size_class, version, plan).
+    /// The actions due now: tuples ("probe", source, target), ("plan", number, order) and ("publish", communicator,
+    /// root, size_class, version, plan).
     fn tick(&self, py: Python<'_>, now_s: f64) -> PyResult<Vec<Py<PyAny>>> {
         let ready = py.detach(|| self.core().tick(now_s)).map_err(plan_error)?;
         let core = self.core();
@@ -177,8 +177,8 @@ impl Advisor {
         Ok(advice)
     }
 
-    /// The links that are believed to have drifted: (source, target, rate over the measured one, latency beyond the
-    /// measured one in seconds), one for all that are alike.
+    /// The links with drifts: (source, target, rate over the measured one, latency minus the measured one in seconds),
+    /// one for each pair of groups.
     fn drifts(&self) -> Vec<(u32, u32, f64, f64)> {
         let core = self.core();
         let links = core.links();

@@ -1,4 +1,4 @@
-//! Arguments whose refusal is a `ValueError` of one line, whatever Python would have made of it.
+//! Arguments whose refusal is a `ValueError` of one line, instead of Python's own exceptions.
 
 use crate::errors::PlatformError;
 use broadleaf::platform::PortModel;
@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use std::time::Duration;
 
-/// A number of bytes (or of anything else that is counted): a whole number below 2^64.
+/// A number of bytes, or another count: a whole number below 2^64.
 pub fn whole(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     // Python would raise OverflowError for -1 and TypeError for 6.4e7.
     value
@@ -26,7 +26,7 @@ pub fn size(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     bytes.map_err(|error| PyValueError::new_err(format!("{name}: {}", error.value(py))))
 }
 
-/// How many there are of something.
+/// A count.
 pub struct Count(pub usize);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Count {
@@ -66,7 +66,7 @@ pub fn port_model(name: &str) -> PyResult<PortModel> {
     })
 }
 
-/// The rows of a matrix, whatever numpy makes one of: arrays, lists of lists.
+/// The rows of a matrix, from any value that numpy converts: arrays, lists of lists.
 pub fn matrix<'py, T>(name: &str, value: &Bound<'py, PyAny>, kind: &str) -> PyResult<Vec<Vec<T>>>
 where
     Vec<Vec<T>>: for<'a> FromPyObject<'a, 'py>,

@@ -1,18 +1,19 @@
-//! `bl.clusters`: nodes grouped by latency, as `measure` groups those that it measures.
+//! `bl.clusters`: nodes grouped by latency, as in `measure`.
 
 use crate::platform::Platform;
 use broadleaf::platform::NodeId;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Longer than any path; the mean of two is still a number.
+/// Longer than any path; the sum of two is still finite.
 const NO_PATH_S: f64 = f64::MAX / 4.0;
 
 /// Lowekamp's clusters of a platform's hosts, by latency: lists of names, each in the platform's order.
 ///
-/// Two hosts may join where their latency is at most 1 + `tolerance` times the shortest at either, and in either's cluster.
-/// The latency of two hosts is the mean of both directions, over the quickest path where there is no link, and the longest
-/// there is where there is no path. Raises ValueError for a tolerance that is negative or no number.
+/// Two hosts may join where their latency is at most 1 + `tolerance` times the shortest at either, and in either's
+/// cluster. The latency of two hosts is the mean of both directions, over the quickest path if there is no link; hosts
+/// without a path are farther apart than all others. Raises ValueError for a tolerance that is negative or not a
+/// number.
 ///
 /// Types: `(platform: Platform, tolerance: float=0.3) -> list[list[str]]`
 #[pyfunction]

@@ -7,7 +7,7 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyMapping, PySequence, PyString
 use serde_json::{Map, Number, Value};
 use std::fmt::Write;
 
-/// As deep as the reader of files goes.
+/// The depth limit of the reader of files.
 const DEEPEST: usize = 128;
 
 /// A Python document as a JSON value; a value that JSON cannot hold is refused with its place, as in a file.
@@ -17,7 +17,7 @@ pub fn to_value(object: &Bound<'_, PyAny>, place: &str) -> Result<Value, Fault> 
 
 fn value_at(object: &Bound<'_, PyAny>, place: &str, depth: usize) -> Result<Value, Fault> {
     if depth > DEEPEST {
-        // The place alone would fill a screen.
+        // The full place would be too long.
         return Err(Fault::new("$", format!("nested more than {DEEPEST} deep"), "give a flatter document"));
     }
     if object.is_none() {
@@ -43,7 +43,7 @@ fn value_at(object: &Bound<'_, PyAny>, place: &str, depth: usize) -> Result<Valu
         };
         return items.enumerate().map(read).collect();
     }
-    // numpy's arrays and scalars hand themselves over as Python's own lists and numbers.
+    // numpy's arrays and scalars convert themselves to Python's lists and numbers.
     if let Ok(plain) = object.call_method0("tolist") {
         if !plain.get_type().is(object.get_type()) {
             return value_at(&plain, place, depth + 1);
@@ -129,10 +129,10 @@ pub fn to_document<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, P
     to_dict(py, entries)
 }
 
-/// What pickle makes an object again by: a call, and its argument.
+/// The value of `__reduce__`, from which pickle restores an object: a call, and its argument.
 pub type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyType>,));
 
-/// `__reduce__` of an object that its class makes of a dictionary by `from_dict`.
+/// `__reduce__` of an object that its class makes from a dictionary by `from_dict`.
 pub fn reduced<'py, T>(object: &Bound<'py, T>, document: Bound<'py, PyDict>) -> PyResult<Reduced<'py>> {
     let operator = object.py().import("operator")?;
     Ok((operator.call_method1("methodcaller", ("from_dict", document))?, (object.as_any().get_type(),)))
@@ -141,13 +141,13 @@ pub fn reduced<'py, T>(object: &Bound<'py, T>, document: Bound<'py, PyDict>) -> 
 /// As [`Reduced`], by a function of the package.
 pub type Computed<'py, A> = (Bound<'py, PyAny>, A);
 
-/// `__reduce__` of what a function of `broadleaf` computes from these arguments, and computes again.
+/// `__reduce__` of a result that a function of `broadleaf` computes again from these arguments.
 pub fn computed<'py, A>(py: Python<'py>, function: &str, arguments: A) -> PyResult<Computed<'py, A>> {
     Ok((py.import("broadleaf")?.getattr(function)?, arguments))
 }
 
-/// The text of a file: one line a field, and one line an item of a top-level list, so that files can be
-/// read and compared line by line without a gap table filling the screen.
+/// The text of a file: one line per field, and one line per item of a top-level list, so that files can be read and
+/// compared line by line, with each gap table on one line.
 pub fn to_text(value: &Value) -> String {
     let Value::Object(entries) = value else { return format!("{value}\n") };
     let mut text = String::from("{");

@@ -18,7 +18,7 @@ pub fn platform_fault(fault: Fault) -> PyErr {
     PlatformError::new_err(fault.to_string())
 }
 
-/// A plan that the core refuses or cannot make; what is wrong with the platform stays a platform's error.
+/// A plan that the core refuses or cannot make; faults of the platform stay a PlatformError.
 pub fn plan_error(error: broadleaf::plan::PlanError) -> PyErr {
     match error {
         broadleaf::plan::PlanError::Platform(error) => platform_error(error),

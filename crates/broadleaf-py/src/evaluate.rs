@@ -1,4 +1,5 @@
-//! `bl.check`, `bl.simulate`, `bl.throughput`: what a plan does on a platform; and `bl.with_period`, which lets it do more.
+//! `bl.check`, `bl.simulate`, `bl.throughput`: evaluation of a plan on a platform; and `bl.with_period`, which improves
+//! its throughput.
 
 use crate::arguments::limit;
 use crate::errors::{plan_error, InvalidPlan};
@@ -11,7 +12,7 @@ use broadleaf::simulate::{interval, simulate as run};
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Checks a plan independently of whatever made it. Raises InvalidPlan, whose `faults` has a line a fault.
+/// Checks a plan independently of its planner. Raises InvalidPlan, whose `faults` has one line per fault.
 ///
 /// Types: `(platform: Platform, plan: Plan) -> None`
 #[pyfunction]
@@ -39,11 +40,11 @@ pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Tr
     Ok(Trace { core, platform: Arc::clone(&platform.core), plan: Arc::clone(&plan.core), interval })
 }
 
-/// The plan's load bound, bytes/s: what its busiest resource allows once the pipeline is full, if no transfer ever waits
-/// for another. A plan of one tree reaches it; several trees without a period may stay a fifth below (`with_period`).
-/// What a plan really takes, start-up included, is `simulate`'s makespan.
+/// The plan's load bound, bytes/s: the rate that its busiest resource allows while the pipeline is full, if no transfer
+/// ever waits for another. A plan of one tree reaches it; several trees without a period may stay a fifth below
+/// (`with_period`). The actual time of a plan, start-up included, is `simulate`'s makespan.
 ///
-/// Infinite where nothing limits it. Raises InvalidPlan for a plan that `check` refuses.
+/// Infinite without a limit. Raises InvalidPlan for a plan that `check` refuses.
 ///
 /// Types: `(platform: Platform, plan: Plan) -> float`
 #[pyfunction]
@@ -53,11 +54,12 @@ pub fn throughput(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<
 }
 
 /// The same broadcast with a period in which its trees take turns, so that together they come near their load bound
-/// (`throughput`); made for the plan's message. A plan of one tree needs none and comes back as it is.
+/// (`throughput`); made for the plan's message. A plan of one tree needs none and is returned unchanged.
 ///
 /// Without `time_limit_s` the same arguments give the same plan. Raises InvalidPlan for a plan that `check` refuses,
-/// PlanError for one that is no broadcast, whose trees pass switches or other relays, whose shares are no whole parts of
-/// a short period, or whose receivers' ports are busy only long after their senders' (multi-port on slow links).
+/// PlanError for one that is not a broadcast, whose trees pass switches or other relays, whose shares are not whole
+/// parts of a short period, or whose receivers' ports are busy only long after their senders' (multi-port on slow
+/// links).
 ///
 /// Types: `(platform: Platform, plan: Plan, time_limit_s: float | None=None) -> Plan`
 #[pyfunction]

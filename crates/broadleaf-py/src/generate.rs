@@ -18,8 +18,8 @@ pub(crate) fn local_start(name: &str) -> PyResult<LocalStart> {
 
 /// A random graph as in paper 1: any two nodes are linked, both ways, with probability `density`.
 ///
-/// Rates are normally distributed and redrawn until positive; a graph in parts is joined by random links, which
-/// the platform's provenance then records.
+/// Rates are normally distributed and redrawn until positive; a disconnected graph is joined by random links, which the
+/// platform's provenance records.
 ///
 /// Types: `(nodes: int, density: float, *, seed: int=0, port_model: str='one-port', mean_bytes_per_s:
 /// float=100000000.0, deviation_bytes_per_s: float=20000000.0) -> Platform`

@@ -1,4 +1,4 @@
-//! `bl.grid`: paper 2's problem on plain matrices, and its experiment, thousands of draws a second.
+//! `bl.grid`: paper 2's problem on plain matrices, and its experiment, thousands of draws per second.
 
 use crate::arguments::{limit, matrix, whole, Count, Seed};
 use crate::errors::{platform_fault, PlanError, PlatformError};
@@ -15,17 +15,17 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::time::Duration;
 
-/// What `grid_schedule` hands back: the makespan in seconds and the sends in order, (from, to) by cluster.
+/// The result of `grid_schedule`: the makespan in seconds and the sends in order, (from, to) by cluster.
 type Schedule = (f64, Vec<(u32, u32)>);
 
-/// As many clusters as a draw may have.
+/// The most clusters of a draw.
 const MOST_CLUSTERS: usize = 5_000;
 
 /// The sends of one strategy between clusters given by matrices: g_ij(m) and L_ij by sender, then receiver, and
 /// T_i, all in seconds.
 ///
-/// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`. `time_limit_s` is for
-/// the last two, which use it; without one the same arguments give the same sends.
+/// A strategy is `flat`, a heuristic of paper 2, `bottom-up-as-printed`, `makespan` or `exact`. `time_limit_s` limits
+/// the last two; without it the same arguments give the same sends.
 ///
 /// Types: `(gap_s: ArrayLike, latency_s: ArrayLike, local_broadcast_s: list[float], root: int=0, strategy:
 /// str='makespan', *, local_start: str='after-last-send', seed: int=0, time_limit_s: float | None=None) ->
@@ -63,7 +63,7 @@ pub fn grid_schedule(
     Ok((makespan_s(&grid, &sends), pairs))
 }
 
-/// The values of a matrix of that many rows, row by row.
+/// The values of a square matrix, row by row.
 fn square(name: &str, value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec<f64>> {
     let rows: Vec<Vec<f64>> = if clusters == 0 { Vec::new() } else { matrix(name, value, "float")? };
     let columns = rows.first().map_or(0, Vec::len);
@@ -108,10 +108,10 @@ fn unknown(strategy: &str) -> PyErr {
     ))
 }
 
-/// The makespans in seconds of `strategies` on a number of paper 2's random grids, a row a draw.
+/// The makespans in seconds of `strategies` on `draws` of paper 2's random grids, one row per draw.
 ///
-/// A strategy is one of `grid_schedule`'s (`exact` is not a number where it is not proved within its steps), or
-/// `bound`, the time below which no schedule can end. `time_limit_s` is for each draw.
+/// A strategy is one of `grid_schedule`'s (`exact` is NaN if it is not proved within its steps), or `bound`, the lower
+/// bound of all schedules. `time_limit_s` is for each draw.
 ///
 /// Types: `(clusters: int, draws: int, strategies: list[str], *, gaps: str='min', local_start:
 /// str='after-last-send', seed: int=0, time_limit_s: float | None=None) -> list[list[float]]`

@@ -1,4 +1,4 @@
-//! `broadleaf._core`: the core for Python. Conversions only; what is computed is computed in `broadleaf`.
+//! `broadleaf._core`: the core for Python. Conversions only; all computation is in `broadleaf`.
 //!
 //! Long calls release the interpreter lock. Errors are the classes of `broadleaf/errors.py`.
 

@@ -4,7 +4,7 @@ use pyo3::call::PyCallArgs;
 use pyo3::prelude::*;
 use pyo3::PyTypeInfo;
 
-/// What a function of the package makes of the arguments.
+/// The result of a function of the package.
 pub fn asked<'py>(
     py: Python<'py>,
     module: &str,
@@ -14,7 +14,7 @@ pub fn asked<'py>(
     py.import(module)?.getattr(function)?.call1(arguments)
 }
 
-/// What a function of `broadleaf.notebook` makes of the object.
+/// The result of a function of `broadleaf.notebook` for the object.
 pub fn shown<'py, T: PyTypeInfo>(object: &Bound<'py, T>, function: &str) -> PyResult<Bound<'py, PyAny>> {
     asked(object.py(), "broadleaf.notebook", function, (object,))
 }

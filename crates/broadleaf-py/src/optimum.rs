@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 /// The most that trees can carry together, enclosed from both sides.
 ///
-/// Equal where platform, root, segment size and the gap that was asked for are: the search has no other input. Pickled as
-/// those four, and solved again.
+/// Two optima are equal if platform, root, segment size and requested gap are equal: the search has no other input.
+/// Pickled as those four, and solved again.
 #[pyclass(module = "broadleaf", frozen, name = "Optimum")]
 pub struct Optimum {
     core: broadleaf::optimum::Optimum,
@@ -40,12 +40,12 @@ fn refused(error: OptimumError) -> PyErr {
 }
 
 impl Optimum {
-    /// All that it was computed from.
+    /// The inputs of the search.
     fn input(&self) -> (&str, NodeId, u64, u64) {
         (self.platform.digest(), self.core.root, self.core.segment_bytes, self.asked_gap.to_bits())
     }
 
-    /// The trees as they stand in plan documents.
+    /// The trees as in plan documents.
     fn documents<'py>(&self, py: Python<'py>, trees: Vec<Tree>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = self.core.segment_bytes;
         let plan = Plan::bcast(&self.platform, "optimum", self.core.root, bytes, bytes, trees);
@@ -67,8 +67,7 @@ fn plan_tree(tree: &WeightedTree) -> Tree {
 
 #[pymethods]
 impl Optimum {
-    /// What the trees carry when their busiest resource is always busy, bytes/s; infinite where nothing
-    /// limits.
+    /// The rate of the trees when their busiest resource is always busy, bytes/s; infinite without a limit.
     ///
     /// Type: `float`
     #[getter]
@@ -76,7 +75,7 @@ impl Optimum {
         self.core.throughput_bytes_per_s
     }
 
-    /// The id of the node that the trees grow from.
+    /// The id of the trees' root.
     ///
     /// Type: `str`
     #[getter]
@@ -92,7 +91,7 @@ impl Optimum {
         self.core.segment_bytes
     }
 
-    /// What no number of trees exceeds, bytes/s.
+    /// The upper bound for any number of trees, bytes/s.
     ///
     /// Type: `float`
     #[getter]
@@ -100,7 +99,7 @@ impl Optimum {
         self.core.upper_bound_bytes_per_s
     }
 
-    /// How far the throughput may be below the best, as a part of the upper bound.
+    /// The gap between the throughput and the upper bound, as a part of the upper bound.
     ///
     /// Type: `float`
     #[getter]
@@ -108,7 +107,7 @@ impl Optimum {
         self.core.gap()
     }
 
-    /// Why no schedule need reach the value, where it is only a bound; else None.
+    /// The reason why the value is only a bound that a schedule may not reach; else None.
     ///
     /// Type: `str | None`
     #[getter]
@@ -124,7 +123,7 @@ impl Optimum {
         self.documents(py, self.core.plan_trees())
     }
 
-    /// Segments a second over each link, by (from, to); links that carry none are left out.
+    /// Segments per second over each link, by (from, to); links without any are left out.
     ///
     /// Type: `dict[tuple[str, str], float]`
     #[getter]
@@ -150,8 +149,8 @@ impl Optimum {
         Ok(prices)
     }
 
-    /// What is left with at most 1, 2, 4, 8 trees, and with all, by their loads (`throughput`), bytes/s by the number of
-    /// trees.
+    /// The throughput with at most 1, 2, 4, 8 trees, and with all, by their loads (`throughput`), bytes/s by the number
+    /// of trees.
     ///
     /// Types: `() -> dict[int, float]`
     fn throughput_by_trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -159,8 +158,8 @@ impl Optimum {
         rates.into_iter().collect::<Vec<_>>().into_py_dict(py)
     }
 
-    /// That many trees of equal share whose loads together come near the optimum, as in a plan document. They reach it
-    /// when they take turns (`with_period`).
+    /// `count` trees of equal share whose total load is near the optimum's, as in a plan document. They reach its
+    /// throughput when they take turns (`with_period`).
     ///
     /// Types: `(count: int) -> list[dict]`
     fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {
@@ -170,7 +169,7 @@ impl Optimum {
         let (trees, _) = py
             .detach(|| equal_trees(&self.platform, &self.core, count.0, &Budget::UNLIMITED))
             .map_err(refused)?;
-        // A plan's trees differ from each other: those drawn more than once carry more.
+        // A plan's trees differ from each other: those drawn more than once have a larger share.
         let mut merged: BTreeMap<Vec<Option<NodeId>>, WeightedTree> = BTreeMap::new();
         for tree in trees {
             let share = tree.share;
@@ -205,7 +204,7 @@ impl Optimum {
         self.input() == other.input()
     }
 
-    /// Facts, what each number of trees reaches and the resources that limit, for a notebook.
+    /// Facts, the throughput by number of trees, and the limiting resources, for a notebook.
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         shown(slf, "optimum_html")
     }
@@ -216,8 +215,8 @@ impl Optimum {
     }
 }
 
-/// The best steady state over any number of trees for segments of that size, to a relative gap between what
-/// is reached and what is proved to be the most.
+/// The best steady state over any number of trees for segments of that size, to a relative gap between the throughput
+/// and its proved upper bound.
 ///
 /// Raises ValueError for a gap that is not positive and for an empty segment, PlatformError for a root that
 /// the platform does not have, PlanError for a switch as root and for hosts that it cannot reach.
@@ -239,7 +238,8 @@ pub fn optimum(
     Ok(Optimum { core, platform: Arc::clone(&platform.core), asked_gap: gap })
 }
 
-/// A time below which no plan, of whatever segment size, does the collective, seconds; `weights` are those of `plan`.
+/// A lower bound on the time of all plans of a collective, for any segment size, seconds; `weights` are those of
+/// `plan`.
 ///
 /// Raises PlatformError for a root that the platform does not have, PlanError for one that is a switch, for
 /// hosts that it cannot reach and for a collective that is unknown or cannot have weights, ValueError for an empty message.

@@ -50,7 +50,7 @@ impl Plan {
         Ok(trees)
     }
 
-    /// Equal plans agree in all of this; what else there is takes as long to read as to compare.
+    /// A hash of the cheap fields, in which equal plans agree; hashing the others would take as long as comparing them.
     pub fn hash(&self) -> u64 {
         let plan = &self.core;
         let mut hasher = DefaultHasher::new();
@@ -116,7 +116,7 @@ impl Plan {
         &self.core.platform_digest
     }
 
-    /// What it moves: bcast, scatter, allgather, gather, reduce, reduce-scatter or allreduce.
+    /// The collective: bcast, scatter, allgather, gather, reduce, reduce-scatter or allreduce.
     ///
     /// Type: `str`
     #[getter]
@@ -125,7 +125,7 @@ impl Plan {
     }
 
     /// The id of the node that has the message, or gets it (gather, reduce). In an allgather, a reduce-scatter and an
-    /// allreduce no node is special: the root of the first tree.
+    /// allreduce no node is special, and it is the root of the first tree.
     ///
     /// Type: `str`
     #[getter]
@@ -149,7 +149,7 @@ impl Plan {
         self.core.segment_bytes
     }
 
-    /// The weight of each host's block, where they differ, in multiples of `message_bytes`; None where they do not.
+    /// The weight of each host's block, in multiples of `message_bytes`; None if all blocks are equal.
     ///
     /// Type: `dict[str, float] | None`
     #[getter]
@@ -182,7 +182,8 @@ impl Plan {
         self.core.predicted.makespan_s
     }
 
-    /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    /// (low, high): the range of the makespan for the measured spread of the links, seconds; None where none was
+    /// measured.
     ///
     /// Type: `tuple[float, float] | None`
     #[getter]
@@ -198,7 +199,7 @@ impl Plan {
         self.core.predicted.bound_s
     }
 
-    /// What its planner expects of it, and the bound: `makespan_s`, `throughput_bytes_per_s`, `bound_s` ...
+    /// Its planner's predictions, and the bound: `makespan_s`, `throughput_bytes_per_s`, `bound_s` ...
     ///
     /// Type: `Predicted`
     #[getter]
@@ -223,7 +224,8 @@ impl Plan {
         self.listed(py, &self.core.trees, self.core.collective.is_inward())
     }
 
-    /// Of an allreduce, the tree along which each share comes in to the root of its outward tree in `trees`; else none.
+    /// For an allreduce, the tree along which each share comes in to the root of its outward tree in `trees`; else
+    /// empty.
     ///
     /// Type: `list[Tree]`
     #[getter]
@@ -240,7 +242,7 @@ impl Plan {
     }
 
     /// Draws the trees, the largest shares first; with the platform, nodes are coloured by cluster. A matplotlib
-    /// figure. Raises PlanError, naming the edge, for what is no tree.
+    /// figure. Raises PlanError, naming the edge, for an invalid tree.
     ///
     /// Types: `(platform: Platform | None=None) -> Figure`
     #[pyo3(signature = (platform=None))]

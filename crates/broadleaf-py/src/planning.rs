@@ -33,7 +33,7 @@ impl Tried {
         self.core.name
     }
 
-    /// The segment size it does best with, bytes.
+    /// The planner's best segment size, bytes.
     ///
     /// Type: `int`
     #[getter]
@@ -49,7 +49,8 @@ impl Tried {
         self.core.makespan_s
     }
 
-    /// (low, high): what the measured spread of the links makes of it, seconds; None where none was measured.
+    /// (low, high): the range of the makespan for the measured spread of the links, seconds; None where none was
+    /// measured.
     ///
     /// Type: `tuple[float, float] | None`
     #[getter]
@@ -57,7 +58,7 @@ impl Tried {
         self.core.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
-    /// Whether the prediction was simulated in full; otherwise it extends short simulations.
+    /// Whether the prediction was simulated in full; otherwise it is extrapolated from short simulations.
     ///
     /// Type: `bool`
     #[getter]
@@ -65,7 +66,7 @@ impl Tried {
         self.core.is_simulated
     }
 
-    /// The plan's load bound, as `throughput` has it, bytes/s; infinite where nothing limits.
+    /// The plan's load bound, as from `throughput`, bytes/s; infinite without a limit.
     ///
     /// Type: `float`
     #[getter]
@@ -73,7 +74,7 @@ impl Tried {
         self.core.throughput_bytes_per_s
     }
 
-    /// What `pickle` makes it again from.
+    /// Restores a pickled object.
     #[staticmethod]
     fn _of(
         planner: &str,
@@ -132,7 +133,7 @@ type TriedParts = (&'static str, u64, f64, Option<(f64, f64)>, bool, f64);
 /// The arguments of `Comparison._of`.
 type ComparisonParts = (Plan, Vec<Tried>, Vec<(&'static str, String)>, bool);
 
-/// A planner's name as the registry has it.
+/// A planner's name as in the registry.
 fn name_of(planner: &str) -> PyResult<&'static str> {
     let names = PLANNERS.iter().map(|planner| planner.card().name);
     names.into_iter().find(|name| *name == planner).ok_or_else(|| {
@@ -140,7 +141,7 @@ fn name_of(planner: &str) -> PyResult<&'static str> {
     })
 }
 
-/// A chosen plan and what it was compared with.
+/// A chosen plan and the planners it was compared with.
 #[pyclass(module = "broadleaf", frozen, name = "Comparison")]
 pub struct Comparison {
     core: broadleaf::portfolio::Outcome,
@@ -172,7 +173,7 @@ impl Comparison {
         self.core.passed_over.iter().map(|passed| (passed.name, passed.reason.as_str())).collect()
     }
 
-    /// Whether the time limit struck before the search had done its work: another run may find another plan.
+    /// Whether the time limit ended the search early: another run may find another plan.
     ///
     /// Type: `bool`
     #[getter]
@@ -185,7 +186,7 @@ impl Comparison {
         shown(slf, "comparison_html")
     }
 
-    /// What `pickle` makes it again from.
+    /// Restores a pickled object.
     #[staticmethod]
     fn _of(
         plan: &Plan,
@@ -205,7 +206,7 @@ impl Comparison {
         Ok(Comparison { core })
     }
 
-    // What a time limit cut short could not be computed again.
+    // The result of a time-limited search could not be computed again.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, ComparisonParts>> {
         let comparison = slf.get();
         let again = slf.get_type().getattr("_of")?;
@@ -266,7 +267,7 @@ pub fn by_node(platform: &Platform, weights: Option<&Bound<'_, PyAny>>) -> PyRes
     Ok(Some(by_node))
 }
 
-/// Plans a collective with the planner of that name, or with `best`: all that support it, the fastest kept.
+/// Plans a collective with the named planner, or with `best`: all that support it, of which the fastest plan is kept.
 ///
 /// `collective` is bcast, scatter or allgather; their mirrors reduce, gather, reduce-scatter; or allreduce. `message_bytes`
 /// is the whole message of a bcast, a reduce and an allreduce, else one host's block. `root` has the message, or gets it

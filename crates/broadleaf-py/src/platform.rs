@@ -25,7 +25,7 @@ impl From<broadleaf::platform::Platform> for Platform {
 }
 
 impl Platform {
-    /// The node of that id, or the error that names it.
+    /// The node with the given id, or an error that names the id.
     pub fn node(&self, id: &str) -> PyResult<NodeId> {
         self.core.find(id).ok_or_else(|| {
             let name = self.core.name().to_string();
@@ -71,7 +71,7 @@ impl Platform {
         Platform::from_node_link(py, &document)
     }
 
-    /// The platform of a dictionary as NetworkX's `node_link_data` makes it.
+    /// The platform of a dictionary from NetworkX's `node_link_data`.
     ///
     /// Types: `(document: dict) -> Platform`
     #[staticmethod]
@@ -127,8 +127,8 @@ impl Platform {
         Ok(core.map_err(platform_fault)?.into())
     }
 
-    /// Reads a pair of CSV matrices, NAME.latency.csv (s) and NAME.bandwidth.csv (bytes/s), for NAME.csv or either
-    /// of the two: first row and first column are node ids, an empty cell is no link.
+    /// Reads a pair of CSV matrices, NAME.latency.csv (s) and NAME.bandwidth.csv (bytes/s), for NAME.csv or either file
+    /// name: first row and first column are node ids, an empty cell is no link.
     ///
     /// Types: `(path: str | PathLike) -> Platform`
     #[staticmethod]
@@ -139,8 +139,9 @@ impl Platform {
 
     /// Writes the pair of CSV matrices that `load_csv` reads, and returns their paths.
     ///
-    /// The bandwidth of a link with a gap table or a start-up time is what a transfer of `at_bytes` gets, without
-    /// which it is refused, as is what no matrix can say: shared resources, switches, local broadcasts.
+    /// The bandwidth of a link with a gap table or a start-up time is the rate of a transfer of `at_bytes`, without
+    /// which it is refused. Properties that matrices cannot express are refused too: shared resources, switches, local
+    /// broadcasts.
     ///
     /// Types: `(path: str | PathLike, *, at_bytes: int | str | None=None) -> list[str]`
     #[pyo3(signature = (path, *, at_bytes=None))]
@@ -170,8 +171,8 @@ impl Platform {
         Ok(())
     }
 
-    /// The platform as a program's messages see it: links by rate cost a host's handling more, and where a port serves
-    /// one transfer at a time they are no faster than the narrowest pipe on their way.
+    /// The platform with the costs of a program's messages: a link given by its rate also costs a host's handling, and
+    /// where a port serves one transfer at a time it is no faster than the narrowest pipe on its path.
     ///
     /// Types: `() -> Platform`
     fn handled(&self, py: Python<'_>) -> Self {
@@ -185,7 +186,7 @@ impl Platform {
         to_document(py, &self.core.to_json())
     }
 
-    /// A NetworkX DiGraph with one edge a link, meshes and bridges written out.
+    /// A NetworkX DiGraph with one edge per link, including those of meshes and bridges.
     ///
     /// Types: `() -> nx.DiGraph`
     fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -200,7 +201,7 @@ impl Platform {
         to_document(py, &py.detach(|| self.core.to_node_link()).map_err(platform_fault)?)
     }
 
-    /// What the platform is called.
+    /// The platform's name.
     ///
     /// Type: `str`
     #[getter]
@@ -208,8 +209,8 @@ impl Platform {
         self.core.name()
     }
 
-    /// Which resources a transfer occupies: one-port, one-port-unidirectional,
-    /// one-port-same-partner, multi-port, link-capacity.
+    /// The model of the resources that a transfer occupies: one-port, one-port-unidirectional, one-port-same-partner,
+    /// multi-port, link-capacity.
     ///
     /// Type: `str`
     #[getter]
@@ -256,7 +257,7 @@ impl Platform {
         Ok(links.into_iter().map(|(target, _)| self.core.node(target).id.as_str()).collect())
     }
 
-    /// T(s): how long a transfer of `message_bytes` occupies the ports of a direct link, seconds.
+    /// T(s): the time for which a transfer of `message_bytes` occupies the ports of a direct link, seconds.
     ///
     /// Types: `(source: str, target: str, message_bytes: int | str) -> float`
     fn transfer_s(&self, source: &str, target: &str, message_bytes: &Bound<'_, PyAny>) -> PyResult<f64> {
@@ -307,7 +308,7 @@ impl Platform {
     }
 }
 
-/// The fault with the link that it is about, where the document has none of JSON's values in it.
+/// The fault with its link's ends, if the document has them.
 fn at_edge(fault: Fault, document: &Bound<'_, PyAny>) -> Fault {
     let ends = ["edges", "links"].into_iter().find_map(|list| {
         let (number, _) = fault.place.strip_prefix(&format!("$.{list}["))?.split_once(']')?;

@@ -4,7 +4,7 @@ use broadleaf::plan::Collective;
 use broadleaf::planners::{collectives_of, Planner, PLANNERS};
 use pyo3::prelude::*;
 
-/// What a planner is, for people.
+/// The description of a planner.
 #[pyclass(module = "broadleaf", frozen, name = "Card")]
 pub struct Card {
     core: &'static broadleaf::planners::Card,
@@ -21,7 +21,7 @@ impl Card {
         self.core.name
     }
 
-    /// What it builds, in one sentence.
+    /// A summary in one sentence.
     ///
     /// Type: `str`
     #[getter]
@@ -37,7 +37,7 @@ impl Card {
         self.core.reference
     }
 
-    /// What it tries to make good: makespan or throughput, of what.
+    /// Its objective: the makespan or the throughput, and of which plans.
     ///
     /// Type: `str`
     #[getter]
@@ -45,7 +45,7 @@ impl Card {
         self.core.objective
     }
 
-    /// What is proved about its plans, or "none".
+    /// The proved guarantee of its plans, or "none".
     ///
     /// Type: `str`
     #[getter]

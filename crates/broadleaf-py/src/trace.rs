@@ -1,4 +1,4 @@
-//! `bl.Trace`: what a simulation saw, as numpy arrays.
+//! `bl.Trace`: the record of a simulation, as numpy arrays.
 
 use crate::document::{computed, Computed};
 use crate::notebook::{asked, shown};
@@ -27,7 +27,8 @@ const FIELDS: [(&str, &str); 9] = [
 
 /// A plan in simulated time.
 ///
-/// Equal where platform and plan are: a simulation has no other input. Pickled as the two, and simulated again.
+/// Two traces are equal if platform and plan are equal: a simulation has no other input. Pickled as those two, and
+/// simulated again.
 #[pyclass(module = "broadleaf", frozen, name = "Trace")]
 pub struct Trace {
     pub core: broadleaf::simulate::Trace,
@@ -36,7 +37,7 @@ pub struct Trace {
     pub interval: Option<Interval>,
 }
 
-/// How a resource is called in `busy_s`.
+/// The name of a resource in `busy_s`.
 pub fn resource_name(platform: &Platform, resource: Resource) -> String {
     let id = |node| &platform.node(node).id;
     match resource {
@@ -66,7 +67,7 @@ impl Trace {
         self.interval.map(|interval| (interval.low_s, interval.high_s))
     }
 
-    /// The ids of the nodes, in the order of `finish_s`; `from` and `to` of a transfer are places in it.
+    /// The ids of the nodes, in the order of `finish_s`; `from` and `to` of a transfer are indices into it.
     ///
     /// Type: `list[str]`
     #[getter]
@@ -74,8 +75,8 @@ impl Trace {
         self.platform.ids().iter().map(String::as_str).collect()
     }
 
-    /// When each node is done, seconds, with all that it gets and, inward, gives: 0 for a broadcast's root, NaN for
-    /// switches.
+    /// The time at which each node has completed its receives and, in inward collectives, its sends, seconds: 0 for a
+    /// broadcast's root, NaN for switches.
     ///
     /// Type: `np.ndarray`
     #[getter]
@@ -96,8 +97,8 @@ impl Trace {
         array.call_method1("view", (numpy.getattr("recarray")?,))
     }
 
-    /// How long each resource that was used was held in all, seconds: `out NODE`, `in NODE`, `link NODE NODE`,
-    /// `shared ID`.
+    /// The total time for which each used resource was held, seconds: `out NODE`, `in NODE`, `link NODE NODE`, `shared
+    /// ID`.
     ///
     /// Type: `dict[str, float]`
     #[getter]
@@ -125,7 +126,7 @@ impl Trace {
         Plan { core: Arc::clone(&self.plan) }
     }
 
-    /// Draws who sends and receives when, coloured by tree, with the bound; a matplotlib figure.
+    /// Draws each node's sends and receives over time, coloured by tree, with the bound; a matplotlib figure.
     ///
     /// Types: `() -> Figure`
     fn plot<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 /// Process, lane, name, begin and end in nanoseconds, fields as JSON.
 type GivenSlice = (usize, usize, String, i64, i64, String);
 
-/// The text of a trace file: processes by name, each with the lanes; slices; transfers and forwards as pairs of
-/// slices; loads as counter, begin and end in nanoseconds, bytes; and what it is about, as JSON.
+/// The text of a trace file: processes by name, each with the lanes; slices; transfers and forwards as pairs of slices;
+/// loads as counter, begin and end in nanoseconds, bytes; and its metadata, as JSON.
 #[pyfunction]
 pub fn trace_events(
     processes: Vec<String>,

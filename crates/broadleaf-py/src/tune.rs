@@ -20,7 +20,7 @@ fn refused(error: TuneError) -> PyErr {
     }
 }
 
-/// What is predicted for one algorithm.
+/// The predictions for one algorithm.
 #[pyclass(module = "broadleaf", frozen, name = "Forecast")]
 pub struct Forecast {
     core: broadleaf::tune::Forecast,
@@ -52,7 +52,7 @@ impl Forecast {
         Protocol::name(self.core.algorithm.protocol())
     }
 
-    /// The model as the paper prints it.
+    /// The model as printed in the paper.
     ///
     /// Type: `str`
     #[getter]
@@ -60,7 +60,7 @@ impl Forecast {
         self.core.algorithm.formula()
     }
 
-    /// The best segment size, bytes; the whole message where the algorithm has no segments.
+    /// The best segment size, bytes; the whole message for an algorithm without segments.
     ///
     /// Type: `int`
     #[getter]
@@ -100,7 +100,7 @@ impl Forecast {
         self.core.corrected_s
     }
 
-    /// The event simulation of the plan, seconds; None where the model ruled the algorithm out.
+    /// The event simulation of the plan, seconds; None if the model excluded the algorithm.
     ///
     /// Type: `float | None`
     #[getter]
@@ -137,7 +137,7 @@ impl Choice {
         self.core.collective.name()
     }
 
-    /// The root included.
+    /// The number of nodes, the root included.
     ///
     /// Type: `int`
     #[getter]
@@ -145,7 +145,7 @@ impl Choice {
         self.core.nodes
     }
 
-    /// Of a scatter, one node's block.
+    /// The message size, or that of one node's block of a scatter, bytes.
     ///
     /// Type: `int`
     #[getter]
@@ -169,7 +169,7 @@ impl Choice {
         Forecast { core: *self.core.chosen() }
     }
 
-    /// What the printed models alone would choose.
+    /// The choice by the printed models alone.
     ///
     /// Type: `Forecast`
     #[getter]
@@ -186,9 +186,9 @@ impl Choice {
 
 /// Chooses the algorithm and segment of a collective for every number of nodes and every size, nodes first.
 ///
-/// `root` is the first host where none is given. Raises PlatformError for a platform that the models make no sense
-/// of (a gap table of one size, a gap that falls with the size, one host), PlanError for a collective without
-/// models and for more nodes than there are, ValueError for no nodes or sizes at all.
+/// `root` defaults to the first host. Raises PlatformError for a platform that the models cannot use (a gap table of
+/// one size, a gap that falls with the size, one host), PlanError for a collective without models and for more nodes
+/// than there are, ValueError for no nodes or sizes at all.
 ///
 /// Types: `(platform: Platform, nodes: list[int], sizes: list[int | str], *, root: str | None=None,
 /// collective: str='bcast') -> list[Choice]`
@@ -221,7 +221,7 @@ pub fn tune(
 
 /// The choices as rules of `openmpi` or `mpich`: the text, and a dict for each rule.
 ///
-/// For MPICH the text holds only what is tuned; a whole file has the rules of all other collectives too.
+/// For MPICH the text has only the rules of tuned collectives; a whole file has those of all others too.
 ///
 /// Types: `(choices: list[Choice], mpi: str) -> tuple[str, list[dict]]`
 #[pyfunction]

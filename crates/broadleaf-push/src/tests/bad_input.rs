@@ -1,4 +1,4 @@
-//! Sources, targets and owners that cannot be: one line each, and nothing partial at the name.
+//! Impossible sources, targets and owners: one line each, and no partial file with the name.
 
 use super::threads::Job;
 use super::{contents, names, Scratch, BLOCK};
@@ -82,7 +82,7 @@ fn a_place_where_nobody_may_write_is_a_fault_of_that_host() {
     let scratch = Scratch::new("refused");
     scratch.write("source", 10);
     fs::remove_dir(scratch.path("1")).unwrap();
-    // The kernel makes no files there, not for root either.
+    // The kernel makes no files there, even for root.
     symlink("/sys/kernel", scratch.path("1")).unwrap();
     let pushed = scratch.push(3, "source");
     let refused = ["push as a user who may write there", "name another place"];

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex};
 
-/// Ranks that exchange something: what each puts down, and a barrier before and after the others look at it.
+/// Ranks that exchange data: each one's data, and a barrier before and after the others read it.
 pub struct Group {
     members: Vec<bool>,
     barrier: Barrier,
@@ -34,7 +34,7 @@ type Heard = Mutex<VecDeque<(usize, u64)>>;
 #[derive(Default)]
 pub struct Job {
     pub told: (Heard, Condvar),
-    /// What happens meanwhile, once, ahead of the first broadcast of at least a block.
+    /// Called once, ahead of the first broadcast of at least a block.
     pub meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     pub groups: Mutex<Vec<Arc<Group>>>,
     /// Broadcasts of at least a block that arrive damaged at rank 1.

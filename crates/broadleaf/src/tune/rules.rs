@@ -44,7 +44,7 @@ struct ChoiceTable<'a> {
     choices: &'a [Choice],
 }
 
-/// A rules file, or the part of one, with what stands in it.
+/// A rules file, or a part of one, with its rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rules {
     /// The file's text.
@@ -55,12 +55,10 @@ pub struct Rules {
 
 /// The rules of one MPI for the choices of one or more collectives.
 ///
-/// For Open MPI the text is a whole file. For MPICH it is a JSON object that holds, under `collective=…`, the
-/// part for communicators of one group; a whole file has the rules of all other collectives too, since MPICH
-/// knows none beside its file.
+/// For Open MPI the text is a whole file. For MPICH it is a JSON object that holds, under `collective=…`, the part for
+/// communicators of one group; a whole file needs the rules of all other collectives too, since MPICH reads no others.
 ///
-/// # Errors
-/// No choices of a collective that rules are written for.
+/// # Errors A collective without choices.
 pub fn rules_for(mpi: Mpi, choices: &[Choice]) -> Result<Rules, TuneError> {
     let mut rules = Vec::new();
     for collective in [Collective::Bcast, Collective::Scatter] {
@@ -131,9 +129,9 @@ fn rules_by_size(mpi: Mpi, nodes: u64, choices: &[&Choice]) -> Vec<Rule> {
     rules
 }
 
-/// One scatter for all sizes, the one that loses least where it loses most. A scatter's count is significant at
-/// the root only, yet an MPI that chooses by size computes it on every rank from that rank's own arguments: with
-/// rules that change with the size, ranks of a correct program could take different algorithms and wait forever.
+/// One scatter for all sizes, the one with the smallest largest loss. A scatter's count is significant at the root
+/// only, yet an MPI that chooses by size computes it on every rank from that rank's own arguments. With rules that
+/// change with the size, ranks of a correct program could choose different algorithms and deadlock.
 fn one_rule(mpi: Mpi, nodes: u64, choices: &[&Choice]) -> Option<Rule> {
     let worst_ratio = |algorithm: Algorithm| {
         let ratio = |choice: &&Choice| {

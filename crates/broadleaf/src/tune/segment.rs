@@ -14,10 +14,10 @@
 //! - In a range where q is the same throughout and where neither g(s) nor g(r) bends, both g(s) and g(r) are linear in
 //!   s, so U is convex and least at an end or where g(s) = g(r).
 //!
-//! So ranges are opened in the order of what they promise, each cut in two until it is of the second kind, and the search
-//! ends when no open range promises more than `TOLERANCE` less than the best size seen. That no other size is better
-//! by more holds for every table, rising or falling. Some dozen ranges are opened, more only where many sizes nearly tie:
-//! microseconds.
+//! So ranges are opened in the order of their lower bounds, each cut in two until it is of the second kind, and the
+//! search ends when no open range's bound is more than `TOLERANCE` below the best size so far. That no other size is
+//! better by more holds for every table, rising or falling. Some dozen ranges are opened, more only where many sizes
+//! nearly tie: microseconds.
 
 use super::algorithm::Algorithm;
 use super::plogp::PLogP;
@@ -27,7 +27,7 @@ use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// No other size takes less than the one found by more than this part.
+/// Relative tolerance: no other size is faster than the one found by more than this.
 const TOLERANCE: f64 = 0.002;
 
 /// The segment size, bytes, and the time the corrected model gives it, seconds; the whole message where the
@@ -42,7 +42,7 @@ pub fn best_segment(algorithm: Algorithm, network: &PLogP, nodes: u64, message_b
     (segment_bytes, algorithm.corrected_s(network, nodes, message_bytes, segment_bytes))
 }
 
-/// As [`best_segment`], by trying every size: the measure that the search is held to.
+/// As [`best_segment`], by trying every size, to test the search.
 pub fn exhaustive_segment(
     algorithm: Algorithm,
     network: &PLogP,
@@ -55,8 +55,8 @@ pub fn exhaustive_segment(
     timed.min_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0))).expect("a message has at least one byte")
 }
 
-/// The smallest segment worth trying. A link without a start-up promises that segments of a byte cost nothing;
-/// the bounds are those of the planners' own search.
+/// The smallest segment to try. On a link without a start-up, the model gives no cost to segments of a byte; the bounds
+/// are those of the planners' own search.
 pub(super) fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
     let handled = network.handled_bytes;
     match network.gap {
@@ -68,10 +68,10 @@ pub(super) fn least_segment(network: &PLogP, message_bytes: u64) -> u64 {
     }
 }
 
-/// Segment sizes `first` … `last`, between which g does not bend, and what none of them can undercut, seconds.
+/// Segment sizes `first` … `last`, between which g does not bend, and the lower bound of their times, seconds.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct SizeRange {
-    /// The greatest range is the one to split first: it promises most; of equals that of the largest sizes.
+    /// The greatest range is split first: the one with the least bound, and of equals that of the largest sizes.
     least_s: Reverse<OrderedFloat<f64>>,
     first: u64,
     last: u64,
@@ -83,7 +83,7 @@ struct RangeSearch<'a> {
     /// w.
     waits: f64,
     message_bytes: u64,
-    /// 1, the least segment, what of the bends lies inside, and the message; each with its gap.
+    /// 1, the least segment, the bends between it and the message, and the message; each with its gap.
     bends: Vec<(u64, f64)>,
     open: BinaryHeap<SizeRange>,
     /// The best size tried and its U.
@@ -140,7 +140,7 @@ impl<'a> RangeSearch<'a> {
         }
     }
 
-    /// Cuts a range in two, or tries those of its sizes that can be the best.
+    /// Cuts a range in two, or tries the sizes in it that can be the best.
     fn split(&mut self, first: u64, last: u64) {
         let (fewest, most) = (self.full_segments(last), self.full_segments(first));
         let cut = if fewest < most {
@@ -161,7 +161,7 @@ impl<'a> RangeSearch<'a> {
         self.add(cut, last);
     }
 
-    /// Both ends, and the sizes between which the full and the last segment change places as the slower one.
+    /// Tries both ends, and the sizes between which the slower segment changes from the full to the last one or back.
     fn try_convex(&mut self, first: u64, last: u64) {
         let is_full_slower =
             |search: &Self, size: u64| search.network.g(size) > search.network.g(search.last_bytes(size));
@@ -180,7 +180,7 @@ impl<'a> RangeSearch<'a> {
         [last, high, low, first].into_iter().for_each(|size| self.try_size(size));
     }
 
-    /// Opens the range unless it promises too little; tries sizes near the one that it promises most for.
+    /// Opens the range unless its bound is too high; tries sizes near the one with the least bound.
     fn add(&mut self, first: u64, last: u64) {
         let (m, waits) = (self.message_bytes as f64, self.waits);
         let (first_s, last_s) = (self.network.g(first), self.network.g(last));
@@ -190,7 +190,7 @@ impl<'a> RangeSearch<'a> {
         let (shortest, longest) =
             if fewest == most { (self.last_bytes(last), self.last_bytes(first)) } else { (1, last) };
         let (tail_s, [tail_ahead_s, tails_ahead_s]) = self.least_tails(shortest, longest, slope);
-        // What a·q + w·b·s is at least, and about where.
+        // The minimum of a·q + w·b·s, and its approximate place.
         let (few, near, pipeline_s) = if startup_s >= 0.0 {
             let rising = waits * slope;
             let near = if rising > 0.0 { (m * startup_s / rising).sqrt() } else { f64::INFINITY };
@@ -212,7 +212,7 @@ impl<'a> RangeSearch<'a> {
         if !self.promises(least_s) {
             return;
         }
-        // Of all sizes that make as many segments the smallest has the evenest ones.
+        // Of all sizes with an equal number of segments, the smallest has the most even ones.
         let count = self.message_bytes.div_ceil(near as u64);
         for count in [count, count - 1] {
             if count > 0 {
