@@ -204,7 +204,7 @@ fn exact_declines_what_it_cannot_prove() {
     let exact = find("exact").unwrap();
     let reason = exact.plan(&instance, &Budget::UNLIMITED).unwrap_err().to_string();
     assert!(reason.contains("60 hosts are more than the 16"), "{reason}");
-    // With a time limit it tries, and says so where the time is too short.
+    // With a time limit it runs, and reports if the time is too short.
     let hurried = Budget::within(std::time::Duration::ZERO);
     assert!(exact.supports(&instance).is_ok());
     let error = exact.plan(&instance, &hurried).unwrap_err().to_string();

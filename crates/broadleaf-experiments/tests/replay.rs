@@ -1,4 +1,4 @@
-//! The advisor on teragrid-64 while loads come and go: how soon it follows, and what it costs when nothing happens.
+//! The advisor on teragrid-64 while loads begin and end: its delay, and its cost without loads.
 
 use broadleaf::adapt::advisor::AdvisorSettings;
 use broadleaf::plan::Plan;
@@ -80,7 +80,7 @@ fn slowed(platform: &Platform, groups: &[LinkEnd], steps: &[(f64, f64)]) -> Rate
     rates
 }
 
-/// Stale broadcasts from the beginning of the load on, and from its end on.
+/// The number of stale broadcasts during the load, and after its end.
 fn stale(broadcasts: &[Broadcast]) -> (usize, usize) {
     let count = |calls: &[Broadcast]| calls.iter().filter(|broadcast| broadcast.is_stale).count();
     (count(&broadcasts[..FIRST_FREE]), count(&broadcasts[FIRST_FREE..]))
@@ -94,7 +94,8 @@ fn a_load_is_followed_after_two_broadcasts_and_its_end_after_one() {
     let rates = slowed(&platform, &[loaded], &[(LOADED.0, 0.1), (LOADED.1, 1.0)]);
     let (fixed, ours) =
         (went(&rates, &platform, &PlanSource::Static(first)), went(&rates, &platform, &advised(first)));
-    // Seen by the broadcast that suffers first, brought by the second. The end is seen just before a broadcast.
+    // The first slow broadcast detects the load, and the second brings the plan. A probe detects the end just before a
+    // broadcast.
     assert_eq!(stale(&ours), (2, 1));
     assert!(ours[FIRST_LOADED].is_stale && ours[FIRST_FREE].is_stale);
     for call in FIRST_LOADED + 2..FIRST_FREE {
@@ -130,7 +131,7 @@ fn loads_on_two_clusters_and_loads_that_grow_are_followed() {
 fn a_load_that_no_plan_meets_is_known_after_one_period_of_the_monitor() {
     let platform = platform();
     let first = first(&platform);
-    // Into the root's cluster nothing is ever sent.
+    // No message enters the root's cluster.
     let own = platform.group(platform.find("c2-0").unwrap());
     let mut rates = Rates::default();
     for other in platform.hosts().map(|node| platform.group(node)).filter(|&other| other != own) {
@@ -143,7 +144,7 @@ fn a_load_that_no_plan_meets_is_known_after_one_period_of_the_monitor() {
     assert!(ours.iter().all(|broadcast| !broadcast.is_stale), "and no plan was the worse for it");
 }
 
-/// No broadcast times latencies: the monitor sees them, so a change costs one of its periods.
+/// Broadcasts do not time latencies: the monitor does, so a change costs one of its periods.
 #[test]
 fn a_way_that_gets_longer_is_gone_round_after_one_period_of_the_monitor() {
     let platform = platform();
@@ -157,8 +158,8 @@ fn a_way_that_gets_longer_is_gone_round_after_one_period_of_the_monitor() {
     let rates = Rates::default();
     let fixed = went_far(&rates, &latencies, &platform, &PlanSource::Static(first));
     let ours = went_far(&rates, &latencies, &platform, &advised(first));
-    // The monitor looks at 300 s, after the broadcast of that moment; the next one brings the new plan. Before the one at
-    // 540 s the longer links were looked at again, and it brings the plan from before.
+    // The monitor probes at 300 s, after the broadcast at that time; the next one brings the new plan. Before the
+    // broadcast at 540 s the longer links were probed again, and it brings the earlier plan.
     for call in 7..FIRST_FREE {
         let (fixed_s, ours_s) = (fixed[call].seconds, ours[call].seconds);
         assert!(ours_s < 0.9 * fixed_s, "broadcast {call} on longer ways: {ours_s} s, static {fixed_s} s");

@@ -131,14 +131,14 @@ fn trees_take_as_long_as_in_small_steps() {
         let rates = drawn_rates(&platform, &mut random);
         let plan = tree_plan(&platform, &edges, 100, 100);
         let trace = run_varying(&platform, &programs(&platform, plan), &rates, false).unwrap();
-        // Each hop of seven at most ends up to a step late, at rates that differ by factors between hops.
+        // Each of at most seven hops ends up to a step late, at rates that differ by factors between hops.
         for (exact, slow) in trace.finish_s.iter().zip(in_small_steps(&platform, &rates, &edges, 100)) {
             assert!((exact - slow).abs() < 0.02, "{exact} s, {slow} s");
         }
     }
 }
 
-/// A load that was always there is a slower platform; every planner's plan, pipes and periods included.
+/// A constant load is a slower platform; with every planner's plan, pipes and periods included.
 #[test]
 fn constant_rates_are_those_of_a_slower_platform() {
     for port_model in PortModel::ALL {

@@ -1,6 +1,5 @@
-//! How long `tune`'s segment search takes, and how near it comes to trying every size: random pLogP tables, half of
-//! them with gaps that also fall. Fails where searches take more than 30 µs on average, or one misses by more than
-//! 1 %.
+//! The time of `tune`'s segment search, and its result relative to an exhaustive scan: random pLogP tables, half of
+//! them with gaps that also fall. Fails where searches take more than 30 µs on average, or one misses by more than 1 %.
 //!
 //! `cargo bench -p broadleaf --bench segment_search`
 
@@ -13,7 +12,7 @@ use std::time::Instant;
 /// Networks of the comparison with the scan, and of the timing.
 const COMPARED: u64 = 2000;
 const TIMED: u64 = 5000;
-/// Most that a search may take on average, seconds, and miss.
+/// Limits of a search's mean time, seconds, and of its result over the best.
 const MOST_S: f64 = 30e-6;
 const MOST_MISSED: f64 = 1.01;
 
@@ -22,7 +21,7 @@ fn below(random: &mut Random, count: u64) -> u64 {
     random.below(count as usize) as u64
 }
 
-/// A gap table as `measure` makes them: up to 24 sizes, steps among them.
+/// A gap table as from `measure`: up to 24 sizes, with steps.
 fn random_network(random: &mut Random, most_bytes: u64) -> PLogP {
     let falls = random.below(2) == 0;
     let rows_wanted = 2 + random.below(23);

@@ -1,4 +1,4 @@
-//! How long a unit of work takes: each planner alone and `best`, by platform.
+//! Measures the time of a unit of work: each planner alone and `best`, by platform.
 //!
 //! `cargo run --release -p broadleaf --example units -- PLATFORM.json… [BYTES]`
 

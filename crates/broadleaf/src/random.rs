@@ -63,7 +63,7 @@ impl Random {
         }
     }
 
-    /// True with that probability.
+    /// True with the given probability.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }

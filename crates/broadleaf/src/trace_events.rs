@@ -1,9 +1,9 @@
-//! The Trace Event Format, which Perfetto and chrome://tracing read: the only writer, for simulated transfers and for
-//! those of a running program.
+//! The Trace Event Format, which Perfetto and chrome://tracing read: the only writer of the format, for simulated
+//! transfers and for those of a running program.
 //!
-//! One process a node or rank with a row for each kind of slice; arrows lead from slice to slice; one more process
-//! has a counter for each link: the bytes a second under way on it. Times are whole nanoseconds, the viewers'
-//! resolution, so that adjacent slices stay adjacent in the text.
+//! Each node or rank is a process with a row for each kind of slice; arrows lead from slice to slice; one more process
+//! has a counter for each link: the rate of bytes on it. Times are whole nanoseconds, the viewers' resolution, so that
+//! adjacent slices stay adjacent in the text.
 //!
 //! ```
 //! use broadleaf::trace_events::{Document, Slice};
@@ -23,7 +23,7 @@ use serde_json::{json, Value};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 
-/// Something that took a time, on one of a process's lanes.
+/// A span of time on one of a process's lanes.
 #[derive(Clone, Debug)]
 pub struct Slice {
     /// Index into the document's processes.
@@ -57,7 +57,7 @@ pub struct Document<'a> {
 /// When each row of a lane is free again, in nanoseconds, and its number; the topmost first.
 type FreeFrom = BinaryHeap<Reverse<(i64, usize)>>;
 
-/// Perfetto takes thread 0 for a process's main thread, and would merge two rows.
+/// Perfetto treats thread 0 as a process's main thread, and would merge two rows.
 const FIRST_THREAD: usize = 1;
 
 impl<'a> Document<'a> {
@@ -71,7 +71,7 @@ impl<'a> Document<'a> {
         if end_ns <= begin_ns {
             return;
         }
-        // Bytes a nanosecond are thousands of megabytes a second.
+        // One byte per nanosecond is 1000 MB/s.
         let rate = bytes / (end_ns - begin_ns) as f64 * 1e3;
         let steps = self.loads.entry(counter.to_string()).or_default();
         *steps.entry(begin_ns).or_default() += rate;
@@ -158,7 +158,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Megabytes a second.
+    /// The counters' events, in MB/s.
     fn loads_into(&self, events: &mut Vec<String>) {
         for (name, steps) in &self.loads {
             let largest = steps.values().map(|step| step.abs()).fold(0.0, f64::max);
@@ -175,7 +175,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// In the document's unit.
+/// The time in the document's unit.
 pub fn nanoseconds(seconds: f64) -> i64 {
     (seconds * 1e9).round() as i64
 }

@@ -39,7 +39,7 @@ fn call(advisor: &mut Advisor, at_s: f64, bytes: u64) {
     advisor.called(Call { stream: STREAM, at_s, bytes });
 }
 
-/// Does what the advisor says until it is content: orders made, and what was published.
+/// Carries out the advisor's actions until none is left; returns the orders made and the publications.
 fn settle(
     advisor: &mut Advisor,
     now_s: f64,
@@ -135,11 +135,11 @@ fn a_load_brings_another_plan_and_its_end_the_plan_from_before_without_planning(
     let seconds = |plan: &Plan| makespan(loaded, plan.clone(), &Budget::UNLIMITED).unwrap();
     let (with_s, without_s) = (seconds(during), seconds(&before));
     assert!(with_s < 0.5 * without_s, "{with_s} s against {without_s} s");
-    // Nobody uses the link now: only the monitor can see that the load ended.
+    // No plan uses the link now: only the monitor can detect the end of the load.
     for at_s in [20.0, 21.0] {
         advisor.sampled(&Sample { origin: Origin::Active, ..passive(0.125, at_s) });
     }
-    // Probes of the links around it come first; then, before any order, the plan from before.
+    // Probes of the links around it come first; then, before any order, the earlier plan.
     let (orders, published) = settle(&mut advisor, 21.0, |_, _| 1.0);
     let back = published.into_iter().find(|(other, _)| *other == key).map(|(_, plan)| plan);
     assert!(orders.iter().all(|order| order.platform.digest() == platform().digest()));
@@ -180,7 +180,7 @@ fn slow_links_that_no_plan_uses_are_looked_at_shortly_before_the_next_broadcast(
         }
     }
     assert_eq!(looks, [131.0, 147.0]);
-    // Nothing runs any more: the monitor's own rounds are enough.
+    // No program runs any more: the monitor's own rounds are enough.
     assert_eq!(advisor.next_look_s(100.0 + settings.idle_after_s + 1.0), None);
 }
 

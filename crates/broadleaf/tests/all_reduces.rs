@@ -8,7 +8,7 @@ use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, Po
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 
-/// Hosts alike, 1 byte/s each way.
+/// Equal hosts, 1 byte/s in each direction.
 fn mesh(count: usize, latency_s: f64) -> Platform {
     let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
     let nodes: Vec<NodeId> = (0..count).map(|index| builder.add_host(format!("n{index}")).unwrap()).collect();
@@ -22,7 +22,7 @@ fn allreduce(platform: &Platform, message_bytes: u64) -> Instance<'_> {
     Instance { collective: Collective::Allreduce, ..instance }
 }
 
-/// Patarasuk and Yuan: 2·(n − 1)/n messages through each port, which no all-reduce goes below.
+/// Patarasuk and Yuan: 2·(n − 1)/n messages through each port, a lower bound of all all-reduces.
 #[test]
 fn the_ring_and_recursive_halving_reach_the_bound() {
     for hosts in 2..=9 {

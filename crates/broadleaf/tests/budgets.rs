@@ -1,6 +1,6 @@
-//! Everything that searches looks at its budget, and ends soon after it is spent.
+//! Every search checks its budget, and ends soon after it is spent.
 //!
-//! Budgets are units of work, so that a loaded machine sees what an idle one does.
+//! Budgets are units of work, so that the results are equal on a loaded and on an idle machine.
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{makespan_bound_s, makespan_bound_within};
@@ -17,7 +17,7 @@ fn teragrid() -> (Platform, NodeId) {
     (platform, root)
 }
 
-/// How many units of `given` ones `work` does.
+/// The number of the `given` units that `work` uses.
 fn units(given: u64, work: impl FnOnce(&Budget)) -> u64 {
     let budget = Budget::of_work(given);
     work(&budget);

@@ -1,4 +1,4 @@
-//! Traces whose times were worked out by hand, from the words of the platform and plan formats.
+//! Traces whose times were computed by hand, from the text of the platform and plan formats.
 
 use broadleaf::execute::threads;
 use broadleaf::plan::{check, Collective, Plan, Programs};
@@ -70,7 +70,7 @@ fn chain_of_segments() {
     assert_eq!(trace.transfer_count, 8);
     // A last segment of half a second: b has it at 4, sends it on when segment 2 is out, at 4.5.
     assert_finish(&platform, &plan.resized(350), &[0.0, 4.0, 5.5]);
-    // Nothing to send: nobody waits.
+    // No data: no node waits.
     assert_finish(&platform, &plan.resized(0), &[0.0, 0.0, 0.0]);
 }
 
@@ -234,8 +234,8 @@ fn a_period_says_who_sends_what_to_whom() {
     // r: s0→x [0,1], s1→y [1,2], s2→x [2,3], s3→y [3,4]. y takes s3 before s0, as its order says:
     // s0 from x [4,5], s2 [5,6]. x takes s2 [2,3], then s1 from y [3,4], then s3 [4,5].
     assert_finish(&platform, &ordered, &[0.0, 5.0, 6.0]);
-    // Without the period the first come is served first: x→y s0 is requested at 1, tied with r→y s1, and r
-    // is the smaller id: [1,2] for s1, [2,3] for s0; r→y s3 [3,4]; x→y s2 [4,5]; y→x s1 [3,4], s3 [4,5].
+    // Without the period, requests are served in the order of arrival: x→y s0 is requested at 1, tied with r→y s1, and
+    // r is the smaller id: [1,2] for s1, [2,3] for s0; r→y s3 [3,4]; x→y s2 [4,5]; y→x s1 [3,4], s3 [4,5].
     let free = plan("r", 400, 100, json!({"trees": trees}));
     assert_finish(&platform, &free, &[0.0, 5.0, 5.0]);
     // x wants s1 from y before s0 from r: r waits for it until 2.
@@ -375,7 +375,7 @@ fn an_allgather_has_a_tree_for_each_host() {
         fields["trees"] = ring(&ids);
         plan("a", bytes, 100, fields)
     };
-    // Everyone passes to the right: its own [0,1], its left neighbour's [1,2].
+    // Every node sends to the right: its own [0,1], its left neighbour's [1,2].
     assert_finish(&platform, &gather(100, json!({})), &[2.0, 2.0, 2.0]);
     // Two segments each. Lowest segment first, so the neighbour's first one goes before the own second.
     assert_finish(&platform, &gather(200, json!({})), &[4.0, 4.0, 4.0]);

@@ -1,5 +1,4 @@
-//! Two levels: sends between clusters with trees inside grafted on are one ordinary plan that takes as long as is
-//! said.
+//! Two levels: sends between clusters with trees inside grafted on are one ordinary plan with the predicted time.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Plan};

@@ -1,4 +1,4 @@
-//! Plans of a few hundred bytes that ask their reader for gigabytes or for ever.
+//! Plans of a few hundred bytes that would cost their reader gigabytes or unlimited time.
 
 mod limits;
 
@@ -139,7 +139,7 @@ fn more_transfers_than_can_be_simulated_are_refused() {
     let (refusal, peak) = peak_of(|| simulate(&platform, &plan, true).unwrap_err().to_string());
     assert!(refusal.contains("17179869184 transfers") && refusal.contains("larger segments"), "{refusal}");
     assert!(peak < MIB, "{peak}");
-    // Shares deal each segment to a tree, which whoever runs the plan has to remember.
+    // Shares deal each segment to a tree, which the executor must keep.
     let two = json!([{"share": 0.5, "children": {"n0": ["n1", "n2"]}}, {"share": 0.5,
         "children": {"n0": ["n2"], "n2": ["n1"]}}]);
     let (faults, peak) = peak_of(|| check::faults(&platform, &Plan::from_json(&text(two)).unwrap()));

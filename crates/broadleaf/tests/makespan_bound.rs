@@ -1,4 +1,4 @@
-//! The makespan bound, and `exact`, against values worked out by hand and against every plan of tiny instances.
+//! The makespan bound, and `exact`, against values computed by hand and against every plan of tiny instances.
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
@@ -222,7 +222,7 @@ fn no_plan_of_a_tiny_instance_beats_it() {
             met += usize::from(bound_s >= least_s * (1.0 - 1e-8));
         }
     }
-    // It is worth something: for a good part of these it is the optimum.
+    // The bound is useful: in many of these cases it is the optimum.
     assert!(met >= 60, "the bound is met on {met} of 180");
 }
 

@@ -1,5 +1,5 @@
-//! Messages and segments of every size, around every power of two: what a plan makes of them is what 128-bit arithmetic
-//! does, and whoever plans them gives a plan or a refusal.
+//! Messages and segments of every size, around every power of two: a plan's results equal those of 128-bit arithmetic,
+//! and every planner returns a plan or a refusal.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Collective, Plan, PlanError, Programs};
@@ -19,7 +19,7 @@ fn platform() -> Platform {
     Platform::from_json(&document.to_string()).unwrap()
 }
 
-/// Near a power of two, or any number of so many bits.
+/// A number near a power of two, or any number with that many bits.
 fn size() -> impl Strategy<Value = u64> {
     let near = (0u32..64, -2i64..=2).prop_map(|(bit, by)| (1u64 << bit).wrapping_add_signed(by));
     let drawn = (any::<u64>(), 0u32..64).prop_map(|(number, bits)| number >> bits);

@@ -7,7 +7,7 @@ use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, Platf
 use broadleaf::random::Random;
 use broadleaf::simulate::{makespan, simulate};
 
-/// Every ordered pair has a rate of its own, all the same latency.
+/// Every ordered pair has its own rate, and all have the same latency.
 fn uneven(nodes: usize, latency_s: f64, seed: u64) -> Platform {
     let mut random = Random::new(seed);
     let mut builder = PlatformBuilder::new("uneven", PortModel::OnePort);

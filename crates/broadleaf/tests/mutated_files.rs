@@ -25,7 +25,7 @@ const MOST_BYTES: usize = 256 * MIB;
 const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 2 });
 /// Without an answer for this long, a case hangs: a machine may be busy.
 const HANGING: Duration = Duration::from_secs(120);
-/// What is written out again, or simulated, of plans: their readers' limits are no part of it.
+/// Limits of the plans that are written again or simulated, separate from the readers' limits.
 const MOST_SLOTS: usize = 10_000;
 const MOST_SEGMENTS: u64 = 2_000;
 
@@ -190,7 +190,7 @@ fn run(target: &str, corpus: Corpus, read: impl Fn(&str, &mut Random) + Send + S
             println!("{}", String::from_utf8_lossy(&bytes));
         }
         let begun = processor_time();
-        // What is no UTF-8 is refused by the reader of files.
+        // The reader of files refuses text that is not UTF-8.
         let ((), peak) = peak_of(|| {
             if let Ok(text) = String::from_utf8(bytes) {
                 read(&text, &mut random);

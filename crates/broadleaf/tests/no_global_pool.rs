@@ -27,6 +27,6 @@ fn planning_uses_the_callers_threads_only() {
     let mesh = Platform::from_json(mesh).unwrap();
     let cluster = UniformCluster::new(&mesh, mesh.hosts().next().unwrap()).unwrap();
     survey(&cluster, Collective::Bcast, &[2, 3], &[1, 1 << 20]).unwrap();
-    // Nobody has used the global pool yet: it can still be made.
+    // The global pool has not been used yet: it can still be made.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().unwrap();
 }

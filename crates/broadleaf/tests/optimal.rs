@@ -39,7 +39,7 @@ fn random(nodes: u32, links: usize, seed: u64) -> Platform {
     builder.build().unwrap()
 }
 
-/// The part of the bound that the simulated plan reaches with so many segments.
+/// The part of the bound that the simulated plan reaches, by number of segments.
 fn reached(platform: &Platform, segments: u64) -> f64 {
     let instance = Instance::new(platform, NodeId(0), segments * SEGMENT).unwrap().segmented(SEGMENT);
     let plan = find("optimal").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
@@ -69,7 +69,8 @@ fn equal_links_make_a_chain() {
     assert!(trace.makespan_s <= 56.0 + 1e-9, "{}", trace.makespan_s);
 }
 
-/// Hosts and switches under link-capacity, with links of so many GB/s both ways; names that begin with `s` are switches.
+/// Hosts and switches under link-capacity, with links of the given GB/s in both directions; names that begin with `s`
+/// are switches.
 fn fabric(links: &[(String, String, f64)]) -> Platform {
     let mut builder = PlatformBuilder::new("fabric", PortModel::LinkCapacity);
     let mut nodes = std::collections::BTreeMap::new();
@@ -86,7 +87,7 @@ fn fabric(links: &[(String, String, f64)]) -> Platform {
     builder.build().unwrap()
 }
 
-/// Boxes of so many hosts, each with a link to its box's switch and one to the switch between the boxes.
+/// Boxes of hosts, each with a link to its box's switch and one to the switch between the boxes.
 fn boxes(hosts: usize, inside: f64, between: f64) -> Vec<(String, String, f64)> {
     let ends = (0..2).flat_map(|at| (0..hosts).map(move |host| (at, format!("h{at}-{host}"))));
     ends.flat_map(|(at, host)| {

@@ -1,4 +1,4 @@
-//! What the planners' cards promise, against bounds and counts that do not come from the planners.
+//! The guarantees of the planners' cards, against bounds and counts from other code.
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
@@ -9,7 +9,7 @@ use broadleaf::simulate::{simulate, Trace};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Hosts alike, 100 bytes/s each way.
+/// Equal hosts, 100 bytes/s in each direction.
 fn mesh(count: usize, latency_s: f64) -> Platform {
     let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
     let nodes: Vec<NodeId> = (0..count).map(|index| builder.add_host(format!("n{index}")).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Regular plans: what their files hold, what is refused, and what they promise on homogeneous networks.
+//! Regular plans: their files, refusals, and guarantees on homogeneous networks.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, Collective, Plan};
@@ -200,7 +200,7 @@ fn a_thousand_nodes() {
         let makespan_s = plan.predicted.makespan_s.unwrap();
         assert!(makespan_s >= limit_s && makespan_s <= most * limit_s, "{name}: {} t", makespan_s / limit_s);
     }
-    // The full simulation says what was promised.
+    // The full simulation agrees with the prediction.
     let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
     let plan =
         make(&instance, "circulant", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap().plan;

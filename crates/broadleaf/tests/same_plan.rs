@@ -16,7 +16,7 @@ fn shipped(name: &str) -> Platform {
     Platform::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../platforms").join(name)).unwrap()
 }
 
-/// The plan as its file has it, and the units that it took.
+/// The plan's document, and its units of work.
 fn planned(platform: &Platform, planner: &str, effort: Effort, threads: usize) -> (String, u64) {
     let work = || {
         let instance = Instance::new(platform, platform.hosts().next().unwrap(), 1 << 20).unwrap();

@@ -1,4 +1,4 @@
-//! The searched segment size against every segment size there is.
+//! The searched segment size against all segment sizes.
 
 use broadleaf::budget::Budget;
 use broadleaf::planners::{find, Instance};
@@ -53,7 +53,7 @@ fn no_segment_size_is_much_faster_than_the_searched_one() {
                     let scanned_s = scanned_s(&platform, planner, message_bytes, 300);
                     let place = format!("{planner}, {count} nodes, {message_bytes} bytes over {link}");
                     assert!(found_s <= scanned_s * MISSED, "{place}: {found_s} s, scanned {scanned_s} s");
-                    // What is predicted is what the plan takes.
+                    // The prediction equals the plan's time.
                     let simulated_s = simulate(&platform, &found.plan, false).unwrap().makespan_s;
                     assert!((found_s - simulated_s).abs() <= 1e-12 * simulated_s, "{place}");
                 }

@@ -1,9 +1,9 @@
-//! Every planner's plan over a network that does whatever MPI allows, drawn by a seed.
+//! Every planner's plan over a network with all behaviour that MPI allows, drawn by a seed.
 //!
-//! The executors are the production ones; the network underneath completes sends late or at once, holds messages
-//! back (as a lost packet that is sent again does) and lets those of different channels overtake each other. Only
-//! what MPI promises holds: messages of one channel arrive in the order in which they were sent, each once. All
-//! bytes are compared at the end, and a run in which nothing can happen any more is a deadlock.
+//! The executors are the production ones; the network underneath completes sends late or at once, holds messages back
+//! (as a lost packet that is sent again does) and lets those of different channels overtake each other. Only what MPI
+//! promises holds: messages of one channel arrive in the order in which they were sent, each once. All bytes are
+//! compared at the end, and a run without a possible event is a deadlock.
 
 mod delivery;
 
@@ -39,7 +39,7 @@ struct Node {
     scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
     /// Receives that are posted, by sender and tag.
     posted: HashMap<(NodeId, u32), VecDeque<Receive>>,
-    /// Something happened since it acted last.
+    /// Whether an event occurred since it last acted.
     is_awake: bool,
 }
 
@@ -298,7 +298,7 @@ fn every_plan_delivers_whatever_the_network_does() {
     }
 }
 
-/// The network itself: a plan whose orders block each other is found out.
+/// The network itself: a plan whose orders block each other is detected.
 #[test]
 #[should_panic(expected = "waits for ever")]
 fn a_plan_that_blocks_itself_is_found() {

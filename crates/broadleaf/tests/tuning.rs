@@ -168,7 +168,7 @@ fn in_a_rendezvous_an_answer_precedes_each_transfer() {
     }
 }
 
-/// Whatever the transport: without an answer the executor gives it questions only.
+/// With any transport: without an answer the executor sends only requests.
 #[test]
 fn no_data_is_sent_before_the_answer() {
     let platform = cluster_of(5, &affine(0.5, 1.0, 100.0));
@@ -292,7 +292,7 @@ fn where_links_differ_the_simulation_decides() {
     assert_eq!(cluster.most_nodes(), Some(4));
     let choice = choose(&cluster, Collective::Bcast, 4, 1_000_000).unwrap();
     assert!(choice.forecasts.iter().all(|forecast| forecast.simulated_s.is_some()));
-    // One crossing takes 1 s, and nobody does with fewer.
+    // One crossing takes 1 s, and every plan needs one.
     assert!((1.0..1.02).contains(&choice.chosen().expected_s()), "{choice:?}");
     // The near links move 5000 bytes while a host handles a message: smaller segments are no host's, though the
     // median link, a far one, moves 5.
@@ -323,7 +323,7 @@ fn refusals_are_one_line_with_the_remedy() {
     }
     let alone = cluster_of(1, &affine(1e-6, 0.0, 1e6));
     assert!(UniformCluster::new(&alone, NodeId(0)).unwrap_err().to_string().contains("one host alone"));
-    // What was measured to fall is a fact; then everything is simulated.
+    // A measured fall is accepted; then all algorithms are simulated.
     let spread = Some(GapTable::new(vec![(64, 0.01)]));
     let falling = LinkClass { spread, ..table(1e-6, &[(64, 1e-5), (128, 0.5e-5), (4096, 1e-4)]) };
     let falling = cluster_of(3, &falling);

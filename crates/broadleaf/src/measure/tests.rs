@@ -10,7 +10,7 @@ mod pairs;
 mod refusals;
 mod unfinished;
 
-/// What a measurement may be off, relatively (issue's own figure for pipes; the noise is 1 %).
+/// The relative error that a measurement may have (the issue's figure for pipes; the noise is 1 %).
 const CLOSE: f64 = 0.05;
 
 fn truth(text: &str) -> Platform {
@@ -25,7 +25,7 @@ fn probe(network: &FakeNetwork) -> Probe {
 
 fn measured(network: &mut FakeNetwork) -> Platform {
     let found = network.measure(&mut probe(network));
-    // What is written can be read.
+    // The written document can be read.
     Platform::from_json(&found.to_json().to_string()).expect("a platform file")
 }
 
@@ -53,8 +53,8 @@ fn assert_same_link(found: &Platform, truth: &Platform, from: usize, to: usize) 
     }
 }
 
-/// The latency of one pair, and what a message of each size takes from one end to the other. A long way's g of short
-/// messages is a hundredth of what it takes, and under noise no better known.
+/// The latency of one pair, and the time of a message of each size from end to end. On a long path, the g of short
+/// messages is a hundredth of this time, and no more accurate under noise.
 #[track_caller]
 fn assert_same_transfers(found: &Platform, truth: &Platform, from: usize, to: usize) {
     let (ours, theirs) = (class(found, from, to), class(truth, from, to));
@@ -72,7 +72,7 @@ fn table(rows: &[(u64, f64)]) -> String {
     format!("[{}]", rows.join(", "))
 }
 
-/// Nodes 0 … k−1 in cluster A, the others in B; `links` is whatever else stands in the file.
+/// Nodes 0 … k−1 in cluster A, the others in B; `links` is the rest of the file.
 fn two_clusters(a: usize, b: usize, wan: &str, links: &str) -> Platform {
     let node =
         |cluster: &str, index: usize| format!(r#"{{"id": "{cluster}{index}", "cluster": "{cluster}"}}"#);
@@ -183,7 +183,7 @@ fn a_pipe_that_takes_many_pairs_to_fill_is_found() {
     assert_close(found.shared()[0].bandwidth_bytes_per_s, 5.5e8, "pipe");
 }
 
-/// A hundred times what a burst moves is on its way: the pairs' waiting for answers is most of the time.
+/// The bytes in flight are a hundred times those of a burst: the pairs wait for answers most of the time.
 #[test]
 fn a_long_and_wide_pipe_is_found_with_its_total() {
     let wan = r#""shared": [{"id": "wan", "bandwidth_bytes_per_s": 2e9}],
@@ -238,7 +238,7 @@ fn slower_pairs_of_equal_latency_get_links_of_their_own() {
     }
 }
 
-/// Eight ranks on one machine of two processors that together move no more than two pairs can.
+/// Eight ranks on one machine of two processors, whose total rate is that of two pairs.
 fn one_machine(ranks: usize) -> FakeNetwork {
     let nodes: Vec<String> = (0..ranks).map(|i| format!(r#"{{"id": "n{i}", "host": "here"}}"#)).collect();
     let names: Vec<String> = (0..ranks).map(|i| format!("\"n{i}\"")).collect();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// The source of a sending channel's segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The node's own part of the message; inward, after all inputs of the tree have brought theirs.
+    /// The node's own part of the message; inward, after all inputs of the tree have brought their parts.
     Held,
     /// A receiving channel (by index) whose segments this node only relays.
     Relay(u32),

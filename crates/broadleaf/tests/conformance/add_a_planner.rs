@@ -1,5 +1,5 @@
-//! "Add a planner in one file": the example's planner is written outside the crate with its public API alone,
-//! and keeps everything the registry's planners keep.
+//! "Add a planner in one file": the example's planner is written outside the crate with its public API alone, and
+//! passes all checks of the registry's planners.
 
 #[path = "../../examples/own_planner.rs"]
 mod own_planner;
@@ -18,7 +18,7 @@ fn a_planner_outside_the_registry_passes_its_judge() {
     for platform in PortModel::ALL.into_iter().flat_map(small_platforms) {
         for root in platform.hosts() {
             for segment_bytes in [4099, 500] {
-                // Where a host only receives, it can be no root, and a plan by the order of ids may need it to send.
+                // A host that only receives cannot be the root, and a plan by the order of ids may need it to send.
                 let is_one_way = platform.name() == "one way";
                 let instance = match Instance::new(&platform, root, 4099) {
                     Ok(instance) => instance.segmented(segment_bytes),

@@ -1,4 +1,4 @@
-//! What every plan must keep, judged by parts of the crate that share no code with planners.
+//! Properties of every plan, checked by parts of the crate that share no code with planners.
 
 use crate::delivery;
 use broadleaf::budget::Budget;
@@ -19,7 +19,7 @@ pub enum Verdict {
     Unsupported,
 }
 
-/// Plans, and panics with what is wrong with the plan.
+/// Plans, and panics with the faults of the plan.
 pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
     let card = planner.card();
     for (field, text) in [
@@ -43,7 +43,7 @@ pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
         Err(error) => panic!("{}: {error}", place()),
     };
     assert_eq!(plan.planner, card.name);
-    // Whoever goes by the order of ids may meet a host that cannot send; `make` calls that unsupported.
+    // A plan by the order of ids may use a host that cannot send; `make` reports that as unsupported.
     if let Err(PlanError::NoPath { .. }) = Programs::for_platform(&plan, instance.platform) {
         if find(card.name).is_ok() {
             let refused = make(instance, card.name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED)
@@ -52,7 +52,7 @@ pub fn judge(planner: &dyn Planner, instance: &Instance) -> Verdict {
         }
         return Verdict::Unsupported;
     }
-    // Planners may divide the message more evenly, but not into larger segments than asked for.
+    // Planners may divide the message more evenly, but not into larger segments than requested.
     if card.profile.is_segmentable() {
         assert!(plan.segment_bytes <= instance.segment_bytes, "{}: {}", place(), plan.segment_bytes);
     }
@@ -69,7 +69,7 @@ fn place(name: &str, instance: &Instance) -> String {
     format!("{name} from {root}, {message_bytes} bytes in segments of {segment_bytes}")
 }
 
-/// Panics with what is wrong with a plan for `instance`.
+/// Panics with the faults of a plan for `instance`.
 pub fn judge_plan(instance: &Instance, plan: &Plan) {
     let platform = instance.platform;
     let place = || place(&plan.planner, instance);
@@ -108,7 +108,7 @@ fn deliver(platform: &Platform, plan: &Plan, place: &dyn Fn() -> String) {
     let hosts: Vec<NodeId> = platform.hosts().collect();
     for &host in &hosts {
         let (needed, bytes) = delivery::wanted(&programs, &hosts, host);
-        // Who takes no part has no buffer, and needs none.
+        // A node that takes no part has no buffer.
         let same = needed.is_empty() || buffers[host.index()].get(needed) == Some(&bytes[..]);
         assert!(same, "{}: {} got other bytes", place(), id(platform, host));
     }

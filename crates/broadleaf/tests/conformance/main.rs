@@ -1,4 +1,4 @@
-//! Every planner in the registry on every small platform, and on random ones: what each must keep.
+//! The properties of every planner in the registry, on every small platform and on random ones.
 
 mod add_a_planner;
 #[path = "../delivery/mod.rs"]
@@ -91,7 +91,7 @@ fn best_keeps_what_every_planner_keeps() {
     }
 }
 
-/// What takes tens of seconds there is for who asks for it by name.
+/// Planners that take tens of seconds there are only run by name.
 #[test]
 fn best_leaves_lengthy_planners_out() {
     let platform = mesh(PortModel::OnePort, 400);

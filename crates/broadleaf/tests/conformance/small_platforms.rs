@@ -1,4 +1,4 @@
-//! Platforms small enough to judge every planner on, one for each thing a platform can have.
+//! Platforms small enough to check every planner, one for each feature of platforms.
 
 use broadleaf::platform::{Platform, PortModel};
 use serde_json::{json, Value};

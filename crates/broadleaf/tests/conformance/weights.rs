@@ -1,4 +1,4 @@
-//! Blocks of unequal length, some of them empty: what each plan must keep, and times worked by hand.
+//! Blocks of unequal length, some of them empty: properties of each plan, and times computed by hand.
 
 use crate::judge::{judge, judge_plan, Verdict};
 use crate::random_platforms::drawn_platforms;

@@ -1,10 +1,10 @@
-//! What each host starts with, and what it must have when a plan has run. Sums are taken here by their definition.
+//! Each host's data before a plan, and its required data after it. Sums are computed by definition.
 
 use broadleaf::plan::{Collective, Programs};
 use broadleaf::platform::NodeId;
 use std::ops::Range;
 
-/// Byte `at` of what everyone is to get where nothing is combined.
+/// Byte `at` of the message for all hosts, without combining.
 pub fn shared_byte(at: usize) -> u8 {
     (at * 167 % 251) as u8
 }
@@ -25,7 +25,7 @@ fn block_of(programs: &Programs, node: NodeId) -> Range<usize> {
     start..start + bytes(node.index())
 }
 
-/// What a node gives; elsewhere bytes that are not what it must get.
+/// A node's contribution; elsewhere bytes that differ from the required ones.
 pub fn initial(programs: &Programs, node: NodeId) -> Vec<u8> {
     let count = programs.total_bytes() as usize;
     let is_root = programs.node(node).is_root;
@@ -41,7 +41,7 @@ pub fn initial(programs: &Programs, node: NodeId) -> Vec<u8> {
     (0..count).map(byte).collect()
 }
 
-/// Where a node's result stands, and what it is; empty where it gets none.
+/// The place of a node's result, and its bytes; empty without a result.
 pub fn wanted(programs: &Programs, hosts: &[NodeId], node: NodeId) -> (Range<usize>, Vec<u8>) {
     let (all, is_root) = (0..programs.total_bytes() as usize, programs.node(node).is_root);
     let place = match programs.transfers().collective {

@@ -1,4 +1,4 @@
-//! Paper 2's heuristics against an independent implementation that computes every formula anew in every round.
+//! Paper 2's heuristics against an independent implementation that recomputes every formula in every round.
 
 mod slow;
 

@@ -1,4 +1,4 @@
-//! Limits that a test can hold on every machine: bytes that are allocated, and time on the processor.
+//! Limits that tests can check on every machine: allocated bytes, and processor time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub const MIB: usize = 1 << 20;
 
-/// Counts what is held, bytes.
+/// Counts allocated bytes.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
@@ -36,7 +36,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `work` holds at most beyond what was held before, bytes.
+/// The peak of bytes that `work` allocates.
 pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -45,7 +45,7 @@ pub fn peak_of<T>(work: impl FnOnce() -> T) -> (T, usize) {
 }
 
 #[allow(dead_code)] // each test takes the parts that it needs
-/// The time that the calling thread has been on a processor: other load does not count.
+/// The calling thread's processor time: other load does not count.
 pub fn processor_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the answer.

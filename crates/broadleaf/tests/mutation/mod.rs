@@ -9,7 +9,7 @@ pub struct Corpus {
     documents: Vec<Value>,
 }
 
-/// What readers have stumbled over: ends of ranges, other types, what is no JSON.
+/// Values that have broken readers: ends of ranges, other types, text that is not JSON.
 const TOKENS: [&str; 27] = [
     "0",
     "-0",

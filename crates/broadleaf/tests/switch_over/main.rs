@@ -13,7 +13,7 @@ use broadleaf::random::Random;
 use std::sync::Arc;
 use world::World;
 
-/// What every rank of a program calls, one after the other.
+/// The sequence of calls of every rank of a program.
 #[derive(Clone, Copy)]
 struct Broadcast {
     root: u32,

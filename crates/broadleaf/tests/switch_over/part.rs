@@ -1,4 +1,4 @@
-//! One rank's part in one call: what it has posted receives for, and the bytes it holds.
+//! One rank's part in one call: its posted receives, and its bytes.
 
 use broadleaf::adapt::switch::{Current, Directive, Header, Listening};
 use broadleaf::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};

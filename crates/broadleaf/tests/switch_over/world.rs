@@ -25,7 +25,7 @@ enum Happening {
     Enters(u32),
 }
 
-/// Where a rank is.
+/// The state of a rank.
 enum Stage {
     /// Outside the broadcast.
     Away,
@@ -43,7 +43,7 @@ struct Rank {
     plans: PlanVersions<Arc<Transfers>>,
     call: u64,
     stage: Stage,
-    /// Messages that came and that nobody has asked for yet, by sender, in order.
+    /// Unmatched messages, by sender, in order.
     inbox: Vec<VecDeque<Body>>,
 }
 
@@ -61,7 +61,7 @@ pub struct World<'a> {
     /// How long a message may take at most, in ticks, and a rank until its next call.
     slowest: u64,
     laziest: u64,
-    /// The plan each call ran, told by the first rank that knew.
+    /// The plan that each call ran, from the first rank that ran it.
     ran: HashMap<u64, (u32, Arc<Transfers>)>,
     switches: u32,
 }
@@ -156,7 +156,7 @@ impl<'a> World<'a> {
             (sent, run, Arc::clone(&current.carried))
         };
         let used = (header.version, plan_used);
-        // No mixed plan: whoever takes part runs the very plan that the first one ran.
+        // No mixed plan: every rank runs the plan that the first rank ran.
         let first = self.ran.entry(header.call).or_insert_with(|| used.clone());
         assert_eq!(*first, used, "call {} at rank {rank}", header.call);
         self.ranks[rank as usize].stage = Stage::Running(Box::new(run));

@@ -60,7 +60,7 @@ fn platform_heuristics_equal_the_slow_versions() {
     }
 }
 
-/// Where nothing holds a port, send = 0 and only the slowest link counts.
+/// If no transfer holds a port, send = 0 and only the slowest link counts.
 #[test]
 fn heuristics_by_time_alone_work_under_link_capacity() {
     for planner in ["prune-simple", "prune-refined", "grow"] {
@@ -157,7 +157,7 @@ fn degenerate_platforms_are_right() {
     for planner in planners {
         let planner = find(planner).unwrap();
         let name = planner.card().name;
-        // One node has nobody to send to.
+        // A single node has no receiver.
         let mut builder = PlatformBuilder::new("one", PortModel::OnePort);
         let only = builder.add_host("only").unwrap();
         let platform = builder.build().unwrap();

@@ -1,5 +1,5 @@
-//! Paper 1's tree heuristics once more, written from the text on a matrix of times: after every deletion
-//! everything is searched and sorted anew, every edge is asked at every step.
+//! Paper 1's tree heuristics once more, written from the text on a matrix of times: after every deletion everything is
+//! searched and sorted again, and every edge is checked at every step.
 
 use broadleaf::platform::{Affine, ExplicitLink, LinkClass, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::random::Random;
@@ -155,7 +155,7 @@ pub fn slow_refined(drawn: &Drawn, root: usize, multi_port: bool) -> Edges {
     left
 }
 
-/// Algorithms 3, 5 and 7: the edge from inside to outside of least cost, asked anew of every edge.
+/// Algorithms 3, 5 and 7: the edge from inside to outside of least cost, recomputed over all edges.
 pub fn slow_grow(times: &Matrix, root: usize, cost: impl Fn(&Edges, usize, usize) -> f64) -> Edges {
     let mut inside = vec![false; times.len()];
     inside[root] = true;

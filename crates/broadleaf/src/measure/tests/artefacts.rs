@@ -1,4 +1,4 @@
-//! What real networks do to samples: delayed acknowledgements, bulk transmission, noise, too few of them.
+//! Effects of real networks on samples: delayed acknowledgements, bulk transmission, noise, too few samples.
 
 use super::super::fake_network::{FakeNetwork, Stall};
 use super::*;
@@ -9,7 +9,8 @@ fn patient(network: &FakeNetwork) -> Probe {
     Probe::new(&network.hosts, settings).expect("a probe")
 }
 
-/// Linux holds back some acknowledgements for 40 ms; the fit must not know, the file and the user must.
+/// Linux holds back some acknowledgements for 40 ms; the fit must ignore them, and the file and the remarks must report
+/// them.
 #[test]
 fn delayed_acknowledgements_are_reported_and_do_not_spoil_the_fit() {
     for (share, seed) in [0.1, 0.3, 0.45].into_iter().flat_map(|share| (1..=6).map(move |seed| (share, seed)))
@@ -52,7 +53,7 @@ fn two_hosts(bytes_per_s: f64) -> Platform {
     ))
 }
 
-/// As network namespaces shaped by HTB do it, and the network cards that clouds sell.
+/// As in network namespaces shaped by HTB, and on network cards of clouds.
 #[test]
 fn a_shaper_with_credit_that_passes_messages_in_lumps_is_seen_through() {
     for (credit_bytes, seed) in [(16 << 10, 1), (20 << 10, 2), (24 << 10, 3)] {
@@ -73,8 +74,8 @@ fn a_shaper_with_credit_that_passes_messages_in_lumps_is_seen_through() {
     }
 }
 
-/// As above in little time and without lumps: what passes on credit is a part of the first visit's samples, most of
-/// them or few.
+/// As above in little time and without lumps: the samples on credit are a part of the first visit's, most of them or
+/// few.
 #[test]
 fn short_messages_on_credit_do_not_decide_in_a_hurry() {
     for credit_bytes in (6 << 10..20 << 10).step_by(1 << 10) {
@@ -98,7 +99,7 @@ fn short_messages_on_credit_do_not_decide_in_a_hurry() {
 fn two_timers_are_told_apart() {
     let mut network = FakeNetwork::new(two_clusters(2, 2, FREE_WAN, ""));
     network.noise = 0.005;
-    // The one is seen with small messages, the other with larger ones only.
+    // One is visible with small messages, the other with larger ones only.
     network.stalls = vec![
         Stall { below_bytes: 6000, share: 0.3, delay_s: 0.04 },
         Stall { below_bytes: 131_072, share: 0.3, delay_s: 0.2 },
@@ -127,7 +128,7 @@ fn without_stalls_there_is_nothing_to_remark() {
 #[test]
 fn the_bulk_gap_is_a_number_of_its_own() {
     let single = table(&[(1, 5e-5), (8_000_000, 0.08)]);
-    // Of small messages nothing can be seen: g(0) is by saturation, and all gaps stand on it.
+    // The effect is not visible for small messages: g(0) is from saturation, and all gaps are based on it.
     let bulk = table(&[(1, 5e-5), (8_000_000, 0.06)]);
     let document = format!(
         r#"{{"format": "broadleaf-platform/1", "name": "t", "port_model": "one-port",
@@ -219,8 +220,8 @@ fn a_single_sample_is_a_platform_without_a_spread() {
     assert_eq!(class(&found, 0, 2).spread, None);
 }
 
-/// A pair may be slow each time that its large message is timed, and not while its table is measured: the table
-/// is the closer look.
+/// A pair may be slow each time that its large message is timed, and not while its table is measured: the table is more
+/// accurate.
 #[test]
 fn a_pairs_own_table_has_the_last_word() {
     let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
@@ -235,7 +236,7 @@ fn a_pairs_own_table_has_the_last_word() {
     let found = probe.platform().unwrap();
     assert!(found.explicit_links().is_empty(), "{:?}", found.explicit_links());
     assert_same_link(&found, &network.truth, 0, 2);
-    // One that is slow throughout gets its link.
+    // A pair that is slow each time gets its own link.
     let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
     network.slow_pair = Some((pair, 3.0));
     assert_eq!(measured(&mut network).explicit_links().len(), 1);

@@ -1,4 +1,4 @@
-//! Samplers with faults put in: what cannot be is measured again, and marked where it stays.
+//! Samplers with injected faults: impossible values are measured again, and marked if they persist.
 
 use super::super::doubts::{Doubt, DoubtfulPair, Quality};
 use super::super::fake_network::FakeNetwork;
@@ -14,7 +14,7 @@ fn two_hosts() -> FakeNetwork {
     ))
 }
 
-/// Measures while `disturb` changes the network with the stage that is on.
+/// Measures while `disturb` changes the network, depending on the current stage.
 fn measured_while(
     network: &mut FakeNetwork,
     disturb: impl Fn(&mut FakeNetwork, &str),
@@ -31,7 +31,7 @@ fn measured_while(
 
 const PAIR: (NodeId, NodeId) = (NodeId(0), NodeId(1));
 
-/// The case that was seen: a busy moment gave L = 1786 µs where 0.25 is usual.
+/// The observed case: a transient load gave L = 1786 µs instead of 0.25 µs.
 #[test]
 fn a_latency_above_a_round_trip_that_was_seen_is_measured_again() {
     for seed in 1..=5 {
@@ -66,7 +66,7 @@ fn what_stays_impossible_is_marked() {
         .starts_with("a latency of 1.8 ms, where a round trip took "));
 }
 
-/// One of the pairs that share a mesh is impossible and stays so: the others decide.
+/// The values of one pair of a mesh stay impossible: the other pairs decide.
 #[test]
 fn a_doubtful_table_is_no_part_of_what_others_share() {
     let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
@@ -78,7 +78,7 @@ fn a_doubtful_table_is_no_part_of_what_others_share() {
     assert_eq!(quality.doubtful, [], "nothing of it is in the platform");
 }
 
-/// What longer messages prove: a row that a busy moment spoilt, however short, is seen by its longer neighbours.
+/// Proof by longer messages: a row with a transient error of any length is detected by its longer neighbours.
 #[test]
 fn gaps_that_longer_messages_contradict_are_measured_again_and_marked() {
     let gap = |rows: &[(u64, f64)]| {
@@ -107,7 +107,7 @@ fn gaps_that_longer_messages_contradict_are_measured_again_and_marked() {
     );
 }
 
-/// A cable gone bad is true, and marked all the same; a busy moment of the pair is neither.
+/// A bad cable is a true value, and still marked; a transient load on the pair is neither.
 #[test]
 fn a_pair_of_a_switch_apart_by_orders_of_magnitude_is_marked_if_it_stays() {
     let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
@@ -122,7 +122,7 @@ fn a_pair_of_a_switch_apart_by_orders_of_magnitude_is_marked_if_it_stays() {
     assert!(found.explicit_links().is_empty() && quality.doubtful.is_empty(), "{quality:?}");
 }
 
-/// Round trips that a third node shows to be too long are made again before clusters are made of them.
+/// Round trips that are too long compared with a third node are measured again before clustering.
 #[test]
 fn a_round_trip_ten_times_that_over_a_third_node_is_made_again() {
     let mut network = FakeNetwork::new(two_clusters(4, 1, FREE_WAN, ""));
@@ -133,7 +133,7 @@ fn a_round_trip_ten_times_that_over_a_third_node_is_made_again() {
     });
     let sizes: Vec<usize> = found.clusters().iter().map(|cluster| cluster.members.len()).collect();
     assert_eq!((sizes, quality.word()), (vec![4, 1], "good"));
-    // Where it stays the pair is marked.
+    // If it persists, the pair is marked.
     let (_, quality) = measured_while(&mut network, |network, _| network.held_pair = Some((PAIR, 4e-3)));
     let detours = quality.doubtful.iter().filter(|each| matches!(each.doubt, Doubt::AboveDetour { .. }));
     assert_eq!(detours.count(), 1, "{quality:?}");

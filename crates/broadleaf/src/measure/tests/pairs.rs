@@ -43,7 +43,7 @@ fn pairs_of_a_cluster_have_their_own_latencies() {
     }
 }
 
-/// Routes need not be the same there and back; who reads one clock at both ends can tell.
+/// Routes may be asymmetric, which a common clock at both ends reveals.
 #[test]
 fn ways_there_and_back_differ_where_one_clock_tells_them_apart() {
     let wan = r#""bridges": [

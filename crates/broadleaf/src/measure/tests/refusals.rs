@@ -1,4 +1,4 @@
-//! Settings that no measurement can be made with.
+//! Refused settings of a measurement.
 
 use crate::measure::{MeasureError, Probe, ProbeSettings, RankHost};
 

@@ -1,8 +1,8 @@
-//! A measurement that ends before it is finished keeps what it has.
+//! A measurement that ends early keeps its findings.
 
 use super::*;
 
-/// Rounds until the probe first has a platform, and what it said was lacking before that.
+/// Rounds until the probe first has a platform, and the parts that it listed as missing before that.
 fn until_usable(network: &mut FakeNetwork, probe: &mut Probe) -> (Platform, Vec<String>) {
     let mut lacking: Vec<String> = Vec::new();
     loop {
