@@ -47,7 +47,7 @@ pub struct Block {
     pub is_hole: bool,
 }
 
-/// All entries; folders before what is in them.
+/// All entries; folders before their contents.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Index {
     pub entries: Vec<Entry>,

@@ -47,7 +47,8 @@ pub struct PlanRequest {
 impl PlanRequest {
     /// The plan by [`search`], within the time limit, or without one where time is simulated.
     ///
-    /// # Errors Those of [`search`], or of the named planner.
+    /// # Errors
+    /// Those of [`search`], or of the named planner.
     pub fn plan(&self, budget: &Budget) -> Result<Plan, PlanError> {
         let (platform, root) = (&self.platform, self.key.stream.root);
         match &self.planner {

@@ -161,7 +161,8 @@ impl Advisor {
 
     /// Records that the program runs this plan, of any origin; new plans are compared with it.
     ///
-    /// # Errors A plan that is not valid on the platform as measured; the one in use stays.
+    /// # Errors
+    /// A plan that is not valid on the platform as measured; the one in use stays.
     pub fn in_use(&mut self, key: PlanKey, plan: &Plan) -> Result<(), PlanError> {
         let plan = plan.bind(self.links.base())?;
         let faults = faults(self.links.base(), &plan);

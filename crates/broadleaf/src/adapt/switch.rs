@@ -91,7 +91,7 @@ impl<P: Carries> PlanVersions<P> {
         entry.current.as_mut().filter(|_| entry.next.is_none()).map(|current| (current, version))
     }
 
-    /// The entry of a kind, made if there is none; this may evict the least recently used one.
+    /// The entry of a kind, made if it is missing; this may evict the least recently used one.
     pub fn entry(&mut self, kind: Kind, call: u64) -> &mut Entry<P> {
         self.last = self.find(kind).unwrap_or_else(|| {
             if self.entries.len() >= MAX_PLANS {

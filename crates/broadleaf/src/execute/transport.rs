@@ -20,18 +20,21 @@ pub trait Transport {
 
     /// Starts a send and returns at once; [`Completion::Sent`] follows.
     ///
-    /// # Errors The transport cannot move it.
+    /// # Errors
+    /// The transport cannot move it.
     fn send(&mut self, message: &Message) -> Result<(), Self::Error>;
 
     /// Announces a receive (only for plans whose executor [`is_announced`](NodeExecutor::is_announced)).
     ///
-    /// # Errors The transport cannot receive.
+    /// # Errors
+    /// The transport cannot receive.
     fn post_receive(&mut self, receive: &Receive) -> Result<(), Self::Error>;
 
     /// Waits for events and appends them to `done`. Data of one channel is reported in the order of sending: the
     /// executor counts it.
     ///
-    /// # Errors The transport cannot continue.
+    /// # Errors
+    /// The transport cannot continue.
     fn wait(&mut self, done: &mut Vec<Completion>) -> Result<(), Self::Error>;
 }
 

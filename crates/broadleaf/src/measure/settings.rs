@@ -64,7 +64,7 @@ pub(super) mod delays {
     pub const MIN_DELAY_S: f64 = 0.01;
     /// Width of the empty interval below delayed samples, in interquartile ranges of the group below. Chosen.
     pub const CLEARANCE: f64 = 3.0;
-    /// A fast group smaller than this share of the samples, or than [`MIN_USUAL`], is believed only below several
+    /// A fast group smaller than this share of the samples, or than [`MIN_USUAL`], is accepted only below several
     /// others that agree: it may be the fastest of widely scattered samples. Chosen.
     pub const MIN_USUAL_SHARE: f64 = 0.2;
     /// See [`MIN_USUAL_SHARE`].

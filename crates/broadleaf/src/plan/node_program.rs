@@ -19,7 +19,7 @@ pub enum Source {
 pub struct InChannel {
     /// The sender.
     pub from: NodeId,
-    /// The channel's number among those of the ordered pair; both ends count alike.
+    /// The channel's number among those of the ordered pair; both ends have the same numbering.
     pub tag: u32,
     /// The tree whose segments travel on it.
     pub tree: u32,
@@ -95,7 +95,7 @@ pub struct NodeProgram {
     pub block: u32,
     /// Sorted by (from, tag).
     pub inputs: Vec<InChannel>,
-    /// Sorted by tree: to the parent, to the node's own children in serving order, then what it relays.
+    /// Sorted by tree: to the parent, to the node's own children in serving order, then relayed channels.
     pub outputs: Vec<OutChannel>,
     /// For a scatter and a gather, the blocks that each input and output carries, rising; else empty: a channel carries
     /// everything of its tree.

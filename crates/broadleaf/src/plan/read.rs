@@ -55,7 +55,8 @@ impl RawTree {
 impl Plan {
     /// Reads a plan file; every refusal names the file, the place and the remedy.
     ///
-    /// # Errors A file that cannot be read, or that is not a plan.
+    /// # Errors
+    /// A file that cannot be read, or that is not a plan.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let shown = path.display().to_string();
         let text =
@@ -65,7 +66,8 @@ impl Plan {
 
     /// Reads a plan document. [`check`] decides whether the plan is valid on a platform.
     ///
-    /// # Errors Text that is not a plan: the place, the fact and the remedy.
+    /// # Errors
+    /// Text that is not a plan: the place, the fact and the remedy.
     #[allow(clippy::too_many_lines, reason = "one field of the document after the other")]
     pub fn from_json(text: &str) -> Result<Plan, Fault> {
         let value = parse(text)?;

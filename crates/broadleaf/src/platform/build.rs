@@ -87,7 +87,8 @@ impl PlatformBuilder {
 
     /// The cluster with the given name.
     ///
-    /// # Errors An unknown cluster name.
+    /// # Errors
+    /// An unknown cluster name.
     pub fn find_cluster(&self, name: &str) -> Result<ClusterId, Fault> {
         self.cluster_by_name
             .get(name)
@@ -124,7 +125,8 @@ impl PlatformBuilder {
 
     /// The node with the given id.
     ///
-    /// # Errors An unknown node id.
+    /// # Errors
+    /// An unknown node id.
     pub fn find_node(&self, id: &str) -> Result<NodeId, Fault> {
         self.by_id
             .get(id)
@@ -160,7 +162,8 @@ impl PlatformBuilder {
 
     /// The shared resource with the given id.
     ///
-    /// # Errors An unknown id of a shared resource.
+    /// # Errors
+    /// An unknown id of a shared resource.
     pub fn find_shared(&self, id: &str) -> Result<SharedId, Fault> {
         self.shared_by_id
             .get(id)
@@ -198,7 +201,8 @@ impl PlatformBuilder {
 
     /// Adds a mesh; of two meshes that hold the same pair, the later one counts.
     ///
-    /// # Errors A node that occurs twice in it.
+    /// # Errors
+    /// A node that occurs twice in it.
     pub fn add_mesh(&mut self, mesh: Mesh) -> Result<(), Fault> {
         let mut sorted = mesh.nodes.clone();
         sorted.sort_unstable();

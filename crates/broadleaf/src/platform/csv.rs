@@ -43,7 +43,8 @@ impl Platform {
     /// Reads the two files that belong to `path` (see [`file_pair`]) as a one-port platform named after them; every
     /// refusal names the file, line and column.
     ///
-    /// # Errors Files that cannot be read, or that are not matrices.
+    /// # Errors
+    /// Files that cannot be read, or that are not matrices.
     pub fn load_csv(path: &Path) -> Result<Platform, PlatformError> {
         let (latency_path, bandwidth_path) = file_pair(path)?;
         let read = |path: &Path| -> Result<Table, PlatformError> {

@@ -1,4 +1,4 @@
-//! What a link costs: occupation time, latency, and which shared resources it uses.
+//! The costs of a link: occupation time, latency, and the shared resources that it uses.
 
 use super::SharedId;
 

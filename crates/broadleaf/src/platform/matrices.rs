@@ -123,7 +123,8 @@ impl Platform {
     /// Without `at_bytes`, a gap table or a start-up time is refused, since one rate cannot express it. Properties that
     /// two matrices cannot express (shared resources, switches, local broadcasts, NICs, overheads) are always refused.
     ///
-    /// # Errors A platform that two matrices cannot express, as above.
+    /// # Errors
+    /// A platform that two matrices cannot express, as above.
     pub fn to_matrices(&self, at_bytes: Option<u64>) -> Result<Matrices, Fault> {
         self.refuse_more_than_pairs()?;
         let count = self.node_count();

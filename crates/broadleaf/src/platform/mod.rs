@@ -166,7 +166,7 @@ pub struct ExplicitLink {
     pub to: NodeId,
     /// Whether it is also a link in the other direction.
     pub both_ways: bool,
-    /// Latency, time and what is shared.
+    /// Latency, time and shared resources.
     pub class: LinkClassId,
 }
 
@@ -175,7 +175,7 @@ pub struct ExplicitLink {
 pub struct Mesh {
     /// The nodes, each linked to each other.
     pub nodes: Vec<NodeId>,
-    /// Latency, time and what is shared.
+    /// Latency, time and shared resources.
     pub class: LinkClassId,
 }
 
@@ -188,7 +188,7 @@ pub struct Bridge {
     pub to: ClusterId,
     /// Whether it is also a link in the other direction.
     pub both_ways: bool,
-    /// Latency, time and what is shared.
+    /// Latency, time and shared resources.
     pub class: LinkClassId,
 }
 

@@ -59,7 +59,8 @@ impl Platform {
     /// A directed edge is a directed link, an undirected one both directions. NetworkX called the list of
     /// edges "links" before version 3.4. A graph without a port model is one-port.
     ///
-    /// # Errors Text that is not a node-link document, or attributes that no platform may have.
+    /// # Errors
+    /// Text that is not a node-link document, or attributes that no platform may have.
     pub fn from_node_link(text: &str) -> Result<Platform, Fault> {
         let value = parse(text)?;
         let root = Place::root(&value);

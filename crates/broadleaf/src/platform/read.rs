@@ -11,7 +11,8 @@ const FAMILY: &str = "broadleaf-platform";
 impl Platform {
     /// Reads a platform file; every refusal names the file, the place and the remedy.
     ///
-    /// # Errors A file that cannot be read, or that is not a platform.
+    /// # Errors
+    /// A file that cannot be read, or that is not a platform.
     pub fn load(path: &Path) -> Result<Platform, PlatformError> {
         let shown = path.display().to_string();
         let text =
@@ -21,14 +22,16 @@ impl Platform {
 
     /// Reads a platform document.
     ///
-    /// # Errors Text that is not a platform: the place, the fact and the remedy.
+    /// # Errors
+    /// Text that is not a platform: the place, the fact and the remedy.
     pub fn from_json(text: &str) -> Result<Platform, Fault> {
         Platform::from_value(&parse(text)?)
     }
 
     /// Reads a platform document that is already parsed.
     ///
-    /// # Errors A value that is not a platform: the place, the fact and the remedy.
+    /// # Errors
+    /// A value that is not a platform: the place, the fact and the remedy.
     pub fn from_value(value: &Value) -> Result<Platform, Fault> {
         let root = Place::root(value);
         root.expect_format(FAMILY, 1)?;

@@ -31,7 +31,8 @@ const MOST_TRANSFERS: u64 = 1 << 26;
 ///
 /// The plan is checked first, so that only valid plans are timed.
 ///
-/// # Errors The faults of a plan that is not valid; more transfers than can be simulated one by one, which [`estimate`]
+/// # Errors
+/// The faults of a plan that is not valid; more transfers than can be simulated one by one, which [`estimate`]
 /// extrapolates; an edge without a path; a plan that deadlocks.
 pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace, PlanError> {
     let faults = check::faults(platform, plan);
@@ -68,7 +69,8 @@ fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
 
 /// Runs the programs of a valid plan.
 ///
-/// # Errors An edge without a path, or a plan that deadlocks.
+/// # Errors
+/// An edge without a path, or a plan that deadlocks.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
     network::Network::new(platform, programs, None, record)?.run(&Budget::UNLIMITED)
 }

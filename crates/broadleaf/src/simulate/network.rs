@@ -161,7 +161,7 @@ impl<'a> Network<'a> {
         self.finish()
     }
 
-    /// Lets every node in `dirty` issue what it can, senders in id order, switches' onward hops among them.
+    /// Lets every node in `dirty` issue its possible sends, senders in id order, switches' onward hops among them.
     fn request_all(
         &mut self,
         now_s: f64,

@@ -33,7 +33,8 @@ impl<'a> UniformCluster<'a> {
     /// Refuses a platform of fewer than two hosts, a root that is a switch, hosts that nothing joins, and what
     /// [`PLogP::of`] refuses.
     ///
-    /// # Errors A platform that the models do not support.
+    /// # Errors
+    /// A platform that the models do not support.
     pub fn new(platform: &'a Platform, root: NodeId) -> Result<UniformCluster<'a>, TuneError> {
         let refused = |fact: String, remedy| TuneError::Platform {
             platform: platform.name().to_string(),

@@ -10,8 +10,8 @@
 //! - in a scatter, a node's transfers after its first take the bulk gap, if it was measured (in §4.2 the flat scatter
 //!   is faster than its model by this effect, which the model lacks).
 //!
-//! Exact for gaps that do not fall with the size (a test compares with the event simulation). Complexity: O(log² P);
-//! the chain scatter O(P), as each of its transfers has another size.
+//! Exact for gaps that do not fall with the size (a test compares with the event simulation).
+//! Complexity: O(log² P); the chain scatter O(P), as each of its transfers has another size.
 
 use super::algorithm::Algorithm;
 use super::plogp::PLogP;

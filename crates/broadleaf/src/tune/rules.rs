@@ -58,7 +58,8 @@ pub struct Rules {
 /// For Open MPI the text is a whole file. For MPICH it is a JSON object that holds, under `collective=…`, the part for
 /// communicators of one group; a whole file needs the rules of all other collectives too, since MPICH reads no others.
 ///
-/// # Errors A collective without choices.
+/// # Errors
+/// A collective without choices.
 pub fn rules_for(mpi: Mpi, choices: &[Choice]) -> Result<Rules, TuneError> {
     let mut rules = Vec::new();
     for collective in [Collective::Bcast, Collective::Scatter] {

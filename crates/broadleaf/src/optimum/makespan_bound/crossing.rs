@@ -77,8 +77,8 @@ struct Crossing<'a> {
     passes_on: bool,
 }
 
-/// What the imprints of a hop depend on: its class, its ends' NICs (bits of the rates), and whether they are
-/// hosts.
+/// The properties on which the imprints of a hop depend: its class, its ends' NICs (bits of the rates), and whether
+/// they are hosts.
 type Kind = (LinkClassId, Option<u64>, Option<u64>, bool, bool);
 
 /// All links of the platform whose senders can be reached.

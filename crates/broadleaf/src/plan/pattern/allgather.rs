@@ -77,7 +77,7 @@ pub(super) fn dissemination(hosts: usize, held: &[usize]) -> Layout {
     let mut moves = Vec::with_capacity(hosts * hosts);
     for (round, pair) in held.windows(2).enumerate() {
         let (ahead, wanted) = (pair[0], pair[1] - pair[0]);
-        // What the sender got in the round before goes first, as in a butterfly.
+        // The contributions that the sender got in the round before go first, as in a butterfly.
         let newest = if round == 0 { 0 } else { held[round - 1].min(wanted) };
         for to in 0..hosts {
             let from = (to + ahead) % hosts;

@@ -48,7 +48,8 @@ impl GapDraw {
 
     /// The draw with the given name.
     ///
-    /// # Errors An unknown name.
+    /// # Errors
+    /// An unknown name.
     pub fn find(name: &str) -> Result<GapDraw, Fault> {
         GapDraw::ALL.into_iter().find(|gaps| gaps.name() == name).ok_or_else(|| {
             let known = GapDraw::ALL.map(GapDraw::name).join(", ");
