@@ -1,8 +1,8 @@
-/* Times one broadcast after the other between the ranks of one machine.
+/* Times consecutive broadcasts between the ranks of one machine.
  *
  *   adapt_overhead BYTES SECONDS WARM_UP_SECONDS
  *
- * Rank 0 prints the seconds of every broadcast after the warm-up, from one barrier to the next. */
+ * Rank 0 prints the barrier-to-barrier seconds of every broadcast after the warm-up. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

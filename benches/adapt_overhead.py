@@ -1,11 +1,11 @@
-"""What following an advisor costs: at most 1 % of 1 MiB broadcasts on an idle local network, 5 % of a core.
+"""The cost of an advisor: at most 1 % of 1 MiB broadcasts on an idle local network, and 5 % of a core.
 
 Runs with and without the advisor alternate; each pair gives the ratio of the medians of its broadcasts. Two
-ranks, as on two hosts (over TCP, whose links are timed) and as on one (through shared memory). Both kinds
-of runs use one plan, by a planner that is asked for by name: what is measured is the machinery, not the plan.
-Then the advisor's processor time while nothing runs: after a program, whose broadcasts it remembers, and with
-everything prepared for smp-16. Raw samples go to .bench/adapt_overhead.json; the exit code is 1 if three of
-four pairs cost more than is allowed. Takes about two minutes, and wants a machine of its own.
+ranks, as on two hosts (over TCP, whose links are timed) and as on one (through shared memory). Both kinds of
+runs use one plan, by a planner selected by name, so that the plan does not affect the ratio. Then the
+advisor's processor time while no program runs: after a program, whose broadcasts it has recorded, and with
+all plans prepared for smp-16. Raw samples go to .bench/adapt_overhead.json; the exit code is 1 if three of
+four pairs exceed the limit. Takes about two minutes, and needs an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MEASURED_S = 0.7
 WARM_UP_S = 0.3
 # A run takes a second or two, more where ranks that wait for each other also wait for a core.
 LIMIT_S = 60.0
-# Of Open MPI, of MPICH, and what is planned: a chain of two is the only plan there is.
+# Settings of Open MPI, of MPICH, and the planner: for two ranks every plan is a chain.
 NETWORK = {
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "tcp,self",
@@ -47,7 +47,8 @@ NETWORK = {
     "FI_PROVIDER": "tcp",
     "BROADLEAF_PLANNER": "chain",
 }
-# Without a new plan for so long everything is prepared; after so much time that is no longer waited for.
+# Preparation has ended after PREPARED_S without a new plan; the bench waits for that MOST_PREPARING_S at
+# most.
 PREPARED_S = 5.0
 MOST_PREPARING_S = 60.0
 IDLE_S = 5.0
@@ -82,7 +83,7 @@ def main() -> int:
 
 
 def build(mpi: Mpi, folder: Path) -> tuple[Path, Path]:
-    """The program, and what makes its ranks believe that they are on several hosts."""
+    """The program, and the library that gives its ranks different host names."""
     program, hosts = folder / f"overhead_{mpi.flavour}", folder / f"hosts_{mpi.flavour}.so"
     subprocess.run([str(mpi.compiler), "-O2", HERE / "adapt_overhead.c", "-o", program], check=True)
     subprocess.run([str(mpi.compiler), "-shared", "-fPIC", SEVERAL_HOSTS, "-o", hosts], check=True)
@@ -92,9 +93,9 @@ def build(mpi: Mpi, folder: Path) -> tuple[Path, Path]:
 def pairs(
     mpi: Mpi, program: Path, folder: Path, variables: dict[str, str]
 ) -> tuple[list[tuple[float, float]], float]:
-    """Medians without and with the advisor, seconds, and what it takes of a core when nothing runs any more.
+    """Medians without and with the advisor, seconds, and the advisor's share of a core after the runs.
 
-    Which of the two goes first takes turns.
+    The two sides take turns in going first.
     """
     state = folder / f"state-{mpi.flavour}-{len(variables)}"
     found = []
@@ -105,7 +106,7 @@ def pairs(
                 advice = {"BROADLEAF_ADVICE": str(side)} if side is not None else {}
                 sides[side is not None] = median_s(mpi, program, {**variables, **advice})
             found.append((sides[False], sides[True]))
-        # It may be planning for what the program did last.
+        # The advisor may still plan for the program's last broadcasts.
         time.sleep(PREPARED_S)
         after = share_of_a_core(service)
     return found, after
@@ -138,10 +139,10 @@ def advisor(state: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def idle_share(state: Path) -> float:
-    """Of one core, once everything for a platform is prepared."""
+    """The advisor's share of one core, once all plans for a platform are prepared."""
     with advisor(state, "--platform", str(ROOT / "platforms" / "smp-16.json")) as service:
         deadline = time.monotonic() + MOST_PREPARING_S
-        # Idle is when a while passes without a new plan.
+        # The advisor is idle after PREPARED_S without a new plan.
         last, since = -1, time.monotonic()
         while time.monotonic() < deadline and time.monotonic() - since < PREPARED_S:
             plans = len(list((state / "plans").glob("*.json")))

@@ -1,6 +1,6 @@
-"""How fast the core is, beside what it is meant to keep to: loading, simulating, planning.
+"""The core's speed and memory against their limits: loading, simulating, planning.
 
-Each figure is measured several times in a process of its own, so that memory is its own too; the table has
+Each figure is measured several times in a separate process, so that memory is separate too; the table has
 medians, the raw samples go to .bench/core.json.
 """
 
@@ -96,7 +96,7 @@ def planned(nodes: int, planner: str, collective: str) -> Callable[[Path], Calla
     return set_up
 
 
-# What is planned for 1,000 nodes, those that need a power of two for 1,024.
+# Plans for 1,000 nodes; planners that need a power of two plan for 1,024.
 LARGE = (
     *(("bcast", planner, 1000) for planner in ("round-robin", "two-tree", "circulant", "van-de-geijn")),
     *(("bcast", planner, 1000) for planner in ("flat", "chain", "binary", "binomial")),

@@ -1,6 +1,6 @@
-"""Paper 2's planners beside what they are meant to keep to: their speed, and how good their schedules are.
+"""Paper 2's planners against their limits: speed, and quality of the schedules.
 
-Speed is processor time in a process of its own, and wall time where the claim is about a whole machine. The
+Speed is processor time in a separate process, and wall time where the claim is about a whole machine. The
 table has medians; the raw samples go to .bench/grid.json. `grid.py NAME…` measures those figures only.
 """
 
@@ -32,7 +32,7 @@ KIB = 1 << 10
 
 @dataclass(frozen=True)
 class Found:
-    """The samples of one claim and what they are held against; `unit` is that of the samples."""
+    """The samples of one claim and their limit; `unit` is that of the samples."""
 
     samples: list[float]
     unit: str
@@ -75,7 +75,7 @@ def experiment() -> dict[str, Found]:
             wall_s.append(time.perf_counter() - begin)
             processor_s.append(time.process_time() - begun)
         found[f"10,000 draws x 7, gaps by {gaps}"] = Found(wall_s, "s", 5.0)
-        # What two quiet cores have in that time; a busy machine takes longer by the clock.
+        # The processor time of two idle cores in that time; a busy machine takes longer by the clock.
         found[f"the same, all cores, gaps by {gaps}"] = Found(processor_s, "s of processor time", 10.0)
     return found
 
@@ -110,7 +110,7 @@ def ecef_10000() -> dict[str, Found]:
 
 
 def look_ahead_2000() -> dict[str, Found]:
-    """The look-ahead ones on 2,000 clusters, each with links of its own."""
+    """The look-ahead planners on 2,000 clusters, each with separate links."""
     found = {}
     for gaps in ("pair", "min"):
         for name in LOOK_AHEAD:
@@ -140,13 +140,13 @@ def exact_speed() -> dict[str, Found]:
             begin = time.process_time()
             bl.grid.schedule(*grid, strategy="exact", local_start=local_start)
             samples.append(time.process_time() - begin)
-        # On average: a proof now and then takes much longer.
+        # On average: an occasional proof takes much longer.
         found[f"exact, {clusters} clusters, mean"] = Found(samples, "s of processor time", limit_s)
     return found
 
 
 def makespan_near_exact() -> dict[str, Found]:
-    """How far `makespan` is above the proved least, per cent, and what it takes."""
+    """How far `makespan` is above the proved optimum, per cent, and its planning time."""
     found = {}
     for clusters in (4, 6, 8, 10):
         above, seconds = [], []
@@ -164,7 +164,7 @@ def makespan_near_exact() -> dict[str, Found]:
 
 
 def makespan_at_50() -> dict[str, Found]:
-    """How far `makespan` is below the best of the seven at 50 clusters, g per pair, and what it takes."""
+    """How far `makespan` is below the best of the seven at 50 clusters, g per pair, and its planning time."""
     found = {}
     for local_start, mark in (("after-last-send", 6.0), ("on-arrival", 5.5)):
         lines = [*SEVEN, "makespan", "bound"]
@@ -184,15 +184,15 @@ def makespan_at_50() -> dict[str, Found]:
         )
         gains = [100 * (1 - ours / min(row[:7])) for (ours,), row in zip(longer, rows, strict=True)]
         # By the clock: a busy machine gives the search less than half a second. On arrival no heuristic
-        # gets there: two unlike searches ended with the same makespan on 22 of 24 draws after seconds each,
-        # 6.8 % below.
+        # reaches the limit: two different searches ended with the same makespan on 22 of 24 draws after
+        # seconds each, 6.8 % below.
         limit = 7.5 if local_start == "after-last-send" else -math.inf
         found[f"makespan in 0.5 s below, {local_start}"] = Found(gains, "%", limit, is_most=False)
     return found
 
 
 def clusters_of_hosts(seed: int) -> bl.Platform:
-    """A few clusters of different sizes and rates with links of their own between them."""
+    """A few clusters of different sizes and rates, with different links between them."""
     draw = random.Random(seed)
     groups = [[f"c{c}-{n}" for n in range(draw.randint(1, 24))] for c in range(draw.randint(2, 8))]
     return bl.Platform.from_dict(
@@ -248,7 +248,7 @@ def no_gap() -> dict[str, Found]:
 
 
 def best_over_all() -> dict[str, Found]:
-    """`best` over the fastest of all planners asked for by name, on sparse graphs: per cent longer."""
+    """`best` over the fastest of all planners, each selected by name, on sparse graphs: per cent longer."""
     sys.path.insert(0, str(ROOT / "tests" / "python"))
     from sparse_networks import sparse, times_by_name
 
@@ -267,7 +267,7 @@ def best_over_all() -> dict[str, Found]:
 
 
 def best_in_simulated_time() -> dict[str, Found]:
-    """4 MiB on grid5000-88 under SMPI: how many times as long as `best` the others take."""
+    """4 MiB on grid5000-88 under SMPI: the times of the others over that of `best`."""
     from broadleaf.papers.grid import simulated, tables
 
     missing = simulated.missing()

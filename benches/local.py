@@ -1,15 +1,15 @@
-"""Ranks of one machine: Broadleaf's broadcast beside Open MPI's and MPICH's own, and the copies that none
-can avoid.
+"""Ranks of one machine: Broadleaf's broadcast beside Open MPI's and MPICH's own, and the unavoidable copies.
 
     local.py [--quick] [--table FILE] | --methods
 
-For 2, 4 and 8 ranks and messages from 64 KiB to 64 MiB, the table has the medians, and ratios of calls that
-were made one after the other in the same run, so that both met the machine in the same state. Raw samples go
-to .bench/local.json. The exit code is 1 if ours is not ahead of an MPI's own under that MPI from 1 MiB on, or
-below by more than 10 % and 5 us behind, less than 1.3 times faster with 8 ranks at 16 MiB, or with 4 ranks
-over 1.25 times the limit there, under Open MPI, which shares cores best. --table writes the table as a page
-of the documentation. --methods prints the ratios of every copy method, also of short messages: from them
-follow the lengths in crates/broadleaf-mpi (BL_INTRANODE_FROM, STREAMED_FROM).
+For 2, 4 and 8 ranks and messages from 64 KiB to 64 MiB, the table has the medians, and ratios of consecutive
+calls in the same run, so that the machine is in the same state for both. Raw samples go to .bench/local.json.
+The exit code is 1 if, under either MPI, Broadleaf is not ahead of the MPI's own broadcast from 1 MiB on, or
+is more than 10 % and 5 us behind it below. It is also 1 if, under Open MPI, which shares cores best,
+Broadleaf at 16 MiB is less than 1.3 times faster with 8 ranks, or takes over 1.25 times the limit with 4
+ranks. --table writes the table as a page of the documentation. --methods prints the ratios of every copy
+method, also of short messages, which determine the lengths in crates/broadleaf-mpi (BL_INTRANODE_FROM,
+STREAMED_FROM).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def methods() -> int:
         found: dict[int, list[str]] = {size: [] for size in METHOD_SIZES}
         names = []
         for method in METHODS:
-            # One byte on: the methods serve short messages too.
+            # From one byte on: the methods also apply to short messages.
             variables = {"BROADLEAF_SHARED_MEMORY": method, "BROADLEAF_MIN_BYTES": "1"}
             rows = {
                 (row.algorithm, row.bytes): row for row in bench_local(ranks, METHOD_SIZES, 40, 1, variables)

@@ -1,10 +1,10 @@
-/* Times MPI_Bcast between the ranks of one machine, beside the MPI's own and the copies that neither can do without.
+/* Times MPI_Bcast between the ranks of one machine, beside the MPI's own and the copies that neither can avoid.
  *
  *   local_bcast BYTES[,BYTES...] REPETITIONS
  *
  * prints for every repetition: the kind (bcast; native; or copy: every rank but the root copies the message out of
- * memory that all share), the bytes, and the seconds from one barrier to the next. The three take turns, in every
- * order alike, so that all meet the machine and its caches in the same state. Every byte is compared once. */
+ * memory that all share), the bytes, and the barrier-to-barrier seconds. The three alternate in all orders equally,
+ * so that the machine and its caches are in the same state for each. Every byte is compared once. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@ static double since(double start)
 enum { BCAST, NATIVE, COPY, KINDS };
 static const char *const names[KINDS] = {"bcast", "native", "copy"};
 
-/* What each kind does, between two barriers; the seconds. */
+/* Runs one kind between two barriers; returns the seconds. */
 static double run(int kind, unsigned char *message, const unsigned char *shared, size_t bytes)
 {
-    /* A root has just written what it sends. */
+    /* As in a program, the root has just written its message. */
     for (size_t at = 0; rank == 0 && at < bytes; at += 4096) message[at]++;
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
@@ -48,7 +48,7 @@ static void compare(unsigned char *message, size_t bytes)
         if (message[at] != (unsigned char)(at * 31 + 7)) MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-/* By then, plans are made and memory has been touched. */
+/* Repetitions after which plans are made and memory has been touched. */
 #define WARM_UP 20
 
 static void measure(size_t bytes, int repetitions)

@@ -1,5 +1,5 @@
-/* What being preloaded costs a broadcast that is passed through: blocks of MPI_Bcast, which is intercepted, alternate
- * with blocks of the MPI's own, which is what the program would have called, in one run.
+/* The cost of the preloaded runtime to a broadcast that is passed through: in one run, blocks of MPI_Bcast, which is
+ * intercepted, alternate with blocks of the MPI's own, which the program would call without the runtime.
  *
  *   mpi_overhead BYTES CALLS_A_BLOCK BLOCKS
  *
@@ -41,7 +41,7 @@ int main(int argc, char **argv)
     block_ns(mpis, bytes, count, calls);
     block_ns(MPI_Bcast, bytes, count, calls);
     for (int block = 0; block < blocks; block++) {
-        /* Which goes first changes, so that neither profits from the other. */
+        /* The two take turns in going first, so that neither profits from the other. */
         double own = 0, caught = 0;
         if (block % 2) own = block_ns(mpis, bytes, count, calls);
         caught = block_ns(MPI_Bcast, bytes, count, calls);

@@ -1,8 +1,8 @@
-"""What the preloaded runtime costs broadcasts under its threshold: at most 3 % or 50 ns, whichever is more.
+"""The runtime's cost to broadcasts below its threshold: at most 3 % or 50 ns, whichever is more.
 
 For every MPI that is found and some sizes and numbers of ranks, blocks of caught and of uncaught calls
-alternate in one run: without a tool, and with one behind, which every call is handed to and comes back from.
-The table has medians over the blocks; the raw samples go to .bench/mpi_overhead.json.
+alternate in one run: without a tool, and with one behind, to which the runtime passes every call and from
+which the call returns. The table has medians over the blocks; the raw samples go to .bench/mpi_overhead.json.
 The exit code is 1 if three of four pairs of neighbouring blocks differ by more than is allowed.
 """
 
@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 RAW = HERE.parent / ".bench" / "mpi_overhead.json"
 ALLOWED_PART = 0.03
 ALLOWED_NS = 50.0
-# One rank alone shows the cost of the catch itself; two are the least that communicate.
+# One rank has only the cost of the interception; two is the smallest number that communicates.
 RANKS = (1, 2)
 BYTES = (8, 1024, 32768)
 CALLS = 2000
@@ -49,7 +49,7 @@ def main() -> int:
     worst = 0
     for row in rows:
         own, caught = row["own_ns"], row["caught_ns"]
-        # Neighbouring blocks share the machine's mood, so their differences spread less than the blocks do.
+        # Neighbouring blocks run under the same load, so their differences spread less than the blocks do.
         quarter, more, _ = statistics.quantiles((b - a for a, b in zip(own, caught, strict=True)), n=4)
         base = statistics.median(own)
         allowed = max(ALLOWED_NS, ALLOWED_PART * base)

@@ -1,4 +1,4 @@
-/* The least that a PMPI tool does. */
+/* The smallest PMPI tool. */
 #include <mpi.h>
 
 int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""16 MiB over real TCP between two shaped clusters of hosts, and a rate that is halved meanwhile.
+"""16 MiB over real TCP between two shaped clusters of hosts, and a rate that is halved in mid-run.
 
     benches/namespaces.py [--mpi openmpi|mpich] [--ours]
 
-Compares with every broadcast algorithm of Open MPI and of MPICH (20 minutes; --ours takes one). Then the
-root's port drops to half of its rate while 16 broadcasts run, and BROADLEAF_STATS shows it. Raw samples go
-to .bench/namespaces.json; the exit code is 1 if ours is not within 1.25 of the limit, if an algorithm is
-ahead of it, or if the statistics show no change. Needs root.
+Compares with every broadcast algorithm of Open MPI and of MPICH (16 minutes; --ours takes one). Then the
+root's port drops to half of its rate while 16 broadcasts run, and BROADLEAF_STATS has the change. Raw samples
+go to .bench/namespaces.json; the exit code is 1 if Broadleaf is not within 1.25 of the limit, if an algorithm
+is ahead of it, or if the statistics have no change. Needs root.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ BYTES = 16 << 20
 WITHIN = 1.25
 BROADCASTS = 16
 CHANGED_AFTER = 8
-# Half of what limits the broadcast must cost at least so much more time.
+# The factor by which a broadcast must at least slow down at half the rate of its limiting port.
 SLOWER = 1.4
 TIMEOUT_S = 120.0
 
 
 def halved(flavour: Flavour) -> dict[str, Any]:
-    """What the statistics say of the broadcasts before and after the change, seconds."""
+    """The times in the statistics of the broadcasts before and after the change, seconds."""
     platform, mpi = bl.Platform.load(str(DEFAULT_PLATFORM)), find_mpi(flavour, compiling=True)
     prefix = mpi.mpiexec.parent.parent
     with (
@@ -60,7 +60,7 @@ def halved(flavour: Flavour) -> dict[str, Any]:
             "BROADLEAF_PLATFORM": str(DEFAULT_PLATFORM),
             "BROADLEAF_STATS": str(stats),
         }
-        # The preload is for the ranks and not for their launcher.
+        # Preloaded into the ranks, not into their launcher.
         line = ["env", *(f"{name}={value}" for name, value in variables.items())]
         line += [str(build(ROOT / "testbeds/bcast.c", prefix, Path(made))), str(BYTES), str(BROADCASTS)]
         command, environment = command_of(

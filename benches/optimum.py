@@ -1,4 +1,4 @@
-"""The throughput optimum and the planner `optimal` beside what they are meant to keep to.
+"""The throughput optimum and the planner `optimal` against their limits.
 
 `optimum.py NAME…` measures those figures only (size, printed, named, quality, turns). Times are processor
 seconds, medians of some runs; memory is that of a whole process. Raw samples go to .bench/optimum.json, time
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parent.parent
 RAW = ROOT / ".bench" / "optimum.json"
 SEGMENT = 1 << 20
 RATES = (1e6, 1e7, 5e7)
-# Nodes, links, asked gap.
+# Nodes, links, requested gap.
 SIZES = (
     (20, 80, 1e-4), (50, 250, 1e-4), (65, 386, 1e-4), (100, 800, 1e-4), (200, 2_000, 1e-4),
     (500, 5_000, 1e-3), (1_000, 10_000, 1e-2), (1_000, 10_000, 1e-3), (2_000, 16_000, 1e-2),
     (5_000, 30_000, 5e-2), (10_000, 40_000, 5e-2), (10_000, 40_000, 1e-2),
 )  # fmt: skip
-# Seconds and MiB that the issue asks for at these sizes.
+# Limits of seconds and MiB at these sizes.
 LIMITS = {
     (65, 386, 1e-4): (0.020, None),
     (1_000, 10_000, 1e-2): (5.0, None),
@@ -63,7 +63,7 @@ def three_rates(nodes: int, links: int, seed: int) -> bl.Platform:
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[list[float], Any]:
-    """Processor seconds, and what the work gave."""
+    """Processor seconds, and the result of the work."""
     samples, result = [], None
     for _ in range(repeats):
         begin = time.process_time()
@@ -73,7 +73,7 @@ def timed(work: Callable[[], Any], repeats: int) -> tuple[list[float], Any]:
 
 
 def peak_mib() -> float:
-    """The most that this process held since the last `forget_peak`, interpreter and platform included."""
+    """The peak memory of this process since the last `forget_peak`, interpreter and platform included."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1024
 
@@ -83,7 +83,7 @@ def forget_peak() -> None:
 
 
 def row(name: str, samples: list[float], unit: str, limit: float | None, **more: Any) -> dict[str, Any]:
-    """`limit` is a most for seconds and MiB, and a least for parts of the bound."""
+    """`limit` is an upper limit of seconds and MiB, and a lower one of parts of the bound."""
     value = statistics.median(samples) if unit == "s" else statistics.fmean(samples)
     is_least = unit.startswith("of the bound")
     holds = limit is None or (value >= limit if is_least else value <= limit)
@@ -115,7 +115,7 @@ def size(seed: int, at: int) -> list[dict[str, Any]]:
 
 
 def printed(seed: int) -> list[dict[str, Any]]:
-    """65 nodes: the printed program by a general solver, and the same value here."""
+    """65 nodes: the printed program by a general solver, and the difference of its value."""
     sys.path.insert(0, str(ROOT / "tests" / "python"))
     from throughput_programs import cut_program, printed_program
 
@@ -198,7 +198,7 @@ def quality(seed: int) -> list[dict[str, Any]]:
 
 
 def turns(seed: int) -> list[dict[str, Any]]:
-    """What several trees reach of their load bound with 3,000 segments, without a period and with one."""
+    """The part of their load bound that several trees reach in 3,000 segments, without and with a period."""
     random_, tiers = bl.generate.random, bl.generate.tiers
     networks = [
         make(nodes, density, seed=seed + 40 * nodes + at)
@@ -257,7 +257,7 @@ FIGURES: dict[str, Callable[[int], list[dict[str, Any]]]] = {
 
 
 def child(*arguments: object) -> list[dict[str, Any]]:
-    """A figure in a process of its own: memory is the highest a process ever had."""
+    """A figure in a separate process, since memory is the peak of a whole process."""
     command = [sys.executable, __file__, *map(str, arguments)]
     rows: list[dict[str, Any]] = json.loads(subprocess.check_output(command, text=True))
     return rows

@@ -88,7 +88,7 @@ def over_the_network(mpi: Mpi, size: int, folder: Path) -> dict[str, Any]:
 
 
 def inside(mpi: Mpi, source: Path, other: list[str], what: str, limit: str) -> dict[str, Any]:
-    """The push program's time to this host alone, beside another program that does the same."""
+    """The push program's time to this host alone, and that of another program for the same task."""
     push: list[float] = []
     others: list[float] = []
     target = f"{source}.copy"

@@ -12,7 +12,7 @@ from broadleaf.smpi import SmpiError
 
 
 def exit_with(main: Callable[[], int]) -> None:
-    """Ends the process with what `main` returns."""
+    """Ends the process with the exit code that `main` returns."""
     try:
         code = main()
     except (BenchError, MpiNotFoundError, SmpiError) as error:

@@ -1,12 +1,10 @@
-"""Which search should be the advisor's: trees of annealing, makespan and optimal at equal time budgets.
+"""The choice of the advisor's search: trees of annealing, makespan and optimal at equal time budgets.
 
-Each planner gets the same time for the same broadcast; its plan is simulated, in one segment as paper 3
-sends and in the segments the planner is best with. Beside them what `best` finds within its usual time. Then
-how many moves a second the annealer makes on 64 nodes, a million being asked. The table goes to
-.bench/searches.csv.
+Each planner gets the same time for the same broadcast; its plan is simulated, in one segment as in paper 3,
+and in the planner's best segments. Beside them is the plan of `best` within its default work. Then the
+annealer's moves a second on 64 nodes; the requirement is a million. The table goes to .bench/searches.csv.
 
-Seconds are wall time: on a machine that does other things every search gets less done. Moves are counted by
-processor time.
+Seconds are wall time: on a busy machine every search does less work. Moves are counted by processor time.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True)
 class Network:
-    """What SimGrid simulates, and the runtime's platform for it."""
+    """SimGrid's files of a network, and the runtime's platform for it."""
 
     xml: Path
     hosts: Path
@@ -35,7 +35,7 @@ def written(platform: bl.Platform, folder: Path) -> Network:
 
 
 def of_one_zone(topology: str, parameters: str, count: int, folder: Path) -> Network:
-    """One of SimGrid's own topologies, 1 Gb/s and 10 µs a link; its routes are asked of SimGrid."""
+    """One of SimGrid's own topologies, 1 Gb/s and 10 µs a link; SimGrid computes its routes."""
     xml, hosts = folder / "platform.xml", folder / "platform.hosts"
     cluster = f'<cluster id="net" prefix="h-" suffix="" radical="0-{count - 1}" speed="1Gf" bw="125MBps"'
     shape = f'lat="10us" sharing_policy="SPLITDUPLEX" topology="{topology}" topo_parameters="{parameters}"'
@@ -87,7 +87,7 @@ def grid(name: str, sizes: list[int], draw: random.Random, folder: Path) -> Netw
     return written(bl.Platform.from_dict(document), folder)
 
 
-# The seed is the only one that was ever drawn: nothing has been tuned to it.
+# No other seed was ever drawn, and nothing has been tuned to this one.
 NETWORKS: dict[str, Callable[[Path], Network]] = {
     "grid5000-88": lambda folder: named("grid5000-88", folder),
     "teragrid-64": lambda folder: named("teragrid-64", folder),

@@ -3,9 +3,9 @@
 
     benches/smpi_broadcast.py [--bytes N] [--seconds WALL] [--jobs N] [--only NAME,NAME...]
 
-Every sample goes to .bench/smpi_broadcast.json: simulated seconds of each repetition, or why there are none.
-An algorithm that is not done after --seconds of wall time counts as slower (`automatic` waits for ever).
-Fails unless round-robin and best are within 5 % of the limit and ahead of every algorithm SMPI has.
+Every sample goes to .bench/smpi_broadcast.json: simulated seconds of each repetition, or the reason for none.
+An algorithm that times out after --seconds of wall time counts as slower (`automatic` deadlocks).
+Fails unless round-robin and best are within 5 % of the limit and ahead of every algorithm of SMPI.
 """
 
 from __future__ import annotations

@@ -5,11 +5,13 @@
 
 A pipe of 0.1 to 1 Gb/s, 0.5 to 15 ms long, leads from each cluster to each other; "equal" clusters have the
 same number of hosts, "drawn" ones half to one and a half times as many. One rank a host, cluster after
-cluster. For every run: the second broadcast's simulated seconds, the real and the processor seconds of all
-of it, and the most memory that the simulating process was seen with, twice a second. (What pages cost is
-shared by all who map them, "Pss": all ranks map the same message.) Samples go to .bench/smpi_scale.json.
+cluster. For every run: the second broadcast's simulated seconds, the real and the processor seconds of the
+whole run, and the peak memory of the simulating process, sampled twice a second. (As "Pss", which divides the
+size of a page among its mappings, since all ranks map the same message.) Samples go to
+.bench/smpi_scale.json.
 
-Fails where a run of ours takes over 60 s or 4 GiB, or SMPI's default is not 5 times slower in simulated time.
+Fails where a run of Broadleaf takes over 60 s or 4 GiB, or SMPI's default is not 5 times slower in simulated
+time.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def sizes_of(kind: str, ranks: int, clusters: int, draw: random.Random) -> list[
     if kind == "equal":
         return [mean] * clusters
     sizes = [draw.randint(mean // 2, mean + mean // 2) for _ in range(clusters)]
-    # The last ones take what is missing or too much, one host each in turn.
+    # The last clusters gain or lose one host each in turn, until the sum is right.
     step = 1 if sum(sizes) < ranks else -1
     for at in range(abs(ranks - sum(sizes))):
         sizes[-1 - at % clusters] += step
@@ -107,7 +109,7 @@ class Memory:
                 return 0
             rows = (process / "smaps_rollup").read_text().splitlines()
         except (OSError, IndexError):
-            # It has ended meanwhile.
+            # The process has ended meanwhile.
             return 0
         return sum(int(row.split()[1]) << 10 for row in rows if row.startswith("Pss:"))
 

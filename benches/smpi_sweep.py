@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Broadleaf's runtime beside every broadcast that SimGrid's SMPI has: six networks, nine sizes, and the
-limit.
+"""Broadleaf's runtime beside every broadcast of SimGrid's SMPI: six networks, nine sizes, and the limit.
 
     benches/smpi_sweep.py [--collective NAME] [--networks A,B] [--sizes 1KiB,..] [--algorithms A,B] [--ours]
                           [--again] [--seconds WALL] [--table FILE]
 
-The second broadcast of a run from the first rank, in simulated time. An algorithm that is not done after
---seconds of real time, or delivers wrong bytes, has no time and counts as slower; where it was late, it is
-not tried with longer messages, of which it would send more. Every sample goes to .bench/smpi_sweep.json as
-soon as it is there and is not taken again, so a sweep that was ended goes on from there (--again takes all
-anew, --ours ours only). --table writes what is known as a page of the documentation.
+The second broadcast of a run from the first rank, in simulated time. An algorithm that times out after
+--seconds of real time, or delivers wrong bytes, has no time and counts as slower; after a timeout it is
+not run with longer messages, which would take longer. Every sample goes to .bench/smpi_sweep.json at once and
+is not taken again, so an interrupted sweep resumes (--again takes all samples again, --ours only
+Broadleaf's).
+--table writes the results so far as a page of the documentation.
 
-Fails where the fastest of SMPI's is ahead of ours, or ours further from the limit than WITHIN says.
+Fails where the fastest of SMPI's is ahead of Broadleaf, or Broadleaf is further from the limit than WITHIN.
 
 --collective takes another collective than the broadcast. A size is that of a block in a scatter and a gather,
 of all blocks together in an all-gather and a reduce-scatter, and of the vector in a reduction. The table of
@@ -41,7 +41,7 @@ from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
 OUT = ROOT / ".bench/smpi_sweep.json"
 SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
-# Broadleaf has a plan for every hop, and simulates one message a segment and hop.
+# For Broadleaf, which simulates one message a segment and hop.
 OUR_SECONDS = 900.0
 # How far from the limit Broadleaf may be; message / slowest cut, with latency at 4 MiB.
 WITHIN = {(name, 4 << 20): 1.5 for name in ("grid5000-88", "teragrid-64")}
@@ -168,7 +168,7 @@ def measure(
 
 
 def fastest(cell: Cell) -> tuple[float, str]:
-    """Of SMPI's own, that were done."""
+    """The times of SMPI's own algorithms that ended."""
     done = [(taken, name) for name, taken in cell["seconds"].items() if name != OURS and taken is not None]
     return min(done, default=(float("inf"), "none was done"))
 

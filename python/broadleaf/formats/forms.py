@@ -10,14 +10,14 @@ from broadleaf._core import Platform
 from broadleaf.errors import PlatformError
 from broadleaf.files import read_json, write_whole
 
-# The forms `convert` writes and the file names that stand for them; the first match counts.
+# The forms that `convert` writes, by the ending of the file name; the first match counts.
 FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": ".graphml", "msccl": ".xml"}
 
 
 def load_any(path: Path, hosts: Path | None = None, port_model: str | None = None) -> Platform:
-    """Reads a platform in any form: `.csv` a pair of matrices, `.xml` SimGrid's, JSON known by its content.
+    """Reads a platform in any form: `.csv` a pair of matrices, `.xml` SimGrid's, JSON by its content.
 
-    `hosts` and `port_model` are for SimGrid's, see `load_simgrid`.
+    `hosts` and `port_model` are for SimGrid's files, see `load_simgrid`.
     """
     if path.suffix == ".xml":
         from broadleaf.formats.simgrid import load_simgrid
@@ -42,7 +42,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
 
 
 def node_link_document(path: Path) -> dict[str, Any] | None:
-    """The document if it is NetworkX's; the platform reader judges all other JSON, malformed JSON too."""
+    """The document if it is NetworkX's; the platform reader handles all other JSON, malformed JSON too."""
     try:
         document = read_json(path)
     except ValueError:
@@ -64,7 +64,7 @@ def is_plan(path: Path) -> bool:
 
 
 def form_of(path: Path) -> str:
-    """The form that a file name stands for; raises ValueError where it stands for none."""
+    """The form of a file name's ending; raises ValueError for an unknown ending."""
     for form, suffix in FORMS.items():
         if path.name.endswith(suffix):
             return form

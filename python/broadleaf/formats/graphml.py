@@ -16,16 +16,16 @@ from broadleaf.files import NO_XML, read_regular, write_whole
 
 Attributes = dict[str, Any]
 
-# GraphML's attributes are numbers, truth values or text; these fields are none of them.
+# Fields whose values are lists or objects; GraphML's attributes are numbers, truth values or text.
 STRUCTURED = ("shared", "provenance", "gap", "uses", "os", "or", "bulk", "spread", "delayed")
-# Fields with the rate of a link; an edge with none of them is refused, since other fields have unknown units.
+# Fields with the time of a link; an edge with none of them is refused, since other fields have unknown units.
 TIMES = ("bandwidth_bytes_per_s", "gap", "latency_s")
-# The Internet Topology Zoo's, bit/s.
+# The Internet Topology Zoo's rate of a link, bit/s.
 LINK_SPEED = "LinkSpeedRaw"
 
 
 def save_graphml(platform: Platform, path: Path) -> None:
-    """Writes one directed edge a link, meshes and bridges written out.
+    """Writes one directed edge a link, meshes and bridges expanded.
 
     Raises PlatformError for a name that XML cannot hold.
     """
@@ -34,7 +34,7 @@ def save_graphml(platform: Platform, path: Path) -> None:
         for name in STRUCTURED:
             if name in attributes:
                 attributes[name] = json.dumps(attributes[name])
-        # An attribute that is an integer on one edge and a float on another would be declared twice.
+        # NetworkX would declare an attribute twice that is an integer on one edge and a float on another.
         for name, value in attributes.items():
             if type(value) is int:
                 attributes[name] = float(value)
@@ -58,7 +58,7 @@ def load_graphml(path: Path) -> Platform:
         graph = nx.read_graphml(io.BytesIO(text))
     except ParseError as error:
         raise PlatformError(f"{path}: no XML ({error}); export the graph again") from None
-    except Exception as error:  # what NetworkX stumbles over is nowhere listed
+    except Exception as error:  # NetworkX documents no list of its exceptions
         raise PlatformError(
             f"{path}: no GraphML that can be read ({error}); export the graph again"
         ) from None

@@ -1,14 +1,14 @@
 """A plan as MSCCL XML, which RCCL and MSCCL's runtime execute on GPUs.
 
-Each tree has a channel of its own and a run of chunks in proportion to its share. A GPU that receives a tree
-hands each chunk on to its first child in the step that receives it (`rcs`), and to each other child from a
-thread block of its own, which depends on that step. The root sends from its input and copies that to its
+Each tree has its own channel and a run of chunks in proportion to its share. A GPU that receives a tree
+forwards each chunk to its first child in the step that receives it (`rcs`), and to each other child from a
+separate thread block, which depends on that step. The root sends from its input and copies the input to its
 output.
 
-The format has no root: it stands in `name`. Its readers are strict: no XML declaration, one space between
-attributes, values in 255 bytes, thread blocks numbered from 0, at most 64 steps in each (RCCL; MSCCL takes
-256), 32 channels with 32 sends in each, 216 blocks of which others wait for the first 128 at most (the number
-is a signed byte), 71 chunks a step, and fewer than 1,024 elements for one GPU.
+The format has no field for the root, so `name` holds it. Its readers are strict: no XML declaration, one
+space between attributes, values in 255 bytes, thread blocks numbered from 0, at most 64 steps in each (RCCL;
+MSCCL takes 256), 32 channels with 32 sends in each, 216 blocks of which others wait for the first 128 at most
+(the number is a signed byte), 71 chunks a step, and fewer than 1,024 elements for one GPU.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MOST_ELEMENTS = 1023
 MOST_LENGTH = 255
 # Lengths of the readers' data types, bytes.
 TYPE_BYTES = (8, 4, 2, 1)
-# Steps in which a tree's chunks go, where it has as many: more make the file longer, not the pipeline faster,
-# since the runtime goes through all steps once for each part of the buffer.
+# Steps for a tree's chunks at most: more make the file longer, not the pipeline faster, since the runtime
+# runs all steps once for each part of the buffer.
 STEPS = 8
-# Fewest chunks whose numbers come this near to the trees' shares.
+# The largest error of a tree's part of the chunks, in its share, at which a number of chunks is accepted.
 NEAR = 0.01
 
 Step = dict[str, Any]
@@ -49,7 +49,7 @@ def msccl_xml(
     """The file's text; ranks are the platform's hosts in file order.
 
     The runtime uses it for messages of `min_bytes` up to `max_bytes` (with it in RCCL, without it in MSCCL),
-    by default from half to twice the plan's message. Raises PlanError for what the format cannot say.
+    by default from half to twice the plan's message. Raises PlanError for a plan that the format cannot hold.
     """
     document = plan.to_dict()
     refuse_what_has_no_place(platform, plan, document)
@@ -90,7 +90,7 @@ def msccl_xml(
 
 
 def refuse_too_much(host: str, blocks: list[Block], gpus: int) -> None:
-    """Raises PlanError where a GPU needs more of anything than the readers take."""
+    """Raises PlanError where a GPU exceeds one of the readers' limits."""
     sends = [peers["chan"] for peers, _ in blocks if peers["send"] >= 0]
     awaited = max((step["depid"] for _, steps in blocks for step in steps), default=-1) + 1
     elements = 1 + gpus + len(blocks) + sum(len(steps) for _, steps in blocks)
@@ -139,7 +139,7 @@ def refuse_what_has_no_place(platform: Platform, plan: Plan, document: dict[str,
 
 
 def is_direct(platform: Platform, parent: str, child: str, via: list[str] | None) -> bool:
-    """Whether nothing but switches lies between two GPUs: those the hardware goes through by itself."""
+    """Whether only switches, through which the hardware routes, are between two GPUs."""
     hosts = set(platform.hosts)
     if via is not None:
         return not hosts & set(via)
@@ -157,8 +157,8 @@ def is_direct(platform: Platform, parent: str, child: str, via: list[str] | None
 
 
 def runs_of_plan(plan: Plan) -> list[Run]:
-    """Each tree's chunks. The runtime takes an algorithm only where its chunks divide the message's elements,
-    so those numbers come first that divide the plan's own message, in elements as long as it allows."""
+    """Each tree's chunks. The runtime uses an algorithm only where the number of its chunks divides that of
+    the message's elements. So numbers that divide the plan's message, in its longest elements, come first."""
     shares = [tree["share"] for tree in plan.to_dict()["trees"]]
     elements = next(plan.message_bytes // each for each in TYPE_BYTES if plan.message_bytes % each == 0)
     every = range(len(shares), MOST_CHUNKS + 1)
@@ -170,10 +170,10 @@ def chunks_of(runs: list[Run]) -> int:
 
 
 def runs_of(shares: Sequence[float], totals: Sequence[int]) -> list[Run]:
-    """(first chunk, number of chunks) of each tree: the first of the totals that comes NEAR to the shares, or
-    the one that comes nearest."""
+    """(first chunk, number of chunks) of each tree, for the first of the totals within NEAR of the shares,
+    else for the nearest."""
     choices = [counts_of(shares, total) for total in totals]
-    # `min` takes the first of equals: below NEAR all count the same.
+    # `min` takes the first of equals; all totals within NEAR count as equal.
     counts = min(choices, key=lambda counts: max(NEAR, worst(counts, shares)))
     return list(zip([0, *accumulate(counts)], counts, strict=False))
 
@@ -182,7 +182,8 @@ def counts_of(shares: Sequence[float], total: int) -> list[int]:
     """Chunks shared out by largest remainder, at least one a tree."""
     counts = [max(1, int(share * total)) for share in shares]
     while sum(counts) != total:
-        # The largest remainder gets what is left; a tree that has too much gives, but never its last.
+        # The tree with the largest remainder gets a chunk, or the one with the largest excess loses one, but
+        # never its last.
         step = 1 if sum(counts) < total else -1
         able = [at for at, count in enumerate(counts) if step > 0 or count > 1]
         counts[max(able, key=lambda at: (step * (shares[at] * total - counts[at]), -at))] += step
@@ -190,7 +191,7 @@ def counts_of(shares: Sequence[float], total: int) -> list[int]:
 
 
 def worst(counts: list[int], shares: Sequence[float]) -> float:
-    """How far a tree's part of the chunks is off its share at most."""
+    """The largest difference between a tree's part of the chunks and its share."""
     total = sum(counts)
     return max(abs(count / total - share) for count, share in zip(counts, shares, strict=True))
 
@@ -253,12 +254,15 @@ def tag(name: str, attributes: dict[str, Any], end: str) -> str:
 
 
 def quoted(value: object) -> str:
-    """In double quotes, the only ones the readers take; a name loses those, and what XML cannot hold."""
+    """The value in double quotes, the only ones that the readers accept.
+
+    Double quotes in the value, and characters that XML cannot hold, are replaced.
+    """
     return quoteattr(NO_XML.sub("\N{REPLACEMENT CHARACTER}", str(value).replace('"', "'")))
 
 
 def cut(name: str) -> str:
-    """As much of a name as is MOST_LENGTH bytes when written: the readers do not look how long it is."""
+    """The name cut to MOST_LENGTH bytes as written: the readers do not check its length."""
     while len(quoted(name).encode()) - 2 > MOST_LENGTH:
         name = name[:-1]
     return name

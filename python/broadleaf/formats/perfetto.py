@@ -2,8 +2,8 @@
 
 One process a node, with a row for its sends and one for its receives; flows lead from each send to its
 receive and on to the sends that forward it, so a segment can be followed along its tree; one more process
-has a counter for each link and each shared pipe: the bytes a second under way on it. The core writes the
-file, as it does for what a running program sent.
+has a counter for each link and each shared pipe: the bytes a second in flight on it. The core writes the
+file, as it does for the transfers of a running program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def trace_text(platform: Platform, trace: Trace, most_slices: int = MOST_SLICES)
     """The file's text, and a sentence on merging; None where each transfer has its own slice.
 
     A transfer is a slice in the sender's row from start to release and one in the receiver's row that ends at
-    its arrival. What overlaps in a row (multi-port, merged runs) lies in further rows.
+    its arrival. Slices that overlap in a row (multi-port, merged runs) go to further rows.
     """
     bars = bars_of(trace, most_slices)
     rows = table_of(bars)
@@ -89,8 +89,9 @@ def label_of(bar: Bar) -> str:
 
 
 def forwards(rows: list[Bar], places: list[tuple[int, int | None]]) -> list[tuple[int, int]]:
-    """From what came in to the sends that hand it on; runs overlap with what they wait for, and the writer
-    leaves out arrows back in time.
+    """Pairs of a received slice and a send that forwards it.
+
+    A run overlaps with the run for which it waits; the writer leaves out arrows back in time.
     """
     arrived: dict[tuple[int, int, int], int] = {}
     for bar, (_, received) in zip(rows, places, strict=True):

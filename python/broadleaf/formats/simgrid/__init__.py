@@ -17,13 +17,12 @@ __all__ = ["PORT_MODELS", "load_simgrid", "write_simgrid"]
 
 
 def load_simgrid(path: Path, hosts: Path | None = None, port_model: str = "one-port") -> Platform:
-    """The platform that a SimGrid XML file describes, what several hosts' routes share as shared
-    resources.
+    """The platform of a SimGrid XML file; links that several hosts' routes share become shared resources.
 
-    `hosts` names a file with a host a line, as smpirun takes it: the platform is between these only.
+    `hosts` names a file with a host a line, as for smpirun; the platform then has these hosts only.
     `port_model` is one of PORT_MODELS. Hosts, links and routes in one zone are read without SimGrid; for
-    everything else SimGrid is asked for the route of each two hosts. Raises PlatformError, naming file and
-    line, for what cannot be read, and for a file that needs a SimGrid that is not installed.
+    all other files SimGrid computes the route of each pair of hosts. Raises PlatformError, naming file and
+    line, for a file that cannot be read, or that needs SimGrid where SimGrid is not installed.
     """
     names = None if hosts is None else names_in(hosts)
     try:
@@ -39,7 +38,7 @@ def load_simgrid(path: Path, hosts: Path | None = None, port_model: str = "one-p
 
 
 def names_in(hosts: Path) -> list[str]:
-    """The hosts of a host file, each once; `name:ranks` is smpirun's way to start several on one."""
+    """The hosts of a host file, each once; `name:ranks` is smpirun's notation for several ranks of a host."""
     names = [line.split(":")[0].strip() for line in read_text(hosts).splitlines()]
     found = list(dict.fromkeys(name for name in names if name))
     if not found:

@@ -17,17 +17,17 @@ from broadleaf.formats.simgrid.network import Link, Network, Route
 from broadleaf.formats.simgrid.plain import QUANTITY, RATES
 
 TIMEOUT_S = 300.0
-# SimGrid is asked for the route of every pair: 2,048 hosts take about half a minute.
+# SimGrid computes the route of every pair: 2,048 hosts take about half a minute.
 MOST_HOSTS = 4096
 FEWER = "name the hosts you use in a file, one a line, and give it with --hosts"
 
 
 def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> Network:
-    """The network as SimGrid builds it; `reason` is why SimGrid is needed. With `hosts`, it is asked for
-    the routes between these only: those of thousands of hosts take minutes.
+    """The network as SimGrid builds it. `reason` states why SimGrid is needed. With `hosts`, only the routes
+    between these are computed: those of thousands of hosts take minutes.
 
-    The question is a small C++ program, compiled against the SimGrid that is installed. Raises PlatformError
-    where there is none, and for what SimGrid refuses.
+    A small C++ program, compiled against the installed SimGrid, prints the routes. Raises PlatformError
+    where SimGrid is not installed, and for a file that it refuses.
     """
     with tempfile.TemporaryDirectory(prefix="broadleaf-simgrid-") as folder:
         program = Path(folder) / "routes"
@@ -52,7 +52,7 @@ def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> 
 
 
 def first_rates(path: Path) -> dict[str, float]:
-    """The first rate of each Wi-Fi link in the file, bytes/s; SimGrid gives it to running programs only."""
+    """The first rate of each Wi-Fi link in the file, bytes/s; SimGrid gives it to simulated programs only."""
     rates: dict[str, float] = {}
 
     def begin(element: str, attributes: dict[str, str]) -> None:
@@ -67,7 +67,7 @@ def first_rates(path: Path) -> dict[str, float]:
 
 
 def build(program: Path, path: Path, reason: str) -> None:
-    """Compiles the question; the usual failure is that SimGrid is not installed."""
+    """Compiles the program that prints the routes; it usually fails because SimGrid is not installed."""
     compiler = shutil.which("c++") or shutil.which("g++")
     with as_file(files("broadleaf.formats.simgrid") / "routes.cpp") as source:
         done = compiler is not None and subprocess.run(
@@ -90,7 +90,7 @@ def refusal(text: str, path: Path) -> str:
 
 
 def answered(path: Path, text: str) -> Network:
-    """The network in the program's answer, hosts in the order of their numbers, not of their letters."""
+    """The network in the program's output, hosts in natural order (n2 before n10)."""
     network = Network()
     rates: dict[str, float] = {}
     for line in text.splitlines():
@@ -126,5 +126,5 @@ def answered(path: Path, text: str) -> Network:
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """A key by which n2 stands before n10."""
+    """A sort key that puts n2 before n10."""
     return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"(\d+)", name)]

@@ -12,7 +12,7 @@ from broadleaf.formats.simgrid.network import Network, Pair, Route
 
 Document = dict[str, Any]
 
-# Pairs with different links are written one by one; with more hosts the file would be too large.
+# Pairs with different links are written one by one; with more of them the file would be too large.
 MOST_LINKS = 1_000_000
 
 
@@ -21,16 +21,16 @@ PORT_MODELS = ("one-port", "multi-port")
 
 
 def platform_of(path: Path, network: Network, port_model: str) -> Platform:
-    """Each pair's rate is its slowest link's, and it uses the links that hosts share.
+    """The platform of a network: a pair has its slowest link's rate, and uses the links that hosts share.
 
-    A link that only one host sends over, or only one receives over, is that host's port and limits nothing
-    more. SimGrid shares a link among transfers at the same time; here they take turns, which takes as long.
+    A link over which only one host sends, or only one receives, is that host's port and limits no other
+    host. SimGrid shares a link among simultaneous transfers; here they take turns, which takes as long.
     """
     shared = shared_links(network)
     ports = port_rates(network) if port_model == "multi-port" else {}
     ids: dict[int, str] = {}
     for number in sorted(shared):
-        # Zones of one type may use a name twice.
+        # Two zones may use the same name.
         name, again = network.links[number].name, 1
         while name in ids.values():
             again += 1
@@ -81,10 +81,9 @@ def ends_of(network: Network) -> tuple[dict[int, set[int]], dict[int, set[int]]]
 
 
 def port_rates(network: Network) -> dict[int, dict[str, float]]:
-    """What each host sends and receives at most, bytes/s.
+    """The highest rates at which each host sends and receives, bytes/s.
 
-    That is its slowest link that is in all its routes and in no
-    other host's on that side.
+    Each is the rate of the slowest link that is in all routes of the host, and in no other's, on that side.
     """
     rates: dict[int, dict[str, float]] = defaultdict(dict)
     for end, (name, hosts_of) in enumerate(
@@ -116,7 +115,7 @@ def class_of(network: Network, route: Route, ids: dict[int, str]) -> Document:
     found: Document = {"latency_s": route.latency_s}
     if route.links:
         found["bandwidth_bytes_per_s"] = min(
-            # A route that goes over a shared link twice gets half of it.
+            # A route that crosses a shared link twice gets half of its rate.
             network.links[link].bandwidth_bytes_per_s / (times if network.links[link].is_shared else 1)
             for link, times in Counter(route.links).items()
         )

@@ -19,7 +19,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Route:
-    """The links from one host to another, in order, and the time that a byte needs for them."""
+    """The links from one host to another, in order, and their latency."""
 
     latency_s: float
     links: tuple[int, ...]
@@ -27,7 +27,7 @@ class Route:
 
 @dataclass
 class Network:
-    """Hosts with the zone each is in; a pair without a route is absent from `routes`."""
+    """Hosts and the zone of each; a pair without a route is absent from `routes`."""
 
     hosts: list[str] = field(default_factory=list)
     zones: list[str] = field(default_factory=list)

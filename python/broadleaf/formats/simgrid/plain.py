@@ -12,7 +12,7 @@ from broadleaf.errors import PlatformError
 from broadleaf.files import read_regular
 from broadleaf.formats.simgrid.network import Link, Network, Route
 
-# Units as SimGrid writes them; bits are an eighth of a byte.
+# Units as SimGrid writes them; a bit is an eighth of a byte.
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 PREFIXES |= {f"{letter}i": 1024.0**power for power, letter in enumerate("kMGT", start=1)} | {"Ki": 1024.0}
 RATES = {
@@ -30,7 +30,7 @@ POLICIES = {"SHARED", "FATPIPE", "SPLITDUPLEX"}
 Attributes = dict[str, str]
 
 
-class NotPlain(Exception):  # noqa: N818 - no error: SimGrid is asked then
+class NotPlain(Exception):  # noqa: N818 - no error: SimGrid reads the file instead
     """A file that is not plain; the message names the feature."""
 
 
@@ -160,7 +160,7 @@ class Reader:
         assert self.route is not None
         source, target, symmetrical, names = self.route
         self.route = None
-        if source == target:  # a loopback: no transfer of a broadcast takes it
+        if source == target:  # a loopback, which no transfer of a broadcast uses
             return
         if not names:
             raise self.refused("a route without a link", "name its links with <link_ctn>")

@@ -1,9 +1,10 @@
 """A platform for SimGrid: the XML file and the host list of `smpirun`.
 
-Every host gets one link out and one link in at its NIC's rate, every shared resource becomes a shared link,
-and latencies stand on links that limit nothing. A transfer then takes latency + (bytes + 16) / slowest rate,
-16 bytes being SMPI's header, and transfers at the same time share what they meet: the bounded multi-port
-model. A program sees the one-port platform as long as it sends to one at a time.
+Every host gets one link out and one link in at its NIC's rate, and every shared resource becomes a shared
+link. Latencies are on the hosts' links inside a cluster, else on links between two hosts or clusters. A
+transfer then takes latency + (bytes + 16) / slowest rate, 16 bytes being SMPI's header, and simultaneous
+transfers share their common links: the bounded multi-port model. It equals the one-port platform for a
+program that sends to one rank at a time.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ MOST_HOSTS_IN_PAIRS = 500
 # Fields of a link that SimGrid's links do not have.
 NO_PLACE = ("gap", "startup_s", "send_startup_s", "send_s_per_byte", "recv_startup_s", "recv_s_per_byte")
 
-# A rate that limits nothing, bytes/s.
+# A rate that does not limit transfers, bytes/s.
 UNLIMITED = 1e15
 
 
@@ -37,7 +38,7 @@ def write_simgrid(
 
     `profiles` are XML attributes of shared resources whose rates change over time, by id (`profiles.py`).
 
-    Raises PlatformError for what SimGrid cannot say: gap tables, start-up times, local broadcasts,
+    Raises PlatformError for features that SimGrid lacks: gap tables, start-up times, local broadcasts,
     switches, and hosts without a link between them.
     """
     document = platform.to_dict()
@@ -90,7 +91,7 @@ class Nic:
 
 
 def nic_of(node: Document, leaving: list[Document | None], entering: list[Document | None]) -> Nic:
-    """The node's own rates; where it has none, those of its quickest links, since one-port puts T on them."""
+    """The node's own rates, else those of its fastest links, since in one-port the links have the T."""
 
     def quickest(links: list[Document | None]) -> float:
         rates = (link.get("bandwidth_bytes_per_s", UNLIMITED) for link in links if link is not None)
@@ -128,7 +129,7 @@ def pipes_of(link: Document) -> list[str]:
 
 @dataclass
 class Clusters:
-    """A platform of clusters only, each one mesh, with bridges between all of them."""
+    """A platform of clusters only, each of them one mesh, with bridges between all of them."""
 
     members: dict[str, list[Document]]
     inside: dict[str, Document]
@@ -151,8 +152,10 @@ class Clusters:
 
 
 def clusters_of(document: Document) -> Clusters | None:
-    """None where the platform has another form, or a link that a route between clusters cannot say: one
-    slower than the NICs at its ends, or of less latency than the halves inside the two clusters.
+    """The platform's clusters; None where it has another form.
+
+    None also for a link that a route between clusters cannot express: one slower than the NICs at its ends,
+    or with a latency below the sum of the two clusters' halves.
     """
     members: dict[str, list[Document]] = {}
     for node in document["nodes"]:
@@ -185,7 +188,7 @@ def clusters_of(document: Document) -> Clusters | None:
 
 
 def between_clusters(clusters: Clusters) -> tuple[list[str], list[str]]:
-    """One zone a cluster, then the links between them; and one route a bridge."""
+    """One zone a cluster, then the links between the clusters; and one route a bridge."""
     zones, ways, routes = [], [], []
     for name, nodes in clusters.members.items():
         zones.append(f'<zone id={quoteattr(f"zone {name}")} routing="Cluster">')
