@@ -1,11 +1,11 @@
 /* A plain MPI program: rank 0 sends a model's weights to all ranks, several times, as a training loop or an
- * inference fleet does. It knows nothing of Broadleaf; start it with mpiexec or with `broadleaf run`.
+ * inference fleet does. It does not refer to Broadleaf; start it with mpiexec or with `broadleaf run`.
  *
  *   mpicc -O2 bcast_model.c -o bcast_model
  *   broadleaf run -n 8 --platform net.json -- ./bcast_model 67108864 3
  *
- * Every rank compares every byte it received with what rank 0 must have sent, and rank 0 prints how many
- * bytes were compared in all. */
+ * Every rank compares every byte it received with the byte that rank 0 must have sent, and rank 0 prints the total
+ * number of compared bytes. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>

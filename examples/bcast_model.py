@@ -1,11 +1,11 @@
 """A plain mpi4py program: rank 0 sends a model's weights to all ranks, several times.
 
-It knows nothing of Broadleaf; start it with mpiexec or with `broadleaf run`:
+It does not refer to Broadleaf; start it with mpiexec or with `broadleaf run`:
 
     broadleaf run -n 8 --platform net.json -- python examples/bcast_model.py 67108864 3
 
-Every rank compares every byte it received with what rank 0 must have sent, and rank 0 prints how many bytes
-were compared in all.
+Every rank compares every byte it received with the byte that rank 0 must have sent, and rank 0 prints the
+total number of compared bytes.
 """
 
 import sys
@@ -21,7 +21,7 @@ def main() -> None:
     compared = 0
     seconds = 0.0
     for number in range(rounds):
-        # Every rank can make the weights itself: that is what it compares with.
+        # Every rank computes the weights itself, for the comparison.
         weights = np.random.default_rng(number).integers(256, size=size_bytes, dtype=np.uint8)
         model = weights.copy() if world.rank == 0 else np.zeros(size_bytes, dtype=np.uint8)
         world.Barrier()

@@ -1,7 +1,7 @@
-"""What `make demo` runs: measure, plan, run and compare, with the installed `broadleaf` command.
+"""The steps of `make demo`: measure, plan, run and compare, with the installed `broadleaf` command.
 
-Each step is a command that a user could type; it is shown before it runs. The last line counts what the MPI
-runtime planned (from its own statistics) and what the programs compared (from their own output).
+Each step is a command that a user could type; it is shown before it runs. The last line has the number of
+planned broadcasts (from the MPI runtime's statistics) and of compared bytes (from the programs' output).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VERIFIED = re.compile(r"(\d+) broadcasts, (\d+) bytes verified")
 
 
 class DemoError(Exception):
-    """A step did not do what it is there to show."""
+    """A step did not have its expected result."""
 
 
 def main() -> int:
@@ -77,7 +77,7 @@ def demo() -> tuple[int, int]:
 
 
 def planned_run(name: str, program: list[str]) -> tuple[int, int]:
-    """Runs a program under `broadleaf run`: how many broadcasts were planned, how many bytes it compared."""
+    """Runs a program under `broadleaf run`; the number of planned broadcasts and of compared bytes."""
     stats_file = ROOT / f"demo/stats-{name}.json"
     output = broadleaf(
         *(
@@ -110,7 +110,7 @@ def broadleaf(*arguments: str) -> str:
 
 
 def run(command: list[str]) -> str:
-    """Shows and runs a command in the checkout, shows what it prints, and returns that."""
+    """Shows and runs a command in the checkout, shows its output, and returns it."""
     shown = [Path(command[0]).name, *command[1:]]
     print("$", shlex.join(shown), flush=True)
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)

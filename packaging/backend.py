@@ -1,8 +1,8 @@
 """The package's install step (PEP 517/660): build the MPI runtimes, then let maturin build the rest.
 
-`pip install .` and `pip install -e .` both come through here, so a plain install has the shared object of
-every MPI whose `mpicc` is found. A machine without any MPI still gets a working planner: the MPI part is
-then left out, and `broadleaf run` says so.
+`pip install .` and `pip install -e .` both run this module, so a plain install has the shared object of
+every MPI whose `mpicc` is found. On a machine without any MPI the planner still works: the MPI part is
+then left out, and `broadleaf run` reports that.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def build_editable(
 
 
 def build_mpi_runtimes() -> None:
-    """Runs the MPI crate's own build script, which looks for every `mpicc` and names each one it used."""
+    """Runs the MPI crate's own build script, which searches for every `mpicc` and names each one it used."""
     script = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
     done = subprocess.run([sys.executable, str(script)], cwd=ROOT)
     if done.returncode:
-        # The script has given the reason in one line; a traceback of this file would bury it.
+        # The script has printed the reason in one line; a traceback of this file would hide it.
         sys.exit(done.returncode)

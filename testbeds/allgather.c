@@ -1,9 +1,9 @@
 /* Times broadleaf_allgather from a common start and compares every byte. Builds with mpicc and with SimGrid's smpicc, and
- * with -DPLAIN without our runtime, for the MPI's own MPI_Allgather.
+ * with -DPLAIN without Broadleaf's runtime, for the MPI's own MPI_Allgather.
  *
  *     allgather BYTES [REPETITIONS]
  *
- * BYTES is what each rank contributes. Prints, for each repetition, the time until the last rank held everything:
+ * BYTES is each rank's contribution. Prints, for each repetition, the time until the last rank held everything:
  *
  *     allgather ranks=8 bytes=1048576 repetition=0 seconds=0.001234567 wrong_bytes=0 */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@
 #define ALLGATHER broadleaf_allgather
 #endif
 
-/* Ranks agree on a start this far ahead, longer than telling them takes on a slow network. */
+/* Ranks agree on a start this far ahead, more than the agreement takes on a slow network. */
 #define START_AHEAD_S 0.5
 
 int main(int argc, char **argv)

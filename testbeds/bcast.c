@@ -7,7 +7,7 @@
  *     bcast ranks=8 bytes=1048576 repetition=0 seconds=0.001234567 wrong_bytes=0
  *
  * "shared" (SMPI only) folds all ranks' buffers into one, so that large messages fit in memory; contents mean
- * nothing then, and wrong_bytes is -1. All ranks must see one clock: one machine, or simulated time. */
+ * nothing then, and wrong_bytes is -1. All ranks must read one clock: one machine, or simulated time. */
 #define _GNU_SOURCE
 #include "common_start.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks agree on a start this far ahead, longer than telling them takes on a slow network. */
+/* Ranks agree on a start this far ahead, more than the agreement takes on a slow network. */
 #define START_AHEAD_S 0.5
 
 static void broadcast(unsigned char *message, size_t bytes, int repetition, int root, int shared)

@@ -1,11 +1,11 @@
-/* Times a collective from a common start and compares every byte of what it gives. Builds with mpicc and with SimGrid's
+/* Times a collective from a common start and compares every byte of its result. Builds with mpicc and with SimGrid's
  * smpicc.
  *
  *     collective NAME BYTES [REPETITIONS]
  *
- * NAME is scatter, gather, allgather, reduce, reduce-scatter or allreduce; rank 0 is the root. BYTES is a block, what each
- * rank gives or gets, or the vector of a reduction; a multiple of 4 for what is added up. Prints, for each repetition, the
- * time until the last rank was done:
+ * NAME is scatter, gather, allgather, reduce, reduce-scatter or allreduce; rank 0 is the root. BYTES is the length of a
+ * rank's block, or of the vector of a reduction; a multiple of 4 where elements are added. Prints, for each repetition,
+ * the time until the last rank was done:
  *
  *     scatter ranks=8 bytes=1048576 repetition=0 seconds=0.001234567 wrong_bytes=0 */
 #define _GNU_SOURCE
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks agree on a start this far ahead, longer than telling them takes on a slow network. */
+/* Ranks agree on a start this far ahead, more than the agreement takes on a slow network. */
 #define START_AHEAD_S 0.5
 
 typedef enum { SCATTER, GATHER, ALLGATHER, REDUCE, REDUCE_SCATTER, ALLREDUCE, NAMES } name;
@@ -27,7 +27,7 @@ static int rank, ranks;
 
 static int combines(name it) { return it >= REDUCE; }
 
-/* Which blocks this rank gives and gets: how many, and the first one's number. */
+/* The blocks that this rank sends and receives: how many, and the first one's number. */
 static size_t given(name it) { return it == SCATTER ? (size_t)(rank == 0 ? ranks : 0) : it == REDUCE_SCATTER ? (size_t)ranks : 1; }
 
 static size_t got(name it)
@@ -39,7 +39,7 @@ static size_t got(name it)
 static size_t first_given(name it) { return it == GATHER || it == ALLGATHER ? (size_t)rank : 0; }
 static size_t first_got(name it) { return it == SCATTER || it == REDUCE_SCATTER ? (size_t)rank : 0; }
 
-/* Word `at` of what a rank contributes, and of what all have contributed together. */
+/* Word `at` of a rank's contribution, and of the sum of all contributions. */
 static uint32_t word(size_t at, int repetition) { return expected(at, repetition) * UINT32_C(0x01010101); }
 static uint32_t sum(size_t at, int repetition)
 {
@@ -80,7 +80,7 @@ static void run(name it, void *from, void *to, size_t each)
     case ALLGATHER: MPI_Allgather(from, bytes, MPI_BYTE, to, bytes, MPI_BYTE, all); break;
     case REDUCE: MPI_Reduce(from, to, words, MPI_UINT32_T, MPI_SUM, 0, all); break;
     case REDUCE_SCATTER: {
-        /* SMPI takes a time for this one's algorithms only in the form with counts. */
+        /* SMPI simulates the algorithms of this one only in the form with counts. */
         int *counts = malloc((size_t)ranks * sizeof *counts);
         for (int at = 0; at < ranks; at++)
             counts[at] = words;
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     const size_t each = (size_t)bytes;
-    /* Never null, which some algorithms stumble over where a rank gives or gets nothing. */
+    /* Never null: some algorithms fail on null where a rank sends or receives nothing. */
     void *from = malloc(given(it) * each + 1), *to = malloc(got(it) * each + 1);
     if (!from || !to) {
         fprintf(stderr, "collective: no memory for %zu bytes\n", (given(it) + got(it)) * each);

@@ -1,5 +1,5 @@
-/* What the programs of the test beds share: one clock, a start that all ranks have in common, and messages that every
- * byte can be told apart in. */
+/* Shared by the programs of the test beds: one clock, a common start of all ranks, and messages in which every byte
+ * differs from its neighbours. */
 #ifndef BROADLEAF_COMMON_START_H
 #define BROADLEAF_COMMON_START_H
 
@@ -16,7 +16,7 @@ static inline double now_s(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* The last part of the wait is spent looking at the clock, s: several wake-ups. */
+/* The last part of the wait polls the clock, s: several wake-ups. */
 #define SPIN_S 1e-3
 
 static inline void sleep_for(double seconds)
@@ -27,7 +27,7 @@ static inline void sleep_for(double seconds)
     nanosleep(&pause, NULL);
 }
 
-/* Agrees on a start `ahead_s` from now, waits for it and says when it was, s. All ranks must see one clock: one machine,
+/* Agrees on a start `ahead_s` from now, waits for it and returns its time, s. All ranks must read one clock: one machine,
  * or simulated time. */
 static inline double wait_for_common_start(double ahead_s)
 {
@@ -38,8 +38,8 @@ static inline double wait_for_common_start(double ahead_s)
     /* Simulated time does not pass while a program computes. */
     sleep_for(start - now_s());
 #else
-    /* Waking up takes the kernel some 90 us, which is twenty times what a short message takes. Those who wait on one
-     * core let each other look at the clock. */
+    /* A wake-up takes some 90 us, twenty times as long as a short message. Ranks that wait on one core yield to each
+     * other. */
     sleep_for(start - now_s() - SPIN_S);
     while (now_s() < start)
         sched_yield();
@@ -47,7 +47,7 @@ static inline double wait_for_common_start(double ahead_s)
     return start;
 }
 
-/* What byte `at` of a repetition's message is: every position and repetition differs from its neighbours. */
+/* Byte `at` of a repetition's message: every position and repetition differs from its neighbours. */
 static inline unsigned char expected(size_t at, int repetition)
 {
     uint64_t mixed = ((uint64_t)at + ((uint64_t)repetition << 40) + 1) * UINT64_C(0x9e3779b97f4a7c15);

@@ -1,6 +1,6 @@
-"""Debian's packages laid over the system in memory, for one test bed and what it starts.
+"""Debian's packages laid over the system in memory, for one test bed and its processes.
 
-A bed runs itself again in mounts and processes of its own, which end with it, and installs there.
+A bed runs itself again in separate mount and process namespaces, which end with it, and installs there.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ LAID_OVER = ("usr", "etc", "var")
 
 
 class UnavailableError(Exception):
-    """One line: why this machine cannot have the bed."""
+    """One line: why the bed cannot run on this machine."""
 
 
 def in_namespaces(program: Sequence[str]) -> int:
-    """Runs a Python program in mounts and processes of its own; its exit code."""
+    """Runs a Python program in separate mount and process namespaces; its exit code."""
     may = os.geteuid() == 0 and shutil.which("unshare") is not None
     if not may or subprocess.run([*NAMESPACES, "true"], capture_output=True).returncode:
         raise UnavailableError("it needs root and mount namespaces")
@@ -33,18 +33,18 @@ def in_namespaces(program: Sequence[str]) -> int:
 
 @contextmanager
 def folder_in_memory(name: str) -> Iterator[Path]:
-    """A folder that vanishes with these namespaces at the latest."""
+    """A folder that is removed with these namespaces at the latest."""
     with tempfile.TemporaryDirectory(prefix=f"broadleaf-{name}-") as scratch:
         run(["mount", "-t", "tmpfs", "tmpfs", scratch])
         try:
             yield Path(scratch)
         finally:
-            # What still writes there ends with the first process of the namespace.
+            # Processes that still write there end with the first process of the namespace.
             subprocess.run(["umount", "--lazy", scratch])
 
 
 def install(packages: Sequence[str], folder: Path) -> None:
-    """Installs packages for these namespaces; `folder`, in memory, takes what they write."""
+    """Installs packages for these namespaces; they write into `folder`, in memory."""
     if shutil.which("apt-get") is None:
         raise UnavailableError(f"no apt-get to install {' '.join(packages)} with")
     for system in LAID_OVER:
@@ -53,7 +53,7 @@ def install(packages: Sequence[str], folder: Path) -> None:
         work.mkdir()
         layers = f"lowerdir=/{system},upperdir={upper},workdir={work}"
         run(["mount", "-t", "overlay", "overlay", "-o", layers, f"/{system}"])
-    # No service of the packages starts, least of all outside.
+    # No service of the packages starts.
     policy = Path("/usr/sbin/policy-rc.d")
     policy.write_text("#!/bin/sh\nexit 101\n")
     policy.chmod(0o755)

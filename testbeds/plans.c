@@ -1,6 +1,6 @@
 /* Runs broadcasts and scatters along given trees with plain MPI messages, and times them from a common start.
- * Builds with mpicc and with SimGrid's smpicc. It shares no code with Broadleaf's executor: paper 4's techniques,
- * written down directly, for comparing with what is predicted.
+ * Builds with mpicc and with SimGrid's smpicc. It shares no code with Broadleaf's executor: a direct implementation of
+ * paper 4's techniques, for comparison with the predictions.
  *
  *     plans FILE [REPETITIONS [START_AHEAD_SECONDS]]
  *
@@ -11,9 +11,9 @@
  *
  * EDGES are sender>receiver by rank, from rank 0, a sender's edges in the order in which it serves. A broadcast
  * goes segment by segment, each to all children; a scatter's bytes are one rank's block, and a transfer carries
- * the blocks of everyone below. With "rendezvous" a node asks all its children (one byte each) and sends to each
- * when that child has answered (one byte). Prints, for each plan and repetition, when the last rank held all that
- * is its own:
+ * the blocks of the receiver's subtree. With "rendezvous" a node sends a request to all its children (one byte each) and
+ * the data to each when that child has answered (one byte). Prints, for each plan and repetition, when the last rank held
+ * all its data:
  *
  *     plan 0 repetition 0 seconds=0.001234567 wrong_bytes=0 */
 #define _GNU_SOURCE
@@ -28,11 +28,11 @@
  * mean nothing, and wrong_bytes is -1. */
 #define FOLDED_ABOVE (256u << 20)
 
-/* Sends that may be under way from a rank; more than latency x rate asks for where a message takes a 60th of the latency. */
+/* Sends in flight from a rank at most: more than latency x rate needs where a message takes a 60th of the latency. */
 #define WINDOW 64
 
-/* Receives posted ahead, more than a sender may have under way, so that none waits for its receive. Not all of a
- * message's: SMPI looks through all that are posted at every match, which made long pipelines quadratic. */
+/* Receives posted ahead, more than a sender may have in flight, so that none waits for its receive. Not all of a
+ * message's: SMPI searches all posted ones at every match, which made long pipelines quadratic. */
 #define RECEIVES (2 * WINDOW)
 
 enum { TAG_DATA = 1, TAG_REQUEST, TAG_READY };
@@ -121,7 +121,7 @@ static void free_plan(plan *p)
     free(p->parent), free(p->child_count), free(p->children), free(p->below), free(p->place);
 }
 
-/* Sends under way: the oldest is waited for when there are too many. */
+/* Sends in flight; with too many, the rank waits for the oldest. */
 typedef struct {
     MPI_Request requests[WINDOW];
     size_t sent;
@@ -134,7 +134,7 @@ static void send_bytes(window *w, const void *data, size_t bytes, int to, int ta
     MPI_Isend(data, (int)bytes, MPI_BYTE, to, tag, MPI_COMM_WORLD, slot);
 }
 
-/* Passes one segment (a scatter's whole part) on to all children. */
+/* Forwards one segment (a scatter's whole part) to all children. */
 static void serve(const plan *p, window *w, const unsigned char *data, size_t offset, size_t bytes)
 {
     static unsigned char control, *answers;
@@ -145,7 +145,7 @@ static void serve(const plan *p, window *w, const unsigned char *data, size_t of
         answers = reserve((size_t)ranks);
         answered = reserve((size_t)ranks * sizeof *answered);
     }
-    /* Answers are awaited before they are asked for, or each would start on its way only when its turn comes. */
+    /* The receives of the answers are posted before the requests, or each would start only when its turn comes. */
     for (int i = 0; p->is_rendezvous && i < count; i++) {
         MPI_Irecv(&answers[i], 1, MPI_BYTE, children[i], TAG_READY, MPI_COMM_WORLD, &answered[i]);
         send_bytes(w, &control, 1, children[i], TAG_REQUEST);
@@ -168,7 +168,7 @@ static void post_receive(unsigned char *data, size_t held_bytes, size_t part, si
     MPI_Irecv(data + i * part, (int)bytes, MPI_BYTE, from, TAG_DATA, MPI_COMM_WORLD, request);
 }
 
-/* Runs the plan on this rank; how long after the start it held all that is its own, s. */
+/* Runs the plan on this rank; the time after the start at which it held all its data, s. */
 static double run(const plan *p, unsigned char *data, size_t held_bytes, double ahead_s)
 {
     size_t part = p->is_scatter ? held_bytes : p->segment_bytes;
@@ -248,7 +248,7 @@ static void time_plan(const plan *p, int number, int repetition, double ahead_s)
     unsigned char *data = take_buffer(held_bytes, folded);
     for (size_t at = 0; rank == 0 && !folded && at < held_bytes; at++)
         data[at] = expected(at, repetition);
-    /* A buffer's first use costs a page fault for every 4 KiB, which is none of the network's. */
+    /* A buffer's first use costs a page fault for every 4 KiB, which is not the network's time. */
     if (rank != 0 && !folded)
         memset(data, 0xee, held_bytes);
     double mine = run(p, data, held_bytes, ahead_s), last;

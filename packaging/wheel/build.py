@@ -3,8 +3,8 @@
 
     python packaging/wheel/build.py [--out dist] [--as-built]
 
-What `make setup` compiled is linked anew, by zig, which has the symbols of each glibc: only linking binds
-their versions. The C files are compiled again too, with the headers of that glibc. Into the wheel go the
+zig, which has the symbols of each glibc, relinks the objects of `make setup`: only linking binds symbol
+versions. The C files are compiled again too, with the headers of that glibc. Into the wheel go the
 runtimes and probes for Open MPI, MPICH and the standard ABI, manual pages, completion for shells, and the
 licences of the crates inside. --as-built: everything as it is in the checkout, for this machine only.
 """
@@ -77,7 +77,7 @@ def build(scratch: Path, out: Path, *, is_portable: bool) -> Path:
 
 
 def portable_compiler() -> Path:
-    """zig as a C compiler and linker for that glibc. Always at one place: cargo compiles anew for another."""
+    """zig as a C compiler and linker for that glibc, at a fixed path: cargo recompiles for another path."""
     if importlib.util.find_spec("ziglang") is None:
         raise WheelError("no zig in this environment; run make wheel, which installs it")
     script = ROOT / "target" / "wheel" / "cc"
@@ -90,10 +90,10 @@ def portable_compiler() -> Path:
 
 
 def core_wheel(folder: Path, compiler: Path | None) -> Path:
-    """maturin's wheel. Only the last crate is compiled anew for another linker."""
+    """maturin's wheel. Only the last crate is recompiled for another linker."""
     platform = "linux" if compiler is None else PLATFORM.removesuffix("_x86_64")
     command = [str(Path(sys.executable).with_name("maturin")), "build", "--quiet", "--release"]
-    # Rust's own linker is asked for by options that only gcc and clang have.
+    # The options that select Rust's own linker exist in gcc and clang only.
     link = [] if compiler is None else ["--", "-C", f"linker={compiler}", "-C", "linker-features=-lld"]
     run(*command, "--compatibility", platform, "--out", folder, *link)
     (wheel,) = folder.glob("*.whl")
@@ -128,7 +128,7 @@ def refuse_newer_symbols(wheel: Path) -> None:
 
 
 def third_party_licences() -> str:
-    """The licences of all crates that are linked in, as their own files have them, each text once."""
+    """The licences of all linked crates, from their own files, each text once."""
     platform = "--filter-platform=x86_64-unknown-linux-gnu"
     metadata = json.loads(run("cargo", "metadata", "--format-version=1", "--locked", platform))
     needs = {
@@ -138,7 +138,7 @@ def third_party_licences() -> str:
         for node in metadata["resolve"]["nodes"]
     }
     crates = {crate["id"]: crate for crate in metadata["packages"]}
-    # Broadleaf's own have no source.
+    # Broadleaf's own crates have no source.
     waiting = [found for found, crate in crates.items() if crate["source"] is None]
     linked = set(waiting)
     while waiting:

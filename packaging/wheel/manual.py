@@ -12,7 +12,7 @@ from broadleaf import __version__
 from broadleaf.cli import broadleaf, commands
 
 PROGRAM = "broadleaf"
-# By shell: below share/, where each looks of itself.
+# By shell: the path below share/ that each shell searches by default.
 COMPLETIONS = {
     "bash": f"bash-completion/completions/{PROGRAM}",
     "zsh": f"zsh/site-functions/_{PROGRAM}",
@@ -66,7 +66,7 @@ def manual_page(context: click.Context, commands: list[click.Command]) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """click's text: paragraphs between empty lines, those after a \\b as they stand."""
+    """click's text: paragraphs between empty lines, those after a \\b verbatim."""
     lines = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):
         as_it_stands = paragraph.startswith("\b")
@@ -78,6 +78,6 @@ def paragraphs(text: str) -> list[str]:
 
 
 def escaped(text: str) -> str:
-    """Text as roff has it: no command at the beginning of a line, and hyphens that can be copied."""
+    """Text for roff: no command at the beginning of a line, and hyphens that can be copied."""
     plain = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{plain}" if plain.startswith((".", "'")) else plain

@@ -18,13 +18,13 @@ def run_changing(
     change: Callable[[], None],
     timeout_s: float,
 ) -> list[str]:
-    """The lines that a program prints; `change` is called as soon as `after` of them are out.
+    """The lines that a program prints; `change` is called as soon as it has printed `after` lines.
 
     Raises TestbedError if the program fails or still runs after the time limit.
     """
     lines: list[str] = []
     late = threading.Event()
-    # A session of its own, so that the time limit ends mpiexec's local children with it.
+    # A separate session, so that the time limit ends mpiexec's local children with it.
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as job:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from network import Network, TestbedError
 
-# MPICH polls without pause; with more ranks than cores that starves the others (see its own CVARs).
+# MPICH polls without pause, which starves the other ranks where there are more ranks than cores (see its
+# CVARs).
 MPICH_ENVIRONMENT = {
     "MPIR_CVAR_CH4_NETMOD": "ofi",
     "FI_PROVIDER": "tcp",
@@ -77,7 +78,7 @@ def command_of(
         environment = MPICH_ENVIRONMENT
     command = [str(prefix / "bin/mpiexec"), "-n", str(ranks), *launch, *options, *program]
     inside = ["ip", "netns", "exec", f"{network.name}-0", "unshare", "--uts", "/bin/sh", "-c"]
-    # The probe is linked with no MPI, and programs of another environment with none to be found here.
+    # The probe is linked with no MPI, and programs of another environment may not find theirs.
     libraries = ":".join(filter(None, [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
     environment = {**os.environ, **environment, "LD_LIBRARY_PATH": libraries}
     return [*inside, 'hostname "$0"; exec "$@"', hosts[0], *command], environment

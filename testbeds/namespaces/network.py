@@ -2,7 +2,7 @@
 
 Each host's end of its cable is shaped to its NIC's outgoing rate, and below that to a rate for each
 destination; the switch's end of the cable to the NIC's incoming rate. Nothing leaves the namespaces.
-Needs root and iproute2, and changes nothing outside the namespaces but files of theirs in /etc/netns.
+Needs root and iproute2, and changes nothing outside the namespaces except their files in /etc/netns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import broadleaf as bl
 
-# Latencies are the kernel's own. A platform that asks for more than this would not get it.
+# The largest latency of a platform: latencies are the kernel's own, and none is added.
 MOST_LATENCY_S = 5e-4
 
 # Bytes a class may send at once after a pause: about a millisecond's worth at 100 Mb/s.
@@ -28,19 +28,19 @@ BURST_BYTES = 16384
 # Deep enough that nothing is dropped by the windows of some hundred connections.
 QUEUE_PACKETS = 5000
 
-# Class ids: the NIC, traffic to nobody in particular (ARP), and 1:16 + destination.
+# Class ids: the NIC, traffic without a destination host (ARP), and 1:16 + destination.
 NIC, OTHERS, FIRST_DESTINATION = "1:1", "1:2", 16
 
 MOST_HOSTS = 200
 
 
 class TestbedError(Exception):
-    """What keeps the test bed from working, in one line."""
+    """An obstacle to the test bed, in one line."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What the shapers are set to, bytes/s on the wire."""
+    """The shapers' rates, bytes/s on the wire."""
 
     hosts: list[str]
     out: list[float]
@@ -49,7 +49,7 @@ class Rates:
 
 
 def rates_of(platform: bl.Platform) -> Rates:
-    """Raises TestbedError for what shapers cannot do: switches, shared pipes, gap tables, added latency."""
+    """Raises TestbedError for what shapers lack: switches, shared pipes, gap tables, added latency."""
     document = platform.to_dict()
     hosts = platform.hosts
     if not 2 <= len(hosts) <= MOST_HOSTS:
@@ -90,7 +90,7 @@ def pair_rate(platform: bl.Platform, one: str, other: str) -> float:
 
 
 def tool(*command: str, lines: list[str] | None = None) -> str:
-    """What an administrator's command prints; `lines` are its standard input."""
+    """The output of an administrator's command; `lines` are its standard input."""
     text = None if lines is None else "\n".join(lines) + "\n"
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
@@ -103,10 +103,10 @@ def tool(*command: str, lines: list[str] | None = None) -> str:
 
 
 class Network:
-    """The namespaces NAME-0, NAME-1, ... and NAME-switch; a context manager that takes them down again."""
+    """The namespaces NAME-0, NAME-1, ... and NAME-switch; a context manager that removes them again."""
 
     def __init__(self, name: str, rates: Rates, lump: int = 1) -> None:
-        """`lump` packets may pass a shaper as one: every pass costs a processor that all hosts share."""
+        """`lump` packets may pass a shaper as one: a pass takes time of processors that all hosts share."""
         self.name = name
         self.rates = rates
         self.lump = lump
@@ -250,7 +250,7 @@ def namespaces(name: str) -> list[str]:
 
 
 def down(name: str) -> list[str]:
-    """Ends what still runs in the network's namespaces, removes them, and returns their names."""
+    """Ends all processes in the network's namespaces, removes these, and returns their names."""
     removed = namespaces(name)
     for entry in removed:
         end_processes(entry)
@@ -260,7 +260,7 @@ def down(name: str) -> list[str]:
 
 
 def end_processes(namespace: str) -> None:
-    """Nothing but what this bed started lives in its namespaces."""
+    """Ends all processes in a namespace, in which only this bed starts processes."""
     for kind in (signal.SIGTERM, signal.SIGKILL):
         pids = [int(pid) for pid in tool("ip", "netns", "pids", namespace).split()]
         for pid in pids:

@@ -5,8 +5,9 @@
     python testbeds/namespaces/run.py up PLATFORM --name NAME
     python testbeds/namespaces/run.py down --name NAME
 
-`run` lays the network out, runs, and takes it down again whatever happens. PLATFORM is a Broadleaf platform,
-PREFIX the folder of an Open MPI 5 or MPICH 5 as pip installs it, PROGRAM a C source or a program. Needs root.
+`run` builds the network, runs the program, and always removes the network again. PLATFORM is a Broadleaf
+platform, PREFIX the folder of an Open MPI 5 or MPICH 5 as pip installs it, PROGRAM a C source or a program.
+Needs root.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ TIMEOUT_S = 120.0
 
 
 def build(source: Path, prefix: Path, folder: Path) -> Path:
-    """The program that the MPI's compiler makes of a C source."""
+    """The program that the MPI's compiler builds from a C source."""
     program = folder / source.stem
     command = [str(prefix / "bin/mpicc"), "-O2", str(source), "-o", str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def bounded(command: list[str], environment: dict[str, str], timeout_s: float) -> int:
-    # A session of its own, so that the time limit ends mpiexec's local children with it.
+    # A separate session, so that the time limit ends mpiexec's local children with it.
     with subprocess.Popen(command, env=environment, start_new_session=True) as process:
         try:
             return process.wait(timeout=timeout_s)
@@ -71,7 +72,7 @@ def bounded(command: list[str], environment: dict[str, str], timeout_s: float) -
 
 
 def stop(number: int, _: FrameType | None) -> None:
-    # As an exception, so that the network is taken down on the way out.
+    # As an exception, so that the network is removed on the way out.
     raise SystemExit(128 + number)
 
 

@@ -1,15 +1,15 @@
-"""The programs that others wrote: how each is started, and what of its output must be the same."""
+"""Third-party programs: how each is started, and the part of its output that must be the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# What starts the ranks, for every program.
+# The packages of each MPI's launcher, for every program.
 MPIS = {"openmpi": ("openmpi-bin",), "mpich": ("mpich",)}
 TESTERS = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 # Not xdsyevr, whose verdict depends on variables that it never sets (VL and VU of pdseprtst.f).
-# Those that take seconds. On MPICH's 2 ranks most broadcasts of the others have one rank only.
+# Testers that take seconds. On MPICH's 2 ranks most broadcasts of the other testers have one rank only.
 TESTED = {
     "openmpi": [
         *("xdlu", "xdqr", "xdinv", "xdls", "xdgblu", "xzlu", "xdbrd", "xdhrd", "xdtrd", "xdnep"),
@@ -21,11 +21,11 @@ TESTED = {
 
 @dataclass(frozen=True)
 class Case:
-    """A program, and what of its output must be the same with every broadcast planned."""
+    """A program, and the part of its output that must be the same with every broadcast planned."""
 
     name: str
     mpi: str
-    # Debian's, besides the MPI's own.
+    # Debian's packages, besides the MPI's own.
     packages: tuple[str, ...]
     command: tuple[str, ...]
     # A regular expression of the lines that are compared.
@@ -107,13 +107,13 @@ def cases() -> list[Case]:
 
 
 def tester(name: str, mpi: str) -> Case:
-    """One of ScaLAPACK's, which compute residuals, with the input that comes with it."""
+    """One of ScaLAPACK's testers, which compute residuals, with its packaged input."""
     folder = TESTERS / f"{mpi}-tests"
     return Case(f"{name}.{mpi}", mpi, ("scalapack-mpi-test",), (f"./{name}",), CHECKS, folder)
 
 
 def short() -> Case:
-    """What takes seconds: CI's."""
+    """The case for CI, which takes seconds."""
     program = TESTERS / "openmpi-tests" / "xdlu"
     return Case(
         "short", "openmpi", ("scalapack-mpi-test",), (str(program),), CHECKS, files={"LU.dat": SMALL_LU}

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs programs that others wrote without plans, with planned broadcasts, and with all collectives planned.
+"""Runs third-party programs without plans, with planned broadcasts, and with all collectives planned.
 
     python testbeds/programs/run.py [--or-skip] [--list] [NAME...]
 
-They must compute the same. ScaLAPACK's testers, NWChem and LAMMPS are Debian's, laid over the system in
+Their results must be the same. ScaLAPACK's testers, NWChem and LAMMPS are Debian's, laid over the system in
 memory for these processes only, and run with Debian's Open MPI 4.1 and MPICH 4.0. All ranks are on this
-machine, but the platform gives each a node of its own and the planner is named, so messages of any length
-go along its trees. --or-skip: where the packages cannot be had, that is one line and no error.
+machine, but the platform gives each a separate node and the planner is named, so messages of any length
+go along its trees. --or-skip: without the packages, print one line and exit without an error.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from broadleaf.mpi import Mpi, find_mpi, launch_command
 RANKS = {"openmpi": 4, "mpich": 2}
 TIMEOUT_S = 600.0
 PLANNER = "chain"
-# What may be passed through: nothing else was for the MPI alone.
+# The only reasons for which a call may be passed through.
 ALLOWED = {"one-rank", "zero-bytes", "intercommunicator"}
-# BROADLEAF_COLLECTIVES: what is planned then; with fewer, the program would show little.
+# By BROADLEAF_COLLECTIVES: the name of the planned calls, and the fewest of them that a program must make.
 PLANNED = {"": ("broadcasts", 30), "all": ("collectives", 31)}
 
 
@@ -48,7 +48,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="only the names")
     known = {case.name: case for case in [*cases(), short()]}
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all but `short`, CI's")
-    # For the call of itself in namespaces.
+    # For the script's call of itself in namespaces.
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in known]:
@@ -83,7 +83,7 @@ def report(case: Case) -> int:
 
 
 def compare(case: Case) -> str:
-    """One line; raises ProgramsError where it computes anything else, or a broadcast was not planned."""
+    """One line; raises ProgramsError where the results differ, or a broadcast was not planned."""
     plain, _ = in_a_folder(case, None)
     counts = []
     for listed, (name, least) in PLANNED.items():
@@ -154,7 +154,7 @@ def started(case: Case, scratch: Path, listed: str | None) -> tuple[list[str], d
 
 
 def rounded(text: str) -> str:
-    """Sums over ranks end in other digits each time."""
+    """Rounds off the last digits of sums over ranks, which differ between runs."""
     return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found.group()):.7f}", " ".join(text.split()))
 
 
@@ -163,7 +163,7 @@ def debians(name: str) -> Mpi:
 
 
 def platform(folder: Path, ranks: int) -> Path:
-    """Each rank a node of its own, all on this machine."""
+    """A platform with a node for each rank, all on this machine."""
     names = [f"n{rank}" for rank in range(ranks)]
     link = {"latency_s": 1e-6, "bandwidth_bytes_per_s": 4e9}
     document = {

@@ -3,9 +3,9 @@
 
     python testbeds/slurm/run.py [--or-skip] -- srun --mpi=pmix -N2 -n4 --overcommit hostname
 
-The daemons and the command have mounts, processes and a network of their own, with no way out, and end
-together. Where Slurm is not installed, Debian's packages are laid over the system in memory, for these
-processes only. --or-skip: where neither can be had, that is one line and no error.
+The daemons and the command have their own mount, process and network namespaces, isolated from outside, and
+end together. Where Slurm is not installed, Debian's packages are laid over the system in memory, for these
+processes only. --or-skip: without either, print one line and exit without an error.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from overlay import UnavailableError, folder_in_memory, in_namespaces, install, run
 
 PROGRAMS = ["slurmctld", "slurmd", "srun", "sinfo", "munged", "ip"]
-# Slurm loads libpmix.so, which only the last has, for --mpi=pmix.
+# For --mpi=pmix Slurm loads libpmix.so, which only the last package has.
 PACKAGES = ["slurm-wlm", "munge", "iproute2", "libpmix-dev"]
 NODES = ["n0", "n1"]
 READY_S = 30.0
 # linux/sched.h
 CLONE_NEWIPC, CLONE_NEWNET = 0x08000000, 0x40000000
 
-# Each node has a folder of its own for PMIx (TmpFS), or the second one would take the first one's.
+# Each node has a separate folder for PMIx (TmpFS), or the second one would use the first one's.
 CONFIGURATION = """\
 ClusterName=bed
 SlurmctldHost=localhost
@@ -67,7 +67,7 @@ class SlurmError(Exception):
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--or-skip", action="store_true", help="no error where there can be no Slurm")
-    # For the call of itself in namespaces.
+    # For the script's call of itself in namespaces.
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("command", nargs="+", help="after --")
     options = parser.parse_args()
@@ -82,7 +82,7 @@ def main() -> int:
 
 
 def outside(options: argparse.Namespace) -> int:
-    """Itself in new namespaces, which end with it."""
+    """Runs the script in new namespaces, which end with it."""
     skipping = ["--or-skip"] if options.or_skip else []
     return in_namespaces([__file__, "--inside", *skipping, "--", *options.command])
 

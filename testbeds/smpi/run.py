@@ -4,7 +4,7 @@
     python testbeds/smpi/run.py PLATFORM [--hosts FILE] [-n RANKS] [--bcast NAME] -- PROGRAM ARGUMENTS
 
 PLATFORM is a Broadleaf platform or a SimGrid XML file (then with --hosts). PROGRAM is a C source, compiled
-with smpicc, or something smpicc has built. Debian: apt-get install libsimgrid-dev.
+with smpicc, or a program that smpicc built. Debian: apt-get install libsimgrid-dev.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Spack package. Parsed by the tests, not built: there is no Spack and no public archive of sources here.
+"""Spack package. Parsed by the tests, never built, for lack of Spack and of a public archive of sources.
 
 Put this folder's parent into a repository of packages (`spack repo add`), and name the sources with
 `spack dev-build broadleaf@0.1.0`. Where the build has no network, run `cargo vendor vendor` in the sources
-before: the crates are then taken from there.
+before; the build then uses those crates.
 """
 
 from os import path
