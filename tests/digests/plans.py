@@ -95,7 +95,7 @@ def sparse(seed: int, port_model: str) -> bl.Platform:
 
 
 def platforms() -> dict[str, bl.Platform]:
-    """Six hand-made ones and twenty drawn ones."""
+    """Six hand-made platforms and twenty drawn ones."""
     found = {name: bl.Platform.load(ROOT / f"platforms/{name}.json") for name in SHIPPED}
     found |= {"two-clusters": two_clusters(), "switched": switched()}
     for seed in range(8):

@@ -1,4 +1,4 @@
-"""What the tests read of the documentation."""
+"""Access of the tests to the documentation's pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def blocks(page: str, language: str) -> list[str]:
 
 
 def run_script(script: str, folder: Path, *paths: Path, **variables: str) -> str:
-    """Runs commands as in the environment that the pages activate, `paths` before it; what they printed."""
+    """Runs commands in the environment that the pages activate, with `paths` first; their output."""
     path = ":".join(map(str, (*paths, Path(sys.executable).parent, os.environ["PATH"])))
     done = subprocess.run(
         ["bash", "-eu", "-o", "pipefail", "-c", script],

@@ -1,4 +1,4 @@
-"""The page of all collectives: its commands run, and each planner plans what its card lists."""
+"""The page of all collectives: its commands run, and each planner plans the collectives on its card."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def test_planners_plan_what_their_cards_list(collective: str) -> None:
         assert ("no plans for" in refusal) == (collective not in card.collectives), card.name
         if collective not in card.collectives and collective != "allreduce":
             assert refusal.endswith(f"only for {', '.join(card.collectives)}")
-    # Whoever takes a small mesh at all.
+    # A planner that supports a small mesh.
     assert {"bcast": "chain", "allgather": "ring"}.get(collective, "bine") in planned

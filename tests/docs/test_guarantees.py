@@ -1,4 +1,4 @@
-"""Whatever the page of guarantees names as its proof is there."""
+"""Every test that the page of guarantees names exists."""
 
 from __future__ import annotations
 

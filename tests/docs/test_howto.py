@@ -1,6 +1,6 @@
 """The how-to pages, as their reader would follow them: every command runs, in the page's order.
 
-What this machine has not is played: `srun` of Slurm is a script that does what the page needs.
+Missing programs are replaced: Slurm's `srun` is a script with the functions that the page needs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RANKS = 2
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """What the pages take for granted: a network, plans, statistics, an MPI program, the examples."""
+    """The files that the pages presuppose: a network, plans, statistics, an MPI program, the examples."""
     matrices = np.full((RANKS, RANKS), 1e-6), np.full((RANKS, RANKS), 2e9)
     document = bl.Platform.from_matrices(*matrices, name="local").to_dict()
     for node in document["nodes"]:
@@ -57,7 +57,7 @@ def own_mpi() -> dict[str, str]:
 
 
 def follow(page: str, folder: Path, changes: Mapping[str, str], **variables: str) -> str:
-    """Runs a page's commands with some words changed, each of which must be there; what they printed."""
+    """Runs a page's commands with some words changed, each of which must occur; their output."""
     script = "\n".join(blocks(page, "shell"))
     for old, new in changes.items():
         assert re.search(old, script), old

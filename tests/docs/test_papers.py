@@ -1,4 +1,4 @@
-"""The pages of the papers' results: tables from what `broadleaf paper -o` wrote."""
+"""The pages of the papers' results: tables from the output of `broadleaf paper -o`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pages import DOCS
 
 @pytest.fixture
 def hook(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """The site's hook, with a folder of documents of its own."""
+    """The site's hook, with a separate folder of documents."""
     specification = spec_from_file_location("site_hook", DOCS / "hooks" / "pages.py")
     assert specification is not None
     assert specification.loader is not None

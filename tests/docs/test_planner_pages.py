@@ -1,4 +1,4 @@
-"""The planners' pages: where a planner stands is what `best` finds, and the example in Python runs."""
+"""The planners' pages: a planner's rank is that in `best`, and the example in Python runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The references: examples run, everything public is described, and commands on any page are ours."""
+"""The references: examples run, everything public is described, and commands on any page exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON Schemas against what the program writes and what it refuses."""
+"""The JSON Schemas against files that the program writes and files that it refuses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_plans_of_every_planner() -> None:
                 continue
             validator.validate(plan.to_dict())
             planned.add(card.name)
-    # Nine hosts are no power of two, and exact proves nothing of pipes.
+    # Nine hosts are no power of two, and `exact` does not support pipes.
     assert {card.name for card in bl.planners()} - planned == {"exact", "recursive-doubling", "bine"}
 
 

@@ -1,4 +1,4 @@
-"""The documentation site as it opens from disk: search, figures in the dark, and what axe finds.
+"""The documentation site as it opens from disk: search, figures in the dark, and axe's findings.
 
 A few pages are built for it with the site's own settings; `make soak` looks at every page.
 """
@@ -87,7 +87,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["light", "dark"])
 def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
-    """A page in which nothing goes wrong, and which asks for nothing but files."""
+    """A page without errors that requests only files."""
     context = browser.new_context(color_scheme=request.param, reduced_motion="reduce")
     page, said = context.new_page(), []
     page.on("console", lambda message: said.append(message.text))
@@ -99,7 +99,7 @@ def page(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
 
 
 def serious(page: Page) -> list[str]:
-    """What axe finds that keeps people out."""
+    """The serious and critical findings of axe."""
     return [
         f"{page.url}: {each['id']}: {node['html'][:120]}"
         for each in Axe().run(page, options={"preload": False}).response["violations"]
@@ -125,7 +125,7 @@ def test_figures_follow_the_dark(site: Path, page: Page) -> None:
     for name in ("planners/chain.html", "papers/trees.html"):
         page.goto((site / name).as_uri())
         assert page.locator(".md-typeset img").first.evaluate("img => getComputedStyle(img).filter") == turned
-    # Figures stand before tables.
+    # Figures are before tables.
     assert page.evaluate(
         "document.querySelector('.md-typeset img').getBoundingClientRect().top"
         " < document.querySelector('.md-typeset table').getBoundingClientRect().top"
@@ -160,7 +160,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def served(site: Path) -> Iterator[str]:
-    """The site's address on a server of its own."""
+    """The site's address on a separate server."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(site))) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -214,7 +214,7 @@ def test_axe_on_every_page(tmp_path: Path, page: Page) -> None:
     subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", tmp_path], cwd=ROOT, check=True
     )
-    # The page for a missing address has a test of its own: it does not open from disk.
+    # The page for a missing address has a separate test: it does not open from disk.
     names = [path for path in sorted(tmp_path.rglob("*.html")) if path.name != "404.html"]
     assert len(names) > 60
     found = []

@@ -24,7 +24,7 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert stats["planned"] == 2
     page = (tmp_path / "run.html").read_text()
-    # The run's own row stands there, and why it has no prediction.
+    # The page has the run's row, and the reason why it has no prediction.
     assert '"ranks":4,' in page
     assert '"reason":"ranks of one host share its memory, which no plan predicts"' in page
     assert "best.json: valid on" in said
@@ -37,7 +37,7 @@ def test_every_command_does_what_the_page_says(tmp_path: Path) -> None:
     assert len(shown.splitlines()) == 7
     for line in shown.splitlines():
         assert line.split() in [printed.split() for printed in said.splitlines()], line
-    # What the page says of the two plans.
+    # The page's claims about the two plans.
     network = bl.Platform.load(ROOT / "testbeds" / "namespaces" / "two-clusters.json")
     best, linear = (bl.Plan.load(tmp_path / f"{name}.json") for name in ("best", "linear"))
     assert best.planner == "optimal"

@@ -24,7 +24,7 @@ NOT_STARTED = "The PMIx server's listener thread failed to start"
 NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--uts"]
 AGENT = """#!/bin/sh
 # agent [OPTIONS] HOST COMMAND...; options with a value of their own, as ssh has them.
-# Whoever runs the tests is root in the namespace of a host.
+# The user of the tests is root in the namespace of a host.
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 while [ "${{1#-}}" != "$1" ]; do case $1 in -l|-p|-o) shift ;; esac; shift; done
 host=$1; shift
@@ -35,13 +35,13 @@ case $host in
 esac
 exec {namespace} /bin/sh -c "hostname $host; $hide $*"
 """
-# Far above what any of these takes on two busy cores; a run that hangs ends here.
+# Far above the time of any of these on two busy cores; a run that hangs ends here.
 TIMEOUT_S = 3600 if os.environ.get("BROADLEAF_SOAK") else 240
 
 
 @dataclass
 class Run:
-    """What a job left behind."""
+    """The results of a job."""
 
     returncode: int
     stdout: str
@@ -172,14 +172,14 @@ def sanitized(bench: Bench) -> Bench:
     command = [sys.executable, script, "--sanitize", "--mpicc", bench.mpi.mpicc, "--out", out]
     subprocess.run([*command, "--staticlib", archive], check=True, capture_output=True)
     runtime = out / bench.mpi.runtime.name
-    # The sanitizer wants to be first; what is named here goes before the programs' own libraries.
+    # The sanitizer must be first; libraries named here go before the programs' own.
     preload = Path(f"{Path(asan.stdout.strip()).resolve()}:{runtime}")
     return Bench(bench.mpi, bench.folder, preload)
 
 
 @pytest.fixture
 def hosts_of(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """Ranks that believe they run on several hosts, as many on each as BROADLEAF_TEST_RANKS_PER_HOST says."""
+    """Ranks with several host names, BROADLEAF_TEST_RANKS_PER_HOST ranks on each."""
     library = bench.folder / "several_hosts.so"
     if not library.exists():
         assert bench.mpi.mpicc is not None
@@ -198,7 +198,7 @@ def host() -> str:
 
 @pytest.fixture
 def agent(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder in which the stand-in for ssh writes down where it started something."""
+    """The folder in which the stand-in for ssh records the hosts on which it started programs."""
     if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode:
         pytest.skip("mount namespaces cannot be had here; run as root")
     script = tmp_path / "agent"

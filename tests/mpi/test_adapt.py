@@ -1,4 +1,4 @@
-"""Programs that follow an advisor: its plans take effect; whatever becomes of it, they go on and are right.
+"""Programs that follow an advisor: its plans take effect; if it fails, they go on and are right.
 
 One machine stands for several hosts (`several_hosts.c`), so that messages are sent and links timed.
 """
@@ -30,7 +30,7 @@ RANKS = 4
 BYTES = 400_000
 # In the name of a plan for the next job's communicators.
 NOBODYS = "-0000000000000000-"
-# Seconds that nothing here takes on two busy cores.
+# Seconds, more than any step here takes on two busy cores.
 LONGEST_S = 60
 
 
@@ -70,11 +70,11 @@ def platform(tmp_path: Path) -> Path:
 
 
 class Advisor:
-    """`broadleaf advise`, and what it says."""
+    """`broadleaf advise`, and its output."""
 
     def __init__(self, state: Path, *options: str | Path) -> None:
         argv = [sys.executable, "-m", "broadleaf", "advise", "--state", str(state), *map(str, options)]
-        # What is preloaded is for the ranks.
+        # Libraries are preloaded into the ranks only.
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         self.process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True, env=environment)
         deadline = time.monotonic() + 30
@@ -220,7 +220,7 @@ def test_killed_for_good(hosts_of: Bench, tmp_path: Path, platform: Path) -> Non
     run = steady(hosts_of, state, platform)
     timer.join()
     assert run.reports == []
-    # Nobody reads the notes any more, and they do not fill the disk.
+    # The notes are no longer read, and they do not fill the disk.
     assert len(list((state / "inbox").iterdir())) < 100 * RANKS
 
 
@@ -303,7 +303,7 @@ def test_a_directory_that_cannot_be_written(
                 if fault == "full":
                     fill(disk / "ballast")
                 elif fault == "read-only":
-                    # As a mount of its own: on the disk itself files are open for writing.
+                    # On a separate mount: on the disk itself files are open for writing.
                     subprocess.run(["mount", "--bind", state, state], check=True)
                     subprocess.run(["mount", "-o", "remount,ro,bind", state], check=True)
                 else:
@@ -335,7 +335,7 @@ def test_clocks_that_jump(
     monkeypatch.setenv("LD_PRELOAD", f"{os.environ['LD_PRELOAD']}:{jumping}")
     state = tmp_path / "advice"
     with advised(state) as advisor:
-        # Not for a while but so many times: MPICH's MPI_Wtime is the time of day.
+        # A number of calls, not a time: MPICH's MPI_Wtime is the time of day.
         arguments = [hosts_of.compile("many"), "300", str(BYTES), "1"]
         settings = {"advice": state, "platform": platform, "test_ranks_per_host": "1", "min_bytes": "4KiB"}
         run = hosts_of.run(RANKS, arguments, **settings)
@@ -345,7 +345,7 @@ def test_clocks_that_jump(
             time.sleep(0.05)
         assert advisor.end() == []
     assert run.returncode == 0, run.stderr
-    # Open MPI's UCX says on standard output that it does not like such clocks.
+    # Open MPI's UCX warns of such clocks on standard output.
     assert run.stdout.splitlines()[-1].startswith("ok"), run.stdout
     assert run.reports == []
     assert list((state / "plans").iterdir())
@@ -422,6 +422,6 @@ def test_a_program_runs_where_no_advisor_can(bench: Bench, tmp_path: Path) -> No
     argv += ["--mpiexec", str(bench.mpi.mpiexec), "--", bench.compile("steady"), str(BYTES), "0.1"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    # The last two say what was planned.
+    # The last two lines count the planned calls.
     line, _, _ = [line for line in done.stderr.splitlines() if line.startswith("broadleaf: ")]
     assert line.endswith("the program runs without an advisor")

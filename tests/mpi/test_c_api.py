@@ -76,7 +76,7 @@ def test_a_rank_without_memory_takes_part(bench: Bench, planner: str) -> None:
     ],
 )
 def test_few_ranks_and_less_than_a_byte_for_each(bench: Bench, ranks: int, planner: str) -> None:
-    """Messages of one to three bytes: what a planner refuses, another does, and every byte is right."""
+    """Messages of one to three bytes: where one planner refuses, another plans, and every byte is right."""
     done = run(bench, ranks, "3", min_bytes="1", planner=planner)
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 

@@ -1,4 +1,4 @@
-"""`broadleaf doctor`: each thing that can stand in the way, in a job in which it does."""
+"""`broadleaf doctor`: each obstacle to planning, in a job that has it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_nothing_in_the_way(each_kind: Bench, job: list[str]) -> None:
     command = [sys.executable, "-m", "broadleaf", "doctor", "--json", "--", *job, program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    # What the program prints is not in the document.
+    # The program's output is not in the document.
     assert "ok" in done.stderr.splitlines()
     document = json.loads(done.stdout)
     assert document["ok"]
@@ -73,7 +73,7 @@ def test_an_mpi_that_came_with_a_plugin(each_kind: Bench, job: list[str]) -> Non
     load = f"import ctypes, os, sys; sys.exit(ctypes.CDLL({str(plugin)!r}, os.RTLD_LOCAL).run(0, None))"
     findings = look_at_program([*job, sys.executable, "-c", load], None)
     assert found(findings, "MPI").found.endswith("(by a plugin)")
-    # Beforehand nobody knows it; the launcher is of MPICH.
+    # The MPI is unknown beforehand; the launcher is MPICH's.
     assert ("runtime" in obstacles(findings)) == each_kind.runtime.stem.endswith("_abi")
 
 
@@ -154,7 +154,7 @@ def test_a_launcher_that_drops_variables(
 def test_processes_on_hosts_that_do_not_share_the_folder(
     each_kind: Bench, job: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # There the loader cannot open its file. What a shell starts is not known beforehand.
+    # There the loader cannot open its file. The programs that a shell starts are unknown beforehand.
     monkeypatch.setenv("LD_PRELOAD", str(each_kind.runtime))
     program = str(each_kind.build("beside", [HERE / "programs/beside.c"]))
     away = 'LD_DEBUG_OUTPUT=/no/such/folder/x; export LD_DEBUG_OUTPUT; exec "$@"'

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conftest import Bench
 
 SOAK = bool(os.environ.get("BROADLEAF_SOAK"))
-# As many seconds as a job may take that is over in one or two.
+# Time limit, seconds, of jobs that take one or two.
 LIMIT_S = 60
 
 # The system calls that the runtime makes beside the MPI's own, by their numbers on x86-64.
@@ -86,7 +86,7 @@ def test_a_limit_that_is_reached(bench: Bench, what: str, value: str, whose: str
 @pytest.mark.parametrize("memory", ["0", "1"])
 @pytest.mark.parametrize("space", ["0", "8"])
 def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: str) -> None:
-    """Both MPIs end a program where they need memory of their own and get none: in which call differs.
+    """Both MPIs end a program where they cannot allocate memory; the call differs.
 
     MPICH may hang instead.
     """

@@ -36,7 +36,7 @@ def compiled(bench: Bench, folder: Path, interface: str, *linked: Path) -> str:
         pytest.skip(f"this {bench.mpi.flavour} has no mpifort, or there is no gfortran")
     text = (PROGRAMS / "fortran.f90").read_text().replace("@MPI@", INTERFACES[interface])
     if interface == "include":
-        # An include stands behind `implicit none`, a module before it.
+        # An include goes after `implicit none`, a module before it.
         text = text.replace("  include 'mpif.h'\n  implicit none", "  implicit none\n  include 'mpif.h'")
     source, program = folder / "program.f90", folder / "program"
     source.write_text(text)

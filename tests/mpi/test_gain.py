@@ -1,4 +1,4 @@
-"""What planning gains: native calls are timed, alternate with planned ones, and stand beside predictions."""
+"""The gain of planning: native calls are timed, alternate with planned ones, and are predicted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = 12
 long = pytest.mark.skipif(
     "BROADLEAF_SOAK" not in os.environ, reason="every program in every mode: run by make soak"
 )
-# Communicator, ranks, root and bytes of what kinds.c broadcasts in each round; both halves have a row.
+# Communicator, ranks, root and bytes of the broadcasts of kinds.c in each round; both halves have a row.
 KINDS = [
     ("MPI_COMM_WORLD", 4, 0, 200_000),
     ("MPI_COMM_WORLD", 4, 3, 70_000),
@@ -86,7 +86,7 @@ def test_planned_and_native_calls_of_each_kind_alternate(each_kind: Bench) -> No
     assert re.search("faster|slower", said(run))
 
 
-# What follows from the samples alone is the same with every MPI.
+# Results that follow from the samples alone are the same with every MPI.
 one_mpi = pytest.mark.parametrize("bench", ["openmpi"], indirect=True)
 
 
@@ -95,7 +95,7 @@ def test_a_plan_that_is_slower_is_called_so(bench: Bench, tmp_path: Path, host: 
     platform = bl.Platform.load(write_platform(tmp_path / "net.json", [host] * 3))
     plans = tmp_path / "plans"
     plans.mkdir()
-    # Nobody would plan this: 70,000 messages over each link.
+    # A plan that no planner would make: 70,000 messages over each link.
     plan = bl.plan(platform, root="n0", message_bytes=280_000, planner="chain", segment_bytes=4)
     plan.save(plans / "tiny.json")
     settings = {"platform": tmp_path / "net.json", "plan_dir": plans, "shared_memory": "0"}

@@ -68,7 +68,7 @@ def test_short_messages_go_to_the_mpi_s_own_broadcast(bench: Bench, ranks: int) 
 def test_all_can_be_left_to_the_mpi_s_own_broadcast(bench: Bench) -> None:
     run = bench.check(3, "many", "60", "1500000", "3", shared_memory="native")
     assert run.stats is not None
-    # Only those of the communicators' own tests count as calls of ours.
+    # Only the calls of the communicators' own tests count as Broadleaf's.
     assert run.stats["planned"] == 0
     assert run.stats["passed_through"]["under-threshold"] > 0
 
@@ -90,7 +90,7 @@ def test_communicators_give_their_memory_back(bench: Bench, method: str) -> None
 
 @pytest.mark.parametrize("ranks", [3, 4])
 def test_a_message_of_ours_waits_for_nobody_else_s(bench: Bench, ranks: int) -> None:
-    # Every rank has a large send of its own under way when it comes to the broadcast.
+    # Every rank has a large send in flight when it enters the broadcast.
     run = bench.check(ranks, "entangled", "20")
     assert run.stats is not None
     assert run.stats["planned"] == 20
@@ -125,7 +125,7 @@ def test_what_the_system_refuses_one_rank_is_done_without(
 
 @pytest.mark.parametrize("memory", ["0", "1"])
 def test_a_killed_rank_ends_the_job(bench: Bench, memory: str) -> None:
-    # Far within the harness's time limit: the launcher sees the death, and nobody of ours holds on.
+    # Far within the harness's time limit: the launcher sees the death, and no other rank hangs.
     run = bench.run(4, [bench.compile("killed"), "40"], shared_memory=memory)
     assert run.returncode != 0
     assert "ok" not in run.stdout

@@ -17,7 +17,7 @@ from broadleaf.mpi import Host, HostsFileError, MpiNotFoundError, find_mpi, laun
 if TYPE_CHECKING:
     from conftest import Bench
 
-# One write a line: what several ranks write in pieces would come out mixed.
+# One write a line: output that several ranks write in pieces would be mixed.
 SHOW = """
 import os, sys
 variables = (name + "=" + os.environ.get(name, "") for name in sys.argv[1:])

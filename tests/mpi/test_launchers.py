@@ -1,4 +1,4 @@
-"""Choosing a launcher: by name, by what is around, and by the MPI that the program loads."""
+"""Choosing a launcher: by name, by the allocation, and by the MPI that the program loads."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_inside_an_allocation_the_manager_starts_ranks_where_the_mpi_meets_there
     assert (start.launcher.program, start.launcher.arguments) == (srun, ("--mpi=pmix",))
     assert start_of(flavour="mpich", launcher="srun").launcher.arguments == ("--mpi=pmi2",)
     assert start_of(flavour="mpich").launcher.arguments == ("--mpi=pmi2",)
-    # The user's own choices stand.
+    # The user's own choices remain.
     assert start_of(arguments="--mpi=pmix_v4 -N2").launcher.arguments == ("--mpi=pmix_v4", "-N2")
     assert start_of(launcher="mpiexec").launcher.program == find_mpi().mpiexec
     monkeypatch.setenv("SLURM_MPI_TYPE", "pmix")

@@ -76,7 +76,7 @@ def test_a_probe_without_its_mpi_says_so_in_a_line(kind: str, tmp_path: Path) ->
         timeout=60,
     )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    # Of each: the first one may be there and lack a library of its own.
+    # Of each: the first one may exist and lack one of its libraries.
     assert [str(tmp_path / name) in done.stderr for name in wanted] == [True] * len(wanted)
     assert done.stderr.startswith(f"broadleaf-probe: {tmp_path / wanted[0]}: ")
     assert done.stderr.endswith(f"; add the folder of {wanted[0]} to LD_LIBRARY_PATH\n")
@@ -173,7 +173,7 @@ def test_a_second_broadleaf_leaves_all_to_the_first(each_kind: Bench, tmp_path: 
 
 @pytest.mark.parametrize("first", range(len(KINDS)))
 def test_the_runtimes_of_all_kinds_may_be_preloaded_together(each_kind: Bench, first: int) -> None:
-    # As an administrator may do for everybody, whatever MPI a user's program has.
+    # As an administrator may do for all users, for a program of any MPI.
     kinds = [runtime_of(kind) for kind in (*KINDS[first:], *KINDS[:first])]
     run = assert_all_planned(each_kind, *kinds)
     assert run.reports == []
@@ -198,7 +198,7 @@ COLLECTIVE = re.compile(
 
 
 def test_every_collective_of_the_header_is_counted(each_kind: Bench) -> None:
-    # Calls go on with as many arguments as are told: one more would be the caller's own memory.
+    # Calls are forwarded with the declared number of arguments: one more would be the caller's own memory.
     source = (ROOT / "crates" / "broadleaf-mpi" / "c" / "counted.c").read_text()
     listed = re.findall(r"X\((\d+), (?:(\w+), )?(\w+)\)", source)
     assert each_kind.mpi.mpicc is not None

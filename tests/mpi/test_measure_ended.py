@@ -1,4 +1,4 @@
-"""A measurement ended before it is done keeps what is a platform already, and says what is missing."""
+"""A measurement that is ended early keeps a platform if it has one, and reports the missing results."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SOAK = bool(os.environ.get("BROADLEAF_SOAK"))
 ABSENT = [[0], [3], [0, 1, 2], [1], [0, 1], [1, 2, 3], [2, 3]]
-# What ld.so does on a host that lacks the file, but for its warning.
+# Like ld.so on a host that lacks the file, except for its warning.
 WITHOUT = """
 case " $TEST_ABSENT " in *" ${PMIX_RANK:-$PMI_RANK} "*) unset LD_PRELOAD;; esac
 exec "$@"

@@ -76,7 +76,7 @@ def test_worlds_that_are_spawned_keep_to_themselves(
     if bench.mpi.flavour == "openmpi":
         # Its launcher gives the environment to the first world only, so the children are not preloaded.
         return
-    # The children's world has a file of its own.
+    # The children's world has a separate file.
     (theirs,) = bench.folder.glob("stats.json.*")
     assert json.loads(theirs.read_text())["planned"] == 1
     theirs.unlink()
@@ -170,7 +170,7 @@ def test_fatal_errors_of_arguments_name_the_call(bench: Bench) -> None:
     program = bench.compile("arguments")
     for case in REFUSED_CASES[bench.mpi.flavour]:
         alone = bench.run(2, [program, "fatal", str(case)], preloaded=False)
-        # Now and then a launcher loses what a rank wrote before it aborted: three tries.
+        # A launcher may lose the output of a rank that aborted: three tries.
         for _ in range(3):
             run = bench.run(2, [program, "fatal", str(case)])
             assert run.returncode == alone.returncode != 0, f"case {case}: {run.stderr}"

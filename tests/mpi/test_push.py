@@ -1,4 +1,4 @@
-"""`broadleaf push` for real: ranks of this machine that believe they run on several hosts, and faults."""
+"""`broadleaf push` for real: ranks of this machine with several host names, and faults."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
     wait_for(lambda: not ranks_of(targets), 30)
     assert [path.name for path in (targets / "host1").iterdir()] == [".out.broadleaf"]
     hosts = told(push(hosts_of, targets, *words))["hosts"]
-    # What was written before is not sent again.
+    # Data that were written before are not sent again.
     assert 0 < hosts[1]["written_bytes"] <= 8 * BLOCK
     assert (targets / "host1/out").read_bytes() == data
 

@@ -1,4 +1,4 @@
-"""Paper 4's rendezvous under real MPI: what the ranks send each other is written down as it is sent."""
+"""Paper 4's rendezvous under real MPI: each message of the ranks is recorded as it is sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from conftest import Bench
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-# The runtime's tags of what says what comes, and of the data that follows.
+# The runtime's tags of the header, and of the data that follow.
 FRAME, DATA = 1 << 13, (1 << 13) + 1
 RANKS, BYTES, SEGMENT_BYTES = 5, 60_000, 20_000
 
@@ -89,7 +89,7 @@ def test_a_ready_message_precedes_each_transfer(
         down, up = frames[parent, child], frames[child, parent]
         assert (len(times), len(up), len(down)) == (3, 3, 6)
         for at in range(3):
-            # Before the answer stand its question and all that came before.
+            # Before the answer come its request and all earlier messages.
             asked = sum(question < up[at] for question in down)
             assert asked > at, (planner, parent, child)
             assert up[at] < times[at], (planner, parent, child)

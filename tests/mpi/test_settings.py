@@ -1,4 +1,4 @@
-"""The environment of the runtime: platforms, planners, plan files, and what happens when a value is bad."""
+"""The environment of the runtime: platforms, planners, plan files, and bad values."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_every_planner_runs_for_real(bench: Bench, tmp_path: Path, host: str, ra
         assert sum(row["intercepted"] for row in rows) == 5, planner
         planned = [row for row in rows if row["planned"]]
         assert {row["planner"] for row in planned} <= {planner}
-        # A planner may not support a platform; then the MPI's own broadcast is used, and that is said.
+        # A planner may not support a platform; then the MPI's own broadcast is used, and that is reported.
         refused = any(f"planner {planner} cannot" in line for line in run.reports)
         assert len(planned) == (0 if refused else len(rows)), planner
     assert all("the MPI's own broadcast is used" in line for line in run.reports)
@@ -97,7 +97,7 @@ def test_a_plan_of_the_directory_is_run_as_it_stands(bench: Bench, tmp_path: Pat
     plans = tmp_path / "plans"
     plans.mkdir()
     platform = bl.Platform.load(str(file))
-    # Nobody would plan this: a chain that crosses the slow links at every step, in odd segments.
+    # A plan that no planner would make: a chain that crosses the slow links at every step, in odd segments.
     plan = bl.plan(platform, root="n0", message_bytes=400_000, planner="chain", segment_bytes=12_345)
     document = plan.to_dict()
     document["trees"] = [{"share": 1.0, "children": {"n0": ["n1"], "n1": ["n2"], "n2": ["n3"]}}]
@@ -275,7 +275,7 @@ MISLAID = {
 
 @pytest.mark.parametrize("case", MISLAID)
 def test_what_is_lost_in_mid_run_is_told_once(bench: Bench, tmp_path: Path, host: str, case: str) -> None:
-    """What has a plan keeps it; who plans later uses the MPI's own broadcast."""
+    """Broadcasts with a plan keep it; later ones use the MPI's own broadcast."""
     before, after, told = MISLAID[case]
     platform = write_platform(tmp_path / "net.json", host, 3)
     slower = json.loads(platform.read_text())

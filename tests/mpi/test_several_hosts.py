@@ -42,7 +42,7 @@ def test_many_broadcasts_of_any_size_and_root(hosts_of: Bench, ranks: int, each:
     assert run.stats is not None
     assert run.reports == []
     planners = {row["planner"] for row in run.rows(communicator="MPI_COMM_WORLD") if row["planned"]}
-    # The world lies on several hosts, so plans between them are needed.
+    # The world is on several hosts, so plans between them are needed.
     assert planners
     assert None not in planners
 
@@ -78,7 +78,7 @@ def test_platforms_with_one_or_several_nodes_a_host(
     )
     assert run.stats is not None
     assert run.stats["planned"] > 5
-    # Round-robin takes no communicator of two; then that is said.
+    # Round-robin supports no communicator of two, which is reported.
     assert all(f"planner {planner} cannot" in line for line in run.reports), run.stderr
 
 

@@ -18,7 +18,7 @@ OURS = re.compile(
     r"broadleaf(_mpi|::)|/c/(interpose|transport|comms|datatypes|contiguous|lifecycle|collectives|fortran)\.c"
 )
 
-# Calls of MPI_Init come by the runtime: what the MPI keeps for itself there is not ours.
+# The runtime calls MPI_Init: memory that the MPI keeps there is not Broadleaf's.
 THEIR_INIT = re.compile(r"MPI_Init\w* \(in \S*/libmpi")
 
 # Programs and their arguments.
@@ -83,6 +83,6 @@ def test_valgrind_finds_nothing_of_ours(bench: Bench, program: str) -> None:
 
 
 def entries(log: str) -> list[str]:
-    """What Valgrind complains of, each with its stack."""
+    """Valgrind's errors, each with its stack."""
     lines = [re.sub(r"^==\d+== ?", "", line) for line in log.splitlines()]
     return [text for text in "\n".join(lines).split("\n\n") if " at 0x" in text]

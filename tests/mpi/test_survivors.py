@@ -1,4 +1,4 @@
-"""A rank dies between broadcasts: what the MPI alone does then, plans and shared memory do too, as soon."""
+"""A rank dies between broadcasts: plans and shared memory have the MPI's own outcome, as soon."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RANKS = 4
 # Seconds. Open MPI alone takes 1.3, MPICH's launcher less; this machine may be busy.
 BOUND_S = 20
 
-# How messages travel, and how many ranks believe themselves on one host.
+# The transport of messages, and the number of ranks with one host name.
 WAYS = [("ring", 4), ("ring-streamed", 4), ("direct", 4), ("0", 4), ("0", 1), ("1", 2), ("1", 3)]
 
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 PROGRAM = Path(__file__).resolve().parent / "programs" / "beside.c"
 TOOLS = Path(__file__).resolve().parent / "tools"
 RANKS = 3
-# What beside.c does, as its head says.
+# The broadcasts of beside.c, as in its header.
 LARGE, SMALL = 7, 3
 BYTES = sum(300_000 - call for call in range(5)) + SMALL * 1000 + 2 * 300_000
-# Broadcasts that a tool makes of its own.
+# A tool's own broadcasts.
 OWN = {"counter": 0, "tracer": 1}
 
 
@@ -51,7 +51,7 @@ def assert_seen_by(name: str, run: Run) -> None:
 
 
 def assert_planned(run: Run, more: int = 0) -> None:
-    """Every large broadcast of the program was planned, once, and `more` that a tool made of its own."""
+    """Every large broadcast of the program was planned, once, and `more` of the tool's own."""
     assert run.reports == [], run.stderr
     assert run.stats is not None
     assert run.stats["planned"] == LARGE + more
@@ -74,7 +74,7 @@ def test_a_tool_in_any_place(each_kind: Bench, name: str, order: str, start: str
 
 
 def test_tools_on_both_sides(each_kind: Bench) -> None:
-    # With or without Broadleaf, the first tool's PMPI_Bcast is not the second one's business.
+    # With or without Broadleaf, the second tool does not see the first one's PMPI_Bcast.
     counter, tracer = tool(each_kind, "counter"), tool(each_kind, "tracer")
     run = run_beside(each_kind.preloading(counter, each_kind.runtime, tracer))
     assert_seen_by("counter", run)

@@ -1,4 +1,4 @@
-"""BROADLEAF_TRACE: what ranks sent and received for real, as a file that Perfetto takes."""
+"""BROADLEAF_TRACE: the observed sends and receives of the ranks, in a file that Perfetto reads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / "tests/python"))
 
 
 def traced(bench: Bench, folder: Path, ranks: int, **settings: str | Path) -> list[dict[str, Any]]:
-    """The events of a traced run, once they are what a viewer takes."""
+    """The events of a traced run, checked for a viewer."""
     from test_perfetto import valid
 
     run = bench.run(ranks, EXAMPLE, trace=folder / "seen.json", shared_memory="0", **settings)
@@ -41,7 +41,7 @@ def traced(bench: Bench, folder: Path, ranks: int, **settings: str | Path) -> li
 
 
 def plan_of(folder: Path, name: str, ranks: int, **fields: Any) -> Path:
-    """A folder with a plan for so many ranks, in which each gets the message from the one before it."""
+    """A folder with a plan for `ranks` ranks, in which each receives the message from the previous one."""
     children = {f"rank{rank}": [f"rank{rank + 1}"] for rank in range(ranks - 1)}
     document = {
         "format": "broadleaf-plan/1",

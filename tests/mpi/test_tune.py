@@ -1,4 +1,4 @@
-"""Rules files under the real MPIs: what they say is what happens."""
+"""Rules files under the real MPIs: the MPI uses the algorithms in them."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def chain_plan(chain: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# What the short version of a paper's experiments gave, by name: several tests look at one run.
+# Results of the short version of a paper's experiments, by name: several tests share one run.
 PAPERS_RUN: dict[str, PaperRun] = {}
 
 
@@ -63,7 +63,7 @@ def paper_run(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
-    """Runs `broadleaf ARGUMENTS` in an empty folder; capfd also sees what native code would print."""
+    """Runs `broadleaf ARGUMENTS` in an empty folder; capfd also captures the output of native code."""
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str) -> Outcome:

@@ -1,4 +1,4 @@
-"""Executes MSCCL XML on buffers of real bytes, as the runtime would, and refuses what its readers refuse."""
+"""Executes MSCCL XML on buffers of real bytes, as the runtime would, and has its readers' refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 
-# What RCCL's reader needs of each element, and its limits (msccl_parser.cc, msccl_struct.h).
+# The attributes that RCCL's reader needs of each element, and its limits (msccl_parser.cc, msccl_struct.h).
 NEEDED = {
     "algo": [
         *("nchunksperloop", "nchannels", "ngpus", "proto", "coll"),
@@ -18,16 +18,16 @@ NEEDED = {
     "step": ["s", "srcoff", "srcbuf", "dstoff", "dstbuf", "cnt", "type", "depid", "deps", "hasdep"],
 }
 MOST_STEPS, MOST_CHANNELS, MOST_COUNT, MOST_ELEMENTS, MOST_LENGTH = 64, 32, 72, 1024, 255
-# Sends or receives of a channel; thread blocks (msccl.h); the signed byte that says which one is waited for.
+# Sends or receives of a channel; thread blocks (msccl.h); the signed byte with the awaited block's number.
 MOST_OF_A_CHANNEL, MOST_BLOCKS, MOST_AWAITED = 32, 216, 127
 ELEMENT = re.compile(r'<(/?)([a-z]+)((?: [A-Za-z_]+="[^"]*")*)(/?)>\n')
-# A connection takes so many messages before its sender has to wait.
+# Messages that a connection takes before its sender has to wait.
 SLOTS = 2
 
 
 @dataclass
 class Element:
-    """An element with its attributes and what stands in it."""
+    """An element with its attributes and its content."""
 
     name: str
     attributes: dict[str, str]
@@ -38,7 +38,7 @@ class Element:
 
 
 def read(text: str) -> Element:
-    """The tree of elements; the readers know no declaration, no tab and no second space."""
+    """The tree of elements; the readers accept no declaration, no tab and no second space."""
     assert text.startswith("<algo ")
     top = Element("", {})
     stack = [top]
@@ -136,7 +136,7 @@ class Machine:
         return self.at[number] < self.loops * len(self.threads[number][1].inner)
 
     def go(self, number: int) -> bool:
-        """One step of a thread block, if what it waits for is there."""
+        """One step of a thread block, if its dependency is met."""
         gpu, block = self.threads[number]
         loop, place = divmod(self.at[number], len(block.inner))
         step = block.inner[place]

@@ -1,4 +1,4 @@
-"""Mutated files: of their bytes, and of what stands in quotes, between tags, or as a value."""
+"""Mutated files: of their bytes, and of text in quotes, text between tags, and values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-# What readers have stumbled over: ends of ranges, other types, what is no text.
+# Values on which readers have failed: ends of ranges, other types, bytes that are no text.
 NUMBERS = (0, -1, 1, 0.5, 1e308, -1e308, 5e-324, 2**32 - 1, 2**63, 2**64 - 1, 2**64, 10**400)
 VALUES: tuple[Any, ...] = (
     *NUMBERS,

@@ -1,4 +1,4 @@
-"""What a command did, and the one way in which it may refuse."""
+"""The outcome of a command, and the only permitted form of a refusal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command did."""
+    """The outcome of a command."""
 
     code: int
     out: str
@@ -29,7 +29,7 @@ Command = Callable[..., Outcome]
 
 @dataclass(frozen=True)
 class PaperRun:
-    """What `broadleaf paper` told and where it wrote."""
+    """The output of `broadleaf paper`, and its folder."""
 
     document: Any
     folder: Path

@@ -56,7 +56,7 @@ def drawn_grid(seed: int) -> bl.Platform:
 
 
 def times_by_name(network: bl.Platform, root: str, size: int) -> dict[str, float]:
-    """What each planner's plan takes, s; without those that do not support such a network."""
+    """The makespan of each planner's plan, s; without planners that do not support such a network."""
     found = {}
     for card in bl.planners():
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 import broadleaf
 
 STUB = Path(broadleaf.__file__).with_name("_core.pyi")
-# What a reader calls the types that a checker knows by longer names.
+# Short names of types that a checker prints by longer ones.
 WORDS = {
     "_Size": "int | str",
     "SupportsIndex": "int",

@@ -1,4 +1,4 @@
-"""The advisor's service without programs: which link it blames, how much it probes, what it refuses."""
+"""The advisor's service without programs: the links it finds slow, its share of probes, its refusals."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_ages_that_cannot_be_are_none(age_s: float, platform: bl.Platform, tmp_p
         time.sleep(0.01)
     service.end()
     assert said == []
-    # It was told once: one call, and a plan that beats the unsegmented one.
+    # One note is enough: one call, and a plan that beats the unsegmented one.
     assert service.summary()["calls"] == 1
 
 
@@ -159,7 +159,7 @@ def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_pa
     path = tmp_path / "net.json"
     platform.save(path)
 
-    # Not started: it finds what we say.
+    # Not started: the test sets its findings.
     monitor = Monitor(start_of(flavour="mpich"), [Host("n0", 1), Host("n1", 1)], print)
     service = Service(state, monitor, print)
     service.prepare(path)

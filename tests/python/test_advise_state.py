@@ -1,4 +1,4 @@
-"""The advisor's directory: its owner's, nobody else's; no link, pipe or other name is followed there."""
+"""The advisor's directory: only its owner's; no link, pipe or other name is followed there."""
 
 from __future__ import annotations
 

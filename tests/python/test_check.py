@@ -1,4 +1,4 @@
-"""`broadleaf check`: exit 1 and one line a fault; what cannot be read is exit 2."""
+"""`broadleaf check`: exit 1 and one line a fault; exit 2 for an unreadable file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Platforms between forms: nothing is lost, and what a form cannot hold is refused."""
+"""Platforms between forms: nothing is lost, and a form refuses data that it cannot hold."""
 
 from __future__ import annotations
 

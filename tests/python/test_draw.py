@@ -1,4 +1,4 @@
-"""Figures: the form the name says, the same bytes each time, everything in them."""
+"""Figures: the form of the name's ending, the same bytes each time, everything in them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_trees_side_by_side(columns: int | None, shape: tuple[int, int]) -> None
 
 
 def test_timeline_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
-    # a sends segment i in [i, i+1] ms, b hands it on in [2+i, 3+i] ms; receives end a latency later.
+    # a sends segment i in [i, i+1] ms, b forwards it in [2+i, 3+i] ms; receives end a latency later.
     figure = draw_timeline(bl.simulate(bl.Platform.from_dict(chain), bl.Plan.from_dict(chain_plan)))
     (axes,) = figure.axes
     drawn: dict[float, list[tuple[float, float]]] = {}

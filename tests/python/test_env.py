@@ -24,7 +24,7 @@ RUNTIME = {
 
 
 def in_shell(exports: str, **variables: str) -> dict[str, str]:
-    """What a program that the script starts then has."""
+    """The environment of a program that the script starts."""
     script = f"{exports}\nexec env -0"
     done = subprocess.run(
         ["sh", "-eu", "-c", script],
@@ -79,7 +79,7 @@ def test_tcl_evaluates_the_modulefile(command: Command, chain: dict[str, Any]) -
     Path(ODD).mkdir()
     write(f"{ODD}/net.json", chain)
     text = command("env", "--mpi", "abi", "--module", "--platform", f"{ODD}/net.json").out
-    # Modules know the file by its first bytes.
+    # Modules recognise the file by its first bytes.
     assert text.startswith("#%Module")
     Path("modulefile").write_text(text)
     if shutil.which("tclsh") is None:

@@ -1,4 +1,4 @@
-"""Results written to what is no regular file: a device or a pipe is written to, and stays what it is."""
+"""Results written to a device or a pipe, which is written to and not replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands do as functions: the same results, sizes as numbers or text, one-line refusals."""
+"""The commands as functions: the same results, sizes as numbers or text, one-line refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paper 5's global data exchange: simulated all-gathers by hand, and what cannot run is said."""
+"""Paper 5's global data exchange: simulated all-gathers by hand, and a report of any that cannot run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bl.grid`: paper 2's problem on plain matrices, against plain Python, and what it refuses."""
+"""`bl.grid`: paper 2's problem on plain matrices, against plain Python, and refusals."""
 
 from __future__ import annotations
 

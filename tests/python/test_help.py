@@ -1,4 +1,4 @@
-"""Each command's help has an example, and each example does what it says."""
+"""Each command's help has an example, and each example runs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from documents import write
 from outcome import Command, refused
 
 COMMANDS = commands()
-# Every command line that has a help of its own: the commands, and the kinds of bench.
+# Every command line with a separate help: the commands, and the kinds of bench.
 LINES = [
     (str(command.name), *inner)
     for command in COMMANDS
     for inner in [(), *((name,) for name in getattr(command, "commands", {}))]
 ]
-# What some examples need besides what every test has.
+# Files that some examples need in addition.
 NEEDS: dict[tuple[str, ...], tuple[bool, str]] = {
     ("bench", "smpi"): (shutil.which("smpicc") is not None, "no SimGrid: install libsimgrid-dev"),
     ("bench", "namespaces"): (can_make_namespaces(), "network namespaces need root and iproute2"),
@@ -59,7 +59,7 @@ def test_example_runs(
         # The example's platform is one of the clone's.
         Path("platforms").symlink_to(ROOT / "platforms")
     if name == ("run",):
-        # A platform that does not know this machine would be named in a line.
+        # A platform without this machine would be named in a line.
         chain["nodes"][0]["host"] = socket.gethostname()
     write("net.json", chain)
     write("plan.json", chain_plan)

@@ -1,4 +1,4 @@
-"""What a measured platform says of its measurement, who repeats it, and what has changed between two."""
+"""The record of a platform's measurement, the commands that repeat it, and the changes between two."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOUBTFUL = [{"from": "a", "to": "b", "why": f"reason {at}"} for at in range(5)]
 
 
 def network(provenance: Any = None, latency_s: float = 5e-5, slow: float = 1.0) -> bl.Platform:
-    """Four nodes; of the pairs among them one is a link of its own, so many times as slow."""
+    """Four nodes in a mesh; one pair has a separate link, slower by a factor."""
     nodes = [{"id": name, "cluster": "c0", "host": name} for name in "abcd"]
     gap = [[1, 1e-5], [1 << 20, 0.01]]
     own = [[1, 1e-5], [1 << 20, 0.01 * slow]]
@@ -119,14 +119,14 @@ def test_plan_and_report_repeat_the_line(command: Command) -> None:
     assert command(*arguments, "--json").document["measured"].startswith(line)
     bl.report("net.json", "plan.json", "page.html", sizes=[])
     assert line in Path("page.html").read_text()
-    # Of what was not measured nobody says anything.
+    # Nothing is reported for platforms that were not measured.
     network().save("net.json")
     assert "measured 2" not in command(*arguments).out
 
 
 def test_nothing_has_changed_within_the_noise() -> None:
     assert changes(network(), network()) == []
-    # 19 % is what a busy moment does; and of a pair whose samples spread, twice that spread.
+    # A busy moment changes times by 19 %, or those of a pair by twice the spread of its samples.
     assert changes(network(), network(latency_s=5.9e-5, slow=1.19)) == []
 
 

@@ -1,4 +1,4 @@
-"""MSCCL XML: executed by an interpreter of its own, every byte compared on every GPU."""
+"""MSCCL XML: executed by an independent interpreter, every byte compared on every GPU."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def plans(platform: bl.Platform) -> list[dict[str, Any]]:
 
 
 def notes(platform: bl.Platform) -> dict[str, Any]:
-    """What a program tells its advisor."""
+    """A program's notes for its advisor."""
     key = platform.digest.removeprefix("sha256:")[:16]
     plan = bl.plan(platform, "a", 1000, "chain", segment_bytes=100).to_dict()
     call = {"age_s": 0.1, "platform": key, "communicator": "a7", "call": 3, "root": 0, "bytes": 1000}
@@ -211,7 +211,7 @@ def stats(folder: Path) -> Case:
 
 
 def advisor_in(folder: Path, say: Callable[[str], None]) -> tuple[Service, Path, bl.Platform]:
-    """An advisor, the note that it reads next, and the platform that it knows."""
+    """An advisor, the note that it reads next, and its platform."""
     platform = four_hosts("one-port")
     state = State(folder / "advice")
     state.lock()
@@ -257,7 +257,7 @@ def rates(folder: Path) -> Case:
 
 
 def run_cases(case: Case, seeds: range, reached: mmap.mmap) -> None:
-    """What the forked process does; it ends with 0, or by what a case did."""
+    """The forked process; it ends with 0, or by the fault of a case."""
     held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (held + MOST_BYTES, held + MOST_BYTES))
     signal.signal(signal.SIGPROF, signal.SIG_DFL)

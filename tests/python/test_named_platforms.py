@@ -1,4 +1,4 @@
-"""The files in platforms/ are what platforms/make.py writes, and each says where it comes from."""
+"""platforms/make.py writes the files in platforms/, and each records its source."""
 
 from __future__ import annotations
 

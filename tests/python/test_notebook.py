@@ -1,4 +1,4 @@
-"""Platforms, plans and traces at a prompt and in a notebook: what they show, draw, and compare as."""
+"""Platforms, plans and traces at a prompt and in a notebook: how they are shown, drawn and compared."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_every_collective_in_words_and_pictures(collective: str, told: str) -> N
 def test_arrowheads_by_hand() -> None:
     reduce = bl.plan(mesh(2), "n1", 100, planner="flat", collective="reduce")
     (axes,) = reduce.plot().axes
-    # The root stands on the left, its child on the right, and the head between them points to the left.
+    # The root is on the left, its child on the right, and the head between them points to the left.
     drawn: list[Any] = list(axes.collections)
     places = sorted(x for each in drawn for x, _ in each.get_offsets().tolist())
     assert len(places) == 3

@@ -1,4 +1,4 @@
-"""The planner `optimal`: what its period really reaches in strict one-port simulation."""
+"""The planner `optimal`: the throughput of its period in strict one-port simulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEGMENT = 1 << 20
 
 
 def reached(platform: bl.Platform, segments: int) -> tuple[float, float]:
-    """What a plan reaches of the bound in simulation, and what its trees carry of it."""
+    """The part of the bound that a plan reaches in simulation, and the part that its trees carry."""
     root = platform.hosts[0]
     plan = bl.plan(platform, root, segments * SEGMENT, "optimal", segment_bytes=SEGMENT)
     bound = bl.optimum(platform, root, SEGMENT).upper_bound_bytes_per_s

@@ -50,7 +50,7 @@ def test_few_equal_trees_carry_nearly_all() -> None:
 
 
 def test_one_port_for_both_directions_is_only_a_bound() -> None:
-    # Three nodes, unit links: the program says 0.75 segments a second, the truth is 0.5.
+    # Three nodes, unit links: the program gives 0.75 segments a second, the true value is 0.5.
     optimum = bl.optimum(complete(3, "one-port-unidirectional"), "n0", 100)
     assert optimum.upper_bound_bytes_per_s == pytest.approx(75, rel=1e-3)
     assert optimum.bound_only is not None

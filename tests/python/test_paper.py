@@ -1,4 +1,4 @@
-"""`broadleaf paper`: the short versions run, keep their samples, and show what the papers claim."""
+"""`broadleaf paper`: the short versions run, keep their samples, and confirm the papers' claims."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
             # Its edges are relayed where links are missing. All others reach what their loads add up to.
             assert mean[key] >= 0.97 * fmean(values), key
     # Section 5.2.1: the refined heuristics stay ahead of simple pruning on large platforms, binomial trees
-    # are far below everything; and our search is ahead of all of them.
+    # are far below everything; and Broadleaf's search is ahead of all of them.
     large = {
         planner: ratio for (kind, nodes, planner), ratio in mean.items() if (kind, nodes) == ("random", 50)
     }
@@ -95,7 +95,7 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     assert large["single-tree"] < large["4 trees"]
     assert fmean(loads["random", 50, "optimal"]) > 0.99
     assert large["optimal"] > 0.98
-    # Table 3 stands beside what was measured.
+    # Table 3 is beside the measured values.
     printed = {(row[0], row[1]): row[6] for row in sheets["table-3"]["rows"]}
     assert (printed[30, "prune-refined"], printed[65, "lp-prune"]) == (82.0, 74.0)
     # Multi-port on Tiers platforms too; and the share of send time does matter, unlike the paper says.
@@ -157,7 +157,7 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
         if (sample["bed"], sample["collective"], sample["nodes"]) == (local[0]["bed"], "bcast", 2)
     ]
     assert local[0]["error %, median"] == pytest.approx(median(by_hand), abs=0.1)
-    # Three nodes, a long message: the printed binomial tree takes half of what is measured.
+    # Three nodes, a long message: the printed binomial tree takes half of the measured time.
     binomial = next(s for s in cases["bcast", 3, 256 << 10] if s["technique"] == "binomial")
     assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)
 
@@ -185,7 +185,7 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
     assert len(stale) == 60
     assert sum(stale) <= 2 * sum(a != b for a, b in pairwise(loaded))
     assert not any(all(stale[at : at + 3]) for at in range(58)), "more than two in a row"
-    # Whatever has settled without load is the static plan again, or as good.
+    # A plan that has settled without load is the static one, or as good.
     for ours_s, static_s, is_stale, is_loaded in zip(*of.values(), stale, loaded, strict=True):
         if not is_stale and not is_loaded:
             assert ours_s <= 1.01 * static_s
@@ -207,7 +207,7 @@ def test_round_robin_shows_what_the_paper_claims() -> None:
         assert ratios[line] == pytest.approx(1.0, abs=1e-4)
     for line in ("pipelined linear", "round-robin"):
         assert 1.0 <= ratios[line] < 1.3
-    # What the printed sum leaves out is each segment's start-up.
+    # The printed sum leaves out each segment's start-up.
     chain_s = round_robin.pipelined_s(16, 24_000_000)
     printed_s = round_robin.table_1_costs(16, 24_000_000)["pipelined linear"]
     assert ratios["pipelined linear"] == pytest.approx(chain_s / printed_s, rel=2e-3)

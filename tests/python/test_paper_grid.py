@@ -1,4 +1,4 @@
-"""`broadleaf paper grid`: what paper 2 claims comes out, and how far ours is ahead of it."""
+"""`broadleaf paper grid`: paper 2's claims are reproduced, and Broadleaf's lead over them."""
 
 from __future__ import annotations
 

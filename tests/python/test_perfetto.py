@@ -17,7 +17,7 @@ from outcome import Command
 
 Event = dict[str, Any]
 
-# What each kind of event must have: the format's document, a section for each.
+# The required fields of each kind of event: the format's document, a section for each.
 NEEDED = {
     "X": {"name", "pid", "tid", "ts", "dur"},
     "s": {"name", "cat", "id", "pid", "tid", "ts"},
@@ -28,7 +28,7 @@ NEEDED = {
 
 
 def valid(document: Any) -> list[Event]:
-    """The events, once they are what a viewer takes without dropping any."""
+    """The events, after a check that a viewer drops none of them."""
     events: list[Event] = document["traceEvents"]
     rows: dict[tuple[int, int], list[tuple[float, float]]] = defaultdict(list)
     named = {(event["name"], event["pid"], event.get("tid")) for event in events if event["ph"] == "M"}

@@ -88,7 +88,7 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
         "4 does not increase",
     ),
     "negative gap": (lambda p: without_bandwidth(p, gap=[[8, -1e-3]]), "$.links[0].gap[0][1]", "-0.001"),
-    # What measure adds to a link.
+    # The fields that measure adds to a link.
     "negative send overhead": (put(os=[[8, -1e-3]]), "$.links[0].os[0][1]", "-0.001"),
     "negative receive overhead": (put(**{"or": [[1, 0], [8, -2e-3]]}), "$.links[0].or[1][1]", "-0.002"),
     "overhead sizes equal": (put(os=[[8, 1e-3], [8, 2e-3]]), "$.links[0].os[1][0]", "8 does not increase"),

@@ -1,4 +1,4 @@
-"""Plans racing on one clock: bars fill when the simulation says so, and what cannot race is refused."""
+"""Plans racing on one clock: bars fill at the simulated times, and plans that cannot race are refused."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_filling_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> N
 
 
 def test_filling_inward_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> None:
-    # A reduce over the same chain: what c sends counts for c, which receives nothing.
+    # A reduce over the same chain: c's sends count for c, which receives nothing.
     reduce = bl.Plan.from_dict({**chain_plan, "collective": "reduce"})
     trace = bl.simulate(bl.Platform.from_dict(chain), reduce)
     arrivals = sorted(trace.transfers["arrival_s"].tolist())

@@ -1,4 +1,4 @@
-"""The README's Python example runs as it stands, and the command lines in it are ours."""
+"""The README's Python example runs as it stands, and its command lines exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`broadleaf run` with real MPI: what it plans, what it refuses, what it hands on."""
+"""`broadleaf run` with real MPI: plans, refusals, and what it passes on."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_c_program(mpi: Mpi, command: Command, local_net: str) -> None:
     asked = ("-n", "3", "--platform", local_net, "--mpiexec", str(mpi.mpiexec), "--json")
     outcome = command("run", *asked, "--", "./program", "4194304", "2")
     assert outcome.document["planned"] == 2
-    # With --json what the program prints is on standard error.
+    # With --json the program's output is on standard error.
     assert f"{2 * 4194304 * 2} bytes verified" in outcome.err
 
 
@@ -234,7 +234,8 @@ def is_running(pid: str) -> bool:
 
 
 def test_missing_platform_is_told(command: Command, two_sites: dict[str, Any]) -> None:
-    # None of the platform's hosts is this machine: the runtime says so in one line and passes everything on.
+    # None of the platform's hosts is this machine: the runtime reports that in one line and passes all calls
+    # on.
     write("net.json", two_sites)
     program = [sys.executable, str(EXAMPLES / "bcast_model.py"), "1000000", "1"]
     outcome = command("run", "-n", "2", "--platform", "net.json", "--stats", "s.json", "--", *program)

@@ -118,7 +118,7 @@ def test_an_mpi_that_cannot_build_is_passed_over(
     assert find_mpi().mpicc == mpicc
     assert find_mpi(compiling=True).mpicc == wheels / "mpicc"
     assert mpicc not in [mpi.mpicc for mpi in compiling_mpis().values()]
-    # What else is installed may be passed over too.
+    # Other installed MPIs may be skipped too.
     lines = [line for line in capsys.readouterr().err.splitlines() if str(mpicc) in line]
     assert len(lines) == 2
     assert all(line.startswith(f"broadleaf: passed over: {mpicc} cannot build") for line in lines), lines
@@ -151,7 +151,7 @@ def test_make_needs_a_c_compiler_and_says_so(goal: str, tmp_path: Path) -> None:
 def test_a_program_is_the_one_that_its_name_stands_for_here(
     command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As Open MPI 4's launcher does, this one puts a folder of its own before PATH.
+    # As Open MPI 4's launcher does, this one puts its own folder before PATH.
     script(folder / "program", "#!/bin/sh\nexit 9\n")
     launcher = f"""#!/bin/sh
 [ "$1" = --version ] && echo "mpiexec (OpenRTE) 4.1.4" && exit

@@ -45,7 +45,7 @@ def test_choices_are_the_fastest_of_all(command: Command) -> None:
         assert len(choice["forecasts"]) == {"bcast": 10, "scatter": 3}[choice["collective"]]
         expected = [f["simulated_s"] or f["corrected_s"] for f in choice["forecasts"]]
         assert choice["expected_s"] == pytest.approx(min(expected), rel=1e-8)
-    # Three nodes, a long message: the printed binomial tree promises half of what it takes.
+    # Three nodes, a long message: the printed binomial tree predicts half of its time.
     misled = next(c for c in document["choices"] if (c["nodes"], c["bytes"]) == (3, 1 << 20))
     assert (misled["algorithm"], misled["algorithm_as_printed"]) == ("segmented-chain", "binomial")
     assert misled["expected_as_printed_s"] > 1.8 * misled["expected_s"]

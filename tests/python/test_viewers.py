@@ -46,7 +46,7 @@ def test_simulated(case: str, command: Command, browser: Browser, screenshots: P
 
 
 def test_a_million_transfers(command: Command) -> None:
-    """Merged to what a viewer loads in a moment; it is said on the terminal and in the file."""
+    """Merged so that a viewer loads it quickly; the terminal and the file report that."""
     write("net.json", star([f"n{at}" for at in range(65)]))
     asked = ["--root", "n0", "--size", "16MiB", "--segment", "1KiB", "--planner", "chain", "-o", "plan.json"]
     assert command("plan", "net.json", *asked).code == 0

@@ -1,4 +1,4 @@
-"""`bl.with_period`: several trees that take turns reach what their loads add up to."""
+"""`bl.with_period`: several trees that take turns reach the throughput that their loads allow."""
 
 from __future__ import annotations
 

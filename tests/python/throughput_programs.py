@@ -1,4 +1,4 @@
-"""Two linear programs for the throughput optimum that share nothing with the solver: they are its judges.
+"""Two linear programs for the throughput optimum that share no code with the solver, for its tests.
 
 Both give segments a second under one-port models, by HiGHS.
 """

@@ -109,7 +109,7 @@ def perfetto(browser: Browser, trace: Path) -> Iterator[Perfetto]:
 
 
 def chrome_tracing(browser: Browser, trace: Path) -> dict[str, Any]:
-    """What chrome://tracing's importer makes of a trace."""
+    """A trace as chrome://tracing's importer reads it."""
     (viewer,) = pages().glob("*/assets/catapult_trace_viewer.html")
     with served(browser, trace) as (page, address):
         page.goto(f"{address}/{viewer.relative_to(pages())}")
@@ -119,7 +119,7 @@ def chrome_tracing(browser: Browser, trace: Path) -> dict[str, Any]:
 
 
 def told(document: Any) -> dict[str, Any]:
-    """What is in a trace file, in the words of both viewers; instants in nanoseconds."""
+    """The content of a trace file, in the terms of both viewers; instants in nanoseconds."""
     found: dict[str, Any] = {"processes": [], "threads": [], "slices": [], "flows": [], "counters": []}
     starts = {}
     for event in document["traceEvents"]:
@@ -147,7 +147,7 @@ SLICES = """(select s.id, pid, tid, s.ts, s.dur, s.name, s.arg_set_id, depth fro
 
 
 def as_perfetto_reads(viewer: Perfetto) -> dict[str, Any]:
-    """What Perfetto has read, in the same words."""
+    """A trace as Perfetto has read it, in the same terms."""
     asked = {
         "processes": "select pid, name from process where name is not null",
         "threads": """select pid, tid, thread.name from thread join process using (upid)

@@ -1,4 +1,4 @@
-"""What the tests of both beds need: scripts as modules, namespaces where they can be made, an MPI."""
+"""Shared by the tests of both beds: scripts as modules, namespaces where they can be made, an MPI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def script(path: Path) -> ModuleType:
-    """A script of ours as a module; it finds the modules beside it."""
+    """A script as a module; it finds the modules beside it."""
     sys.path.insert(0, str(path.parent))
     try:
         specification = importlib.util.spec_from_file_location(path.stem, path)

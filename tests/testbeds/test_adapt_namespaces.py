@@ -51,11 +51,11 @@ def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pyte
     variables = {
         "BROADLEAF_ADVICE": str(state),
         "BROADLEAF_PLATFORM": str(platform),
-        # What it starts with.
+        # The initial plan.
         "BROADLEAF_PLANNER": "chain",
         "LD_PRELOAD": str(find_mpi("mpich" if flavour == "mpich" else "openmpi").runtime),
     }
-    # The preload is for the ranks and not for their launcher.
+    # Preloaded into the ranks, not into their launcher.
     program_line = ["env", *(f"{name}={value}" for name, value in variables.items())]
     program_line += [program, str(BYTES), str(BROADCASTS), "0"]
     advise = [sys.executable, "-m", "broadleaf", "advise", "--state", str(state)]

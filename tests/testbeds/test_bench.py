@@ -1,4 +1,4 @@
-"""`broadleaf bench`: rows for ours and for others, with a limit that nobody beats."""
+"""`broadleaf bench`: rows for Broadleaf and for others, with a limit that none of them beats."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_an_algorithm_that_smpi_has_not_is_named() -> None:
 
 
 def test_a_simgrid_platform_is_read_as_one_of_several_ports(tmp_path: Path) -> None:
-    # Two hosts with a link of their own each, one pipe between them: rates and latencies by hand.
+    # Two hosts with a separate link each, one pipe between them: rates and latencies by hand.
     (tmp_path / "net.xml").write_text(
         """<?xml version="1.0"?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -159,7 +159,7 @@ def test_wrong_use_is_one_line(arguments: tuple[str, ...], told: str) -> None:
 @pytest.mark.parametrize("collective", COLLECTIVES)
 def test_local_collectives_are_timed_under_every_mpi(collective: str) -> None:
     found = local_collectives(collective, starts_of(), 3, [16 << 10], 1, 1, ["default"])
-    # No platform says what memory can do.
+    # No platform has the rate of memory.
     assert [row.algorithm for row in found] == [
         f"{name} on {mpi}" for mpi in required_mpis() for name in (OURS, "default")
     ]

@@ -1,4 +1,4 @@
-"""What `paper tuning` has measured is kept as it goes, and used by the next run."""
+"""`paper tuning` keeps each measurement at once, and the next run uses it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_an_interrupted_run_goes_on(
     known, new = again.seconds(bed, 2, [PAIR, OTHER])
     assert (known, new) == (7.0, pytest.approx(160e-6 + 60e-6, rel=0.01))
     assert Journal(kept).seconds(bed, 2, [OTHER, PAIR]) == [new, 7.0]
-    # More nodes, more care or another setting of the simulation is another question.
+    # Results for more nodes, more care or another setting of the simulation are kept apart.
     assert Journal(kept).seconds(bed, 2, [PAIR], care=2) == [first]
     monkeypatch.setitem(beds.ONE_PORT, "network/crosstraffic", "0")
     assert Journal(kept).seconds(bed, 2, [PAIR]) == [first]
@@ -76,5 +76,5 @@ def test_what_was_measured_before_a_failure_stays(
     assert len(samples.rows) == 13
     [remark] = [remark for remark in results.remarks if remark.startswith("Not all measured")]
     assert "still runs after" in remark
-    # What is missing can be measured by another run: the file stays.
+    # Another run can measure the missing values: the file stays.
     assert Journal(kept).found > 13

@@ -16,7 +16,7 @@ from broadleaf import smpi
 from broadleaf.formats.simgrid import write_simgrid
 
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
-# SMPI puts that many bytes before every message.
+# The bytes that SMPI puts before every message.
 HEADER_BYTES = 16
 
 pytestmark = pytest.mark.skipif(
@@ -51,7 +51,7 @@ def measured(
 def measured_xml(
     probe: Path, xml: Path, hosts: list[str], folder: Path, budget_s: float
 ) -> tuple[bl.Platform, list[str]]:
-    """With what the probe says is missing."""
+    """The measured platform, and the results that the probe reports as missing."""
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
     # Without spaces: smpirun is a shell script that cuts arguments at them.
     settings = json.dumps({"name": "measured", "budget_s": budget_s}, separators=(",", ":"))
@@ -93,7 +93,7 @@ def written(body: str, folder: Path) -> Path:
     return path
 
 
-# Sends from every rank to every other, one at a time, and says how long each message was under way.
+# Sends from every rank to every other, one at a time, and prints how long each message was in flight.
 WAYS = """
 #include <mpi.h>
 #include <stdio.h>
@@ -164,7 +164,7 @@ def test_every_pair_has_its_own_way(probe: Path, tmp_path: Path, body: str, coun
 def test_unlike_cards_and_a_half_duplex_pipe(probe: Path, tmp_path: Path) -> None:
     """Eight hosts on two sites, one of each slower by a little or a lot, one pipe of 150 MB/s."""
     rates = {"a0": 100, "a1": 100, "a2": 90, "a3": 100, "b0": 100, "b1": 100, "b2": 100, "b3": 40}
-    # Cards send and receive at once: each direction has a link of its own.
+    # Cards send and receive at once: each direction has a separate link.
     card = '<link id="l{0}" bandwidth="{1}MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>'
     cards = "".join(f'<host id="{host}" speed="1Gf"/>' + card.format(host, rates[host]) for host in rates)
     wan = '<link id="wan" bandwidth="150MBps" latency="2ms" sharing_policy="SHARED"/>'

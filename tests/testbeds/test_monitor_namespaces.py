@@ -64,7 +64,7 @@ def test_it_sees_loads_and_their_ends_and_hosts_that_are_gone(flavour: str, tmp_
     rates = network.rates_of(bl.Platform.load(platform))
 
     def advice() -> dict[str, Any]:
-        """What is prepared for 1 MiB."""
+        """The prepared plan for 1 MiB."""
         for path in (state / "plans").glob("*-0000000000000000-0-20.json"):
             found: dict[str, Any] = json.loads(path.read_text())
             return found
@@ -107,7 +107,8 @@ def test_it_sees_loads_and_their_ends_and_hosts_that_are_gone(flavour: str, tmp_
                 most = HEADERS * FAST * SHARE * (elapsed_s + PERIOD_S) + sweeps * START_BYTES
                 for host in "rab":
                     assert sent_bytes(bed.namespace(host)) <= most, host
-                # A busy machine may take too long over one measurement, which is said; nobody was missed.
+                # A busy machine may take too long over one measurement, which is reported; no host was
+                # missed.
                 assert "cannot reach" not in said.read_text()
                 subprocess.run(["ip", "-n", bed.namespace("b"), "link", "set", "e0", "down"], check=True)
                 wait_for("line of the host that is gone", lambda: REACH in said.read_text(), advisor)

@@ -153,7 +153,7 @@ def test_the_statistics_show_a_rate_that_is_halved_in_mid_run(
     (row,) = json.loads(stats.read_text())["broadcasts"]
     assert row["planned"] == 6
     latest = row["latest_s"]
-    # A busy machine only ever adds to the time. The fourth may have begun before the change.
+    # A busy machine only adds to the time. The fourth may have begun before the change.
     before, after = min(latest[1:3]), min(latest[4:])
     assert 0.97 * MEBIBYTE / 2.5e6 < before < 0.95 * after, latest
     assert after > 0.97 * MEBIBYTE / 1.25e6, latest

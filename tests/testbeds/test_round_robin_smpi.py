@@ -121,5 +121,5 @@ def test_an_all_gather_is_near_its_limit(
     found = re.findall(r"seconds=([0-9.]+) wrong_bytes=0$", printed, re.MULTILINE)
     assert len(found) == 2, printed
     limit_s = (nodes * each - 1) * size / 125e6
-    # The first one also sends its plan to everyone.
+    # The first broadcast also sends its plan to all ranks.
     assert all(limit_s < float(taken) <= 1.05 * limit_s for taken in found), printed

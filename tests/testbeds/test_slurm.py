@@ -36,7 +36,7 @@ SETTINGS = {
     },
 }
 SERVER = {"openmpi": "pmix", "mpich": "pmi2"}
-# In the ranks only, and what ld.so does on a host that lacks the file, but for its warning.
+# In the ranks only, and like ld.so on a host that lacks the file, except for its warning.
 PRELOAD = """
 case " $TEST_ABSENT " in *" $SLURM_PROCID "*) ;; *) export LD_PRELOAD=$TEST_LIBRARY;; esac
 exec "$@"

@@ -1,4 +1,4 @@
-"""testbeds/smpi: simulated transfers take what the platform says, to ten nanoseconds."""
+"""testbeds/smpi: simulated transfers have the platform's times, to ten nanoseconds."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_what_an_aborting_program_says_is_seen() -> None:
 
 
 def test_a_rate_that_changes(tmp_path: Path) -> None:
-    """Half of a pipe is gone from early on, and back before a later broadcast; both as the profile says."""
+    """Half of a pipe is gone from early on, and back before a later broadcast; both as in the profile."""
     rates = tmp_path / "rates.json"
     hosts = ["c2-0", "c8-0"]
     platform = ROOT / "platforms/teragrid-64.json"

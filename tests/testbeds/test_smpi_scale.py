@@ -1,4 +1,4 @@
-"""Many ranks under SMPI in one process: what they learn alike is kept once, and each gets its own data."""
+"""Many ranks under SMPI in one process: data identical on all ranks are kept once, others per rank."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def circles(arrows: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
 
 
 def circles_in_folders(arrows: Arrows, separator: str) -> list[tuple[str, ...]]:
-    """The circles on every level: among what a folder holds directly, each with all that lies below it.
+    """The circles on every level: among the direct entries of a folder, each with everything below it.
 
     A folder's own module and what it holds belong together, so nothing between those two counts.
     """

@@ -9,7 +9,7 @@ from circles import Arrows
 
 
 def python_arrows(package: Path, facade: str) -> Arrows:
-    """Modules are named below the package; `facade` stands for its `__init__`, which hands names on."""
+    """Modules are named below the package; `facade` stands for its `__init__`, which re-exports names."""
     names: dict[str, Path] = {}
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(package).with_suffix("").parts
@@ -28,7 +28,7 @@ def python_arrows(package: Path, facade: str) -> Arrows:
 
 
 def imported(node: ast.AST, package: str) -> list[str]:
-    """What a node imports of the package, below it."""
+    """A node's imports from the package, below it."""
     if isinstance(node, ast.Import):
         wholes = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module is not None:

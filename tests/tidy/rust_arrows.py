@@ -24,9 +24,9 @@ class Module:
     name: tuple[str, ...]
     file: str
     code: str
-    # What it hands on: a name, and the path that it stands for.
+    # Its re-exports: a name, and the path that it stands for.
     passed: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    # Modules all of whose names it hands on.
+    # Modules all of whose names it re-exports.
     passed_whole: list[tuple[str, ...]] = field(default_factory=list)
     used: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -138,7 +138,7 @@ def absolute(path: list[str], module: Module, children: list[str]) -> tuple[str,
 def holder(
     path: tuple[str, ...], modules: dict[tuple[str, ...], Module], depth: int = 0
 ) -> tuple[str, ...] | None:
-    """The module that has what a path names, through any number of hands."""
+    """The module that defines a path's item, through any number of re-exports."""
     if depth > 20:
         return None
     known = next(path[:end] for end in range(len(path), -1, -1) if path[:end] in modules)

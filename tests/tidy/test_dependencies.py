@@ -1,4 +1,4 @@
-"""What the Rust crates depend on: licences that go with Apache-2.0, and hardly a crate in two versions."""
+"""The Rust crates' dependencies: licences that go with Apache-2.0, and hardly a crate in two versions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 LICENCES = {"Apache-2.0", "Apache-2.0 WITH LLVM-exception", "MIT", "Zlib", "Unicode-3.0", "BSD-3-Clause"}
-# In two versions: sha2 0.10 and proptest's chacha20 ask for different ones.
+# In two versions: sha2 0.10 and proptest's chacha20 require different ones.
 TWICE = {"cpufeatures"}
 
 

@@ -17,7 +17,7 @@ from rust_arrows import rust_arrows
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# What every room of the core may use: no algorithms.
+# Modules that every room of the core may use: no algorithms.
 TOOLS = {"budget", "files", "json", "parallel", "random"}
 
 CORE = {
@@ -29,7 +29,7 @@ CORE = {
     "execute": {"plan", "platform"} | TOOLS,
     "simulate": {"execute", "model", "plan", "platform"} | TOOLS,
     "optimum": {"model", "plan", "platform"} | TOOLS,
-    # No `simulate` and no `portfolio`: who plans is not to judge.
+    # No `simulate` and no `portfolio`: planners do not judge plans.
     "planners": {"model", "optimum", "plan", "platform"} | TOOLS,
     "portfolio": {"optimum", "plan", "planners", "platform", "simulate"} | TOOLS,
     "tune": {"plan", "planners", "platform", "portfolio", "simulate"} | TOOLS,
@@ -275,7 +275,7 @@ def test_a_planted_arrow_and_circle_are_found_in_rust(tmp_path: Path) -> None:
     assert refused(arrows, allowed, "::") == ["low -> high: low/one.rs"]
     assert circles_in_folders(arrows, "::") == [("high", "low")]
 
-    # What is said in comments, texts and tests is no arrow.
+    # Names in comments, texts and tests are no arrows.
     said = 'pub struct First; // crate::high\n/* use crate::high; */\nfn f() { g("crate::high::x"); }\n'
     said += "#[cfg(test)]\nmod tests {\n    use crate::high::run;\n}\n"
     assert refused(rust_arrows(planted(tmp_path, {**RUST, "low/one.rs": said})), allowed, "::") == []

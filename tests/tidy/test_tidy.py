@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCES = {".rs", ".py", ".pyi", ".c", ".h"}
 MOST_LINES = 500
 MOST_RUST_LINES = 400
-# Beside a longer one stands why it is not split.
+# A longer one states why it is not split.
 LONG_BECAUSE = re.compile(r"^// Over 400 lines: \w.{10,}", re.M)
 
 
@@ -113,7 +113,7 @@ def test_each_planner_is_in_one_file_and_says_where_it_is_from() -> None:
 
 
 def with_outputs(notebooks: dict[Path, str]) -> list[str]:
-    """Notebooks that somebody saved after running them: outputs are of one machine, and differ each time."""
+    """Notebooks that were saved with outputs: outputs are of one machine, and differ each time."""
     cells = {path: json.loads(text)["cells"] for path, text in notebooks.items()}
     return [
         str(path)

@@ -11,7 +11,7 @@ import pytest
 from broadleaf.cli import commands
 from test_tidy import texts
 
-# A pattern, and what to write instead.
+# A pattern, and the words to write instead.
 AVOIDED = {
     r"\b(ours|theirs)\b": "Broadleaf, the plan, the runtime, or the MPI's own",
     r"\b(hopes?|wishes) (to|that|for)\b": "what happens",
@@ -26,7 +26,7 @@ AVOIDED = {
     r"\banew\b": "again, or a verb with re-",
     r"\bby luck\b": "the probability, or the case",
 }
-# In comments besides: of what things do, there is a better verb.
+# In comments besides: things have better verbs.
 AVOIDED_IN_COMMENTS = {
     r"\b(says|tells)\b": "states, lists, prints, shows, reports",
     r"\bhopes?\b": "what happens",
@@ -39,7 +39,7 @@ SOURCES = (
     *("benches", "docs", "python", "crates/broadleaf-experiments/src", "crates/broadleaf-py/src"),
     *("crates/broadleaf/src", "crates/broadleaf-mpi", "crates/broadleaf-push/src"),
 )
-# Written before, as it was.
+# Records of earlier work, left unchanged.
 HISTORY = {"CHANGELOG.md"}
 
 

@@ -27,7 +27,7 @@ def project() -> dict[str, Any]:
 
 
 def needed(project: dict[str, Any]) -> set[tuple[str, str]]:
-    """What the package needs at run time: names and oldest versions."""
+    """The package's requirements at run time: names and oldest versions."""
     return {tuple(text.split(">=")) for text in project["dependencies"]}
 
 
@@ -59,7 +59,7 @@ def test_spack(project: dict[str, Any]) -> None:
 
 def test_conda(project: dict[str, Any]) -> None:
     text = (PACKAGING / "conda" / "meta.yaml").read_text()
-    # What conda-build fills in before it reads YAML.
+    # The parts that conda-build fills in before it reads YAML.
     recipe = yaml.safe_load(re.sub(r"\{\{.*?\}\}", "filled", re.sub(r"\{%.*?%\}", "", text)))
     assert f'set version = "{__version__}"' in text
     names = {"matplotlib-base": "matplotlib"}

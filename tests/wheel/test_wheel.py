@@ -1,4 +1,4 @@
-"""The wheel, in an environment of its own: without compiler, checkout, or an MPI that it was built with.
+"""The wheel, in a separate environment: without compiler, checkout, or an MPI that it was built with.
 
 In `make soak` it is the one that `make wheel` leaves, otherwise one of what the checkout has: the same
 package, linked for this machine.
@@ -23,7 +23,7 @@ from broadleaf.mpi import Mpi, find_mpi
 ROOT = Path(__file__).resolve().parents[2]
 IS_PORTABLE = bool(os.environ.get("BROADLEAF_SOAK"))
 NAME = r"broadleaf-\d+\.\d+\.\d+-cp311-abi3-{}_x86_64\.whl"
-# What programs need that launchers run in between.
+# Programs that launchers run in between.
 TOOLS = ("sh", "env", "uname")
 BINARIES = [("libbroadleaf_mpi_", ".so"), ("broadleaf-probe-", ""), ("broadleaf-push-", "")]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -50,7 +50,7 @@ class Installed:
     tools: Path
 
     def run(self, *command: str | Path, cwd: Path, **variables: str) -> str:
-        """What a command prints, which must succeed; it sees nothing of the checkout and no compiler."""
+        """The output of a command, which must succeed; it has no access to the checkout or a compiler."""
         environment = {"HOME": str(cwd), "PATH": f"{self.python.parent}:{self.tools}", **variables}
         assert shutil.which("cc", path=environment["PATH"]) is None
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)

@@ -1,5 +1,5 @@
 /* Arguments that the MPI refuses, on all ranks alike: with the program's error handler, the same class and as often as
- * without the library. Prints what it saw, for a comparison. With `fatal CASE` the handler stays MPI's own.
+ * without the library. Prints the errors, for a comparison. With `fatal CASE` the handler stays MPI's own.
  *
  *   arguments | arguments fatal CASE */
 #include "check.h"
@@ -59,7 +59,7 @@ int main(int argc, char **argv)
             MPI_Error_class(error, &kind);
             if (rank == 0)
                 printf("%s: class %d, handled %d times with class %d\n", names[which], kind, handled, handled_class);
-            /* And on it goes. */
+            /* The communicator still works. */
             handled = 0;
             broadcast(bytes, BYTES, which % size, MPI_COMM_WORLD, message++);
             REQUIRE(handled == 0, "after %s", names[which]);

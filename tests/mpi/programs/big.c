@@ -3,7 +3,7 @@
  *   big MEBIBYTES */
 #include "check.h"
 
-/* One word a page is enough to see a page that went astray, and much faster than all. */
+/* One word a page is enough to find a misplaced page, and much faster than all. */
 #define STRIDE 4096
 
 int main(int argc, char **argv)
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
         REQUIRE(data[at] == expected(2, at), "packed, byte %llu", (unsigned long long)at);
 
     memset(data, 0, bytes + mebibytes * 2 * STRIDE);
-    /* One element that an int cannot count, with gaps everywhere but at rank 0. */
+    /* One element of more bytes than an int can count, with gaps on all ranks but 0. */
     MPI_Datatype whole;
     MPI_Type_create_hvector((int)mebibytes, 1 << 20, (1 << 20) + STRIDE, MPI_BYTE, &whole);
     MPI_Type_commit(&whole);

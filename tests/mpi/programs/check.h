@@ -1,4 +1,4 @@
-/* What the test programs share: they compare everything they receive and stop the job at the first difference. */
+/* Shared by the test programs: they compare everything they receive and stop the job at the first difference. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stops the job, naming the rank, the place and what was expected. */
+/* Stops the job, naming the rank, the place and the expected value. */
 #define REQUIRE(condition, ...)                                                     \
     do {                                                                            \
         if (!(condition)) {                                                         \
@@ -49,7 +49,7 @@ static inline void compare(const unsigned char *bytes, uint64_t count, uint64_t 
                 (unsigned long long)message, (unsigned long long)at, (unsigned long long)count);
 }
 
-/* Broadcasts the message of that number and compares what came. */
+/* Broadcasts the message of that number and compares the received bytes. */
 static inline void broadcast(unsigned char *bytes, int count, int root, MPI_Comm comm, uint64_t message)
 {
     int rank;

@@ -86,7 +86,7 @@ static void broadcasts(int rank, int ranks, int bytes, int message, MPI_Comm com
     free(data);
 }
 
-/* What is none of ours goes to the MPI's own, with its return codes. */
+/* Calls that Broadleaf does not plan go to the MPI's own, with its return codes. */
 static void passed(int rank, int ranks)
 {
     int one = rank, all[64];

@@ -1,5 +1,5 @@
 /* Communicators that come and go: duplicated, split, created, freed, by the thousand. What the program attached
- * to them is copied as often as without us, and memory stays flat.
+ * to them is copied as often as without Broadleaf, and memory stays flat.
  *
  *   communicators ROUNDS */
 #include "check.h"
@@ -45,7 +45,7 @@ int main(int argc, char **argv)
         MPI_Comm_group(dup, &group);
         MPI_Comm_create(dup, group, &created);
         MPI_Group_free(&group);
-        /* Freed before what was made on it: the order must not matter. */
+        /* Freed before the communicators derived from it: the order must not matter. */
         MPI_Comm_free(&dup);
         broadcast(bytes, BYTES, size - 1, created, 3 * (uint64_t)round + 2);
         MPI_Comm_free(&created);

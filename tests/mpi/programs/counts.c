@@ -1,6 +1,6 @@
-/* Every count with every size of type, without the bytes to go with it: where the product is none at all, a broadcast
- * does nothing; where it is more than there can be, or the count is negative, it is refused or does nothing, as the MPI
- * has it. Around the threshold, lengths are broadcast for real.
+/* Every count with every size of type, without the bytes: where the product is zero, a broadcast does nothing; where it
+ * exceeds the address space, or the count is negative, it is refused or does nothing, as in the MPI. Around the
+ * threshold, messages are broadcast for real.
  *
  *   counts */
 #include "check.h"

@@ -1,5 +1,5 @@
-/* Sends under way across a broadcast: a rank receives before it comes to the broadcast what another sends, who is
- * in the broadcast already. So whoever waits in a broadcast must let the MPI move on.
+/* Sends in flight across a broadcast: a rank receives before it comes to the broadcast what another sends, who is
+ * in the broadcast already. So a rank that waits in a broadcast must let the MPI progress.
  *
  *   entangled ROUNDS */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* Wrong calls: a length that is not the root's reaches the communicator's error handler as MPI_ERR_TRUNCATE at
  * the ranks that have it, the others get their data, and the communicator goes on working. Wrong arguments are
- * answered as the MPI does.
+ * answered as by the MPI.
  *
  *   errors */
 #include "check.h"
@@ -49,7 +49,7 @@ static void mismatch(MPI_Comm comm, int root, int right, int length, int only, u
         REQUIRE(error == MPI_SUCCESS && handled == 0, "error class %d without a reason", class_of(error));
         compare(bytes, right, message);
     }
-    /* And on it goes. */
+    /* The communicator still works. */
     handled = 0;
     if (rank == root) fill(bytes, BYTES, message + 1);
     REQUIRE(MPI_Bcast(bytes, BYTES, MPI_BYTE, root, comm) == MPI_SUCCESS && handled == 0, "after an error");
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         for (int root = 0; root < size; root += size > 2 ? size - 1 : 1) {
             mismatch(comm, root, BYTES, lengths[at], -1, message += 2);
             mismatch(comm, root, BYTES, lengths[at], (root + 1) % size, message += 2);
-            /* It is the root's that is new. */
+            /* The root's length is new. */
             mismatch(comm, root, lengths[at], BYTES, (root + 1) % size, message += 2);
         }
 

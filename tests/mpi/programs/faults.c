@@ -6,8 +6,8 @@
  *   deny CALL        the system call of that number answers EPERM from MPI_Init on
  *   nofile 0         no file can be opened from MPI_Init on
  *   fsize 0          no file may grow from MPI_Init on
- *   space MIB        so much address space is left from MPI_Init on
- *   stop SECONDS     stopped for so long in the middle of the broadcasts
+ *   space MIB        this much address space is left from MPI_Init on
+ *   stop SECONDS     stopped for this long in the middle of the broadcasts
  *   setting A=B      an environment variable that only this rank has
  */
 #define _GNU_SOURCE

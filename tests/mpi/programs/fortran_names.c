@@ -1,4 +1,4 @@
-/* What a Fortran compiler makes of `call MPI_Init`, `call MPI_Bcast`: the names with an underscore, everything by
+/* The calls of a Fortran compiler for `call MPI_Init`, `call MPI_Bcast`: the names with an underscore, everything by
  * address, handles as integers; the error is optional in the module mpi_f08. */
 #include "check.h"
 

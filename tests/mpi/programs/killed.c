@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     REQUIRE(message != NULL, "no memory");
     for (int round = 0; round < rounds; round++) {
         if (round == rounds / 2 && rank == 2) raise(SIGKILL);
-        /* Roots take turns, so that the others soon need the dead one. */
+        /* Roots take turns, so that the others soon need the dead rank. */
         MPI_Bcast(message, bytes, MPI_BYTE, round % 4, MPI_COMM_WORLD);
     }
     free(message);

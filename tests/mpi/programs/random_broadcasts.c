@@ -1,6 +1,6 @@
 /* Random broadcasts: fifteen kinds of datatype (each rank its own), nine kinds of communicator, any root, from no
  * bytes at all to LARGEST, while other traffic goes on: sends and wildcard receives on the same communicator, and
- * other collectives, blocking and not. Every int is compared, and so is what lies between.
+ * other collectives, blocking and not. Every int is compared, and so are the bytes between.
  *
  *   random_broadcasts COUNT LARGEST_BYTES SEED */
 #include "shape.h"
@@ -47,7 +47,7 @@ static MPI_Comm comm_make(int kind, uint64_t seed)
     return comm;
 }
 
-/* What is under way on the communicator while it broadcasts. */
+/* Other traffic on the communicator while it broadcasts. */
 typedef struct {
     MPI_Request requests[4];
     int count, is_nonblocking;
@@ -64,7 +64,7 @@ static void traffic_begin(traffic *t, MPI_Comm comm, int kind, uint64_t message)
     MPI_Comm_size(comm, &members);
     *t = (traffic){.message = message, .before = (me + members - 1) % members};
     if (kind & 1) {
-        /* A receive from anybody with any tag: it must never be given a message of a broadcast. */
+        /* A receive from any source with any tag: it must never match a broadcast's message. */
         MPI_Irecv(t->received, sizeof t->received, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &t->requests[t->count++]);
         fill(t->sent, sizeof t->sent, message * 64 + (uint64_t)me);
         MPI_Isend(t->sent, sizeof t->sent, MPI_BYTE, (me + 1) % members, (int)(message % 32000), comm,

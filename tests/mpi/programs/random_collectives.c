@@ -1,5 +1,5 @@
 /* Scatters, gathers, all-gathers and reductions at random: roots, lengths, equal and unequal blocks, datatypes of each side,
- * communicators, in-place forms, names of the call, operations of the program's own; and on two threads at once. Every int
+ * communicators, in-place forms, names of the call, the program's own operations; and on two threads at once. Every int
  * arrives, nothing beside it is touched, and sums of floats have the same bits when the same call is made again.
  *
  *     random_collectives CALLS MOST-INTS SEED */
@@ -170,7 +170,7 @@ typedef struct {
 static void *calls(void *given)
 {
     work *it = given;
-    /* What all ranks draw alike, and what each draws for itself. */
+    /* Values that all ranks draw equally, and values that each draws for itself. */
     uint64_t all = it->seed, own = it->seed * 1000 + (uint64_t)it->rank + 1;
     for (int call = 0; call < it->calls; call++) {
         MPI_Comm comm = it->comms[draw(&all) % COMMS];

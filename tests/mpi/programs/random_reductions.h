@@ -1,4 +1,4 @@
-/* The reductions of random_collectives: each with what it must give, known beforehand. */
+/* The reductions of random_collectives, each with its expected result. */
 #ifndef RANDOM_REDUCTIONS_H
 #define RANDOM_REDUCTIONS_H
 
@@ -6,7 +6,7 @@
 
 #define HOLE ((int)0xa5a5a5a5)
 
-/* What a rank gives at a place. */
+/* A rank's contribution at a place. */
 static int value(int call, int block, int at) { return (call * 31 + block) * 1009 + at; }
 
 static int reduce_by(int name, const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
@@ -27,7 +27,7 @@ static int allreduce_by(int name, const void *from, void *to, int count, MPI_Dat
     return MPI_Allreduce(from, to, count, type, op, comm);
 }
 
-/* Numbers of one type, all of which it holds as they are. */
+/* Numbers of one type, all of which it represents exactly. */
 typedef union {
     int *ints;
     int64_t *longs;
@@ -137,7 +137,7 @@ static void reduce_scatters(int call, int count, uint64_t *own, MPI_Comm comm)
     free(to.data);
 }
 
-/* Elements of two ints with a hole behind each, and what adds them up. */
+/* Elements of two ints with a hole behind each, and their addition. */
 static void add_elements(void *came, void *into, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -153,7 +153,7 @@ static int *elements_of(int count)
     return ints;
 }
 
-/* An operation of the program's own on a datatype of its own, by each reduction; the last element's hole is not there. */
+/* The program's own operation on its own datatype, by each reduction; the last element's hole is not there. */
 static void own_operations(int call, int count, int root, MPI_Comm comm)
 {
     int rank, size;
@@ -210,7 +210,7 @@ static void pairs(int call, int count, MPI_Comm comm)
     free(most);
 }
 
-/* Whose last bits depend on the order in which they are added. */
+/* Numbers whose sum depends in its last bits on the order of additions. */
 static float *inexact(int call, int count, int rank)
 {
     float *from = malloc((size_t)count * sizeof *from);
@@ -257,7 +257,7 @@ static void keep_second(void *came, void *into, int *count, MPI_Datatype *type)
     (void)came, (void)into, (void)count, (void)type;
 }
 
-/* What is the MPI's: operations that do not commute, and those that are not defined for a type. */
+/* Calls that go to the MPI: operations that do not commute, and those that are not defined for a type. */
 static void reductions_of_the_mpi(int rank, int ranks)
 {
     MPI_Op op;

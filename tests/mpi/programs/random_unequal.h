@@ -58,7 +58,7 @@ static void check_uneven(const int *ints, const uneven *it, int call, const char
     free(wanted);
 }
 
-/* As the calls in _c take them. */
+/* Counts and displacements in the form of the _c calls. */
 typedef struct {
     MPI_Count counts[MOST_RANKS];
     MPI_Aint displs[MOST_RANKS];
@@ -211,7 +211,7 @@ static void refused_by_counts(int rank, int ranks)
     MPI_Error_class(MPI_Gatherv(all, counts[rank], MPI_INT, all, counts, displs, MPI_INT, -7, MPI_COMM_WORLD), &kind);
     REQUIRE(kind == MPI_ERR_ROOT, "class %d: a negative root", kind);
     int error;
-#ifndef OPEN_MPI /* Which does not look at these counts, 5.0.11, and writes where it must not. */
+#ifndef OPEN_MPI /* Open MPI 5.0.11 does not check these counts, and writes out of bounds. */
     counts[0] = -1;
     error = MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, all, counts, displs, MPI_INT, MPI_COMM_WORLD);
     MPI_Error_class(error, &kind);

@@ -1,4 +1,4 @@
-/* The system refuses one rank one of its calls from MPI_Init on: broadcasts arrive all the same.
+/* The system refuses one rank one of its calls from MPI_Init on: broadcasts still arrive.
  *
  *   refused memfd_create|process_vm_readv|process_vm_writev|futex_wait|mmap RANK ROUNDS */
 #define _GNU_SOURCE

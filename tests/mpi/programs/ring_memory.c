@@ -1,5 +1,5 @@
-/* Communicators that live on, with a large broadcast each: what of the runtime's shared memory is populated, at its
- * most, as the root of all of them has it mapped.
+/* Communicators that are kept, with a large broadcast each: the peak of the populated part of the runtime's shared
+ * memory, in the mappings of the root of all of them.
  *
  *   ring_memory COMMUNICATORS BYTES */
 #include "check.h"
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
         long now = at % 20 == 0 || at == count - 1 ? populated_kib() : 0;
         if (now > most) most = now;
     }
-    /* What was given back serves again. */
+    /* Freed memory is used again. */
     for (int at = 0; at < count; at += 7) broadcast(bytes, length, 0, comms[at], (uint64_t)(count + at));
     REQUIRE(most > 0, "no shared memory of the runtime's");
     for (int at = 0; at < count; at++) MPI_Comm_free(&comms[at]);

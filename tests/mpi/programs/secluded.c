@@ -1,5 +1,5 @@
-/* While the ways into each other's memory are being tried out, the ranks put theirs out of reach, as far as the
- * system lets them: messages then have to take another way.
+/* While the runtime tries the ways into other ranks' memory, the ranks make theirs unreadable, as far as the system
+ * permits: messages then have to take another way.
  *
  *   secluded ROUNDS */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         /* Copying straight out of the root's memory is tried in rounds 4 to 7. */
         if (round == 6) {
             prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-            /* Root may read everybody; another user may not. */
+            /* Root may read every process; another user may not. */
             if (geteuid() == 0 && rank > 0 && seteuid(65534) != 0) perror("seteuid");
         }
         broadcast(message, BYTES, round % size, MPI_COMM_WORLD, (uint64_t)round);

@@ -1,7 +1,7 @@
-/* One broadcast again and again until the search for a better plan beside it has ended, and a few more then.
+/* Repeats one broadcast until the search for a better plan beside it has ended, and a few more then.
  *
- * Between broadcasts all ranks sleep, so that the search, which has the lowest priority, gets a core of any
- * machine: how long it takes there does not matter.
+ * Between broadcasts all ranks sleep, so that the search, which has the lowest priority, gets a core on any
+ * machine.
  *
  *   settled BYTES */
 #define _POSIX_C_SOURCE 200809L
@@ -37,7 +37,7 @@ static int has_thread(const char *name)
     return found;
 }
 
-/* A barrier that is waited for asleep. */
+/* A barrier in which ranks sleep. */
 static void meet(void)
 {
     MPI_Request all;

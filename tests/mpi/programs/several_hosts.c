@@ -1,6 +1,5 @@
-/* Preloaded before the runtime: lets the ranks of one machine believe that they run on several, so many to each as
- * BROADLEAF_TEST_RANKS_PER_HOST says, in the order of their ranks. What they do then is real: messages between
- * hosts, shared memory inside. */
+/* Preloaded before the runtime: gives the ranks of one machine several host names, BROADLEAF_TEST_RANKS_PER_HOST
+ * ranks to each, in the order of their ranks. The transport is real: messages between hosts, shared memory inside. */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -8,7 +7,7 @@
 
 static int world_rank(void)
 {
-    /* Open MPI's launcher and MPICH's; the runtime asks during MPI_Init already. */
+    /* Open MPI's launcher and MPICH's; the runtime calls this in MPI_Init already. */
     const char *text = getenv("OMPI_COMM_WORLD_RANK");
     if (text == NULL) text = getenv("PMI_RANK");
     return text == NULL ? 0 : atoi(text);

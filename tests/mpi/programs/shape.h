@@ -10,7 +10,7 @@
 typedef struct {
     MPI_Datatype type;
     int count;
-    void *address;   /* what is passed to MPI_Bcast */
+    void *address;   /* passed to MPI_Bcast */
     MPI_Aint *place; /* of every int, from the buffer's first byte, in the order of the message */
     size_t room;     /* bytes of the buffer that the elements span, holes included */
     int is_predefined;

@@ -1,5 +1,5 @@
 /* The same message under many datatypes: every rank describes its memory in another way of equal signature, and
- * what lies between the described bytes must stay as it was. Every rank is root in turn. */
+ * the bytes between the described ones must stay unchanged. Every rank is root in turn. */
 #include "check.h"
 
 #define ELEMENTS 60000 /* ints, so 240 kB packed */

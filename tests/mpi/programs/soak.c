@@ -16,7 +16,7 @@ int main(int argc, char **argv)
     REQUIRE(message != NULL, "no memory");
     long before = 0;
     for (long call = 0; call < calls; call++) {
-        /* What the trials of ways and the search for plans need is there by then. */
+        /* By then the trials of ways and the search for plans have allocated their memory. */
         if (call == calls / 2) before = resident_kib();
         const int root = (int)(call / 64 % size);
         for (size_t at = 0; at < words; at++) message[at] = rank == root ? (uint64_t)call * 1000003 + at : 0;

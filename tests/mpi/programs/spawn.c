@@ -1,5 +1,5 @@
-/* Processes that are started later have a world of their own: what spans both worlds is passed through, what lies
- * in one is planned. The program spawns itself; children have a parent. */
+/* Processes that are started later have a separate world: broadcasts across both worlds are passed through, those
+ * inside one are planned. The program spawns itself; children have a parent. */
 #include "check.h"
 
 #define BYTES 200000

@@ -1,5 +1,5 @@
-/* A rank without memory for its packed message: it says so, the others get their data, and so does everybody next
- * time. Where it is the root, nobody notices. */
+/* A rank without memory for its packed message: it reports that, the others get their data, and all ranks do next
+ * time. Where it is the root, there is no error. */
 #include "check.h"
 
 #define COUNT 300000

@@ -1,6 +1,6 @@
-/* A rank without memory for its packed blocks in a scatter or all-gather by name. Where others need blocks of its own, all
- * ranks get theirs by the MPI's own collective; else it says so, and the others get theirs. In a gather or reduction it says
- * so, and the root too. Next time all do. */
+/* A rank without memory for its packed blocks in a scatter or all-gather by name. Where others need this rank's blocks,
+ * all ranks get theirs by the MPI's own collective; else it reports that, and the others get theirs. In a gather or
+ * reduction it reports that, and so does the root. Next time all get theirs. */
 #include "check.h"
 
 #include <broadleaf.h>

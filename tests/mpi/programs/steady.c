@@ -1,5 +1,5 @@
-/* One broadcast again and again, with work in between, as a program has it while better plans are searched. Ends after so
- * many seconds, or when END is there.
+/* Repeats one broadcast, with work in between, like a program during the search for better plans. Ends after SECONDS, or
+ * when the file END exists.
  *
  *   steady BYTES SECONDS [END] */
 #define _POSIX_C_SOURCE 200112L

@@ -1,5 +1,5 @@
-/* A rank is killed between broadcasts, or revokes the communicator; the others find out what their MPI's fault tolerance
- * tells of it, and how soon, and go on with those who are left. (Open MPI: mpiexec --with-ft ulfm.)
+/* A rank is killed between broadcasts, or revokes the communicator; the others record which error their MPI's fault
+ * tolerance reports, and how soon, and go on with the survivors. (Open MPI: mpiexec --with-ft ulfm.)
  *
  *   survivors BYTES VICTIM killed|revokes */
 #include "check.h"
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 #endif
     double start = MPI_Wtime();
     int error = MPI_SUCCESS, kind = MPI_SUCCESS;
-    /* Roots take turns, so that everybody soon needs the dead one. */
+    /* Roots take turns, so that every rank soon needs the dead one. */
     for (int round = 0; round < 2 * size && error == MPI_SUCCESS; round++)
         error = MPI_Bcast(message, length, MPI_BYTE, round % size, MPI_COMM_WORLD);
     double seconds = MPI_Wtime() - start;
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
     for (int round = 0; round < 4; round++) broadcast(message, length, round % size, left, (uint64_t)round);
     printf("rank %d told after %.2f s\n", rank, seconds);
     fflush(stdout);
-    /* Nobody may end the job before all have told. */
+    /* No rank may end the job before all have reported. */
     MPI_Barrier(left);
 #endif
     _exit(0);

@@ -1,5 +1,5 @@
-/* A profiler as the MPI standard has it: wraps MPI_ functions and calls PMPI_ ones. At the end rank 0 writes what it has
- * seen: how often MPI was started, how many broadcasts there were, and of how many bytes. */
+/* A profiler as in the MPI standard: wraps MPI_ functions and calls PMPI_ ones. At the end rank 0 writes the number of
+ * starts of MPI, of broadcasts, and of their bytes. */
 #include <mpi.h>
 #include <stdio.h>
 

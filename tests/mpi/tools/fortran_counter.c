@@ -1,5 +1,5 @@
-/* What a tool for Fortran programs does where the MPI's Fortran layer calls PMPI functions, as Open MPI's does: it wraps
- * Fortran's names, and calls those that begin with p. */
+/* A tool for Fortran programs where the MPI's Fortran layer calls PMPI functions, as Open MPI's does: it wraps Fortran's
+ * names, and calls those that begin with p. */
 #include <mpi.h>
 #include <stdio.h>
 

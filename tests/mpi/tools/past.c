@@ -1,4 +1,4 @@
-/* A tool that goes past the dynamic linker: it calls what it finds in the MPI's own library, with WRAP_INIT in MPI_Init,
+/* A tool that bypasses the dynamic linker: it calls the functions of the MPI's own library, with WRAP_INIT in MPI_Init,
  * with WRAP_BCAST in MPI_Bcast. */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,4 +1,4 @@
-/* A tracer: it times each call, and uses MPI itself: a communicator of its own, broadcasts of its own settings at the
+/* A tracer: it times each call, and uses MPI itself: a separate communicator, broadcasts of its settings at the
  * start, and a reduction at the end. Rank 0 writes the calls of all ranks and the longest time. */
 #include <mpi.h>
 #include <stdio.h>

@@ -39,5 +39,5 @@ def open_page(browser: Browser) -> Iterator[Open]:
 
 
 def own(url: str, address: str) -> bool:
-    """Whether a request goes anywhere but to the page itself and what is written inside it."""
+    """Whether a request leaves the page itself and its inlined data."""
     return url != address and not url.startswith(("data:", "blob:"))

@@ -1,4 +1,4 @@
-"""The report in a real Chromium: what it draws, what moves, what keys and clicks do, what axe finds."""
+"""The report in a real Chromium: drawing, motion, keys and clicks, and axe's findings."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_two_plans_race_on_one_clock(grid5000: Path, open_page: Open) -> None:
     assert "van-de-geijn: all" in page.locator("#rival-caption").inner_text()
     ratio = f"van-de-geijn is {slower / faster:.3g} times as fast as chain"
     assert ratio in page.locator("#verdict li").first.inner_text()
-    # What a hand does to one map, the other does too.
+    # Both maps zoom and pan together.
     page.locator("#map svg").hover(position={"x": 30, "y": 30})
     page.mouse.wheel(0, -300)
     views = [page.locator(f"{name} svg > g").get_attribute("transform") for name in ("#map", "#rival-map")]
@@ -268,7 +268,7 @@ def test_keys_do_all_that_the_mouse_does(chain_page: Path, open_page: Open) -> N
     page = open_page(chain_page)
     root = page.locator("#map .node", has_text="a")
     root.focus()
-    # The arrows lead along the map to the other nodes; which one lies where is the layout's to say.
+    # The arrows lead along the map to the other nodes; their places depend on the layout.
     at = root.locator("circle").bounding_box()
     other = page.locator("#map .node", has_text="b").locator("circle").bounding_box()
     assert at is not None
@@ -298,7 +298,7 @@ def test_rows_by_link(chain_page: Path, open_page: Open) -> None:
     page = open_page(chain_page)
     page.get_by_label("by link").check()
     assert page.locator("#timeline").get_attribute("data-rows") == "2"
-    # The longest held stands first; of equals, the first to begin.
+    # The longest held is first; of equals, the first to begin.
     assert page.locator("#row-about").inner_text() == "a to b: 3 transfers sent, busy 50 % of the time"
 
 
@@ -424,7 +424,7 @@ def test_a_single_host(command: Command, open_page: Open) -> None:
 
 
 def test_curves_are_named_where_they_end(command: Command, chain: dict[str, Any], open_page: Open) -> None:
-    """Only what the curves are of stands beside them, and no line goes on where a planner has no time."""
+    """Only the curves' planners are listed beside them, and no line goes on where a planner has no time."""
     write("net.json", chain)
     platform = bl.Platform.load("net.json")
     bl.plan(platform, "a", 1 << 20, planner="chain").save("chain.json")

@@ -1,4 +1,4 @@
-"""What `broadleaf report` writes: nothing lost in the timeline, nothing fetched, and what it refuses."""
+"""The page of `broadleaf report`: nothing lost in the timeline, nothing fetched, and refusals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def data_of(page: Path) -> Any:
 
 
 def unpacked(bars: Bars) -> dict[str, Any]:
-    """The columns again from what the page gets."""
+    """The columns, decoded from the page's data."""
     data = gzip.decompress(base64.b64decode(bars.packed()))
     parts = [data[at : at + 4 * len(bars)] for at in range(0, len(data), 4 * len(bars))]
     whole = {name: np.frombuffer(part, "<u4") for name, part in zip(WHOLE, parts, strict=False)}
@@ -94,7 +94,7 @@ def test_facts_by_hand(written: Path) -> None:
     assert plan["finish_s"] == pytest.approx([0, 4e-3, 6e-3])
     assert dict(plan["busy"]) == pytest.approx({"out a": 3e-3, "in b": 3e-3, "out b": 3e-3, "in c": 3e-3})
     assert plan["trees"] == [{"number": 0, "share": 1.0, "parents": [-1, 0, 1], "hops": []}]
-    # The plan by hand has no bound of its own; the planners' bound is shown.
+    # The hand-made plan has no bound; the planners' bound is shown.
     assert plan["bound_s"] == data_of(written)["curves"]["bounds"][1]
     assert plan["told"] is None
 
@@ -144,7 +144,7 @@ def test_what_joins_the_clusters(two_sites: dict[str, Any]) -> None:
     assert drawing["sites"] == ["x", "y", None]
     assert drawing["switches"] == [3]
     ((one, other, there, back, latency_s, links, pipes),) = drawing["ties"]
-    # a0 -> b0 has a slower link of its own; the bridge has a1 -> b0 and both ways back.
+    # a0 -> b0 has a separate, slower link; the bridge has a1 -> b0 and both ways back.
     assert (one, other, latency_s, pipes) == (0, 1, 5e-3, ["wan"])
     assert (there, back) == pytest.approx((1.25e8, 1.25e8))
     assert links == 4

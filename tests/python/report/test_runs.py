@@ -86,7 +86,7 @@ def test_every_call_is_a_dot(
     counts = page.locator("figure").evaluate_all(
         "figures => figures.map(figure => figure.querySelectorAll('.sample').length)"
     )
-    # The kind that took longest stands first.
+    # The kind that took longest is first.
     assert counts == [16, 7]
     compared = page.locator("figure").nth(1)
     places = compared.locator(".sample").evaluate_all("dots => dots.map(dot => dot.cx.baseVal.value)")

@@ -1,4 +1,4 @@
-"""The sentences at the top of a report: each is what the platform makes true, by hand."""
+"""The sentences at the top of a report: each is checked by hand from the platform."""
 
 from __future__ import annotations
 
