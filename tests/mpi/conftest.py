@@ -24,7 +24,7 @@ NOT_STARTED = "The PMIx server's listener thread failed to start"
 NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "--uts"]
 AGENT = """#!/bin/sh
 # agent [OPTIONS] HOST COMMAND...; options with a value of their own, as ssh has them.
-# The user of the tests is root in the namespace of a host.
+# Whoever runs the tests is root in the namespace of a host.
 export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 while [ "${{1#-}}" != "$1" ]; do case $1 in -l|-p|-o) shift ;; esac; shift; done
 host=$1; shift
