@@ -9,11 +9,12 @@ from pathlib import Path
 MPIS = {"openmpi": ("openmpi-bin",), "mpich": ("mpich",)}
 TESTERS = Path("/usr/lib/x86_64-linux-gnu/scalapack")
 # Not xdsyevr, whose verdict depends on variables that it never sets (VL and VU of pdseprtst.f).
+# Not xdsep: one of its 108 tests fails in some runs without Broadleaf, too.
 # Testers that take seconds. On MPICH's 2 ranks most broadcasts of the other testers have one rank only.
 TESTED = {
     "openmpi": [
         *("xdlu", "xdqr", "xdinv", "xdls", "xdgblu", "xzlu", "xdbrd", "xdhrd", "xdtrd", "xdnep"),
-        *("xdsep", "xdgsep", "xdpbllt", "xdptllt", "xddblu", "xddtlu"),
+        *("xdgsep", "xdpbllt", "xdptllt", "xddblu", "xddtlu"),
     ],
     "mpich": ["xdinv", "xdgblu", "xdpbllt", "xdptllt", "xddblu", "xddtlu"],
 }
