@@ -48,8 +48,8 @@ rank but the root copies the message out of memory that all share. By
 which fails where Broadleaf is not ahead of the MPI's own from 1 MiB on or, below, is over 10 % and 5 us
 behind, and keeps every sample in `.bench/local.json`. Under 512 KiB with Open MPI the MPI's own broadcast
 is used: from there on the copy methods are ahead, and under MPICH from 64 KiB, by
-`python benches/local.py --methods`. Where ranks outnumber cores, times of under 0.1 ms differ from run to run
-by half, ratios by 5 %.
+`python benches/local.py --methods`. Where ranks outnumber cores, the shortest times differ most from run
+to run; the ratios, whose calls alternate in one run, differ less.
 
 """
 

@@ -23,7 +23,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from playwright.sync_api import Browser, Page, expect
 
-from howtos import PICTURES, TUNED
+from howtos import PICTURES, TUNED, Picture, write_report
 from pages import DOCS, ROOT, blocks
 from terminals import SESSIONS, drawn
 
@@ -187,6 +187,15 @@ def test_every_picture_of_a_how_to_has_its_maker() -> None:
     assert {path.name for path in (DOCS / "howto").glob("*.png")} == made | {f"{TUNED}.png"}
     text = "".join(path.read_text() for path in (DOCS / "howto").glob("*.md"))
     assert all(f"({name}#only-" in text for name in made)
+
+
+def test_times_around_a_slow_link_are_those_of_the_picture(tmp_path: Path) -> None:
+    picture = PICTURES["adapt-map"]
+    assert isinstance(picture, Picture)
+    makespans_s = write_report(picture, tmp_path / "adapt-map.html")
+    old, new = (f"{makespan_s:.2f} s" for makespan_s in makespans_s.values())
+    text = re.sub(r"\s+", " ", (DOCS / "howto" / "adapt.md").read_text())
+    assert f"takes {old}; the new plan sends from a3 and takes {new}" in text
 
 
 def test_terminals_show_the_commands_of_their_pages() -> None:
