@@ -1,5 +1,7 @@
-"""The runtime's own instructions in calls that it passes through. Unlike times, they do not depend on the load;
-benches/mpi_overhead.py measures the times."""
+"""The runtime's own instructions in calls that it passes through: they do not depend on the load.
+
+benches/mpi_overhead.py measures the times.
+"""
 
 from __future__ import annotations
 
