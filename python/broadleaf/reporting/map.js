@@ -4,8 +4,10 @@ const EVERY_NODE = 700; // so many nodes are drawn at once; of more, only those 
 const WIDTH_OF_LETTER = 0.56; // of a bold one, on average, over its size
 const MOST_TIES = 300; // more links between clusters hide each other: then only those that trees use
 const CLEAR_EDGES = 400; // of more, each is fainter: together they are a pattern, or a black blot
+const MANY_CLUSTERS = 24; // more are small on the map: then trees and segments are drawn thinner
 const LIMITS = 0.9; // as in verdict.py: what is held for this share of the time is the limit
 const drawsAll = platform.nodes.length <= EVERY_NODE;
+const dense = !drawsAll && places.clusters.length > MANY_CLUSTERS;
 const isOpen = (cluster) => drawsAll || state.open.has(cluster);
 const placeOf = (node) => (isOpen(platform.cluster_of[node]) ? places.nodes[node] : places.clusters[platform.cluster_of[node]]);
 const rates = [...platform.ties.flatMap((tie) => [tie[2], tie[3]]), ...platform.links.map((link) => link[2]), ...platform.inside]
@@ -35,7 +37,9 @@ function mapOn(holder, planShown, hidden) {
   const svg = d3.select(holder).select("svg");
   const canvas = holder.querySelector("canvas");
   const world = svg.append("g");
-  const layer = Object.fromEntries(["sites", "ties", "clusters", "links", "edges", "nodes", "names"].map((name) => [name, world.append("g").attr("class", name)]));
+  // Trees pass behind closed clusters, whose names and rings they would hide.
+  const order = drawsAll ? ["sites", "ties", "clusters", "links", "edges"] : ["sites", "ties", "links", "edges", "clusters"];
+  const layer = Object.fromEntries([...order, "nodes", "names"].map((name) => [name, world.append("g").attr("class", name)]));
   let view = d3.zoomIdentity;
   let ways = new Map();
 
@@ -91,7 +95,7 @@ function mapOn(holder, planShown, hidden) {
     drawClusters();
     drawNodes(plan);
     const many = !state.open.size && edges.length > CLEAR_EDGES;
-    const wide = (edge) => 1.2 + 3.2 * Math.sqrt(edge.tree.share);
+    const wide = (edge) => (dense ? 0.5 : 1) * (1.2 + 3.2 * Math.sqrt(edge.tree.share));
     ways = new Map(edges.map((edge) => [edge.key, way(edge.from, edge.to, bendOf(edge.order, plan.trees.length))]));
     layer.edges.selectAll("path").data(edges, (edge) => edge.key).join("path").attr("class", "edge")
       .attr("d", (edge) => pathOf(ways.get(edge.key))).attr("stroke", (edge) => colour(edge.tree.number))
@@ -149,6 +153,7 @@ function mapOn(holder, planShown, hidden) {
         (platform.inside[cluster] === null ? "" : `\ninside ${rate(platform.inside[cluster])}`)))
       .on("pointerleave", (event) => tip(event, null));
     // Of a closed cluster the rim stands for the found nodes in it.
+    groups.classed("opened", ({ cluster }) => !drawsAll && isOpen(cluster));
     groups.classed("found", ({ cluster }) => !isOpen(cluster) && membersOf[cluster].some((node) => state.found.has(node)));
     groups.select(".cluster").attr("cx", (d) => d.place.x).attr("cy", (d) => d.place.y).attr("r", (d) => d.place.r)
       .attr("stroke-width", ({ cluster }) => (platform.inside[cluster] === null ? 1 : 1 + tieWidth(platform.inside[cluster]) / 2));
@@ -202,7 +207,7 @@ function mapOn(holder, planShown, hidden) {
       const inner = drawsAll || state.open.has(cluster);
       const name = clusterName(cluster);
       const texts = inner ? [name] : [`${name} · ${whole(membersOf[cluster].length)}`, name];
-      names.push({ text: name, texts, kind: "cluster-name", x: place.x, y: inner ? place.y - place.r : place.y, size: 13, inner, room: 2 * place.r });
+      names.push({ text: name, texts, kind: "cluster-name", x: place.x, y: inner ? place.y - place.r : place.y, size: 13, inner, room: (inner ? 2 : 1.2) * place.r });
     });
     layer.names.selectAll("text").data(names).join("text").attr("class", (name) => name.kind).attr("pointer-events", "none").text((name) => name.text);
     sizeNames();
@@ -230,7 +235,7 @@ function mapOn(holder, planShown, hidden) {
       const hosts = membersOf[cluster].filter((node) => !isSwitch.has(node));
       const part = d3.mean(hosts, (node) => progress[node]) || 0;
       // Many clusters are small, and their rims would cover a thin ring.
-      const [inner, outer] = places.clusters.length > 24 ? [0.3, 0.8] : [0.86, 0.94];
+      const [inner, outer] = places.clusters.length > MANY_CLUSTERS ? [0.3, 0.8] : [0.86, 0.94];
       const ring = d3.arc().innerRadius(place.r * inner).outerRadius(place.r * outer).startAngle(0).endAngle(2 * Math.PI * part);
       return ring();
     }).attr("transform", ({ place }) => `translate(${place.x},${place.y})`);
@@ -254,6 +259,8 @@ function mapOn(holder, planShown, hidden) {
     const order = new Map(plan.trees.map((each, at) => [each.number, at]));
     const rim = css("--card");
     const flowing = new Set();
+    const closed = drawsAll ? [] : places.clusters.filter((_, cluster) => !isOpen(cluster));
+    const most = dense && !state.open.size ? 2.4 : 4.2;
     let under = 0;
     for (let at = 0; at < plan.columns.length; at++) {
       if (begin[at] > state.time) break;
@@ -271,12 +278,13 @@ function mapOn(holder, planShown, hidden) {
       // One transfer goes along once; a run of many is a flow of dots, as many as there is room for.
       const once = (arrive[at] - release[at]) + held[at] / count[at];
       const dots = count[at] === 1 || ways.size > CLEAR_EDGES ? 1 : Math.min(3, count[at]);
-      const size = Math.max(1.7, Math.min(4.2, 0.42 * Math.min(from.r, to.r) * view.k));
+      const size = Math.max(1.7, Math.min(most, 0.42 * Math.min(from.r, to.r) * view.k));
       for (let dot = 0; dot < dots; dot++) {
         const part = count[at] === 1
           ? (state.time - begin[at]) / Math.max(arrive[at] - begin[at], 1e-30)
           : ((state.time - begin[at]) / Math.max(once, (arrive[at] - begin[at]) / 40) + dot / dots) % 1;
         const { x, y } = alongWay(path, part);
+        if (closed.some((cluster) => Math.hypot(x - cluster.x, y - cluster.y) < cluster.r)) continue;
         context.beginPath();
         context.arc(view.applyX(x), view.applyY(y), size, 0, 2 * Math.PI);
         context.fillStyle = colour(tree[at]);
@@ -307,7 +315,9 @@ function openCluster(cluster) {
   if (!drawsAll) { state.open.clear(); state.open.add(cluster); }
   $("out").disabled = false;
   changed("open");
-  for (const map of maps) map.fit(places.clusters[cluster]);
+  const place = places.clusters[cluster];
+  // With room above for its name.
+  for (const map of maps) map.fit({ ...place, r: 1.08 * place.r });
 }
 function closeAll() {
   const focused = document.activeElement === $("out");

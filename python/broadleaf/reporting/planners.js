@@ -50,13 +50,13 @@ function drawSizes() {
     const last = data.filter(([, time]) => time > 0).at(-1);
     if (!strong || !last || !named) continue;
     const end = { name, y: y(last[1]), at: y(last[1]), x: x(last[0]), colour: colours.get(name) };
-    // A curve that ends early has its name there: a line to the edge would look like more of the curve.
-    if (last[0] === curves.sizes.at(-1)) ends.push(end); else nameAt(drawing, end, end.x + 6, end.y - 4);
+    ends.push(end);
   }
   drawing.append("path").attr("class", "limit").attr("d", line(curves.sizes.map((size, at) => [size, curves.bounds[at]])));
   const limit = curves.bounds.at(-1);
   if (limit > 0 && named) ends.push({ name: "limit", y: y(limit), at: y(limit), x: x(curves.sizes.at(-1)), colour: css("--limit") });
-  spread(ends, edge.top + 4, high - edge.bottom);
+  // A curve that ends early has its name there: a line to the edge would look like more of the curve.
+  for (const column of d3.group(ends, (end) => end.x).values()) spread(column, edge.top + 4, high - edge.bottom);
   for (const end of ends) {
     drawing.append("line").attr("x1", end.x + 3).attr("x2", end.x + 14).attr("y1", end.at).attr("y2", end.y).attr("stroke", end.colour).attr("stroke-opacity", 0.6);
     nameAt(drawing, end, end.x + 17, end.y + 4);

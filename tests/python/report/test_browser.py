@@ -322,6 +322,9 @@ def test_4096_nodes_and_a_million_transfers(large: Path, open_page: Open, screen
     assert page.locator("#map .cluster").count() == 64
     assert page.locator("#map .node").count() == 0
     assert page.locator("#timeline").get_attribute("data-rows") == "64"
+    # Trees are drawn before the closed clusters, so they do not cover the names.
+    drawn = page.locator("#map svg > g > g").evaluate_all("groups => groups.map(group => group.classList[0])")
+    assert drawn.index("edges") < drawn.index("clusters") < drawn.index("names")
     scrub(page, 0.4)
     # A closed cluster fills up as its nodes do, in the colour of a full node.
     ring = page.locator("#map .progress").first
@@ -330,6 +333,11 @@ def test_4096_nodes_and_a_million_transfers(large: Path, open_page: Open, screen
     page.get_by_role("button", name="Cluster C9, 64 nodes: enlarge").focus()
     page.keyboard.press("Enter")
     assert page.locator("#map .node").count() == 64
+    # The trees inside the open cluster show through it.
+    fills = page.locator("#map .group .cluster").evaluate_all(
+        "all => all.map(each => getComputedStyle(each).fill)"
+    )
+    assert fills.count("none") == 1
     page.locator("#map .node").first.click()
     # Magpie: the first of a cluster has it from the root and gives it to others of its cluster.
     assert page.locator("#node-about table").count() == 2
@@ -433,17 +441,23 @@ def test_curves_are_named_where_they_end(command: Command, chain: dict[str, Any]
     assert command("report", *arguments).code == 0
     # As when the time limit came between the two sizes.
     text = Path("report.html").read_text()
-    row = re.search(r'\["chain",\[([^,\]]+),([^,\]]+)\]\]', text)
-    assert row
-    Path("report.html").write_text(text.replace(row[0], f'["chain",[{row[1]},null]]'))
+    for planner in ("chain", "grow"):
+        row = re.search(rf'\["{planner}",\[([^,\]]+),([^,\]]+)\]\]', text)
+        assert row
+        text = text.replace(row[0], f'["{planner}",[{row[1]},null]]')
+    Path("report.html").write_text(text)
     page = open_page(Path("report.html"))
     # One dot for the plan; the scatter has none.
     assert page.locator("#sizes circle").count() == 1
     names = {
         name: page.locator("#sizes svg > text", has_text=re.compile(f"^{name}$")).bounding_box()
-        for name in ("chain", "limit")
+        for name in ("chain", "grow", "limit")
     }
-    chain_at, limit_at = names["chain"], names["limit"]
+    chain_at, grow_at, limit_at = names["chain"], names["grow"], names["limit"]
     assert chain_at is not None
+    assert grow_at is not None
     assert limit_at is not None
     assert chain_at["x"] < limit_at["x"] - 200
+    # Both curves end at one point; their names do not overlap.
+    assert chain_at["x"] == grow_at["x"]
+    assert abs(chain_at["y"] - grow_at["y"]) >= 12

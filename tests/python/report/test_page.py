@@ -17,8 +17,11 @@ from broadleaf.bars import REAL, SEVERAL, WHOLE, Bars, bars_of
 from broadleaf.collectives import moved
 from broadleaf.network import drawing_of
 from broadleaf.reporting.broadcasts import Broadcast, described
+from broadleaf.reporting.sizes import curves_of
 from documents import one_mesh, write
 from outcome import Command, refused
+
+GRID5000 = Path(__file__).resolve().parents[3] / "platforms" / "grid5000-88.json"
 
 
 def data_of(page: Path) -> Any:
@@ -86,6 +89,17 @@ def test_every_planner_at_every_size_with_the_bound(written: Path) -> None:
     times = {name: row[1] for name, row in curves["planners"]}
     assert times == {tried.planner: tried.makespan_s for tried in comparison.tried}
     assert curves["passed_over"] == comparison.passed_over
+
+
+def test_the_limit_does_not_depend_on_the_time_of_the_planners() -> None:
+    platform = bl.Platform.load(GRID5000)
+    plan = bl.plan(platform, "c0-0", "1MiB", planner="chain", segment_bytes="64KiB")
+    sizes, time_limit_s = [1 << 20, 64 << 20], 1e-6
+    whole = [bl.makespan_bound_s(platform, "c0-0", size) for size in sizes]
+    cut_short = [bl.compare(platform, "c0-0", size, time_limit_s=time_limit_s).plan.bound_s for size in sizes]
+    assert cut_short[1] is not None
+    assert cut_short[1] < whole[1]
+    assert curves_of(platform, plan, sizes, time_limit_s)["bounds"] == whole
 
 
 def test_facts_by_hand(written: Path) -> None:
