@@ -32,7 +32,10 @@ CRATE = Path(__file__).resolve().parent
 ROOT = CRATE.parent.parent
 # These replace other files in simulated time.
 SIMULATED = {"smpi.c", "smpi_calls.c"}
-REAL = {"bound.c", "counted.c", "narrow.c", "pmi.c", "pmix.c", "presence.c", "real.c", "store.c"}
+REAL = {
+    *("announced.c", "bound.c", "counted.c", "narrow.c"),
+    *("pmi.c", "pmix.c", "presence.c", "real.c", "store.c"),
+}
 # For programs that call Broadleaf's collectives by name.
 INCLUDED = ("broadleaf.h", "broadleaf.pc")
 # The Rust part for SMPI's programs.

@@ -84,9 +84,11 @@ class Bench:
         program: Sequence[str],
         *,
         preloaded: bool = True,
+        launcher: Sequence[str | Path] = (),
         **settings: str | Path,
     ) -> Run:
-        """Runs a program; `settings` are BROADLEAF_… by their lower-case rest."""
+        """Runs a program, by the MPI's launcher unless `launcher` is another command; `settings` are
+        BROADLEAF_… by their lower-case rest."""
         variables = {f"BROADLEAF_{name.upper()}": str(value) for name, value in settings.items()}
         # By itself the runtime leaves shorter messages inside one host, where tests run, to the MPI.
         variables.setdefault("BROADLEAF_MIN_BYTES", "64KiB")
@@ -96,6 +98,9 @@ class Bench:
         argv, environment = launch_command(
             self.mpi, ranks, program, variables=variables, preload=self.runtime if preloaded else None
         )
+        if launcher:
+            argv = [*map(str, launcher), "env", f"LD_PRELOAD={self.runtime}", *program]
+            environment = {**os.environ, **variables}
         done = self.launched(argv, environment)
         stats = json.loads(file.read_text()) if file.is_file() else None
         return Run(done.returncode, done.stdout, done.stderr, stats)

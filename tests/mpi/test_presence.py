@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from broadleaf.mpi import find_mpi
+from broadleaf.mpi.dialects import MPICH_CROWDED
 
 if TYPE_CHECKING:
     from conftest import Bench, Run
@@ -19,18 +25,19 @@ exec "$@"
 """
 
 
-def run_without(bench: Bench, ranks: int, absent: list[int], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run_without(
+    bench: Bench,
+    ranks: int,
+    absent: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    launcher: Sequence[str | Path] = (),
+) -> Run:
     monkeypatch.setenv("TEST_ABSENT", " ".join(map(str, absent)))
     program = bench.compile("partly")
-    return bench.run(ranks, ["sh", "-c", WITHOUT, "sh", program])
+    return bench.run(ranks, ["sh", "-c", WITHOUT, "sh", program], launcher=launcher)
 
 
-# A rank that is missed is waited for 10 s; `make soak` takes every place and number of them.
-@pytest.mark.parametrize("absent", ABSENT if SOAK else ABSENT[:3], ids=str)
-def test_some_ranks_without_the_library(
-    bench: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = run_without(bench, 4, absent, monkeypatch)
+def check_absent(run: Run, absent: list[int]) -> None:
     assert run.returncode == 0, run.stderr
     assert run.stdout == "ok\n"
     assert len(run.reports) == 1, run.stderr
@@ -41,6 +48,22 @@ def test_some_ranks_without_the_library(
     assert run.stats is not None
     assert run.stats["planned"] == 0
     assert set(run.stats["passed_through"]) == {"not-on-all-ranks"}
+
+
+def check_all(run: Run) -> None:
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "ok\n"
+    assert run.reports == []
+    assert run.stats is not None
+    assert run.stats["planned"] == 3
+
+
+# A rank that is missed is waited for 10 s; `make soak` takes every place and number of them.
+@pytest.mark.parametrize("absent", ABSENT if SOAK else ABSENT[:3], ids=str)
+def test_some_ranks_without_the_library(
+    bench: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_absent(run_without(bench, 4, absent, monkeypatch), absent)
 
 
 def test_who_is_missing_at_the_bottom_of_the_tree_is_named(
@@ -55,11 +78,7 @@ def test_who_is_missing_at_the_bottom_of_the_tree_is_named(
 
 @pytest.mark.parametrize("ranks", [2, 10])
 def test_all_ranks_with_it(bench: Bench, ranks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = run_without(bench, ranks, [], monkeypatch)
-    assert run.returncode == 0, run.stderr
-    assert run.reports == []
-    assert run.stats is not None
-    assert run.stats["planned"] == 3
+    check_all(run_without(bench, ranks, [], monkeypatch))
 
 
 @pytest.mark.parametrize("absent", [[], [1]], ids=str)
@@ -75,3 +94,52 @@ def test_by_the_mpi_s_own_name_service(
     assert len(run.reports) == len(absent), run.stderr
     assert run.stats is not None
     assert run.stats["planned"] == (0 if absent else 3)
+
+
+@pytest.fixture(params=["mpich", "abi"])
+def mpich(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """MPICH, for hosts that are one machine: between those its UCX fails, without the library too."""
+    for name, value in {**MPICH_CROWDED, "MPIR_CVAR_CH4_NETMOD": "ofi", "FI_PROVIDER": "tcp"}.items():
+        monkeypatch.setenv(name, value)
+    found: Bench = request.getfixturevalue("abi_bench")
+    return found if request.param == "abi" else type(found)(find_mpi("mpich"), tmp_path)
+
+
+def like_flux(hosts: int, each: int) -> list[str | Path]:
+    return [sys.executable, Path(__file__).with_name("pmi1_launcher.py"), str(hosts), str(each)]
+
+
+@pytest.mark.parametrize(("hosts", "each"), [(1, 4), (4, 1)])
+def test_under_flux(mpich: Bench, hosts: int, each: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_all(run_without(mpich, hosts * each, [], monkeypatch, like_flux(hosts, each)))
+
+
+@pytest.mark.parametrize("absent", [[0], [3], [1, 2]], ids=str)
+def test_some_ranks_without_the_library_under_flux(
+    mpich: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_absent(run_without(mpich, 4, absent, monkeypatch, like_flux(4, 1)), absent)
+
+
+# Open MPI's launcher serves PMIx, as Flux's plugin does.
+@pytest.mark.parametrize("absent", [[0], [3]], ids=str)
+def test_the_mpi_s_own_launcher_in_a_job_of_flux(
+    bench: Bench, absent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUX_JOB_ID", "f1")
+    check_all(run_without(bench, 4, [], monkeypatch))
+    check_absent(run_without(bench, 4, absent, monkeypatch), absent)
+
+
+def test_under_flux_an_mpi_without_a_way_is_reported(mpich: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUX_JOB_ID", "f1")
+    # As above.
+    monkeypatch.setenv("MPICH_PMI_VERSION", "2")
+    monkeypatch.setenv("MPIR_CVAR_PMI_VERSION", "1")
+    run = run_without(mpich, 4, [], monkeypatch)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "ok\n"
+    assert len(run.reports) == 1, run.stderr
+    assert "under flux run" in run.reports[0]
+    assert run.stats is not None
+    assert run.stats["planned"] == 0

@@ -83,6 +83,7 @@ C_FILES = [
         "passed.c",
         "pmix.c",
         "pmi.c",
+        "announced.c",
         "store.c",
         "presence.c",
         "real.c",

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "agreed.h"
+#include "announced.h"
 #include "bound.h"
 #include "broadcast.h"
 #include "lifecycle.h"
@@ -241,6 +242,11 @@ int caught_bcast_c(word data, word count, word type, word root, word comm)
 }
 #endif
 
+static void before(void)
+{
+    if (look_up()) bl_announce();
+}
+
 /* After MPI_Init, by whatever path it reached the MPI. */
 static int begun(int error)
 {
@@ -250,14 +256,14 @@ static int begun(int error)
 
 int caught_init(word argc, word argv)
 {
-    look_up();
+    before();
     init_call *const next = init_line.tool != NULL ? init_line.tool : init_line.own;
     return next == NULL ? MPI_ERR_OTHER : begun(next(argc, argv));
 }
 
 int caught_init_thread(word argc, word argv, word required, word provided)
 {
-    look_up();
+    before();
     init_thread_call *const next = init_thread_line.tool != NULL ? init_thread_line.tool : init_thread_line.own;
     return next == NULL ? MPI_ERR_OTHER : begun(next(argc, argv, required, provided));
 }
@@ -283,14 +289,14 @@ int caught_inner_bcast_c(word data, word count, word type, word root, word comm)
 int caught_inner_init(word argc, word argv) CAUGHT(PMPI_Init);
 int caught_inner_init(word argc, word argv)
 {
-    look_up();
+    before();
     return init_line.own == NULL ? MPI_ERR_OTHER : begun(init_line.own(argc, argv));
 }
 
 int caught_inner_init_thread(word argc, word argv, word required, word provided) CAUGHT(PMPI_Init_thread);
 int caught_inner_init_thread(word argc, word argv, word required, word provided)
 {
-    look_up();
+    before();
     if (init_thread_line.own == NULL) return MPI_ERR_OTHER;
     return begun(init_thread_line.own(argc, argv, required, provided));
 }

@@ -87,6 +87,28 @@ int bl_pmi_open(char world[256])
     return is_spoken() && ask(" kvsname=", world, 256, "cmd=get_my_kvsname\n");
 }
 
+static char key_space[256];
+
+static int is_zero(const char *code)
+{
+    return strcmp(code, "0") == 0;
+}
+
+/* The MPI begins a session of its own after this one, on the same connection. */
+int bl_pmi_put(const char *key, const char *value)
+{
+    char code[8];
+    return is_spoken() && ask(" rc=", code, sizeof code, "cmd=init pmi_version=1 pmi_subversion=1\n") &&
+           is_zero(code) && ask(" kvsname=", key_space, sizeof key_space, "cmd=get_my_kvsname\n") &&
+           ask(" rc=", code, sizeof code, "cmd=put kvsname=%s key=%s value=%s\n", key_space, key, value) &&
+           is_zero(code);
+}
+
+int bl_pmi_get(const char *key, char *value, size_t room)
+{
+    return ask(" value=", value, room, "cmd=get kvsname=%s key=%s\n", key_space, key);
+}
+
 int bl_pmi_post(const char *name, const char *value)
 {
     char outcome[8];

@@ -11,4 +11,9 @@ int bl_pmi_post(const char *name, const char *value);
 /* Looks once; whether the value is there. */
 int bl_pmi_find(const char *name, char *value, size_t room);
 
+/* Before MPI_Init: a value for other ranks, which find it after MPI_Init. Whether the server took it. */
+int bl_pmi_put(const char *key, const char *value);
+/* After MPI_Init: whether a rank has put that key. */
+int bl_pmi_get(const char *key, char *value, size_t room);
+
 #endif

@@ -57,6 +57,46 @@ int bl_pmix_open(char world[256])
     return usable;
 }
 
+static const char *awaited_key, *awaited_value;
+static int is_committed;
+
+void bl_pmix_put_at_commit(const char *key, const char *value)
+{
+    awaited_key = key;
+    awaited_value = value;
+}
+
+/* A program's calls may come here without an MPI, and libpmix need not be in the global scope. */
+static int pass_on_commit(void)
+{
+    int (*next)(void);
+    *(void **)&next = dlsym(RTLD_NEXT, "PMIx_Commit");
+    void *library = next != NULL ? NULL : dlopen("libpmix.so.2", RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) {
+        *(void **)&next = dlsym(library, "PMIx_Commit");
+        dlclose(library);
+    }
+    return next == NULL ? -1 : next();
+}
+
+/* The MPI calls it in MPI_Init, before all ranks exchange what they have put. An own PMIx_Init ahead of MPI_Init is no
+ * alternative: Open MPI 5 leaves out its own then, and fails. */
+int caught_commit(void) __asm__("PMIx_Commit") __attribute__((visibility("default")));
+int caught_commit(void)
+{
+    char world[256];
+    if (awaited_key != NULL && bl_pmix_open(world)) {
+        is_committed = bl_pmix_post(awaited_key, awaited_value);
+        awaited_key = NULL;
+    }
+    return pass_on_commit();
+}
+
+int bl_pmix_is_put(void)
+{
+    return is_committed;
+}
+
 int bl_pmix_post(const char *name, const char *value)
 {
     char text[256];
@@ -89,4 +129,10 @@ int bl_pmix_find(int rank, const char *name, char *value, size_t room)
 {
     return get_with("pmix.get.refresh", rank, name, value, room) ||
            get_with("pmix.immediate", rank, name, value, room);
+}
+
+/* MPI_Init has brought all data to each host's server, which need not ask another. */
+int bl_pmix_get(int rank, const char *key, char *value, size_t room)
+{
+    return get_with("pmix.immediate", rank, key, value, room);
 }

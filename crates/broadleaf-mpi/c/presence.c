@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "announced.h"
 #include "store.h"
 
 /* Children of a rank. With 8, a rank looks up 8 values, and 4,096 ranks make four levels. */
@@ -128,9 +129,31 @@ static int agree(int rank, int size, int has_store)
     return strcmp(value, ALL) == 0;
 }
 
+static void report_unannounced(void)
+{
+    fprintf(stderr, "broadleaf: under flux run, ranks learn in MPI_Init that all run with the library, but this MPI does "
+                    "not use PMI-1 or PMIx there, or a tool hides MPI_Init, so the MPI's own broadcast is used; use MPICH "
+                    "with -opmi=simple, or Open MPI with -opmi=pmix\n");
+}
+
+/* The lowest rank with the library reports the lowest one without it. */
+static int all_announced(int rank, int size)
+{
+    int present = -1, missing = -1;
+    for (int other = 0; other < size && (present < 0 || missing < 0); other++) {
+        int *const first = bl_has_announced(other) ? &present : &missing;
+        if (*first < 0) *first = other;
+    }
+    if (missing < 0) return 1;
+    if (present == rank) report(missing);
+    if (present < 0 && rank == 0) report_unannounced();
+    return 0;
+}
+
 int bl_all_present(int rank, int size, int is_spawned)
 {
     if (size == 1) return 1;
+    if (bl_is_under_flux()) return all_announced(rank, size);
     const int all = agree(rank, size, bl_store_open(rank, is_spawned));
     bl_store_close();
     return all;

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "announced.h"
 #include "bound.h"
 #include "presence.h"
 #include "simulated.h"
@@ -41,6 +42,10 @@ int bl_is_inside_mpi(const void *code)
 {
     (void)code;
     return 0;
+}
+
+void bl_announce(void)
+{
 }
 
 int bl_all_present(int rank, int size, int is_spawned)
