@@ -134,6 +134,21 @@ def test_a_launcher_of_another_mpi(each_kind: Bench, job: list[str]) -> None:
     assert f"starts a program of {each_kind.mpi.flavour}" in found(findings, "launcher").found
 
 
+def test_processes_that_do_not_find_each_other(each_kind: Bench, job: list[str]) -> None:
+    # Starts two ranks without any server.
+    flux = script(
+        Path("flux"), '[ "$1" = --version ] && exec echo libflux-core: 0.88.0; shift; "$@"; exec "$@"'
+    )
+    program = str(each_kind.build("beside", [HERE / "programs/beside.c"]))
+    findings = look_at_program([str(Path(flux).resolve()), "run", program], None)
+    launcher = found(findings, "launcher")
+    assert launcher.found.startswith("flux run: its 2 processes do not find each other")
+    assert launcher.remedy is not None
+    assert {"openmpi": "-opmi=pmix", "mpich": "-opmi=simple"}[each_kind.mpi.flavour] in launcher.remedy
+    alone = look_at_program([*job, program], None)
+    assert "launcher" not in obstacles(alone)
+
+
 @pytest.mark.parametrize(
     ("way", "subject", "words"),
     [("unset LD_PRELOAD", "runtime", "3 of 3 processes with MPI lack it"), ("all", "runtime", "drops them")],

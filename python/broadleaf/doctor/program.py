@@ -17,7 +17,7 @@ from typing import Any
 from broadleaf.doctor.finding import Finding
 from broadleaf.doctor.processes import LINE, LOADER, RUNTIME, Process, images, processes_of
 from broadleaf.errors import visible
-from broadleaf.mpi.dialects import Dialect, dialect_of
+from broadleaf.mpi.dialects import Dialect, Flavour, dialect_of
 from broadleaf.mpi.exports import exports, runtimes_of
 from broadleaf.mpi.find import runtime_for, version_text
 from broadleaf.mpi.library import interpreter_of, library_of, printed
@@ -193,6 +193,8 @@ def judged(seen: Seen, launcher: Dialect | None, program: Path) -> Iterator[Find
             f"{launcher.name} starts a program of {libraries[0].flavour}, whose ranks do not find each other",
             "use the mpiexec of the program's MPI, or broadleaf run, which finds it",
         )
+    elif launcher and launcher.meeting and len(ranks) > 1 and (seen.statistics or {}).get("ranks") == 1:
+        yield apart(launcher, len(ranks), libraries[0].flavour)
     else:
         yield Finding("launcher", launcher.name if launcher else "none: one rank")
     yield of_runtimes(ranks)
@@ -200,6 +202,16 @@ def judged(seen: Seen, launcher: Dialect | None, program: Path) -> Iterator[Find
     yield of_calls(seen, ranks)
     for line in seen.lines:
         yield Finding("runtime's line", line, "see docs/reference/environment.md, and what it names")
+
+
+def apart(launcher: Dialect, processes: int, flavour: Flavour) -> Finding:
+    """A resource manager's launcher does not serve the protocol that this MPI speaks."""
+    options = " or ".join(launcher.meeting.format(server) for server in launcher.servers[flavour])
+    return Finding(
+        "launcher",
+        f"{launcher.name}: its {processes} processes do not find each other, and each is a world of its own",
+        f"give it {options}; where it refuses that, its plugin is missing, for Flux flux-pmix",
+    )
 
 
 def unseen(seen: Seen, program: Path) -> Finding:
