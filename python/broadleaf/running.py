@@ -26,8 +26,9 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.units import amount, seconds
 
 INTERRUPTED = 130
-# For a program without MPI, one that was killed, or one that bypasses preloaded libraries.
+# For a program without MPI, or one that bypasses preloaded libraries.
 UNSEEN = "the runtime did not see its MPI_Init and MPI_Finalize; broadleaf doctor finds out why"
+FAILED = "the job ended with exit code {}, and rank 0 writes the statistics only at MPI_Finalize"
 
 # Broadcasts are planned; planned and native by turns; or native, and timed.
 Mode = Literal["plan", "compare", "observe"]
@@ -51,7 +52,7 @@ class Ended:
         After a comparison or an observation, more lines state the gain of planning.
         """
         if self.statistics is None:
-            return ["nothing is known of its broadcasts", UNSEEN]
+            return ["nothing is known of its broadcasts", FAILED.format(self.code) if self.code else UNSEEN]
         found = self.statistics
         reasons = sorted(found["passed_through"].items(), key=lambda reason: -reason[1])
         passed = sum(found["passed_through"].values())

@@ -131,6 +131,18 @@ def test_a_program_without_mpi_runs_and_nothing_is_known_of_it(command: Command)
     ]
 
 
+def test_a_program_that_fails_before_it_ends_is_not_sent_to_the_doctor(
+    command: Command, local_net: str
+) -> None:
+    program = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Abort(3)"]
+    outcome = command("run", "-n", "2", "--platform", local_net, "--", *program)
+    assert outcome.code == 3
+    assert outcome.err.splitlines()[-2:] == [
+        "broadleaf: nothing is known of its broadcasts",
+        "broadleaf: the job ended with exit code 3, and rank 0 writes the statistics only at MPI_Finalize",
+    ]
+
+
 def test_statistics_asked_for_by_the_environment_are_left_there(
     command: Command, local_net: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
