@@ -52,7 +52,7 @@ def paper_run(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Cal
 
     def run(name: str) -> PaperRun:
         if name not in PAPERS_RUN:
-            # Which the command makes.
+            # The command creates it.
             folder = tmp_path_factory.mktemp(name) / "results"
             outcome = command("paper", name, "--quick", "-o", str(folder), "--json")
             PAPERS_RUN[name] = PaperRun(outcome.document, folder)

@@ -110,7 +110,7 @@ def some_value(draw: random.Random, document: Any) -> Any:
 
 
 def mutated_json(draw: random.Random, corpus: Sequence[Any], texts: Sequence[str]) -> bytes:
-    """Of the values mostly, else of the text."""
+    """A mutation of the values in most cases, else of the text."""
     if draw.random() < 0.7:
         return json.dumps(mutated_document(draw, corpus)).encode()
     return mutated_text(draw, texts)

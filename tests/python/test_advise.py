@@ -48,9 +48,9 @@ def test_only_the_link_that_is_behind_its_own_sender_is_blamed() -> None:
     expected = dict.fromkeys(((0, 1), (1, 2), (2, 3)), (1.0, 1.0))
     seen = {(0, 1): halves(1.0), (1, 2): halves(4.0), (2, 3): halves(4.1)}
     found = {(f.source, f.target): f.seconds for f in findings(seen, expected)}
-    # The last link only waits for the middle one; the first is as it should be, and that is worth knowing.
+    # The last link only waits for the middle one; the first has its measured rate, which is kept too.
     assert found == {(0, 1): 1.0, (1, 2): 4.0}
-    # Slower still, it is slow itself.
+    # If it is even slower, it is slow itself.
     seen[2, 3] = halves(9.0)
     assert {(f.source, f.target) for f in findings(seen, expected)} == {(0, 1), (1, 2), (2, 3)}
 
@@ -182,7 +182,7 @@ def test_probes_take_no_more_than_their_share(most_s: float, monkeypatch: pytest
         now_s += 0.1
         # Single links, and a sweep now and then.
         spent_s += monitor._granted_s(3.0 if turn % 100 == 0 else most_s)
-    # 1,000 s: 30 s, and what one period had saved up before.
+    # 1,000 s: 30 s, and the share of one period saved up before.
     assert 30 <= spent_s <= 33
 
 

@@ -54,7 +54,7 @@ def test_hosts_are_grouped_anew_by_latency(command: Command) -> None:
     write("net.json", document)
     before = bl.Platform.from_dict(document)
     assert bl.clusters(before) == [["a", "b"], ["c", "d"]]
-    # Within a hundred times all are alike.
+    # With a tolerance of a factor of a hundred, all are alike.
     assert bl.clusters(before, 100.0) == [["a", "b", "c", "d"]]
     assert command("convert", "net.json", "-o", "again.json", "--clusters", "0.3").code == 0
     after = bl.Platform.load("again.json")

@@ -46,7 +46,7 @@ def test_an_undirected_graph_of_someone_else(command: Command) -> None:
 
 
 def test_rates_of_the_topology_zoo(command: Command) -> None:
-    """Bits a second, as its files have them, with attributes that Broadleaf does not use."""
+    """An Internet Topology Zoo file: bits a second, with attributes that Broadleaf does not use."""
     Path("Zoo.graphml").write_text(
         '<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
         '<key attr.name="LinkSpeedRaw" attr.type="double" for="edge" id="d37"/>'

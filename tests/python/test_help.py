@@ -43,7 +43,7 @@ def example_of(help_text: str) -> str:
     return lines[0].strip()
 
 
-# Of bench, the example is that of its first kind.
+# The example of bench is that of its first kind.
 @pytest.mark.parametrize("name", [line for line in LINES if line != ("bench",)], ids=" ".join)
 def test_example_runs(
     name: tuple[str, ...],

@@ -72,7 +72,7 @@ def test_the_certificate_holds_by_other_code(seed: int) -> None:
 
 def test_three_nodes_that_share_ports_cannot_reach_the_program() -> None:
     """Unit links, one port for both directions: the program says 0.75 segments a second. At any time at most
-    one of three nodes' pairs is talking, and each segment must be received twice, so 0.5 is the most."""
+    one pair of the three nodes transfers, and each segment must be received twice, so 0.5 is the most."""
     document = {
         "format": "broadleaf-platform/1",
         "name": "triangle",

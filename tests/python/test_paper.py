@@ -91,7 +91,7 @@ def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     for planner in ("prune-refined", "grow", "lp-prune", "lp-grow"):
         assert large["binomial-printed"] < large["prune-simple"] < large[planner] < large["single-tree"]
     assert large["binomial-printed"] < 0.2
-    # A few trees come nearer than any single one, and `optimal` nearly all the way.
+    # A few trees come nearer than any single one, and `optimal` nearly reaches it.
     assert large["single-tree"] < large["4 trees"]
     assert fmean(loads["random", 50, "optimal"]) > 0.99
     assert large["optimal"] > 0.98
@@ -146,7 +146,7 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
         abs(sample["corrected_s"] / sample["measured_s"] - 1) for tried in cases.values() for sample in tried
     ]
     assert median(errors) < 0.10
-    # Real ranks share cores and memory, so nothing is claimed of them; the page says by how much they differ.
+    # Real ranks share cores and memory, so nothing is claimed of them; the page lists their differences.
     local = [dict(zip(sheets["ranks"]["columns"], row, strict=True)) for row in sheets["ranks"]["rows"]]
     assert [(row["collective"], row["ranks"]) for row in local] == [
         (collective, ranks) for ranks in (2, 4) for collective in ("bcast", "scatter")

@@ -35,7 +35,7 @@ def test_draws_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) 
     ordered = ("ecef-lat-max", "ecef", "bottom-up", "fef", "flat")
     assert [many[line] for line in ordered] == sorted(many[line] for line in ordered)
     # The values found when the paper was read, ms, within sampling error of a thousand draws; the short run
-    # has fewer, and says how far its means may be off.
+    # has fewer, and prints the interval of its means.
     found = {"ecef": 3783, "ecef-lat-max": 3756, "bottom-up": 4377, "flat": 15353}
     rows = grid.makespans(50, 1_000, list(found), gaps="min", seed=draws.SEED)
     for (line, mean_ms), makespans_s in zip(found.items(), zip(*rows, strict=True), strict=True):
@@ -118,7 +118,7 @@ def test_best_is_ahead_in_simulated_time(paper_run: Callable[[str], PaperRun]) -
     assert measured["magpie"] >= 3 * measured["best"]
     for built_in in ("default", "ompi", "mpich", "mvapich2"):
         assert measured[built_in] >= 1.5 * measured["best"]
-    # As the paper found, flat between clusters is slower than the binomial tree that knows no grid.
+    # As the paper found, flat between clusters is slower than a binomial tree by rank number.
     assert measured["magpie"] > measured["default"]
 
 

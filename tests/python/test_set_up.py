@@ -16,7 +16,7 @@ from outcome import Command
 ROOT = Path(__file__).resolve().parents[2]
 BUILDER = ROOT / "crates" / "broadleaf-mpi" / "build_runtimes.py"
 
-# What stands beside each kind of mpicc that builds nothing, and what is said of it.
+# The files beside each kind of mpicc that builds nothing, and the line that reports it.
 HEADER = "#define OPEN_MPI 1\n#define OMPI_MAJOR_VERSION 4\nint MPI_Finalize(void), PMPI_Bcast(void);\n"
 BROKEN = {
     "fails": (
@@ -122,7 +122,7 @@ def test_an_mpi_that_cannot_build_is_passed_over(
     lines = [line for line in capsys.readouterr().err.splitlines() if str(mpicc) in line]
     assert len(lines) == 2
     assert all(line.startswith(f"broadleaf: passed over: {mpicc} cannot build") for line in lines), lines
-    # Named, it is not passed over but refused.
+    # Selected by name, it is refused, not skipped.
     monkeypatch.setenv("BROADLEAF_MPIEXEC", str(folder / "mpiexec"))
     with pytest.raises(MpiNotFoundError, match="cannot build a program: ") as told:
         find_mpi(compiling=True)

@@ -85,9 +85,10 @@ def add_ports(program: Program, platform: bl.Platform, times: dict[Edge, float],
 def printed_program(platform: bl.Platform, root: str, segment_bytes: int) -> float:
     """Program (2), rows (a) to (j) of Beaumont, Marchal and Robert: segments a second.
 
-    One thing is meant but not printed: what is sent for a node neither comes back to the source nor leaves
-    the node again. Rows (a) and (b) count it gross, so that circles there would pass for a broadcast: on 7
-    nodes of density 0.1 the rows alone allow 62.6 segments a second where all trees together carry 49.6.
+    The paper implies a condition that it does not print: what is sent for a node neither comes back to the
+    source nor leaves the node again. Rows (a) and (b) count it gross, so that circles there would pass for a
+    broadcast: on 7 nodes of density 0.1 the rows alone allow 62.6 segments a second where all trees together
+    carry 49.6.
     """
     times, unit_s = scaled(seconds_of(platform, segment_bytes))
     program = Program()

@@ -65,7 +65,7 @@ class Folder(http.server.SimpleHTTPRequestHandler):
         super().__init__(*arguments, **options)
 
     def log_message(self, format: str, *arguments: Any) -> None:
-        """Says nothing."""
+        """Keeps no log."""
 
     def translate_path(self, path: str) -> str:
         return str(self.trace) if path.startswith("/trace.json") else super().translate_path(path)

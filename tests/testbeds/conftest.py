@@ -13,5 +13,5 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """testbeds/bcast.c with our runtime in it."""
+    """testbeds/bcast.c, linked with the runtime."""
     return smpi.planned_program(ROOT / "testbeds/bcast.c", tmp_path_factory.mktemp("planned") / "bcast")

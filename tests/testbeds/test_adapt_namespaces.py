@@ -98,7 +98,7 @@ def test_the_plan_follows_a_rate(flavour: str, tmp_path: Path, monkeypatch: pyte
 
 
 def first_child(state: Path) -> str:
-    """Whom the root serves first: in the advisor's plan, if it has given one by now, else in the chain."""
+    """The child that the root serves first: in the advisor's plan, if there is one yet, else in the chain."""
     deadline = time.monotonic() + 1
     while time.monotonic() < deadline:
         for path in (state / "plans").glob("*-20.json"):

@@ -39,7 +39,7 @@ def test_an_interrupted_run_goes_on(
     known, new = again.seconds(bed, 2, [PAIR, OTHER])
     assert (known, new) == (7.0, pytest.approx(160e-6 + 60e-6, rel=0.01))
     assert Journal(kept).seconds(bed, 2, [OTHER, PAIR]) == [new, 7.0]
-    # Results for more nodes, more care or another setting of the simulation are kept apart.
+    # Results for more nodes, a higher precision or another setting of the simulation are kept apart.
     assert Journal(kept).seconds(bed, 2, [PAIR], care=2) == [first]
     monkeypatch.setitem(beds.ONE_PORT, "network/crosstraffic", "0")
     assert Journal(kept).seconds(bed, 2, [PAIR]) == [first]

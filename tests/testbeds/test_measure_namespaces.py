@@ -25,7 +25,7 @@ if os.environ.get("BROADLEAF_SOAK"):
 AGREEMENT = 0.05
 # The probe's warning of a machine on which other programs run.
 BUSY = "measure again on quiet machines"
-# Two in a row must agree; what the first run of all pays for, and a busy moment, may spoil one.
+# Two in a row must agree; start-up costs of the very first run, or a busy moment, may distort one.
 RUNS = 4
 # There, and a quarter of that back.
 BYTES_PER_S = 2.5e7
@@ -81,7 +81,7 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
             differences = [disagreement(*two) for two in itertools.pairwise(found)]
             if differences and differences[-1][0] <= AGREEMENT:
                 break
-    # On a busy machine the probe marks its numbers as doubtful, and only then they may differ.
+    # On a busy machine the probe marks its numbers as doubtful, and only then may they differ.
     assert differences[-1][0] <= AGREEMENT or any(busy[-2:]), differences
     # 256 KiB more on the wire, with the headers of TCP, IP and Ethernet in every 1500 bytes.
     for pair, rate in ((("left", "right"), BYTES_PER_S), (("right", "left"), BYTES_PER_S / 4)):

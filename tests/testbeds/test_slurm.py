@@ -23,7 +23,7 @@ needs_slurm = pytest.mark.skipif(
     "SLURM_CONF" not in os.environ, reason="needs the nodes of testbeds/slurm/run.py; run by make soak"
 )
 
-# MPICH would look for a faster way between two nodes of one machine, and polls without pause.
+# MPICH would use a faster path between two nodes of one machine, and polls without pause.
 SETTINGS = {
     "openmpi": {"OMPI_MCA_mpi_yield_when_idle": "1"},
     "mpich": {

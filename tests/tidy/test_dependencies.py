@@ -1,4 +1,4 @@
-"""The Rust crates' dependencies: licences that go with Apache-2.0, and hardly a crate in two versions."""
+"""The Rust crates' dependencies: licences compatible with Apache-2.0, and few crates in two versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recipes for other packagers, as far as they can be tried without their tools: they parse and agree."""
+"""Recipes for other packagers, tested without their tools: they parse, and agree with the package."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Open]:
-    """Opens a page file; in the end no page may have said anything on its console or asked for anything."""
+    """Opens a page file; at the end no page may have written to its console or requested anything."""
     contexts, said = [], []
 
     def opened(file: Path, scheme: str = "light", width: int = 1440) -> Page:

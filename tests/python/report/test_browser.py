@@ -119,7 +119,7 @@ def test_it_draws_without_a_word_on_the_console(
 
 
 def test_two_plans_race_on_one_clock(grid5000: Path, open_page: Open) -> None:
-    """The chain is done after 336 ms, van de Geijn's after 287 ms: the clock runs to the later one."""
+    """The chain ends after 336 ms, van de Geijn's plan after 287 ms: the clock runs to the later end."""
     page = open_page(grid5000)
     assert page.locator("#rival-map .node").count() == 88
     slower, faster = (plan["makespan_s"] for plan in plans_of(grid5000))
@@ -157,7 +157,7 @@ def test_found_nodes_are_marked(grid5000: Path, open_page: Open) -> None:
 
 
 def test_rows_by_rank(command: Command, open_page: Open) -> None:
-    """Clusters lie across the file's order here: by rank, the rows go as the file does."""
+    """The file's order mixes the clusters; sorted by rank, rows have the file's order."""
     names = ["b1", "a1", "b0", "a0"]
     document = one_mesh("mixed", "one-port", names, 1e8)
     for node in document["nodes"]:
@@ -200,7 +200,7 @@ def test_more_than_all_the_time_is_explained(command: Command, open_page: Open) 
 
 
 def test_on_paper(grid5000: Path, open_page: Open) -> None:
-    """A browser that prints has the page laid out for paper: light, no buttons, tables open and whole."""
+    """In print the page is light, without buttons, and its tables are open and complete."""
     page = open_page(grid5000, "dark")
     paper = page.pdf(prefer_css_page_size=True, print_background=True)
     assert paper.startswith(b"%PDF")
@@ -399,7 +399,7 @@ def test_a_narrow_window_has_no_sideways_scrolling(grid5000: Path, open_page: Op
 
 
 def test_names_that_are_markup(command: Command, open_page: Open) -> None:
-    """After `<!--<script` a browser would look for the end of the data in vain."""
+    """After `<!--<script` a browser would not find the end of the data."""
     names = ["<!--<script>", "</script>", '"', "<b>", "x" * 300]
     document = {
         "format": "broadleaf-platform/1",
@@ -439,7 +439,7 @@ def test_curves_are_named_where_they_end(command: Command, chain: dict[str, Any]
     bl.plan(platform, "a", 1 << 10, planner="flat", collective="scatter").save("scatter.json")
     arguments = ["net.json", "chain.json", "scatter.json", "-o", "report.html", "--sizes", "1KiB,1MiB"]
     assert command("report", *arguments).code == 0
-    # As when the time limit came between the two sizes.
+    # As if the time limit had ended the search between the two sizes.
     text = Path("report.html").read_text()
     for planner in ("chain", "grow"):
         row = re.search(rf'\["{planner}",\[([^,\]]+),([^,\]]+)\]\]', text)

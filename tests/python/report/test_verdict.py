@@ -30,7 +30,7 @@ def test_one_send_at_the_bound() -> None:
 
 
 def test_a_root_that_sends_to_all_itself() -> None:
-    """1 MB to each of three others, one after the other: 30 ms; a pipeline takes little over 10."""
+    """1 MB to each of three others, one after the other: 30 ms; a pipeline takes little more than 10 ms."""
     platform = bl.Platform.from_dict(one_mesh("four", "one-port", list("abcd"), 1e8))
     plan = bl.plan(platform, "a", MILLION, planner="flat", segment_bytes=MILLION)
     bound, limit, trees = verdict(platform, plan)
