@@ -38,7 +38,7 @@ SHOWN = 8
     "--segment", "segment_bytes", type=Size(), default="1MiB", show_default=True, help="Segment size."
 )
 @click.option(
-    "--gap", type=float, default=1e-4, show_default=True, help="Relative gap of the two bounds to stop at."
+    "--gap", type=float, default=1e-4, show_default=True, help="Stop at this relative gap of the bounds."
 )
 @json_option
 def command(
@@ -54,8 +54,8 @@ def command(
     """Bounds the throughput of every plan from above, and with --size the makespan from below.
 
     The proof has two parts: trees with shares that together reach the throughput, and prices of ports and
-    links under which no tree is cheap enough for more. Of other collectives than bcast only the makespan is
-    bounded.
+    links under which no tree is cheap enough for more. For collectives other than bcast, only the makespan
+    is bounded.
     """
     network = bl.Platform.load(platform)
     root = root_of(network, root)

@@ -23,7 +23,7 @@ FAULTS_FOUND = 1
 @click.argument("plan", metavar="PLAN", type=click.Path())
 @json_option
 def command(platform: str, plan: str, as_json: bool) -> int:
-    """Checks a plan by code that no planner shares; exits with 1 and a line for each fault."""
+    """Checks a plan, independently of the planners; prints a line for each fault, and exits with 1 if any."""
     network, broadcast = bl.Platform.load(platform), bl.Plan.load(plan)
     faults: list[str] = []
     try:

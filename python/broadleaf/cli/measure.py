@@ -120,7 +120,7 @@ def command(
         return
     print_summary(platform, output or platform.name)
     for line in warnings_of(platform):
-        say(f"Seen: {line}")
+        say(f"Note: {line}")
     say(measured_line(platform) or "")
     if found is not None:
         since = ((measured_of(before) if before else None) or {}).get("date", "then")

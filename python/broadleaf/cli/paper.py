@@ -32,7 +32,7 @@ HELP = f"""Runs a paper's experiments again: tables beside the printed values, C
 @click.command(
     "paper",
     help=HELP,
-    short_help="Runs a paper's experiments again, beside what it prints.",
+    short_help="Repeats a paper's experiments, beside the printed results.",
     epilog=example("broadleaf paper trees --quick -o ."),
 )
 @click.argument("name", metavar="NAME", type=click.Choice(list(PAPERS)))
@@ -48,7 +48,7 @@ HELP = f"""Runs a paper's experiments again: tables beside the printed values, C
 @click.option(
     "--gaps",
     type=click.Choice(GAPS),
-    help="Paper grid, which leaves it open: how the gap of two clusters is drawn.  [default: pair and min]",
+    help="Paper grid only: how the gap of two clusters is drawn.  [default: pair and min]",
 )
 @json_option
 def command(name: str, quick: bool, output: str | None, gaps: str | None, as_json: bool) -> None:

@@ -61,13 +61,15 @@ from broadleaf.units import interval, rate, seconds, size
     show_default=True,
     help="eager, or rendezvous: a ready message precedes each transfer.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of randomised searches.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of randomised searches."
+)
 @click.option(
     "--time-limit",
     "time_limit_s",
     type=float,
     metavar="SECONDS",
-    help="Search for so long instead of some seconds.",
+    help="End the search after this time.  [default: a fixed amount of work]",
 )
 @click.option("--figure", metavar="FILE", help="Draw the comparison: .png, .svg or .pdf.")
 @output_option("The plan file to write.")

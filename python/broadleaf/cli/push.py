@@ -61,16 +61,20 @@ class Mode(click.ParamType[int]):
     "--to",
     required=True,
     metavar="PATH",
-    help="The path on every host, of several SOURCEs the folder for them; {host} and {rank} are filled in.",
+    help="The path on every host; for several SOURCEs, their folder. {host} and {rank} are replaced.",
 )
 @ranks_option(1, "How many hosts, one rank on each.  [default: all of --hosts]")
-@click.option("--hosts", metavar="FILE", help="Machines to push to, a line each; the first has SOURCE.")
+@click.option("--hosts", metavar="FILE", help="Machines to push to, one per line; the first has SOURCE.")
 @click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
-@click.option("--save-platform", metavar="FILE", help="Measure the network first, for 10 s, and keep it.")
-@click.option("--verify", is_flag=True, help="Read every file again in the end, from the disk.")
-@click.option("--limit", type=Rate(), metavar="RATE", help="What a host receives at most: 200MB/s.")
+@click.option(
+    "--save-platform", metavar="FILE", help="Measure the network first, for 10 s, and keep the file."
+)
+@click.option("--verify", is_flag=True, help="At the end, read every file again from the disk.")
+@click.option("--limit", type=Rate(), metavar="RATE", help="Highest rate at which a host receives: 200MB/s.")
 @click.option("--mode", type=Mode(), metavar="OCTAL", help="The mode of all files.  [default: as in SOURCE]")
-@click.option("--owner", metavar="USER[:GROUP]", help="The owner of all files.  [default: who pushes]")
+@click.option(
+    "--owner", metavar="USER[:GROUP]", help="The owner of all files.  [default: the user who pushes]"
+)
 @click.option("--keep-set-id", is_flag=True, help="Keep set-user-id and set-group-id bits.")
 @click.option("--report", metavar="FILE", help="A page with the network's map and the real times, .html.")
 @launcher_options
@@ -95,9 +99,9 @@ def command(
 ) -> int:
     """Sends files and folders to every host by planned broadcasts; every block is checked by its digest.
 
-    A file appears at its name when it is whole. What a host has already, from an interrupted push or in an
-    older version of the file, is not sent again. The exit code is 0 if every host has it and 1 if one has
-    not; the table names every host, and what went wrong there.
+    A file gets its name when it is complete. Data that a host already has, from an interrupted push or an
+    older version of the file, are not sent again. The exit code is 0 if every host has the file, else 1; the
+    table lists every host with its fault, if any.
     """
     with shown() as progress:
         pushed = bl.push(

@@ -36,7 +36,8 @@ def show_runs(files: tuple[str, ...], output: str | None, as_json: bool) -> None
     if as_json:
         print_document({"runs": list(files), "written": made.path, "bytes": made.bytes, "kinds": made.kinds})
     else:
-        say(f"{made.kinds} kind(s) of broadcasts shown in {made.path}, {made.bytes} bytes")
+        kinds = "1 kind" if made.kinds == 1 else f"{made.kinds} kinds"
+        say(f"{kinds} of broadcasts shown in {made.path}, {made.bytes} bytes")
 
 
 @click.command(
@@ -110,4 +111,5 @@ def command(
     else:
         for plan, verdict in zip(plans, made.verdicts, strict=True):
             say(f"{plan}: {' '.join(verdict)}")
-        say(f"{len(plans)} plan(s) on {network.name} shown in {made.path}, {made.bytes} bytes")
+        shown = "1 plan" if len(plans) == 1 else f"{len(plans)} plans"
+        say(f"{shown} on {network.name} shown in {made.path}, {made.bytes} bytes")
