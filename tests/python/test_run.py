@@ -137,7 +137,8 @@ def test_a_program_that_fails_before_it_ends_is_not_sent_to_the_doctor(
     program = [sys.executable, "-c", "from mpi4py import MPI; MPI.COMM_WORLD.Abort(3)"]
     outcome = command("run", "-n", "2", "--platform", local_net, "--", *program)
     assert outcome.code == 3
-    assert outcome.err.splitlines()[-2:] == [
+    # Open MPI's launcher ends its own message with a null byte.
+    assert outcome.err.replace("\0", "").splitlines()[-2:] == [
         "broadleaf: nothing is known of its broadcasts",
         "broadleaf: the job ended with exit code 3, and rank 0 writes the statistics only at MPI_Finalize",
     ]
