@@ -1,6 +1,6 @@
 //! Plans for other collectives than broadcasts.
 
-use super::adjust::{in_larger_segments, without_period, without_turns};
+use super::adjust::fastest_as_run;
 use super::job::Limit;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
@@ -33,7 +33,7 @@ impl ExchangeJob<'_> {
     /// The plan of the selected planner if it plans this collective, else of the best. The error is one line for the
     /// user.
     pub fn plan(&self, settings: &PlanSettings) -> Result<RankPlan, String> {
-        let Placement { handled, in_turn, ranks, node_of_rank, .. } = self.placement;
+        let Placement { handled, ranks, node_of_rank, .. } = self.placement;
         let shares_nodes = ranks.iter().any(|ranks| ranks.len() > 1);
         let has_blocks_of_all = matches!(self.collective, Collective::Allgather | Collective::ReduceScatter);
         if has_blocks_of_all && shares_nodes {
@@ -55,7 +55,6 @@ impl ExchangeJob<'_> {
         };
         let work = settings.plan_time.first_work().max(FIRST_WORK);
         let limit = settings.first_budget.map_or(Limit::Work(work), Limit::Time);
-        let in_turn = Instance { platform: in_turn, ..instance };
         let made = on_threads(|| {
             let budget = limit.budget();
             let best = make(&instance, name, SegmentChoice::Auto, effort, &budget)?;
@@ -63,8 +62,7 @@ impl ExchangeJob<'_> {
             if best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree)) {
                 return Ok(best.plan);
             }
-            let plan = without_turns(&instance, &in_turn, best, SegmentChoice::Auto, effort, &budget)?;
-            in_larger_segments(handled, without_period(handled, plan)?)
+            fastest_as_run(&instance, self.placement, best, effort, &budget)
         });
         let plan = made.map_err(|error: PlanError| error.to_string())?;
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
@@ -118,11 +116,12 @@ mod tests {
             .unwrap()
     }
 
-    /// A reduction in segments waits in each turn, which costs more than a timetable gains; a whole block waits once
-    /// per host.
+    /// A reduction in long segments waits in each turn, which costs more than a timetable gains; of short segments
+    /// several are in flight, and a whole block waits once per host.
     #[test]
     fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
-        assert_eq!(planned(Collective::Reduce, 4 << 20).transfers.period, None);
+        assert_eq!(planned(Collective::Reduce, 16 << 20).transfers.period, None);
+        assert_eq!(planned(Collective::Reduce, 64 << 10).planner, "round-robin");
         assert!(planned(Collective::Allreduce, 1 << 20).transfers.period.is_some());
     }
 }

@@ -46,7 +46,7 @@ const SPARE_PART: u16 = 8;
 
 /// The same where the next message is for another rank, as in a period, or where each rank gets the whole message at
 /// once: a message made ready would share the wire with earlier ones instead of following them.
-pub(super) fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
+pub fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
     behind(class, message_s).ceil().clamp(1.0, MAX_WINDOW) as u16
 }
 

@@ -22,7 +22,7 @@ use edge::{busy_parts, edge, Ends};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub use edge::{goes_whole, Edge};
+pub use edge::{goes_whole, on_the_wire, Edge};
 
 /// A plan over MPI ranks; every rank's program is made from it.
 #[derive(Clone, Debug, PartialEq)]

@@ -89,11 +89,23 @@ impl Placement {
         for (rank, node) in node_of_rank.iter().enumerate() {
             ranks[node.index()].push(rank as u32);
         }
-        let all: Vec<NodeId> = platform.nodes().collect();
-        let same: Vec<Option<NodeId>> = platform.nodes().map(Some).collect();
         let handled = platform.handled();
-        let in_turn = restrict(&handled, &all, &same, with_latency)?;
+        let in_turn = with_links(&handled, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
+    }
+
+    /// As `in_turn`, for segments of that size: where several are in flight at once, they wait for less of the latency.
+    /// `in_flight`: the most on a link, for a message that takes the seconds given.
+    pub fn in_turn_at(
+        &self,
+        segment_bytes: u64,
+        in_flight: impl Fn(&LinkClass, f64) -> u16,
+    ) -> Result<Platform, Fault> {
+        with_links(&self.handled, |class| {
+            let message_s = class.time.seconds(segment_bytes);
+            let in_flight = f64::from(in_flight(class, message_s));
+            delayed(class, ((message_s + class.latency_s) / in_flight - message_s).max(0.0))
+        })
     }
 }
 
@@ -117,7 +129,11 @@ const SHORT_S: f64 = 200e-6;
 
 /// The latency occupies the link too.
 fn with_latency(class: &LinkClass) -> LinkClass {
-    let waits_s = if class.latency_s <= SHORT_S { class.latency_s } else { 0.0 };
+    delayed(class, if class.latency_s <= SHORT_S { class.latency_s } else { 0.0 })
+}
+
+/// That part of the latency occupies the link too.
+fn delayed(class: &LinkClass, waits_s: f64) -> LinkClass {
     let time = match &class.time {
         TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => TransferTime::Affine {
             startup_s: startup_s + waits_s,
@@ -138,6 +154,13 @@ pub fn memory_link() -> LinkClass {
 fn network_link() -> LinkClass {
     let time = TransferTime::Affine { startup_s: 5e-6, bandwidth_bytes_per_s: Some(1.25e9) };
     LinkClass { latency_s: 2e-5, time, ..LinkClass::default() }
+}
+
+/// The whole platform with its links changed.
+fn with_links(platform: &Platform, changed: impl Fn(&LinkClass) -> LinkClass) -> Result<Platform, Fault> {
+    let all: Vec<NodeId> = platform.nodes().collect();
+    let same: Vec<Option<NodeId>> = platform.nodes().map(Some).collect();
+    restrict(platform, &all, &same, changed)
 }
 
 /// The platform of the nodes in `kept` only, with its links changed; `moved` gives the new place of each old node.
