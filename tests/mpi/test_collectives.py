@@ -138,6 +138,30 @@ def test_a_comparison_alternates(bench: Bench) -> None:
     assert sum(row["passed_through"].get("compared", 0) for row in rows) > 5
 
 
+def test_calls_with_a_count_for_each_rank_are_compared(bench: Bench) -> None:
+    rounds = 12
+    run = bench.check(3, "unequal", str(rounds), min_bytes="1", collectives="all", mode="compare")
+    assert run.stats is not None
+    rows = run.stats["broadcasts"]
+    assert {row["collective"] for row in rows} == {"gather", "allgather", "reduce-scatter"}
+    for row in rows:
+        assert (row["planned"], row["passed_through"]) == (rounds // 2, {"compared": rounds // 2})
+        assert len(row["native_s"]) == rounds // 2 - 1
+        assert row["bytes"] == 36_000
+    assert run.stats["gain"]["native_s"] > 0
+
+
+def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
+    program = [bench.compile("collective_errors")]
+    own = bench.run(3, program, preloaded=False)
+    assert own.stdout.endswith("ok\n"), own.stderr
+    assert own.stdout.count(", class ") > 90
+    # The root at least has an error each time.
+    assert "rank 0, class 0\n" not in own.stdout
+    run = bench.run(3, program, min_bytes="1", collectives="all")
+    assert run.stdout == own.stdout
+
+
 def test_the_trace_names_the_collective(bench: Bench, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     bench.check(2, "random_collectives", "60", "900", "1", min_bytes="1", collectives="all", trace=trace)
