@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx
+import numpy as np
 import pytest
 
 import broadleaf as bl
@@ -147,3 +149,84 @@ def test_missing_file(command: Command) -> None:
 def test_missing_output_folder(command: Command, two_sites: dict[str, Any]) -> None:
     write("net.json", two_sites)
     refused(command("convert", "net.json", "-o", "absent/out.json"), "absent/out.json")
+
+
+EDGE = '("a1", "b0")'
+# Errors about one link, from the platform format, a NetworkX graph and matrices, and from a plan's trees.
+LINK_CHANGES: dict[str, Change] = {
+    "negative latency": put(latency_s=-1e-3),
+    "latency a string": put(latency_s="1 ms"),
+    "bandwidth 0": put(bandwidth_bytes_per_s=0),
+    "both_ways a number": put(both_ways=1),
+    "unknown shared": put(uses=["lan"]),
+    "two costs": put(gap=[[1, 1e-3]]),
+    "sizes that fall": lambda p: without_bandwidth(p, gap=[[8, 1e-3], [4, 2e-3]]),
+    "pair twice": lambda p: p["links"].append(dict(LINK)),
+}
+
+
+@pytest.mark.parametrize("case", LINK_CHANGES)
+def test_errors_about_a_link_name_the_edge(case: str, two_sites: dict[str, Any]) -> None:
+    two_sites["links"] = [dict(LINK)]
+    LINK_CHANGES[case](two_sites)
+    with pytest.raises(bl.PlatformError) as caught:
+        bl.Platform.from_dict(two_sites)
+    assert f", edge {EDGE};" in str(caught.value)
+
+
+@pytest.mark.parametrize(("end", "edge"), [("a1", '("a1", "a1")'), ("z", '("a1", "z")')])
+def test_an_end_that_a_link_cannot_have_is_in_the_edge(
+    end: str, edge: str, two_sites: dict[str, Any]
+) -> None:
+    two_sites["links"] = [{**LINK, "to": end}]
+    with pytest.raises(bl.PlatformError) as caught:
+        bl.Platform.from_dict(two_sites)
+    assert f", edge {edge};" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "attributes", [{"latency_s": -1}, {}, {"bandwidth_bytes_per_s": 0}, {"gap": object()}, {"gap": [[8]]}]
+)
+def test_errors_about_an_edge_of_a_graph_name_it(attributes: dict[str, Any]) -> None:
+    graph = networkx.DiGraph([("a1", "b0", attributes)])
+    with pytest.raises(bl.PlatformError) as caught:
+        bl.Platform.from_networkx(graph)
+    assert f", edge {EDGE};" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("latency_s", "bandwidth_bytes_per_s"), [(-1.0, 1e6), (1.0, 0.0), (float("nan"), 1.0)]
+)
+def test_errors_about_a_cell_name_the_edge(latency_s: float, bandwidth_bytes_per_s: float) -> None:
+    latencies, bandwidths = np.full((2, 2), 1.0), np.full((2, 2), 1e6)
+    latencies[0, 1], bandwidths[0, 1] = latency_s, bandwidth_bytes_per_s
+    with pytest.raises(bl.PlatformError) as caught:
+        bl.Platform.from_matrices(latencies, bandwidths)
+    assert ', edge ("n0", "n1");' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tree", "fault"),
+    [
+        ({"children": {"a": ["c"], "c": ["b"]}}, 'no path for edge ("c", "b")'),
+        ({"children": {"a": ["b"], "b": ["c"]}, "via": {"b": ["c"]}}, 'no link for edge ("a", "c")'),
+    ],
+)
+def test_a_tree_with_an_edge_that_the_platform_lacks_names_it(tree: dict[str, Any], fault: str) -> None:
+    ends = [("a", "b"), ("b", "c")]
+    platform = bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "chain",
+            "port_model": "one-port",
+            "nodes": [{"id": name} for name in "abc"],
+            "links": [{**LINK, "from": one, "to": other} for one, other in ends],
+        }
+    )
+    document = bl.plan(platform, "a", 3000, planner="chain").to_dict()
+    document["trees"] = [{"share": 1.0, **tree}]
+    plan = bl.Plan.from_dict(document)
+    for judge in (bl.check, bl.simulate, bl.throughput):
+        with pytest.raises(bl.PlanError) as caught:
+            judge(platform, plan)
+        assert fault in str(caught.value)

@@ -118,7 +118,11 @@ fn platforms() {
         assert_refused(&document.to_string(), place, fact);
     }
     let twice = json!([{"from": "a", "to": "b", "both_ways": true}, {"from": "b", "to": "a"}]);
-    assert_refused(&with(good_platform(), &["links"], twice).to_string(), "$.links[1]", "stands twice");
+    assert_refused(
+        &with(good_platform(), &["links"], twice).to_string(),
+        "$.links[1]",
+        "a pair twice in links, edge (",
+    );
     let shared = json!([{"id": "w", "bandwidth_bytes_per_s": 1}, {"id": "w", "bandwidth_bytes_per_s": 1}]);
     assert_refused(&with(good_platform(), &["shared"], shared).to_string(), "$.shared[1]", "duplicate");
     let bridge = json!({"from_cluster": "A", "to_cluster": "B", "both_ways": true, "link": {}});
@@ -245,13 +249,13 @@ fn plans_that_do_not_broadcast() {
         (one(json!({"a": ["b"], "b": ["c"], "c": ["d", "e"]})), "unknown node \"e\""),
         (
             json!({"root": "d", "trees": [{"share": 1.0, "children": {"d": ["c"], "c": ["b"], "b": ["a"]}}]}),
-            "no path from \"d\" to \"c\"",
+            "no path for edge (\"d\", \"c\")",
         ),
         (json!({"trees": []}), "no trees"),
         (json!({"trees": [{"share": 0.5, "children": chain}]}), "the trees sum to 0.5"),
         (
             json!({"trees": [{"share": 1.0, "children": chain, "via": {"c": ["d"]}}]}),
-            "no link from \"b\" to \"d\"",
+            "no link for edge (\"b\", \"d\")",
         ),
         (json!({"trees": [{"share": 1.0, "root": "b", "children": chain}]}), "a bcast has one root"),
         (

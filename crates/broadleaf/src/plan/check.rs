@@ -246,7 +246,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
             searched = Some((from, platform.unreachable_from(from)));
         }
         if searched.as_ref().is_some_and(|(_, cut_off)| cut_off.binary_search(&to).is_ok()) {
-            faults.push(format!("tree {index}: no path from \"{}\" to \"{}\"", name(from), name(to)));
+            faults.push(format!("tree {index}: no path for edge ({:?}, {:?})", name(from), name(to)));
         }
     }
 }
@@ -276,7 +276,7 @@ fn via_faults(
             faults.push(format!("tree {index}: the way {way} \"{}\" passes a node twice", name(child)));
         }
         for pair in path.windows(2).filter(|pair| platform.link(pair[0], pair[1]).is_none()) {
-            faults.push(format!("tree {index}: no link from \"{}\" to \"{}\"", name(pair[0]), name(pair[1])));
+            faults.push(format!("tree {index}: no link for edge ({:?}, {:?})", name(pair[0]), name(pair[1])));
         }
     }
 }

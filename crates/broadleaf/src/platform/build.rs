@@ -185,14 +185,17 @@ impl PlatformBuilder {
         let ExplicitLink { from, to, both_ways, .. } = link;
         let id = |node: NodeId| self.nodes[node.index()].id.clone();
         if from == to {
-            return Err(fault(format!("a link from \"{}\" to itself", id(from)), "remove it"));
+            return Err(
+                fault("a link from a node to itself".to_string(), "remove it").on_edge(&id(from), &id(to))
+            );
         }
         let reverse = both_ways.then_some((to, from));
         let pairs = std::iter::once((from, to)).chain(reverse);
         // Both directions are checked before either is added, so that a refused link changes nothing.
         if let Some((a, b)) = pairs.clone().find(|pair| self.pairs.contains(pair)) {
-            let fact = format!("the ordered pair \"{}\" to \"{}\" stands twice in links", id(a), id(b));
-            return Err(fault(fact, "keep one of the two"));
+            return Err(
+                fault("a pair twice in links".to_string(), "keep one of the two").on_edge(&id(a), &id(b))
+            );
         }
         self.pairs.extend(pairs);
         self.links.push(link);

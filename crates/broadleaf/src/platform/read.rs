@@ -60,11 +60,9 @@ impl Platform {
         if let Some(links) = root.optional("links")? {
             for place in links.items()? {
                 let ends = (place.required("from")?, place.required("to")?);
-                let (from, to) = (node_ref(&ends.0, &builder)?, node_ref(&ends.1, &builder)?);
                 let (from_id, to_id) = (ends.0.string()?, ends.1.string()?);
-                let class =
-                    read_class(&place, &mut builder).map_err(|fault| fault.on_edge(from_id, to_id))?;
-                let link = ExplicitLink { from, to, both_ways: both_ways(&place)?, class };
+                let link =
+                    read_link(&place, &ends, &mut builder).map_err(|fault| fault.on_edge(from_id, to_id))?;
                 builder.add_link(link).map_err(|fault| at(&place, fault))?;
             }
         }
@@ -87,6 +85,19 @@ impl Platform {
         }
         builder.build()
     }
+}
+
+fn read_link(
+    place: &Place,
+    (from, to): &(Place, Place),
+    builder: &mut PlatformBuilder,
+) -> Result<ExplicitLink, Fault> {
+    Ok(ExplicitLink {
+        from: node_ref(from, builder)?,
+        to: node_ref(to, builder)?,
+        both_ways: both_ways(place)?,
+        class: read_class(place, builder)?,
+    })
 }
 
 fn at(place: &Place, fault: Fault) -> Fault {
