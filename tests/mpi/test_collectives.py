@@ -162,6 +162,11 @@ def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
     assert run.stdout == own.stdout
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_rank_without_memory_for_blocks_of_unequal_length(bench: Bench, ranks: int) -> None:
+    bench.check(ranks, "starved_unequal", min_bytes="1", collectives="all")
+
+
 def test_the_trace_names_the_collective(bench: Bench, tmp_path: Path) -> None:
     trace = tmp_path / "trace.json"
     bench.check(2, "random_collectives", "60", "900", "1", min_bytes="1", collectives="all", trace=trace)
