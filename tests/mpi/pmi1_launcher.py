@@ -13,12 +13,11 @@ import sys
 from dataclasses import dataclass, field
 from typing import TextIO
 
-# Commands with the same answer for all; MPICH names its shared memory after the job.
+# Commands with the same answer for all.
 ANSWERS = {
     "init": "response_to_init rc=0 pmi_version=1 pmi_subversion=1",
     "get_maxes": "maxes rc=0 kvsname_max=64 keylen_max=64 vallen_max=1024",
     "get_appnum": "appnum rc=0 appnum=0",
-    "get_my_kvsname": f"my_kvsname rc=0 kvsname=job-{os.getpid()}",
     "publish_name": "publish_result rc=-1 msg=command not implemented",
     "lookup_name": "lookup_result rc=-1 msg=command not implemented",
     "finalize": "finalize_ack rc=0",
@@ -33,6 +32,7 @@ class Rank:
     socket: socket.socket
     lines: TextIO
     host: dict[str, str]
+    host_number: int
 
     def send(self, answer: str) -> None:
         self.socket.sendall(f"cmd={answer}\n".encode())
@@ -56,6 +56,9 @@ class Job:
         elif command == "get":
             known = rank.host.get(key)
             rank.send("get_result rc=4" if known is None else f"get_result rc=0 value={known}")
+        elif command == "get_my_kvsname":
+            # MPICH names its shared memory after it, and these hosts share one machine.
+            rank.send(f"my_kvsname rc=0 kvsname=job-{os.getpid()}-{rank.host_number}")
         elif command == "barrier_in":
             self.waiting.append(rank)
             if len(self.waiting) == len(self.ranks):
@@ -87,7 +90,7 @@ def main() -> int:
         environment = os.environ | {name: str(value) for name, value in names.items()}
         process = subprocess.Popen(sys.argv[3:], env=environment, pass_fds=[theirs.fileno()])
         theirs.close()
-        job.ranks.append(Rank(process, ours, ours.makefile(), stores[number // each]))
+        job.ranks.append(Rank(process, ours, ours.makefile(), stores[number // each], number // each))
         ready.register(ours, selectors.EVENT_READ, job.ranks[-1])
     while ready.get_map():
         for key, _ in ready.select():
