@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,12 @@ def build_editable(
     config_settings: dict[str, Any] | None = None,
     metadata_directory: str | None = None,
 ) -> str:
-    build_mpi_runtimes()
-    return str(maturin.build_editable(wheel_directory, config_settings, metadata_directory))
+    # At once: an editable package finds the runtimes in the checkout, whichever is ready first.
+    with ThreadPoolExecutor(1) as beside:
+        runtimes = beside.submit(build_mpi_runtimes)
+        built = maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+        runtimes.result()
+    return str(built)
 
 
 def build_mpi_runtimes() -> None:
