@@ -74,6 +74,8 @@ def facts(
 ) -> dict[str, Any]:
     """The `provenance` of a measured platform. `hosts` and `quality` are as the probe prints them."""
     lacking = [f"ended early, missing: {what}" for what in missing]
+    shared = oversubscribed(hosts)
+    word = quality.get("quality", "good")
     return {
         "source": f"broadleaf measure {__version__}",
         "measured": {
@@ -92,10 +94,24 @@ def facts(
                 "launcher_args": asked.launcher_args,
             },
             **quality,
-            "quality": "incomplete" if missing else quality.get("quality", "good"),
-            "warnings": [*lacking, *warnings, *doubts_in(quality)],
+            "quality": "incomplete" if missing else "oversubscribed" if shared and word == "good" else word,
+            "warnings": [*lacking, *warnings, *shared, *doubts_in(quality)],
         },
     }
+
+
+def oversubscribed(hosts: Sequence[dict[str, Any]]) -> list[str]:
+    """The hosts with more ranks than cores, a line each, the first few by name.
+
+    Pairs are measured one at a time, so their times hold for ranks with a core each.
+    """
+    crowded = [host for host in hosts if host["ranks"] > host["cores"]]
+    lines = [
+        f"{host['name']}: {host['ranks']} ranks share {host['cores']} cores and are slower while all work"
+        for host in crowded[:MOST_NAMED]
+    ]
+    rest = len(crowded) - len(lines)
+    return lines + ([f"{rest} more hosts have fewer cores than ranks"] if rest else [])
 
 
 def doubts_in(quality: dict[str, Any]) -> list[str]:

@@ -88,6 +88,21 @@ def test_the_line_says_when_where_and_how_well() -> None:
     ]
 
 
+def test_hosts_with_more_ranks_than_cores_are_named() -> None:
+    hosts = [{"name": f"n{at}", "ranks": 8, "cores": 8 if at == 0 else 2, "load": 0.0} for at in range(6)]
+    made = facts(ASKED, "", "2026-11-22T17:00", 1.0, "mpich 5", hosts, {"quality": "good"}, [], ())[
+        "measured"
+    ]
+    assert made["quality"] == "oversubscribed"
+    first, *_, last = made["warnings"]
+    assert first == "n1: 8 ranks share 2 cores and are slower while all work"
+    assert (len(made["warnings"]), last) == (4, "2 more hosts have fewer cores than ranks")
+    assert said()["measured"]["quality"] == "good"
+    worse = {"quality": "doubtful", "doubtful": DOUBTFUL}
+    made = facts(ASKED, "", "2026-11-22T17:00", 1.0, "mpich 5", hosts, worse, [], ())["measured"]
+    assert made["quality"] == "doubtful"
+
+
 @pytest.mark.parametrize(
     "provenance",
     [None, "text", [1], {"measured": None},
