@@ -32,7 +32,7 @@ help: ## this list
 setup: .venv/.installed .venv/.dev ## .venv with the package and the tools of check and test, .mpi/openmpi, .mpi/mpich
 
 # While pip waits for the network, cargo can use the cores.
-ifneq ($(filter demo,$(MAKECMDGOALS)),)
+ifeq ($(MAKECMDGOALS),demo)
 MAKEFLAGS += --jobs=2
 endif
 
