@@ -2,26 +2,13 @@
  * all ranks get theirs by the MPI's own collective; else it reports that, and the others get theirs. In a gather or
  * reduction it reports that, and so does the root. Next time all get theirs. */
 #include "check.h"
+#include "starved.h"
 
 #include <broadleaf.h>
 
 #define COUNT 30000
 #define BYTES (3 * COUNT)
 #define MOST 8
-
-extern void *__libc_malloc(size_t bytes);
-static int is_starved;
-static size_t starved_bytes;
-
-/* Once, for a block as large as all packed blocks. */
-void *malloc(size_t bytes)
-{
-    int starved = 1;
-    if (bytes == starved_bytes &&
-        __atomic_compare_exchange_n(&is_starved, &starved, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        return NULL;
-    return __libc_malloc(bytes);
-}
 
 static unsigned char all[MOST][4 * COUNT], mine[4 * COUNT], packed[BYTES];
 

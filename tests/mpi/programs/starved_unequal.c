@@ -2,23 +2,10 @@
  * all-gather all ranks use the MPI's own, in a scatter that rank reports it, unless it is the root, in a gather that
  * rank and the root do, in a reduce-scatter all. No call hangs, and the next one succeeds. */
 #include "check.h"
+#include "starved.h"
 
 #define COUNT 3000
 #define MOST 8
-
-extern void *__libc_malloc(size_t bytes);
-static int is_starved;
-static size_t starved_bytes;
-
-/* Once, for a block as large as all packed blocks. */
-void *malloc(size_t bytes)
-{
-    int starved = 1;
-    if (bytes == starved_bytes &&
-        __atomic_compare_exchange_n(&is_starved, &starved, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-        return NULL;
-    return __libc_malloc(bytes);
-}
 
 typedef enum { GATHER, ALLGATHER, SCATTER, REDUCE_SCATTER, CALLS } call;
 static int mine[MOST * MOST * COUNT], all[MOST * MOST * COUNT];
