@@ -26,7 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from cases import MPIS, Case, cases, short
 from overlay import UnavailableError, folder_in_memory, in_namespaces, install
 
-from broadleaf.mpi import Mpi, find_mpi, launch_command
+from broadleaf.mpi import launch_command
+from broadleaf.mpi.launchers import start_of
 
 # Debian's MPICH polls without pause: with two ranks a core, testers take minutes.
 RANKS = {"openmpi": 4, "mpich": 2}
@@ -112,7 +113,8 @@ def started(case: Case, scratch: Path, listed: str | None) -> tuple[list[str], d
     """The facts that the program printed, and the statistics; `listed`: the planned collectives."""
     for name, text in case.files.items():
         (scratch / name).write_text(text)
-    mpi = debians(case.mpi)
+    # Another MPI may stand before Debian's on PATH; the launcher is the program's, as in `broadleaf run`.
+    mpi = start_of(case.command).mpi
     ranks = RANKS[case.mpi]
     stats = scratch / "stats.json"
     is_planned = listed is not None
@@ -156,10 +158,6 @@ def started(case: Case, scratch: Path, listed: str | None) -> tuple[list[str], d
 def rounded(text: str) -> str:
     """Rounds off the last digits of sums over ranks, which differ between runs."""
     return re.sub(r"-?\d+\.\d+", lambda found: f"{float(found.group()):.7f}", " ".join(text.split()))
-
-
-def debians(name: str) -> Mpi:
-    return find_mpi(mpiexec=f"/usr/bin/mpiexec.{name}")
 
 
 def platform(folder: Path, ranks: int) -> Path:

@@ -199,6 +199,9 @@ def version_text(program: Path) -> str:
 
 def examined(mpiexec: Path) -> Mpi | None:
     """The MPI that a launcher belongs to; None if it is unknown."""
+    # Open MPI refuses to start as /bin/mpiexec, whose prefix is empty; /bin is often a link to /usr/bin.
+    if mpiexec.parent == Path("/bin"):
+        mpiexec = mpiexec.parent.resolve() / mpiexec.name
     text = version_text(mpiexec)
     dialect = dialect_of(text)
     if dialect is None or dialect.flavour is None:

@@ -59,7 +59,11 @@ def start_of(
     is_started_by_name = launcher is not None or bool(os.environ.get("BROADLEAF_MPIEXEC"))
     is_named = bool(flavour or mpiexec or os.environ.get("BROADLEAF_MPIEXEC"))
     mpi, remark = find_mpi(flavour, mpiexec), None
-    library = library_of(program, with_library(mpi, os.environ)) if program else None
+    library = library_of(program, os.environ) if program and not is_named else None
+    if library is not None and library.path is not None:
+        mpi = owner_of(library, mpi) or mpi
+    if program and (library is None or library.path is None or not belongs(library, mpi)):
+        library = library_of(program, with_library(mpi, os.environ))
     if library is not None and not belongs(library, mpi):
         mpi, remark = settled(library, mpi, program[0], is_named=is_named, is_managed=manager is not None)
     if not is_started_by_name:
@@ -149,8 +153,7 @@ def settled(
     """The MPI to use for a program whose library is not the candidate's, and the line to report."""
     where = library.path or library.soname
     if not is_named:
-        owner = next((each for each in owners(library) if belongs(library, each)), None)
-        if owner is not None:
+        if owner := owner_of(library, mpi):
             return owner, None
         mpi = next((each for each in owners(library) if each.flavour == library.flavour), mpi)
     if mpi.flavour == library.flavour:
@@ -160,6 +163,13 @@ def settled(
     if not is_named:
         raise MpiNotFoundError(f"{told}; name the mpiexec that belongs to it with --launcher")
     return mpi, f"{told}: its ranks will not find each other under {mpi.mpiexec}"
+
+
+def owner_of(library: Library, candidate: Mpi) -> Mpi | None:
+    """The MPI whose launcher belongs to the library: the candidate, if it does."""
+    if belongs(library, candidate):
+        return candidate
+    return next((each for each in owners(library) if belongs(library, each)), None)
 
 
 def owners(library: Library) -> Iterator[Mpi]:
