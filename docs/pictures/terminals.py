@@ -32,6 +32,25 @@ STYLE = """
 .typed { fill: #8fd6a5; font-weight: bold; }
 """
 
+MODEL_BYTES = 64 << 20
+FORTRAN = """
+program broadcasts
+  use mpi_f08
+  real(8) :: model(8000000)
+  integer :: call
+  model = 1
+  call MPI_Init()
+  do call = 1, 3
+    call MPI_Bcast(model, size(model), MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD)
+  end do
+  call MPI_Finalize()
+end program
+"""
+
+COUNTS = (
+    "python -c \"import json; s = json.load(open('stats.json')); print(s['planned'], s['passed_through'])\""
+)
+
 
 class Session(NamedTuple):
     """Commands typed one after the other, and the programs without which they cannot run."""
@@ -54,6 +73,25 @@ SESSIONS = {
         ("LD_PRELOAD=./libtool.so broadleaf run -n 8 --platform net.json --stats stats.json -- ./program",),
         ("mpicc",),
     ),
+    "push-terminal": Session(
+        ("broadleaf push model.safetensors --to copies/model-{rank}.safetensors -n 8 --platform net.json",)
+    ),
+    "fortran-terminal": Session(
+        (
+            "mpifort -o program program.f90",
+            "broadleaf run -n 8 --platform net.json --stats stats.json -- ./program",
+            COUNTS,
+        ),
+        ("mpifort", "gfortran"),
+    ),
+    "containers-terminal": Session(
+        (
+            "mpiexec -n 8 --oversubscribe --bind-to none env BROADLEAF_PLATFORM=$PWD/net.json "
+            "BROADLEAF_STATS=$PWD/stats.json LD_PRELOAD=$PWD/runtime/libbroadleaf_mpi_ompi.so ./program",
+            COUNTS,
+        ),
+        ("mpicc",),
+    ),
 }
 
 
@@ -69,6 +107,10 @@ def furnish(folder: Path, path: str) -> None:
     }
     bl.Platform.from_dict(document).save(folder / "net.json")
     shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / "program.f90").write_text(FORTRAN)
+    (folder / "model.safetensors").write_bytes(os.urandom(MODEL_BYTES))
+    (folder / "copies").mkdir()
+    (folder / "runtime").symlink_to(Path(bl.__file__).parent / "mpi" / "lib")
     programs = ROOT / "tests" / "mpi"
     if compiler := shutil.which("mpicc", path=path):
         subprocess.run(
@@ -135,7 +177,6 @@ def main() -> None:
     environment = {
         **os.environ,
         "PATH": path,
-        "BROADLEAF_MPIEXEC": str(binaries / "mpiexec"),
         "COLUMNS": str(COLUMNS),
         # As in the tests: a build may run as root, in a container.
         "OMPI_ALLOW_RUN_AS_ROOT": "1",

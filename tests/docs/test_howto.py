@@ -150,6 +150,7 @@ def test_push(folder: Path) -> None:
     changes = {
         "-n 8 --hosts hosts": f"-n {RANKS}",
         r"dataset -n 8": f"dataset -n {RANKS}",
+        "-n 8 --platform net.json": f"-n {RANKS} --platform net.json",
         "/local/input -n 8": f"{folder}/input -n {RANKS}",
         "/dev/shm/model": f"{folder}/copy",
         "/local/dataset": f"{folder}/copy",
@@ -158,4 +159,5 @@ def test_push(folder: Path) -> None:
     assert (folder / "copy.safetensors").read_bytes() == b"weights" * 100_000
     assert (folder / "copy" / "empty").is_dir()
     assert (folder / "input" / "model.safetensors").read_bytes() == b"weights" * 100_000
+    assert {path.stat().st_size for path in (folder / "copies").iterdir()} == {700_000}
     assert (folder / "input" / "dataset" / "empty").is_dir()

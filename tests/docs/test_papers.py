@@ -31,7 +31,7 @@ def test_sheets_become_tables_beside_their_command(hook: ModuleType, tmp_path: P
         {
             "name": "t",
             "title": "Table 3",
-            "columns": ["size", "ours"],
+            "columns": ["size", "broadleaf"],
             "rows": [["4|8", 0.123456], ["1", None], ["2", 12391.6]],
         },
     ]
@@ -39,7 +39,7 @@ def test_sheets_become_tables_beside_their_command(hook: ModuleType, tmp_path: P
     (tmp_path / "papers" / "trees.json").write_text(json.dumps(document))
     (tmp_path / "papers" / "trees-figure.svg").write_text("<svg/>")
     page = hook.paper_page("trees", "Trees")
-    assert "| size | ours |\n| --- | --- |\n| 4\\|8 | 0.1235 |\n| 1 |  |\n| 2 | 12392 |\n" in page
+    assert "| size | broadleaf |\n| --- | --- |\n| 4\\|8 | 0.1235 |\n| 1 |  |\n| 2 | 12392 |\n" in page
     assert "`broadleaf paper trees --quick -o docs/papers`" in page
     assert "## Table 3" in page
     assert "- As printed." in page

@@ -191,6 +191,11 @@ def test_every_picture_of_a_how_to_has_its_maker() -> None:
     assert all(f"({name}#only-" in text for name in made)
 
 
+def test_every_how_to_has_a_picture() -> None:
+    pages = sorted((DOCS / "howto").glob("*.md"))
+    assert [path.name for path in pages if "![" not in path.read_text()] == []
+
+
 def test_times_around_a_slow_link_are_those_of_the_picture(tmp_path: Path) -> None:
     picture = PICTURES["adapt-map"]
     assert isinstance(picture, Picture)

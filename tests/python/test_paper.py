@@ -167,7 +167,7 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
     sheets = paper_run("adaptive").sheets
     columns = sheets["improvement"]["columns"]
     lines = {row[1]: dict(zip(columns, row, strict=True)) for row in sheets["improvement"]["rows"]}
-    ours = lines["ours, adaptive"]
+    ours = lines["broadleaf, adaptive"]
     assert ours["better than mpich-g2 loaded, %"] >= 20
     assert ours["better than static loaded, %"] >= 10
     assert ours["times faster at 80 %+"] >= 2
@@ -178,10 +178,10 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
     rows = [dict(zip(sheets["samples"]["columns"], row, strict=True)) for row in sheets["samples"]["rows"]]
     of = {
         line: [row["seconds"] for row in rows if row["line"] == line]
-        for line in ("ours, adaptive", "our best static plan")
+        for line in ("broadleaf, adaptive", "broadleaf, static")
     }
-    stale = [row["stale"] for row in rows if row["line"] == "ours, adaptive"]
-    loaded = [row["load"] > 0 for row in rows if row["line"] == "ours, adaptive"]
+    stale = [row["stale"] for row in rows if row["line"] == "broadleaf, adaptive"]
+    loaded = [row["load"] > 0 for row in rows if row["line"] == "broadleaf, adaptive"]
     assert len(stale) == 60
     assert sum(stale) <= 2 * sum(a != b for a, b in pairwise(loaded))
     assert not any(all(stale[at : at + 3]) for at in range(58)), "more than two in a row"

@@ -92,7 +92,7 @@ def test_figure_3_keeps_its_curves_apart() -> None:
 
 
 def test_ours_is_ahead_and_its_distance_to_the_bound_is_told(paper_run: Callable[[str], PaperRun]) -> None:
-    ours = table(paper_run("grid").sheets["ours"])
+    ours = table(paper_run("grid").sheets["broadleaf"])
     assert {local_start for _, local_start, _ in ours} == {"after-last-send", "on-arrival"}
     for (_, _, clusters), row in ours.items():
         assert 0 <= row["makespan above bound %"] < 6

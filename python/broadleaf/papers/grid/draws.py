@@ -157,7 +157,7 @@ class Work:
             sheets=[*means(points), figure_3(points), *hit_rates(points), distances(points)],
             figures=dict(figures(points)),
             remarks=[
-                f"Figures 1 to 3: {draws} draws a point, theirs and ours on the same; figure 4: {hit_draws} "
+                f"Figures 1 to 3: {draws} draws a point, the same for all lines; figure 4: {hit_draws} "
                 f"draws, on which nothing is searched. Seed {SEED}, root 0. ± holds 95 % of such means.",
                 "Figure 3 shows how much later each ends than ecef on the same draws: the curves of the "
                 "means themselves lie on each other, as the paper says.",
@@ -236,7 +236,7 @@ def distances(points: list[Point]) -> Sheet:
         *("makespan below best of seven %", "makespan above exact %", "makespan above bound %"),
         *("best of seven above exact %", "best of seven above bound %"),
     )
-    return Sheet("ours", "Ours and the best of the paper's seven, beside what no schedule passes",
+    return Sheet("broadleaf", "Broadleaf and the best of the paper's seven, beside the bound",
                  columns(*(column for name in names for column in (name, f"{name} ±"))), rows)  # fmt: skip
 
 

@@ -98,7 +98,7 @@ def above_bound(samples: list[Sample]) -> Sheet:
         above = [round(100 * ((at[line].predicted_s or math.nan) / bound_s - 1), 1) for line in lines]
         rows.append((size // KIB, round(1000 * bound_s, 2), *above))
     names = ("KiB", "bound, ms", *(f"{line} above it %" for line in lines))
-    return Sheet("above-bound", "Ours, as predicted, above the bound of every plan", names, rows)
+    return Sheet("above-bound", "Broadleaf, as predicted, above the bound of every plan", names, rows)
 
 
 def shortened(value: float | None) -> float | None:

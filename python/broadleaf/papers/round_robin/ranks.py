@@ -172,7 +172,7 @@ def smpi_samples(
                     except MissingError as failed:
                         given_up.append((nodes, message_bytes))
                         remarks.append(f"SMPI, {name}, {nodes} nodes, {message_bytes / 1e6:g} MB: {failed}")
-                whose = "ours" if is_ours else "SMPI"
+                whose = "Broadleaf" if is_ours else "SMPI"
                 samples.append(SmpiSample(nodes, message_bytes, whose, line, name, taken))
                 advance()
     return samples
@@ -206,7 +206,7 @@ def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
             own = {(sample.line, sample.whose): sample for place, sample in placed if place == at}
             limit_s = next(iter(own.values())).message_bytes / BANDWIDTH_BYTES_PER_S
             rows.append((at, limit_s, *(own[line].seconds for line in lines)))
-        titles = [line if whose == "ours" else f"SMPI's {line}" for line, whose in lines]
+        titles = [line if whose == "Broadleaf" else f"SMPI's {line}" for line, whose in lines]
         if len(rows) > 1:
             figures[name] = draw(Sheet(name, name, (against, "t", *titles), rows), "SMPI")
     return figures
