@@ -26,31 +26,50 @@ typedef struct {
     bl_reduction reduction;
 } exchange;
 
-static int run(const exchange *it, unsigned char *packed, int *handled)
+/* Where the root of a gather gets blocks longer than it expects. MPICH waits for all of them together, and has no
+ * better class. */
+#ifdef OPEN_MPI
+#define TOO_LONG MPI_ERR_TRUNCATE
+#else
+#define TOO_LONG MPI_ERR_IN_STATUS
+#endif
+
+/* `packed` may be null: this rank has no memory, or its contribution has the wrong length. */
+static int run_lacking(const exchange *it, unsigned char *packed, int is_length_wrong, int *handled)
 {
     const bl_exchange *call = it->call;
-    bl_outcome outcome = bl_session_exchange(it->comm->session, call->collective, packed, it->blocks.largest,
-                                             it->blocks.sizes, it->element, call->root);
+    bl_outcome outcome = bl_session_exchange(it->comm->session, call->collective, packed, is_length_wrong,
+                                             it->blocks.largest, it->blocks.sizes, it->element, call->root);
     *handled = outcome.verdict != BL_OWN && outcome.verdict != BL_BAD_VALUE;
     if (*handled) bl_count_planned();
     switch (outcome.verdict) {
     case BL_DONE:
     case BL_BAD_VALUE:
     case BL_OWN: return MPI_SUCCESS;
-    case BL_LENGTH: return MPI_ERR_TRUNCATE;
+    case BL_LENGTH: return call->collective == BL_GATHER ? TOO_LONG : MPI_ERR_TRUNCATE;
     case BL_NO_MEMORY: return MPI_ERR_NO_MEM;
     case BL_MPI: return outcome.mpi_error;
     default: return MPI_ERR_INTERN;
     }
 }
 
+static int run(const exchange *it, unsigned char *packed, int *handled)
+{
+    return run_lacking(it, packed, 0, handled);
+}
+
 static int unpack_own(const exchange *it, const unsigned char *packed)
 {
     const bl_side *to = &it->call->receive;
     const uint64_t bytes = bl_block_bytes(&it->blocks, it->comm->rank);
-    if (bl_side_bytes(to) != bytes) return MPI_ERR_TRUNCATE;
+    const uint64_t room = bl_side_bytes(to);
+    if (room < bytes) return MPI_ERR_TRUNCATE;
     if (bytes == 0) return MPI_SUCCESS;
-    return bl_unpack(packed + bl_block_start(&it->blocks, it->comm->rank), bytes, to->data, to->count, to->type);
+    /* MPIs let room for more stay as it is. */
+    const uint64_t element = room / (uint64_t)to->count;
+    if (bytes % element != 0) return MPI_ERR_TRUNCATE;
+    return bl_unpack(packed + bl_block_start(&it->blocks, it->comm->rank), bytes, to->data, (MPI_Count)(bytes / element),
+                     to->type);
 }
 
 static int scatter(const exchange *it, int *handled)
@@ -104,8 +123,11 @@ static int gather(const exchange *it, int *handled)
     if (packed == NULL) packed = own = malloc(it->blocks.all);
     int put = MPI_ERR_NO_MEM;
     if (packed != NULL) put = put_own(it, packed, own != NULL);
-    int error = run(it, put == MPI_SUCCESS ? packed : NULL, handled);
-    if (*handled && put != MPI_SUCCESS) error = put;
+    const int is_length_wrong = put == MPI_ERR_TRUNCATE;
+    int error = run_lacking(it, put == MPI_SUCCESS ? packed : NULL, is_length_wrong, handled);
+    /* As in the MPI, a rank that sends too much does not learn it; the root does. */
+    const int is_too_long = is_length_wrong && !is_root && bl_side_bytes(&it->call->send) > bl_block_bytes(&it->blocks, it->comm->rank);
+    if (*handled && put != MPI_SUCCESS) error = is_too_long ? MPI_SUCCESS : put;
     if (error == MPI_SUCCESS && *handled && is_root && own != NULL) error = bl_unpack_blocks(to, &it->blocks, packed);
     free(own);
     return error;

@@ -123,11 +123,11 @@ uint64_t bl_session_threshold(const bl_session *session);
  * others are scratch; in an all-gather this rank's own is there, all are when the call ends; in a gather this rank's own
  * is there, at the root all are when the call ends, elsewhere the others are scratch. A reduction has one block, this
  * rank's contribution, which is the result at the root when the call ends and scratch elsewhere; segments end between
- * elements of `element` bytes. `packed` is null at a rank without memory for them: it still passes on the others'
- * segments; where it had something to send, outward all ranks use the MPI's own, inward it and the root get
- * BL_NO_MEMORY. */
-bl_outcome bl_session_exchange(bl_session *session, bl_collective collective, unsigned char *packed, uint64_t bytes,
-                               const uint64_t *sizes, uint64_t element, int root);
+ * elements of `element` bytes. `packed` is null at a rank without memory for them, or, with `is_length_wrong`, at one
+ * whose block in a gather has another length: it still passes on the others' segments; where it had something to send,
+ * outward all ranks use the MPI's own, inward it and the root get BL_NO_MEMORY or BL_LENGTH. */
+bl_outcome bl_session_exchange(bl_session *session, bl_collective collective, unsigned char *packed,
+                               int is_length_wrong, uint64_t bytes, const uint64_t *sizes, uint64_t element, int root);
 /* Such calls of fewer bytes in all go to the MPI's own; UINT64_MAX: all do. */
 uint64_t bl_session_exchange_threshold(const bl_session *session);
 

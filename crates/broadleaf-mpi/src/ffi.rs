@@ -8,7 +8,7 @@ use crate::mpi::{Mpi, Ops};
 use crate::observe::advice::Mailbox;
 use crate::observe::{destination, stats, trace};
 use crate::outcome::Outcome;
-use crate::session::{BlockBytes, Session};
+use crate::session::{BlockBytes, Lack, Session};
 use crate::settings::{self, WorldSettings};
 use crate::topology::platform_file::load;
 use crate::{report, reserve, smpi};
@@ -162,13 +162,14 @@ pub unsafe extern "C" fn bl_session_broadcast(
 }
 
 /// # Safety
-/// `packed` points to a block for every rank that nothing else touches during the call; each has `bytes`, or, where that
+/// `packed` is null, or points to a block for every rank that nothing else touches during the call; each has `bytes`, or, where that
 /// is not null, its length in `sizes`, the largest of which is `bytes`.
 #[no_mangle]
 pub unsafe extern "C" fn bl_session_exchange(
     session: *mut Session,
     collective: u32,
     packed: *mut u8,
+    is_length_wrong: c_int,
     bytes: u64,
     sizes: *const u64,
     element_bytes: u64,
@@ -178,6 +179,11 @@ pub unsafe extern "C" fn bl_session_exchange(
     let count = session.size() as usize;
     let sizes = (!sizes.is_null()).then(|| std::slice::from_raw_parts(sizes, count));
     let blocks = BlockBytes { largest: bytes, sizes, element: element_bytes };
+    let packed = match (packed.is_null(), is_length_wrong != 0) {
+        (false, _) => Ok(packed),
+        (true, false) => Err(Lack::Memory),
+        (true, true) => Err(Lack::Length),
+    };
     guarded(Outcome::Internal, || match settings::collective(collective) {
         Some(collective) => session.exchange(collective, packed, blocks, root as u32),
         None => Outcome::Own,

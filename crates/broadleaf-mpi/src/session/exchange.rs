@@ -18,7 +18,7 @@ use crate::settings::WorldSettings;
 use crate::settings::{SharedMemory, BEST, DEFAULT_MIN_BYTES};
 use crate::topology::placement::Placement;
 use crate::topology::rank_map::RankMap;
-use crate::transport::MpiTransport;
+use crate::transport::{Lack, MpiTransport};
 use broadleaf::plan::{Collective, Direction};
 use std::collections::HashMap;
 
@@ -112,18 +112,22 @@ impl Session {
         let (is_root, direction) = (self.rank == call.root, call.collective.direction());
         let sends = direction != Direction::Outward || is_root || call.collective == Collective::Allgather;
         if call.packed.is_null() && sends {
-            transport.send_nothing();
+            transport.send_nothing(call.lack);
         }
         transport.run(&mut executor)?;
-        Ok(match (transport.is_hollow(), direction) {
-            (false, _) => Outcome::Done,
+        let Some(lack) = transport.lack() else { return Ok(Outcome::Done) };
+        let lacking = match lack {
+            Lack::Memory => Outcome::NoMemory,
+            Lack::Length => Outcome::WrongLength,
+        };
+        Ok(match direction {
             // All ranks have been informed.
-            (true, Direction::Outward) => Outcome::Own,
+            Direction::Outward => Outcome::Own,
             // Likewise, but their contributions may be overwritten.
-            (true, Direction::Both) => Outcome::NoMemory,
-            (true, Direction::Inward) if !call.collective.is_rooted() => Outcome::NoMemory,
-            (true, Direction::Inward) if is_root || call.packed.is_null() => Outcome::NoMemory,
-            (true, Direction::Inward) => Outcome::Done,
+            Direction::Both => lacking,
+            Direction::Inward if !call.collective.is_rooted() => lacking,
+            Direction::Inward if is_root || call.packed.is_null() => lacking,
+            Direction::Inward => Outcome::Done,
         })
     }
 

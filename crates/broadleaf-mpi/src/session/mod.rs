@@ -19,6 +19,7 @@ use crate::settings::WorldSettings;
 use crate::smpi::Encoded;
 use crate::topology::hosts::Hosts;
 use crate::topology::rank_map::{agree_on_rank_map, RankMap};
+pub use crate::transport::Lack;
 use broadleaf::adapt::switch::{Header, Kind};
 use broadleaf::plan::Collective;
 use exchange::Exchanges;
@@ -53,6 +54,8 @@ struct Call<'a> {
     /// The same on all ranks.
     number: u64,
     packed: *mut u8,
+    /// Why, where `packed` is null.
+    lack: Lack,
     /// Of the message, or of the longest block.
     bytes: u64,
     blocks: BlockBytes<'a>,
@@ -170,24 +173,25 @@ impl Session {
     pub unsafe fn broadcast(&mut self, packed: *mut u8, bytes: u64, root: u32) -> Outcome {
         let collective = Collective::Bcast;
         let blocks = BlockBytes { largest: bytes, sizes: None, element: 1 };
-        self.perform(Call { collective, number: self.calls, packed, bytes, blocks, root })
+        self.perform(Call { collective, number: self.calls, packed, lack: Lack::Memory, bytes, blocks, root })
     }
 
     /// Another collective on a block for each rank, of which the longest has some bytes, or one vector that is reduced;
     /// collective.
     ///
     /// # Safety `packed` points to a block for every rank, one behind the other, that nothing else touches meanwhile.
-    /// It is null at a rank without memory for them: it still forwards for the others. If it has blocks to send,
+    /// A rank that lacks them still forwards for the others. If it has blocks to send,
     /// outward all ranks use the MPI's own, and inward the root is informed.
     pub unsafe fn exchange(
         &mut self,
         collective: Collective,
-        packed: *mut u8,
+        packed: Result<*mut u8, Lack>,
         blocks: BlockBytes<'_>,
         root: u32,
     ) -> Outcome {
         let bytes = blocks.largest;
-        self.perform(Call { collective, number: self.calls, packed, bytes, blocks, root })
+        let (packed, lack) = (packed.unwrap_or(std::ptr::null_mut()), packed.err().unwrap_or(Lack::Memory));
+        self.perform(Call { collective, number: self.calls, packed, lack, bytes, blocks, root })
     }
 
     unsafe fn perform(&mut self, call: Call<'_>) -> Outcome {

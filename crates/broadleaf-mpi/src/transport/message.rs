@@ -2,21 +2,48 @@
 //!
 //! A relaying rank keeps copies of the segments that it relays. A rank without memory for the message, or called with
 //! another length, keeps copies of all segments, and so still sends to the ranks below it. If it is the source of
-//! blocks and has no memory for them, the message is *hollow*: all its messages are empty from then on, and so are
+//! blocks and lacks them, the message is *hollow*: all its messages are empty from then on, and so are
 //! those of every rank that has received one. In a scatter from the root, an all-gather, a reduce-scatter and an
-//! all-reduce this informs all ranks, in a gather and a reduction the root.
+//! all-reduce this informs all ranks, in a gather and a reduction the root. In a gather, where a block may also have a
+//! length that the root does not expect, a hollow message's own length is the reason.
 
 use super::buffer::Buffer;
 use crate::error::CallError;
 use crate::mpi::Mpi;
 use crate::rank_plan::part::Part;
 use broadleaf::execute::Item;
-use broadleaf::plan::Source;
+use broadleaf::plan::{Collective, Source};
 use broadleaf::platform::NodeId;
 use std::collections::{BTreeMap, HashMap};
 
 /// A segment that is only passed on: tree, lower end of the edge, segment.
 type Relayed = (u32, NodeId, u64);
+
+/// Why a rank has no blocks to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    Memory,
+    /// Of a gather: its block does not have the length that the root expects.
+    Length,
+}
+
+impl Lack {
+    /// The bytes sent in place of `bytes` bytes of data, always fewer. In a gather that is one byte for a lack of
+    /// memory; where the data are but one byte, that lack too is reported as one of length.
+    fn sent(self, collective: Collective, bytes: u64) -> u64 {
+        u64::from(self == Lack::Memory && collective == Collective::Gather && bytes > 1)
+    }
+
+    /// The reason that a message of `got` bytes in place of `expected` stands for, if it is hollow.
+    fn received(collective: Collective, expected: u64, got: u64) -> Option<Lack> {
+        let reasons: &[Lack] = match collective {
+            Collective::Bcast => &[],
+            Collective::Gather => &[Lack::Length, Lack::Memory],
+            _ => &[Lack::Memory],
+        };
+        reasons.iter().copied().find(|reason| got < expected && got == reason.sent(collective, expected))
+    }
+}
 
 /// One rank's memory of the message.
 pub(super) struct MessageMemory<'a> {
@@ -29,7 +56,8 @@ pub(super) struct MessageMemory<'a> {
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
     /// Contributions to a segment of a tree that wait for those of earlier children.
     partial: HashMap<(u32, u64), Contributions>,
-    is_hollow: bool,
+    /// Hollow, and why.
+    lack: Option<Lack>,
 }
 
 /// Contributions to one segment in one tree: how many children's have been combined, and those that wait, by the
@@ -51,7 +79,7 @@ impl<'a> MessageMemory<'a> {
             relayed: HashMap::new(),
             passing: HashMap::new(),
             partial: HashMap::new(),
-            is_hollow: false,
+            lack: None,
         }
     }
 
@@ -59,13 +87,21 @@ impl<'a> MessageMemory<'a> {
         self.base.is_null()
     }
 
-    /// Makes the message hollow: nothing more is kept or sent.
-    pub fn hollow_out(&mut self) {
-        self.is_hollow = true;
+    /// Makes the message hollow: nothing more is kept or sent. The first reason stays.
+    pub fn hollow_out(&mut self, lack: Lack) {
+        self.lack.get_or_insert(lack);
     }
 
-    pub fn is_hollow(&self) -> bool {
-        self.is_hollow
+    /// Notes whether a message of `got` bytes is hollow.
+    pub fn look_at(&mut self, expected: u64, got: u64) {
+        if let Some(lack) = Lack::received(self.part.transfers().collective, expected, got) {
+            self.hollow_out(lack);
+        }
+    }
+
+    /// Why the message is hollow, if it is.
+    pub fn lack(&self) -> Option<Lack> {
+        self.lack
     }
 
     /// All of it.
@@ -102,8 +138,10 @@ impl<'a> MessageMemory<'a> {
 
     /// The bytes to send for these segments.
     pub fn outgoing(&mut self, items: &[Item]) -> Result<Buffer, CallError> {
-        if self.is_hollow {
-            return Ok(Buffer::lent(std::ptr::null(), 0));
+        if let Some(lack) = self.lack {
+            let bytes = items.iter().map(|item| self.place(item.segment).1).sum();
+            let sent = lack.sent(self.part.transfers().collective, bytes);
+            return Ok(if sent == 0 { Buffer::lent(std::ptr::null(), 0) } else { Buffer::own(vec![0]) });
         }
         if let Some(run) = self.run(items) {
             return Ok(run);
@@ -135,7 +173,7 @@ impl<'a> MessageMemory<'a> {
 
     /// Takes a message with these segments, received in the buffer of [`Self::incoming`].
     pub fn arrived(&mut self, items: &[Item], buffer: Buffer) -> Result<(), CallError> {
-        let Some(packed) = buffer.into_own().filter(|_| !self.is_hollow) else { return Ok(()) };
+        let Some(packed) = buffer.into_own().filter(|_| self.lack.is_none()) else { return Ok(()) };
         if let [item] = items {
             if item.combines {
                 return self.combine(item, packed);
@@ -216,5 +254,27 @@ impl<'a> MessageMemory<'a> {
             return Ok(data.clone());
         }
         self.passing.remove(&(tree, segment)).map(|(data, _)| data).ok_or_else(nothing)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hollow_message_tells_its_reason_from_two_bytes_on() {
+        for bytes in [2, 3, 1 << 20] {
+            for lack in [Lack::Memory, Lack::Length] {
+                let sent = lack.sent(Collective::Gather, bytes);
+                assert_eq!(Lack::received(Collective::Gather, bytes, sent), Some(lack), "{bytes} bytes");
+            }
+        }
+        // One byte of data is no reason, and nothing is expected in place of nothing.
+        assert_eq!(Lack::received(Collective::Gather, 1, 1), None);
+        assert_eq!(Lack::received(Collective::Gather, 0, 0), None);
+        assert_eq!(Lack::received(Collective::Gather, 1, 0), Some(Lack::Length));
+        assert_eq!(Lack::received(Collective::Reduce, 8, 0), Some(Lack::Memory));
+        // A wrong length, of which the caller makes an error.
+        assert_eq!(Lack::received(Collective::Reduce, 8, 1), None);
     }
 }

@@ -38,6 +38,7 @@ use requests::{Purpose, Requests};
 use std::slice::from_ref;
 
 pub use control::Forward;
+pub use message::Lack;
 
 /// One call's messages.
 pub struct MpiTransport<'a> {
@@ -109,14 +110,14 @@ impl<'a> MpiTransport<'a> {
         self.feed = Some(feed);
     }
 
-    /// This rank has blocks to send and no memory for them.
-    pub fn send_nothing(&mut self) {
-        self.memory.hollow_out();
+    /// This rank lacks the blocks that it has to send.
+    pub fn send_nothing(&mut self, lack: Lack) {
+        self.memory.hollow_out(lack);
     }
 
-    /// Whether some rank has sent empty messages: the received data is then invalid on all ranks.
-    pub fn is_hollow(&self) -> bool {
-        self.memory.is_hollow()
+    /// Why some rank has sent empty messages, if one has: the received data is then invalid on all ranks.
+    pub fn lack(&self) -> Option<Lack> {
+        self.memory.lack()
     }
 
     /// From now on, links are timed.
@@ -206,10 +207,8 @@ impl<'a> MpiTransport<'a> {
     }
 
     fn check_length(&mut self, from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
-        if got == 0 && expected > 0 && self.part.transfers().collective != Collective::Bcast {
-            self.memory.hollow_out();
-        }
-        if expected == got || self.memory.is_hollow() {
+        self.memory.look_at(expected, got);
+        if expected == got || self.memory.lack().is_some() {
             return Ok(());
         }
         if self.part.transfers().collective != Collective::Bcast {
