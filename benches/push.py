@@ -27,7 +27,8 @@ from refusals import exit_with
 
 import broadleaf as bl
 from broadleaf.benchmarks import BenchError
-from broadleaf.benchmarks.namespaces import DEFAULT_PLATFORM, LUMP
+from broadleaf.benchmarks.limit import limit_s
+from broadleaf.benchmarks.namespaces import DEFAULT_PLATFORM, LUMP, PAYLOAD
 from broadleaf.mpi import Mpi, find_mpi
 from broadleaf.mpi.find import Flavour
 
@@ -83,8 +84,8 @@ def over_the_network(mpi: Mpi, size: int, folder: Path) -> dict[str, Any]:
             if len(hosts) != len(platform.hosts) or any(host["fault"] for host in hosts):
                 raise BenchError(f"the push failed: {done.stdout[-300:]} {done.stderr[-300:]}")
             took.append(hosts[0]["seconds"])
-    limit_s = bl.makespan_bound_s(platform, platform.hosts[0], size)
-    return {"what": f"{size >> 20} MiB to 7 hosts", "seconds": took, "limit_s": limit_s, "limit": "the bound"}
+    limit = limit_s(platform, platform.hosts[0], size) / PAYLOAD
+    return {"what": f"{size >> 20} MiB to 7 hosts", "seconds": took, "limit_s": limit, "limit": "the bound"}
 
 
 def inside(mpi: Mpi, source: Path, other: list[str], what: str, limit: str) -> dict[str, Any]:

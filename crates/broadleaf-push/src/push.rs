@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::progress::{word, Progress};
 use crate::ranks::Ranks;
 use crate::row::row_of;
-use crate::schedule::{schedule, Schedule};
+use crate::schedule::{schedule, Schedule, Window};
 use crate::source::Source;
 use crate::stock::Stock;
 use crate::stream::{stream, Keeping, Reading};
@@ -260,7 +260,9 @@ impl Host<'_> {
         let needed = if is_root { made.needed(&self.index, &windows) } else { Vec::new() };
         let mut progress = Progress {
             ranks: self.ranks,
-            kept: vec![0; needed.len()],
+            received: vec![0; needed.len()],
+            sent: vec![0; needed.len()],
+            latest: vec![0; needed.len()],
             needed,
             hosts: &self.hosts,
             working: self.ranks.size() - 1,
@@ -279,20 +281,18 @@ impl Host<'_> {
         };
         let mut pace = Pace::new(self.asked.limit_bytes_per_s);
         let (ranks, mut received) = (self.ranks, 0);
-        let mut before = |bytes: usize, kept: u64| {
+        let mut before = |window: &Window, bytes: usize| {
             if is_root {
                 pace.wait_for(bytes);
-                progress.kept[0] = kept;
-                progress.hear(false);
+                progress.admit(bytes, |rank| made.groups[window.group][rank]);
             } else {
-                ranks.tell(word(kept, false));
+                ranks.tell(word(received, false));
             }
             received += bytes as u64;
         };
         stream(ranks, &self.index, &mine, reading.as_mut(), &mut keeping, &mut before);
         if is_root {
-            progress.kept[0] = progress.needed[0];
-            progress.hear(true);
+            progress.finish();
         } else {
             ranks.tell(word(received, true));
         }

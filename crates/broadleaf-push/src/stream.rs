@@ -11,7 +11,6 @@ use crate::schedule::{Schedule, Window};
 use crate::source::Source;
 use crate::stock::Stock;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::Mutex;
 use std::thread::{Builder, Scope};
@@ -140,14 +139,14 @@ fn beside<'scope, 'env>(
 }
 
 /// Sends the windows that this rank is a member for, in order. `groups` has each group's number for [`Ranks`]; `before`
-/// is called ahead of each broadcast with its bytes, and with those of the windows processed.
+/// is called ahead of each broadcast with its window and bytes.
 pub fn stream(
     ranks: &dyn Ranks,
     index: &Index,
     windows: &[(usize, &Window)],
     reading: Option<&mut Reading<'_>>,
     keeping: &mut Keeping<'_>,
-    before: &mut dyn FnMut(usize, u64),
+    before: &mut dyn FnMut(&Window, usize),
 ) {
     let (free, to_fill) = channel::<Vec<u8>>();
     let ((filled, to_send), (sent, to_keep)) = (channel::<Vec<u8>>(), channel::<Vec<u8>>());
@@ -164,12 +163,10 @@ pub fn stream(
         }
         buffer
     };
-    let kept_bytes = AtomicU64::new(0);
     let keep_one = |window: &Window, buffer: &[u8]| {
         if let Ok(mut keeping) = keeping.lock() {
             keep(window, index, buffer, &mut keeping);
         }
-        kept_bytes.fetch_add(buffer.len() as u64, Ordering::Relaxed);
     };
     std::thread::scope(|scope| {
         // Moved into the thread that uses them, so that the channels close when it ends.
@@ -200,7 +197,7 @@ pub fn stream(
                 buffer = read_one(window, buffer);
             }
             buffer.resize(window.wire_bytes(index), 0);
-            before(buffer.len(), kept_bytes.load(Ordering::Relaxed));
+            before(window, buffer.len());
             ranks.broadcast(*group, &mut buffer);
             if writer {
                 let _ = sent.send(buffer);

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use threads::{Group, Job, Rank};
 
+mod ahead;
 mod bad_input;
 mod threads;
 
