@@ -25,6 +25,23 @@ def test_the_names_that_fortran_compilers_use(bench: Bench, ranks: int) -> None:
     assert run.stats["passed_through"] == {}
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_the_names_of_the_other_collectives(bench: Bench, ranks: int) -> None:
+    if bench.mpi.flavour == "mpich":
+        pytest.skip("MPICH's Fortran layer calls MPI_Bcast, which is caught anyway")
+    # The program stands in for Open MPI's Fortran layer, whose MPI_IN_PLACE must be visible.
+    program = bench.build("fortran_collectives", [PROGRAMS / "fortran_collectives.c"], "-rdynamic")
+    run = bench.run(ranks, [str(program)], min_bytes="1", collectives="all")
+    assert run.stdout == "ok\n", run.stderr
+    assert run.stats is not None
+    counts: dict[str, int] = {}
+    for row in run.stats["broadcasts"]:
+        counts[row["collective"]] = counts.get(row["collective"], 0) + row["planned"]
+    twice = dict.fromkeys(["scatter", "gather", "allgather", "reduce-scatter"], 4)
+    assert counts == {**twice, "reduce": 2, "allreduce": 2}
+    assert run.stats["not_planned"] == {}
+
+
 INTERFACES = {"include": "include 'mpif.h'", "mpi": "use mpi", "mpi_f08": "use mpi_f08"}
 
 

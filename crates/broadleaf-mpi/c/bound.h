@@ -63,7 +63,7 @@
 #undef MPI_TYPE_NULL_DELETE_FN
 #define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function *)bl_mpi.OMPI_C_MPI_TYPE_NULL_DELETE_FN)
 /* Elsewhere they are macros. */
-#define BL_FORTRAN_CALLS(X) X(Comm_f2c) X(Type_f2c)
+#define BL_FORTRAN_CALLS(X) X(Comm_f2c) X(Op_f2c) X(Type_f2c)
 #else
 #define BL_HANDLES(X)
 #define BL_FORTRAN_CALLS(X)
