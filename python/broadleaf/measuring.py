@@ -25,7 +25,18 @@ from typing import IO, Any, NoReturn, cast
 from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.given import Size, bytes_of
-from broadleaf.mpi import Host, Mpi, Start, crowding, launch_command, read_hosts, start_of, start_with
+from broadleaf.maps import Map, expanded, read_map, representatives
+from broadleaf.mpi import (
+    Host,
+    Mpi,
+    Start,
+    allocation,
+    crowding,
+    launch_command,
+    read_hosts,
+    start_of,
+    start_with,
+)
 from broadleaf.mpi.find import Flavour
 from broadleaf.provenance import Asked, date_now, facts
 
@@ -65,13 +76,14 @@ class SilentProbeError(ProbeEndedError):
 
 
 def measure(
-    n: int,
+    n: int | None = None,
     hosts: str | os.PathLike[str] | Sequence[Host] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
     mpi: Mpi | Flavour | None = None,
     launcher: str | os.PathLike[str] | None = None,
     launcher_args: str | None = None,
+    map: str | os.PathLike[str] | None = None,
     name: str | None = None,
     tolerance: float = TOLERANCE,
     budget_s: float | None = None,
@@ -93,15 +105,22 @@ def measure(
     `launcher` is `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits;
     `launcher_args` are more options for it.
 
+    `map` is a site's map of hosts and switches (Slurm's topology.conf or topology.yaml, or a listing of
+    ibnetdiscover). Then only a few hosts of each switch are measured, one rank each, out of `hosts` or the
+    allocation's; the platform has all hosts of the map. `n` is needed without a map only.
+
     The platform's `provenance` records when, where and how it was measured, and impossible values that a
     second measurement confirmed.
 
     After an interrupt, or when a rank or the launcher dies, both files are written if the samples make a
     platform; the MeasureInterrupted or MeasureError names what is missing.
 
-    Raises MeasureError, PlatformError, MpiNotFoundError, HostsFileError or OSError, each one line.
+    Raises MeasureError, PlatformError, MapError, MpiNotFoundError, HostsFileError or OSError, each one line.
     """
-    if n < 1:
+    site = None if map is None else read_map(map)
+    if n is None and site is None:
+        raise MeasureError("neither a number of ranks nor a map was given; give one")
+    if n is not None and n < 1:
         raise MeasureError(f"{n} ranks cannot be started; measure between at least 1")
     for what, value in (("tolerance", tolerance), ("time budget", budget_s)):
         if value is not None and not math.isfinite(value):
@@ -111,6 +130,15 @@ def measure(
     machines = (
         read_hosts(Path(hosts_file)) if hosts_file is not None else list(cast(Sequence[Host], hosts or ()))
     )
+    if site is not None:
+        names = [host.name for host in machines] or allocation.hosts()
+        if not names:
+            raise MeasureError(
+                f"{map}: no hosts to measure on; list them in --hosts, or run in an allocation"
+            )
+        machines = [Host(name, 1) for name in representatives(site, names)]
+        n = len(machines)
+    assert n is not None
     named = None if launcher is None else os.fspath(launcher)
     if isinstance(mpi, Mpi):
         start = start_with(mpi, named, launcher_args)
@@ -132,7 +160,8 @@ def measure(
         launcher=named,
         launcher_args=launcher_args,
     )
-    made = Made(asked, asked.command(hosts_file, out), f"{start.mpi.flavour} {start.mpi.version}")
+    command = asked.command(hosts_file, out, map)
+    made = Made(asked, command, f"{start.mpi.flavour} {start.mpi.version}", site)
     heard = Heard([json.dumps(environment(start, n, machines, settings))], made)
     try:
         for event in events(start, n, machines, settings):
@@ -166,6 +195,7 @@ class Made:
     asked: Asked
     command: str
     mpi: str
+    map: Map | None
     date: str = field(default_factory=date_now)
     started_s: float = field(default_factory=time.monotonic)
 
@@ -212,6 +242,8 @@ class Heard:
             *(self.hosts, self.quality, self.warnings, self.missing),
         )
         found = Platform.from_dict({**(self.document or {}), "provenance": said})
+        if self.made.map is not None:
+            found = expanded(found, self.made.map)
         if samples is not None:
             write_whole(samples, "\n".join(self.raw) + "\n")
         if out is not None:

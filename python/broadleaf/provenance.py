@@ -38,10 +38,13 @@ class Asked:
     launcher: str | None = None
     launcher_args: str | None = None
 
-    def command(self, hosts_file: File | None, out: File | None) -> str:
+    def command(self, hosts_file: File | None, out: File | None, map: File | None = None) -> str:
         """The command line of the measurement."""
-        words = ["broadleaf", "measure", "-n", str(self.ranks)]
+        words = ["broadleaf", "measure"]
         options = {
+            # A map decides how many.
+            "-n": self.ranks if map is None else None,
+            "--map": map,
             "--hosts": hosts_file,
             "--tolerance": self.tolerance,
             "--time": self.budget_s,

@@ -130,12 +130,19 @@ def test_slurm(folder: Path) -> None:
     skipped = 'while [ "${1#-}" != "$1" ]; do [ "$1" = -n ] && shift; shift; done'
     (played / "srun").write_text(f"#!/bin/sh\n{listed}\n{skipped}\n{start}\n")
     (played / "srun").chmod(0o755)
+    (played / "scontrol").write_text('#!/bin/sh\n[ "$1 $2" = "show hostnames" ] && echo "$3"\n')
+    (played / "scontrol").chmod(0o755)
+    (folder / "topology.conf").write_text(f"SwitchName=s0 Nodes={socket.gethostname()}\n")
     changes = {
+        "/etc/slurm/topology.conf": "topology.conf",
         r"source \S+activate": "true",
         r"-o net\.json": "--time 1 -o net.json",
         r"\./program": "./program 1000003 2",
     }
-    slurm = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": str(RANKS)}
+    slurm = {
+        **{"SLURM_JOB_ID": "7", "SLURM_NTASKS": str(RANKS)},
+        "SLURM_JOB_NODELIST": socket.gethostname(),
+    }
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     said = follow("howto/slurm.md", folder, changes, **slurm, **root)
     # Twice by `broadleaf run`, once by srun with the runtime preloaded; doctor's is on standard error.

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,53 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
     for pair, rate in ((("left", "right"), BYTES_PER_S), (("right", "left"), BYTES_PER_S / 4)):
         payload = found[-1].transfer_s(*pair, 1 << 20) - found[-1].transfer_s(*pair, 256 << 10)
         assert busy[-1] or payload == pytest.approx((768 << 10) / rate, rel=0.15)
+
+
+def test_four_hosts_of_a_switch_stand_for_six(tmp_path: Path) -> None:
+    """`measure --map` through its own launch, over shaped cables."""
+    network, launch = script(BED / "network.py"), script(BED / "launch.py")
+    names = [f"h{at}" for at in range(6)]
+    link = {"bandwidth_bytes_per_s": BYTES_PER_S}
+    bed_platform = bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "one-switch",
+            "port_model": "multi-port",
+            "nodes": [{"id": name} for name in names],
+            "meshes": [{"nodes": names, "link": link}],
+        }
+    )
+    (tmp_path / "topology.conf").write_text("SwitchName=s0 Nodes=h[0-5]\n")
+    (tmp_path / "hosts").write_text("\n".join(names))
+    with network.Network(f"blmap{os.getpid()}", network.rates_of(bed_platform)) as bed:
+        agent = launch.write_agent(bed, tmp_path)
+        words = ["--prtemca", "plm_ssh_agent", str(agent), "--prtemca", "prte_if_include", "e0"]
+        command = [
+            *("ip", "netns", "exec", f"{bed.name}-0", "unshare", "--uts", "/bin/sh", "-c"),
+            *('hostname "$0"; exec "$@"', "h0", sys.executable, "-m", "broadleaf", "measure", "--json"),
+            *(
+                "--map",
+                "topology.conf",
+                "--hosts",
+                "hosts",
+                "--time",
+                "4",
+                "--largest",
+                "1MiB",
+                "-o",
+                "net.json",
+            ),
+            *("--launcher", str(prefix("openmpi") / "bin/mpiexec")),
+            *("--launcher-args", " ".join([*words, *launch.OPENMPI_OPTIONS])),
+        ]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = bl.Platform.load(tmp_path / "net.json")
+    assert found.nodes == names
+    document = found.to_dict()
+    assert document["provenance"]["measured"]["ranks"] == 4
+    assert "--map" in document["provenance"]["measured"]["command"]
+    assert document["provenance"]["map"] == {"name": "topology", "measured_hosts": 4, "uneven": []}
+    is_busy = any(BUSY in line for line in document["provenance"]["measured"]["warnings"])
+    payload_s = found.transfer_s("h5", "h4", 1 << 20) - found.transfer_s("h5", "h4", 256 << 10)
+    assert is_busy or payload_s == pytest.approx((768 << 10) / BYTES_PER_S, rel=0.15)

@@ -14,6 +14,7 @@ import broadleaf as bl
 from beds import ROOT, script
 from broadleaf import smpi
 from broadleaf.formats.simgrid import write_simgrid
+from broadleaf.maps import Map, expanded, representatives
 
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # The bytes that SMPI puts before every message.
@@ -78,6 +79,19 @@ def test_three_clusters_of_grid5000(probe: Path, tmp_path: Path) -> None:
         for size in (1, 1000, 30_000, 1 << 20, 3_000_000, 16 << 20):
             expected_s = truth.transfer_s(source, target, size + HEADER_BYTES)
             assert found.transfer_s(source, target, size) == pytest.approx(expected_s, rel=0.02, abs=2e-9)
+    # As with `measure --map`: the other hosts of these clusters get what was measured, which is true of them.
+    members = {
+        f"c{cluster}": tuple(each for each in truth.nodes if each.startswith(f"c{cluster}-"))
+        for cluster in (0, 2, 5)
+    }
+    site = Map("site", members)
+    assert representatives(site, list(site.switch_of())) == hosts
+    whole = expanded(found, site)
+    assert set(whole.nodes) == set(site.switch_of())
+    for source, target in [("c0-9", "c0-4"), ("c2-5", "c2-4"), ("c0-7", "c5-9"), ("c5-0", "c2-5")]:
+        for size in (1000, 16 << 20):
+            expected_s = truth.transfer_s(source, target, size + HEADER_BYTES)
+            assert whole.transfer_s(source, target, size) == pytest.approx(expected_s, rel=0.02, abs=2e-9)
     # One pair of nodes fills the 1 Gb/s between two sites; each direction has its own.
     pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in document["shared"]}
     assert pipes == {

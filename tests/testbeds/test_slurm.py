@@ -126,10 +126,13 @@ def test_the_how_to_s_script(flavour: str, program: Path, tmp_path: Path) -> Non
     mpi = find_mpi("mpich" if flavour == "mpich" else "openmpi")
     model = tmp_path / "program"
     subprocess.run([mpi.compiler, "-O2", ROOT / "examples/bcast_model.c", "-o", model], check=True)
-    (page,) = re.findall(r"^```shell\n(.*?)^```", (ROOT / "docs/howto/slurm.md").read_text(), re.M | re.S)
+    blocks = re.findall(r"^```shell\n(.*?)^```", (ROOT / "docs/howto/slurm.md").read_text(), re.M | re.S)
+    page = "".join(blocks)
+    (tmp_path / "topology.conf").write_text("SwitchName=s0 Nodes=n[0-1]\n")
     changes = {
         "--nodes=8 --ntasks-per-node=1": "--nodes=2 --ntasks=2",
         "source /path/to/broadleaf/.venv/bin/activate": f"set -e; PATH={Path(sys.executable).parent}:$PATH",
+        "/etc/slurm/topology.conf -o net.json": f"topology.conf --mpi {flavour} --time 3 -o whole.json",
         "--mpi openmpi -o net.json": f"--mpi {flavour} --time 3 -o net.json",
         "--mpi openmpi --platform": f"--mpi {flavour} --platform",
         "--mpi=pmix": f"--mpi={SERVER[flavour]}",
@@ -148,6 +151,8 @@ def test_the_how_to_s_script(flavour: str, program: Path, tmp_path: Path) -> Non
     assert done.returncode == 0, done.stderr + out + err
     hosts = {node["host"] for node in json.loads((tmp_path / "net.json").read_text())["nodes"]}
     assert hosts == {"n0", "n1"}
+    whole = json.loads((tmp_path / "whole.json").read_text())
+    assert whole["provenance"]["map"] == {"name": "topology", "measured_hosts": 2, "uneven": []}
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert (stats["ranks"], stats["planned"]) == (2, 12)
     # Twice by run, once by srun; doctor sends the program's output to standard error.

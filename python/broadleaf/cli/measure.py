@@ -16,6 +16,7 @@ import broadleaf as bl
 from broadleaf.changes import changes
 from broadleaf.cli.display import print_document, print_table, say, table_of
 from broadleaf.cli.options import Size, example, json_option, launcher_options, output_option, ranks_option
+from broadleaf.maps import map_of
 from broadleaf.measured import measured_line, measured_of
 from broadleaf.measuring import TOLERANCE, Progress
 from broadleaf.mpi.find import Flavour
@@ -43,6 +44,13 @@ MOST_LINKS = 12
 )
 @ranks_option(1, "Ranks to start; each is a node.")
 @click.option("--hosts", metavar="FILE", help="Hosts to start on, one per line: name slots=4.")
+@click.option(
+    "--map",
+    "map_file",
+    metavar="FILE",
+    help="Measure a few hosts of each switch for all: Slurm's topology.conf or topology.yaml, "
+    "or ibnetdiscover's listing.",
+)
 @click.option(
     "--again",
     metavar="FILE",
@@ -73,6 +81,7 @@ MOST_LINKS = 12
 def command(
     ranks: int | None,
     hosts: str | None,
+    map_file: str | None,
     again: str | None,
     output: str | None,
     tolerance: float | None,
@@ -88,10 +97,16 @@ def command(
 
     Links with equal properties are written once, as a mesh or a bridge. --json also prints the platform on
     standard output.
+
+    With --map, up to four hosts of each switch are measured, out of --hosts or the allocation's; the others
+    get the links of these. A pipe that more than four pairs would fill is not found.
     """
     before = None if again is None else bl.Platform.load(again)
-    if before is None and (ranks is None or output is None):
-        raise click.UsageError("measure needs -n RANKS and -o FILE, or --again FILE")
+    if before is None and (output is None or (ranks is None) == (map_file is None)):
+        raise click.UsageError("measure needs -o FILE with either -n RANKS or --map FILE, or --again FILE")
+    if before is not None and (map_of(before) is None) != (map_file is None):
+        given = "without --map" if map_file else "with --map FILE; repeat it with that file"
+        raise click.UsageError(f"{again} was measured {given}")
     asked = Asked(ranks or 1, [], None, TOLERANCE, None, None)
     if before is not None and ranks is None:
         asked = asked_of(before, str(again))
@@ -101,9 +116,10 @@ def command(
         flavour = asked.flavour
     with shown() as progress:
         platform = bl.measure(
-            asked.ranks,
+            None if map_file else asked.ranks,
             hosts or asked.hosts,
             output,
+            map=map_file,
             mpi=flavour,
             launcher=launcher,
             launcher_args=launcher_args,
@@ -130,7 +146,11 @@ def command(
 
 
 def warnings_of(platform: bl.Platform) -> list[str]:
-    return list((measured_of(platform) or {}).get("warnings", []))
+    uneven = (map_of(platform) or {}).get("uneven", [])
+    differing = [
+        f"the measured hosts of {switch} are in several clusters; measure it whole" for switch in uneven
+    ]
+    return [*(measured_of(platform) or {}).get("warnings", []), *differing]
 
 
 @contextmanager

@@ -1,0 +1,131 @@
+"""Reads a map in any of the known forms, which its content shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from broadleaf.files import read_text
+from broadleaf.maps.hostlist import HostlistError, hostlist
+
+
+class MapError(ValueError):
+    """A map that is refused, in one line."""
+
+
+@dataclass(frozen=True)
+class Map:
+    """The hosts of each switch that has any, in the file's order."""
+
+    name: str
+    hosts: Mapping[str, tuple[str, ...]] = field(hash=False)
+
+    def switch_of(self) -> dict[str, str]:
+        """Each host's switch."""
+        return {host: switch for switch, hosts in self.hosts.items() for host in hosts}
+
+
+def read_map(path: str | os.PathLike[str]) -> Map:
+    """The map in a file: topology.conf, topology.yaml or a listing of ibnetdiscover.
+
+    Raises MapError or OSError, naming the file and where it can the line.
+    """
+    text = read_text(path)
+    try:
+        if re.search(r"^\s*switchguid=", text, re.MULTILINE):
+            hosts = of_ibnetdiscover(text)
+        elif re.search(r"^\s*(SwitchName|BlockName)\s*=", text, re.MULTILINE | re.IGNORECASE):
+            hosts = of_topology_conf(text)
+        elif re.search(r"^\s*-?\s*topology\s*:", text, re.MULTILINE):
+            hosts = of_topology_yaml(text)
+        else:
+            raise MapError(
+                "no known map; give Slurm's topology.conf or topology.yaml, or ibnetdiscover's listing"
+            )
+    except (HostlistError, MapError) as error:
+        raise MapError(f"{path}: {error}") from None
+    named = Counter(host for members in hosts.values() for host in members)
+    twice = next((host for host, count in named.items() if count > 1), None)
+    if twice is not None:
+        where = [switch for switch, members in hosts.items() if twice in members]
+        raise MapError(f"{path}: {twice} is named twice, on {' and '.join(where)}; keep one")
+    if not named:
+        raise MapError(f"{path}: no switch has a host")
+    return Map(Path(path).stem, {switch: tuple(members) for switch, members in hosts.items() if members})
+
+
+def of_topology_conf(text: str) -> dict[str, list[str]]:
+    """Lines of `SwitchName=s0 Nodes=tux[0-3]`, or `BlockName=`; switches of switches have no hosts."""
+    hosts: dict[str, list[str]] = {}
+    # A backslash continues a line.
+    for number, line in enumerate(re.sub(r"\\\n", " ", text).splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        pairs = [word.partition("=") for word in words]
+        given = {name.lower(): value for name, _, value in pairs}
+        name = given.get("switchname") or given.get("blockname")
+        if name is None:
+            continue
+        if name in hosts:
+            raise MapError(f"line {number}: {name} is named twice; keep one")
+        try:
+            hosts[name] = hostlist(given["nodes"]) if given.get("nodes") else []
+        except HostlistError as error:
+            raise MapError(f"line {number}: {error}") from None
+    return hosts
+
+
+def of_topology_yaml(text: str) -> dict[str, list[str]]:
+    """The switches or blocks of the cluster's default topology, else of the first."""
+    import yaml
+
+    try:
+        document = yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise MapError(f"no YAML that can be read ({' '.join(str(error).split())})") from None
+    kinds = {"tree": ("switches", "switch"), "block": ("blocks", "block")}
+    listed = [each for each in document if isinstance(each, dict)] if isinstance(document, list) else []
+    listed.sort(key=lambda each: each.get("cluster_default") is not True)
+    for topology in listed:
+        for kind, (plural, singular) in kinds.items():
+            body = topology.get(kind)
+            entries = body.get(plural) if isinstance(body, dict) else None
+            if isinstance(entries, list):
+                return dict(entry_of(entry, singular) for entry in entries)
+    raise MapError("no topology with tree or block; a flat one names no switches")
+
+
+def entry_of(entry: object, singular: str) -> tuple[str, list[str]]:
+    if not isinstance(entry, dict) or entry.get(singular) is None:
+        raise MapError(f"an entry without `{singular}:`; write its name")
+    nodes = entry.get("nodes")
+    return str(entry[singular]), hostlist(str(nodes)) if nodes else []
+
+
+# [1] "H-f452140300b5c3f0"[1](f452140300b5c3f1)   # "node01 HCA-1" lid 4 4xFDR
+IB_SWITCH = re.compile(r'Switch\s+\d+\s+"(?P<id>[^"]+)"\s+#\s+"(?P<name>[^"]*)"')
+IB_HOST = re.compile(r'\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"(?P<name>[^"]*)"')
+
+
+def of_ibnetdiscover(text: str) -> dict[str, list[str]]:
+    """The hosts on the ports of each switch; a host is on the switch of its first port."""
+    hosts: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    ports: list[str] | None = None
+    for line in text.splitlines():
+        if found := IB_SWITCH.match(line):
+            name = found["name"].split(";")[0] or found["id"]
+            # Switches of one make have the same description.
+            ports = hosts.setdefault(found["id"] if name in hosts else name, [])
+        elif line.startswith("Ca"):
+            ports = None
+        elif ports is not None and (found := IB_HOST.match(line)) and found["name"].split():
+            # The description is the host's name and its adapter's: "node01 mlx5_0".
+            host = found["name"].split()[0]
+            if host not in seen:
+                seen.add(host)
+                ports.append(host)
+    return hosts
