@@ -102,6 +102,18 @@ def test_simulated_time_is_never_below_the_limit(tmp_path: Path) -> None:
 
 
 @needs_smpi
+def test_a_plan_without_a_timetable_takes_the_predicted_time() -> None:
+    """Links slower than ports: both simulator and runtime pass over busy receivers (`skip_busy`)."""
+    path = ROOT / "testbeds/namespaces/two-clusters.json"
+    plan = bl.plan(bl.Platform.load(str(path)), root="a0", message_bytes="4MiB", planner="optimal")
+    assert plan.to_dict()["skip_busy"]
+    predicted_s = plan.to_dict()["predicted"]["makespan_s"]
+    found = rows("smpi", "--platform", str(path), "--sizes", "4MiB", "--algorithms", "mpich")
+    (ours,) = (row for row in found if row["algorithm"] == OURS)
+    assert predicted_s == pytest.approx(ours["seconds"], rel=0.08)
+
+
+@needs_smpi
 def test_an_algorithm_that_smpi_has_not_is_named() -> None:
     platform = str(ROOT / "platforms" / "smp-16.json")
     done = bench("smpi", "--platform", platform, "--sizes", "1KiB", "--algorithms", "oracle")

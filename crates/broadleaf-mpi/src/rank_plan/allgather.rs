@@ -70,6 +70,7 @@ pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Bloc
         inward: Vec::new(),
         period: Some(Period { segments: count as u32, slots }),
         combine: false,
+        skip_busy: false,
         protocol: Protocol::Eager,
     };
     let edges = vec![vec![Edge::local(&memory_link(), segment_bytes); count]; count];

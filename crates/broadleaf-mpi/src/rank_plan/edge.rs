@@ -143,22 +143,11 @@ pub(super) fn edge(
         // One message per child: only turns separate them.
         edge.window = MAX_WINDOW as u16;
     }
-    if goes_apart(plan, platform) && platform.link(ends.0, ends.1).is_some() {
-        edge.feeds = ANY_LINKS;
-    }
     edge
 }
 
-/// Whether each link goes at its own pace: several trees over ports that serve several links at once. A port that
-/// waits for a receiver busy with other trees' segments would leave capacity idle that other links could use. In one
-/// tree the children get the same segments, and sending early to one makes another wait.
-fn goes_apart(plan: &Plan, platform: &Platform) -> bool {
-    let takes_turns = plan.period.is_some() || plan.pattern.is_some() || plan.combine;
-    platform.port_model() == PortModel::MultiPort && plan.trees.len() > 1 && !takes_turns
-}
-
 /// More links than a port has.
-pub(super) const ANY_LINKS: u16 = 1000;
+const MOST_LINKS: u16 = 1000;
 
 /// How many links of a class a node's port can feed at once: under the multi-port model, the port's rate over the
 /// link's.
@@ -166,5 +155,5 @@ fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment
     let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
     let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
     // 1 % for the fixed cost of a message.
-    (links * 1.01).floor().clamp(1.0, f64::from(ANY_LINKS)) as u16
+    (links * 1.01).floor().clamp(1.0, f64::from(MOST_LINKS)) as u16
 }

@@ -13,6 +13,7 @@ const RENDEZVOUS: u8 = 2;
 const PERIOD: u8 = 4;
 const LED: u8 = 8;
 const WEIGHTS: u8 = 16;
+const SKIP_BUSY: u8 = 32;
 /// Of a tree from the plan's root.
 const NO_ROOT: u32 = u32::MAX;
 
@@ -33,7 +34,8 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
             | if rendezvous { RENDEZVOUS } else { 0 }
             | if plan.period.is_some() { PERIOD } else { 0 }
             | if ranked.led { LED } else { 0 }
-            | if plan.weights.is_some() { WEIGHTS } else { 0 },
+            | if plan.weights.is_some() { WEIGHTS } else { 0 }
+            | if plan.skip_busy { SKIP_BUSY } else { 0 },
     );
     if let Some(weights) = &plan.weights {
         put_u64(&mut out, plan.element_bytes);
@@ -120,6 +122,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         inward,
         period,
         combine,
+        skip_busy: flags & SKIP_BUSY != 0,
         protocol,
     };
     let (transfers, edges) = (Arc::new(transfers), Arc::new(edges));

@@ -242,6 +242,7 @@ mod tests {
             inward: Vec::new(),
             period: None,
             combine: false,
+            skip_busy: false,
             protocol: Protocol::Eager,
         })
     }

@@ -87,6 +87,7 @@ impl NodeExecutor {
         let plan = programs.transfers();
         let segments = Arc::clone(programs.segments());
         let rendezvous = plan.protocol == Protocol::Rendezvous;
+        let window = |peer| if plan.skips_busy() { window(peer).apart() } else { window(peer) };
         let peers = peers_of(&program, rendezvous, window);
         let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
         let carried = |tree: u32, blocks: Option<&Arc<[u32]>>| -> u64 {

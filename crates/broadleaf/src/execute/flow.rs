@@ -28,6 +28,11 @@ impl FlowWindow {
     pub const PORT: FlowWindow = FlowWindow { messages: 1, shares_port: true, feeds: 1, last_alone: false };
     /// One message at a time on the link, any number of links at once: link-capacity.
     pub const LINK: FlowWindow = FlowWindow { messages: 1, shares_port: false, feeds: 1, last_alone: false };
+
+    /// The same limit on the link, whatever goes over the node's others: the transport divides the port among them.
+    pub fn apart(self) -> FlowWindow {
+        FlowWindow { shares_port: false, ..self }
+    }
 }
 
 /// The whole port, in parts small enough that every window divides it well.

@@ -211,6 +211,8 @@ pub struct Plan {
     pub pattern: Option<Pattern>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
+    /// Without a period: a node passes over busy receivers and links, and serves its others meanwhile.
+    pub skip_busy: bool,
     /// How a message is announced to its receiver.
     pub protocol: Protocol,
     /// The planner's predictions.
@@ -243,6 +245,7 @@ impl Plan {
             period: None,
             pattern: None,
             combine: false,
+            skip_busy: false,
             protocol: Protocol::Eager,
             predicted: Predicted::default(),
         }

@@ -144,8 +144,10 @@ impl Plan {
             }
         };
         let given = read_weights(&document, collective, &mut names)?;
-        let combine =
-            document.optional("combine")?.map(|place| place.boolean()).transpose()?.unwrap_or(false);
+        let switch = |name| -> Result<bool, Fault> {
+            Ok(document.optional(name)?.map(|place| place.boolean()).transpose()?.unwrap_or(false))
+        };
+        let (combine, skip_busy) = (switch("combine")?, switch("skip_busy")?);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
         let built = |raw: Vec<RawTree>| raw.into_iter().map(|tree| tree.build(count)).collect::<Vec<Tree>>();
@@ -176,6 +178,7 @@ impl Plan {
             period,
             pattern,
             combine,
+            skip_busy,
             protocol,
             predicted: read_predicted(&document)?,
         })

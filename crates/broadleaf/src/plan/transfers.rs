@@ -27,6 +27,8 @@ pub struct Transfers {
     pub period: Option<Period>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
+    /// As [`Plan::skip_busy`].
+    pub skip_busy: bool,
     /// How a message is announced to its receiver.
     pub protocol: Protocol,
 }
@@ -34,7 +36,7 @@ pub struct Transfers {
 impl From<Plan> for Transfers {
     fn from(plan: Plan) -> Transfers {
         let Plan { collective, root, message_bytes, segment_bytes, weights, trees, inward, .. } = plan;
-        let Plan { period, combine, protocol, .. } = plan;
+        let Plan { period, combine, skip_busy, protocol, .. } = plan;
         Transfers {
             collective,
             root,
@@ -46,6 +48,7 @@ impl From<Plan> for Transfers {
             inward,
             period,
             combine,
+            skip_busy,
             protocol,
         }
     }
@@ -55,6 +58,11 @@ impl Transfers {
     /// The trees, each with the direction of its data.
     pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
         flows(self.collective, &self.trees, &self.inward)
+    }
+
+    /// Whether each link has a queue of its own: a period fixes the order, so it leaves none to pass over.
+    pub fn skips_busy(&self) -> bool {
+        self.skip_busy && self.period.is_none()
     }
 
     /// The number of nodes, switches included.

@@ -39,6 +39,9 @@ impl Plan {
         if self.combine {
             document.insert("combine".into(), json!(true));
         }
+        if self.skip_busy {
+            document.insert("skip_busy".into(), json!(true));
+        }
         if self.protocol == Protocol::Rendezvous {
             document.insert("protocol".into(), json!("rendezvous"));
         }

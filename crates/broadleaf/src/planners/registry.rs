@@ -5,6 +5,7 @@ use super::{
 };
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
+use crate::platform::PortModel;
 
 /// Whether `planner` supports the instance: directly, by the mirrored collective, or by both in sequence.
 ///
@@ -82,12 +83,19 @@ pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> O
 }
 
 /// An outward plan adapted to the instance: with its protocol and weights, turned round where the instance is inward.
+///
+/// Under multi-port a port serves several links at once, so where trees compete for receivers a node passes over the
+/// busy ones. In one tree the children get the same segments, and sending early to one makes another wait.
 fn asked(plan: Plan, instance: &Instance) -> Plan {
+    let skip_busy = instance.platform.port_model() == PortModel::MultiPort
+        && plan.trees.len() > 1
+        && plan.period.is_none()
+        && !plan.combine;
     let plan = match instance.collective.is_inward() {
         true => plan.mirrored(instance.platform),
         false => plan,
     };
-    Plan { protocol: instance.protocol, weights: instance.weights.map(Into::into), ..plan }
+    Plan { skip_busy, protocol: instance.protocol, weights: instance.weights.map(Into::into), ..plan }
 }
 
 /// All planners, in the order they are shown; of equally fast plans the earlier planner's is kept.

@@ -229,5 +229,6 @@ pub(super) fn is_twin(a: &Entrant, b: &Entrant) -> bool {
 
 /// Whether two plans send the same way, segment sizes apart.
 fn is_same_way(a: &Plan, b: &Plan) -> bool {
-    a.combine == b.combine && a.protocol == b.protocol && a.trees == b.trees && a.period == b.period
+    let switches = |plan: &Plan| (plan.combine, plan.skip_busy);
+    switches(a) == switches(b) && a.protocol == b.protocol && a.trees == b.trees && a.period == b.period
 }

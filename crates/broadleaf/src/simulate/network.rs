@@ -76,6 +76,7 @@ pub(super) struct Network<'a> {
     combined_s: Vec<f64>,
     last_release_s: Vec<f64>,
     in_order: bool,
+    skips_busy: bool,
     record: bool,
     transfers: Vec<Transfer>,
     transfer_count: u64,
@@ -114,6 +115,7 @@ impl<'a> Network<'a> {
             combined_s: vec![0.0; nodes],
             last_release_s: vec![0.0; nodes],
             in_order: programs.receives_in_order(),
+            skips_busy: programs.transfers().skips_busy(),
             record,
             transfers: Vec::new(),
             transfer_count: 0,
@@ -287,7 +289,12 @@ impl<'a> Network<'a> {
         }
         if hop_index == 0 {
             self.last_release_s[from.index()] = self.last_release_s[from.index()].max(release_s);
-            self.schedule(release_s, Happening::Free { node: from, to });
+            // A link with a queue of its own takes the next segment when it is free, whenever the port was.
+            let free_s = match self.skips_busy {
+                true => release_s.max(arrival_s - self.platform.class(hop.class).latency_s),
+                false => release_s,
+            };
+            self.schedule(free_s, Happening::Free { node: from, to });
         }
         self.schedule(arrival_s, Happening::Arrived { flight: index });
     }

@@ -25,8 +25,10 @@ pub(super) fn finish_s(
     budget: &Budget,
 ) -> Result<Option<Vec<f64>>, PlanError> {
     let of_tree = match (&plan.period, &plan.trees[..]) {
-        // Without a period, combined transfers depend on the items that are ready.
-        (None, [tree]) if !plan.combine && plan.collective.direction() == Direction::Outward => {
+        // Without a period, combined transfers depend on the items that are ready, and passing over on who is busy.
+        (None, [tree])
+            if !plan.combine && !plan.skip_busy && plan.collective.direction() == Direction::Outward =>
+        {
             Some(turns(tree, plan.root))
         }
         _ => None,

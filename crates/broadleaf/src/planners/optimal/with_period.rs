@@ -53,7 +53,7 @@ pub fn with_period(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<
     let least_s = plan.message_bytes as f64 / bytes_per_s;
     let laid_out = laid_out(&instance, &trees, least_s, budget);
     let period = soonest(laid_out, least_s, shortening::SETS, budget).and_then(|best| best.period());
-    Ok(Plan { period, predicted: Predicted::default(), ..plan })
+    Ok(Plan { period, skip_busy: false, predicted: Predicted::default(), ..plan })
 }
 
 /// The trees as periods in which they come one and more times over, until one is done within [`sets::GOOD`] times
