@@ -344,6 +344,8 @@ def started(
                 text=True,
                 errors="replace",
                 start_new_session=True,
+                # A rank's connection to its launcher, where `argv` is to be that rank.
+                pass_fds=[int(variables["PMI_FD"])] if variables.get("PMI_FD", "").isdecimal() else [],
             )
         except OSError as error:
             raise MeasureError(

@@ -18,15 +18,16 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from broadleaf._core import Platform, plan
 from broadleaf.errors import visible
 from broadleaf.files import refuse_unwritable
 from broadleaf.given import File, platform_of
 from broadleaf.measuring import first_complaint, measure, started
-from broadleaf.mpi import Host, Start, launch_command, read_hosts, start_of
+from broadleaf.mpi import Host, Launcher, Start, find_mpi, launch_command, read_hosts, start_of
 from broadleaf.mpi.find import Flavour
+from broadleaf.mpi.own_rank import OwnRank, own_environment
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.reporting import report as write_page
 from broadleaf.reporting.measured import planned_rows
@@ -49,6 +50,10 @@ Progress = Callable[[int, int, float, str], None]
 
 class PushError(ValueError):
     """A push that failed; the message is one line."""
+
+
+class LateError(PushError):
+    """A push that failed after its ranks had started."""
 
 
 class JobEndedError(Exception):
@@ -96,6 +101,7 @@ def push(
     launcher: File | None = None,
     launcher_args: str | None = None,
     progress: Progress | None = None,
+    own: OwnRank | None = None,
 ) -> Pushed:
     """Sends the file or folder `source` to the path `to` on `n` hosts, one rank on each; several go into the
     folder `to`, in one stream.
@@ -106,7 +112,8 @@ def push(
     version of a file, are not sent again. `verify` reads all files again in the end; no host receives more
     than `limit_bytes_per_s`. `mode` is the mode of all files, by default that of the source; `owner` is
     `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`. `report` is a
-    page to write, with the map of the network and the times of the broadcasts.
+    page to write, with the map of the network and the times of the broadcasts. `own` is for the command line:
+    the launcher that started this process has started the other ranks too.
 
     A host that cannot write does not affect the others; if a host dies, the job starts again without it.
     The result names every host, and its error, if any.
@@ -116,6 +123,8 @@ def push(
     began_s = time.monotonic()
     machines = read_hosts(Path(hosts)) if isinstance(hosts, str | os.PathLike) else list(hosts or ())
     machines = [Host(machine.name, 1) for machine in machines]
+    if own is not None:
+        n = own.ranks
     count = len(machines) if n is None else n
     if count < 1:
         raise PushError("no hosts to push to; give their number with -n, or their names with --hosts")
@@ -137,9 +146,18 @@ def push(
             raise PushError(
                 "a report needs the network; name it with --platform, or measure it with --save-platform"
             )
-    start = start_of(
-        flavour=mpi, launcher=None if launcher is None else str(launcher), arguments=launcher_args
-    )
+    if own is not None:
+        if platform is None and save_platform is not None:
+            raise PushError(
+                "--save-platform measures with ranks of its own; run `broadleaf measure` first, "
+                "and name its file with --platform"
+            )
+        found = find_mpi(own.flavour or mpi)
+        start = Start(found, Launcher(found.mpiexec, found.dialect), found.runtime)
+    else:
+        start = start_of(
+            flavour=mpi, launcher=None if launcher is None else str(launcher), arguments=launcher_args
+        )
     if machines and is_remote(machines):
         refuse_without_runtime(start, machines)
     if platform is None and save_platform is not None:
@@ -171,7 +189,7 @@ def push(
             described = Path(scratch) / "platform.json"
             platform_of(platform).save(described)
         stats = None if report is None else Path(scratch) / "stats.json"
-        job = Job(start, count, machines, settings, described, stats, progress)
+        job = Job(start, count, machines, settings, described, stats, progress, own)
         events = job.to_the_end()
         if report is not None and platform is not None and stats is not None:
             write_report(platform_of(platform), stats, events["hosts"]["hosts"][0]["host"], report)
@@ -185,6 +203,27 @@ def push(
         seconds=time.monotonic() - began_s,
         hosts=[*ended["hosts"], *job.lost],
     )
+
+
+def join(own: OwnRank, *, mpi: Flavour | None, platform: File | None, has_report: bool) -> NoReturn:
+    """Makes this process, another one than the first, a rank of the push program."""
+    found = find_mpi(own.flavour or mpi)
+    program = str(found.program("push"))
+    variables = {} if platform is None else {"BROADLEAF_PLATFORM": str(platform)}
+    if has_report:
+        # Written by rank 0, at its own path.
+        variables["BROADLEAF_STATS"] = os.devnull
+    os.execve(program, [program, "{}"], own_environment(found, variables))
+
+
+def release(own: OwnRank, mpi: Flavour | None) -> None:
+    """Ends the other ranks, which wait for this one, after bad input: it takes part without settings."""
+    found = find_mpi(own.flavour or mpi)
+    with (
+        tempfile.TemporaryFile("w+") as complaints,
+        started([str(found.program("push")), "{}"], own_environment(found, {}), complaints) as job,
+    ):
+        job.communicate()
 
 
 def write_report(platform: Platform, stats: Path, root: str, path: File) -> None:
@@ -235,6 +274,8 @@ class Job:
     # Where the statistics of the broadcasts go.
     stats: Path | None
     progress: Progress | None
+    # Set if this process is to become rank 0; else a launcher starts all ranks.
+    own: OwnRank | None = None
     # As the push program reports hosts.
     lost: list[dict[str, Any]] = field(default_factory=list)
 
@@ -249,6 +290,10 @@ class Job:
                 name, how = lost_host(complaint)
                 gone = next((host for host in self.machines[1:] if host.name == name), None)
                 line = visible(how if gone else first_complaint(complaint))
+                if self.own is not None:
+                    raise LateError(
+                        f"the push ended early: {line}; push again, it goes on from there"
+                    ) from None
                 if gone is not None:
                     self.drop(gone, line)
                     print(f"broadleaf: {line}; starting again without {visible(gone.name)}", file=sys.stderr)
@@ -274,15 +319,18 @@ class Job:
         if self.stats is not None:
             variables["BROADLEAF_STATS"] = str(self.stats)
         program = [str(self.start.mpi.program("push")), json.dumps(self.settings, ensure_ascii=False)]
-        argv, environment = launch_command(
-            self.start.mpi,
-            self.ranks,
-            program,
-            launcher=self.start.launcher,
-            hosts=self.machines,
-            variables=variables,
-            preload=self.start.runtime,
-        )
+        if self.own is not None:
+            argv, environment = program, own_environment(self.start.mpi, variables)
+        else:
+            argv, environment = launch_command(
+                self.start.mpi,
+                self.ranks,
+                program,
+                launcher=self.start.launcher,
+                hosts=self.machines,
+                variables=variables,
+                preload=self.start.runtime,
+            )
         heard: dict[str, Any] = {}
         with (
             tempfile.TemporaryFile("w+", errors="replace") as complaints,
@@ -295,7 +343,9 @@ class Job:
                     if line.startswith('{"') and line.endswith("\n"):
                         event = json.loads(line)
                         if event["event"] == "error":
-                            raise PushError(event["message"])
+                            # The ranks end by themselves, all at once.
+                            job.wait()
+                            raise LateError(event["message"])
                         if event["event"] == "progress" and self.progress is not None:
                             self.progress(
                                 *(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from broadleaf.mpi import Mpi, find_mpi
+from broadleaf.mpi.own_rank import OwnRank, own_rank
 from broadleaf.pushing import lost_host, owner_of
 
 if TYPE_CHECKING:
@@ -256,3 +257,59 @@ def test_launchers_name_the_host_that_died(complaint: str) -> None:
 def test_owners_are_names_or_numbers() -> None:
     assert owner_of("root:0") == (0, 0)
     assert owner_of(":7") == (None, 7)
+
+
+def under_the_launcher(bench: Bench, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`mpiexec -n 3 broadleaf push`: every task runs the command."""
+    crowded = ["--oversubscribe"] if bench.mpi.flavour == "openmpi" else []
+    words = [str(bench.mpi.mpiexec), "-n", str(HOSTS), *crowded, sys.executable, "-m", "broadleaf", "push"]
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return subprocess.run(
+        [*words, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S
+    )
+
+
+def test_the_tasks_of_a_launcher_are_the_push(
+    hosts_of: Bench, targets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROADLEAF_STATS", str(targets / "stats.json"))
+    data = os.urandom(3 * BLOCK)
+    (targets / "source").write_bytes(data)
+    words = ("source", "--to", f"{targets}/{{rank}}-out", "--json")
+    document = told(under_the_launcher(hosts_of, targets, *words))
+    assert [host["rank"] for host in document["hosts"]] == [0, 1, 2]
+    for rank in range(HOSTS):
+        assert (targets / f"{rank}-out").read_bytes() == data
+    assert json.loads((targets / "stats.json").read_text())["planned"] >= 2
+    # The tasks that wait for the first one end with it.
+    for source, owner, fact in [("none", "0", "none: no such file"), ("source", "x y", "no user 'x y'")]:
+        refused = under_the_launcher(hosts_of, targets, source, "--to", "out", "--owner", owner)
+        assert refused.returncode != 0
+        assert [line for line in refused.stderr.splitlines() if fact in line and "broadleaf: " in line]
+    wait_for(lambda: not ranks_of(targets), 30)
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({}, None),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),
+        ({"PMI_RANK": "2", "PMI_SIZE": "3"}, OwnRank(2, 3, "mpich", is_connected=True)),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "1"},
+            OwnRank(1, 2, "openmpi", is_connected=True),
+        ),
+        # A job script has a rank, but no step.
+        ({"SLURM_PROCID": "0", "SLURM_STEP_NUM_TASKS": "2"}, None),
+        (
+            {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"},
+            OwnRank(1, 2, None, is_connected=False),
+        ),
+        (
+            {"SLURM_PROCID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2", "PMIX_RANK": "1"},
+            OwnRank(1, 2, None, is_connected=True),
+        ),
+    ],
+)
+def test_tasks_know_their_launcher(variables: dict[str, str], found: OwnRank | None) -> None:
+    assert own_rank(variables) == found

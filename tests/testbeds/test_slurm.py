@@ -171,3 +171,35 @@ def test_where_slurm_cannot_be_had_one_line_says_so(
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (code, "")
     assert done.stderr == f"slurm: {word}: it needs root and mount namespaces\n"
+
+
+@needs_slurm
+@pytest.mark.parametrize("server", ["by flavour", "none"])
+def test_every_task_runs_the_push(flavour: str, server: str, tmp_path: Path) -> None:
+    """`srun broadleaf push dataset --to PATH`, with ranks that find each other and with others."""
+    dataset = tmp_path / "dataset"
+    dataset.mkdir()
+    (dataset / "file").write_bytes(os.urandom(9 << 20))
+    how = SERVER[flavour] if server == "by flavour" else server
+    command = [
+        "srun",
+        f"--mpi={how}",
+        "-N2",
+        "-n2",
+        "--overcommit",
+        sys.executable,
+        "-m",
+        "broadleaf",
+        "push",
+    ]
+    done = subprocess.run(
+        [*command, str(dataset), "--to", f"{tmp_path}/{{host}}", "--mpi", flavour, "--json"],
+        env={**os.environ, **SETTINGS[flavour]},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+    )
+    assert done.returncode == 0, done.stderr
+    assert [host["host"] for host in json.loads(done.stdout)["hosts"]] == ["n0", "n1"]
+    for node in ("n0", "n1"):
+        assert (tmp_path / node / "file").read_bytes() == (dataset / "file").read_bytes()

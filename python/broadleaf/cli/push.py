@@ -15,7 +15,8 @@ from broadleaf.cli.display import print_document, print_table, table_of
 from broadleaf.cli.options import example, json_option, launcher_options, ranks_option
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
-from broadleaf.pushing import Progress, Pushed
+from broadleaf.mpi.own_rank import OwnRank, own_rank
+from broadleaf.pushing import LateError, Progress, Pushed, join, release
 from broadleaf.units import amount, parse_size, rate, seconds
 
 # The exit code if a host lacks the file.
@@ -103,7 +104,16 @@ def command(
     older version of the file, are not sent again. The exit code is 0 if every host has the file, else 1; the
     table lists every host with its fault, if any.
     """
-    with shown() as progress:
+    own = own_rank() if ranks is None and hosts is None and launcher is None else None
+    if own is not None and not own.is_connected:
+        # The first task starts the ranks beside this step, the others have nothing to do.
+        if not own.is_first:
+            return 0
+        ranks, own = own.ranks, None
+        launcher_args = f"--overlap {launcher_args or ''}"
+    if own is not None and not own.is_first:
+        join(own, mpi=flavour, platform=platform, has_report=report is not None)
+    with shown() as progress, others_released(own, flavour):
         pushed = bl.push(
             sources,
             to,
@@ -121,12 +131,24 @@ def command(
             launcher=launcher,
             launcher_args=launcher_args,
             progress=progress,
+            own=own,
         )
     if as_json:
         print_document(pushed.to_dict())
     else:
         print_hosts(pushed)
     return 0 if pushed.is_everywhere else INCOMPLETE
+
+
+@contextmanager
+def others_released(own: OwnRank | None, mpi: Flavour | None) -> Iterator[None]:
+    """Bad input at the first task also ends the others, which wait for it in MPI_Init."""
+    try:
+        yield
+    except (ValueError, OSError) as error:
+        if own is not None and not isinstance(error, LateError):
+            release(own, mpi)
+        raise
 
 
 @contextmanager
