@@ -109,6 +109,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/smpi_sweep.py
 	$(PY) benches/namespaces.py
 	$(PY) benches/push.py
+	$(PY) benches/push_rivals.py
 
 # Tests too long for every change: property tests with SOAK_CASES random platforms each, and tests that move
 # many bytes.
