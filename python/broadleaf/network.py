@@ -47,7 +47,7 @@ def drawing_of(platform: Platform, segment_bytes: int) -> Document:
         if link["is_mesh"] and one == other:
             inside[one] = rate
         elif one == other:
-            links.append([source, target, rate, link["latency_s"]])
+            links.append([source, target, rate, link["latency_s"], sorted(link["uses"])])
         else:
             key = (min(one, other), max(one, other))
             tie = ties.setdefault(key, {"rates": [None, None], "links": 0, "pipes": set(), **link})

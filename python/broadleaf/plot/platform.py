@@ -53,7 +53,7 @@ def draw_platform(platform: Platform) -> Picture:
         else:
             places |= dict(zip(nodes, on_circle(centres[at], radii[at] * 0.72, len(nodes)), strict=True))
         draw_name(axes, drawing, at, len(nodes), centres[at], radii[at])
-    for source, target, speed, _ in drawing["links"]:
+    for source, target, speed, *_ in drawing["links"]:
         if source in places and target in places:
             (x0, y0), (x1, y1) = places[source], places[target]
             axes.plot([x0, x1], [y0, y1], color="0.7", lw=width(speed), zorder=3)

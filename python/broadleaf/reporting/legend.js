@@ -31,7 +31,8 @@ function drawMapLegend() {
   const parts = [`a node fills up as the message arrives${plan.is_outward ? "" : ", and is full when its part is done"}`];
   if (plan.root !== null) parts.push("the root has a red rim");
   if (platform.inside.some((value) => value !== null) && !places.loose) parts.unshift("a cluster's rim: the rate inside");
-  if ([...limitsOf(plan)].some((name) => name.startsWith("shared ") || name.startsWith("link "))) parts.push("in red: the links or pipes that limit the plan");
+  const { pipes, links } = limitingOf(plan);
+  if (pipes.size || links.size) parts.push("in red: the links or pipes that limit the plan");
   if (platform.ties.length > MOST_TIES) parts.push(`of ${whole(platform.ties.length)} links between clusters those that a tree uses`);
   if (platform.link_count > platform.links.length) parts.push(`${whole(platform.links.length)} of ${whole(platform.link_count)} links`);
   legend.append(element("span", {}, parts.join(" · ")));

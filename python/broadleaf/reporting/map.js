@@ -6,6 +6,7 @@ const MOST_TIES = 300; // more links between clusters hide each other: then only
 const CLEAR_EDGES = 400; // of more, each is fainter: together they are a pattern, or a black blot
 const MANY_CLUSTERS = 24; // more are small on the map: then trees and segments are drawn thinner
 const LIMITS = 0.9; // as in verdict.py: what is held for this share of the time is the limit
+const nodeOf = new Map(platform.nodes.map((name, node) => [name, node]));
 const drawsAll = platform.nodes.length <= EVERY_NODE;
 const dense = !drawsAll && places.clusters.length > MANY_CLUSTERS;
 const isOpen = (cluster) => drawsAll || state.open.has(cluster);
@@ -28,9 +29,35 @@ function limitsOf(plan) {
   return new Set(longest < LIMITS * plan.makespan_s ? [] : plan.busy.filter(([, held]) => held >= 0.995 * longest).map(([name]) => name));
 }
 
+// Their pipes by name, and their links as [source, target]. Names may contain spaces.
+function limitingOf(plan) {
+  const full = [...limitsOf(plan)];
+  const pipes = new Set(full.filter((name) => name.startsWith("shared ")).map((name) => name.slice(7)));
+  const links = full.filter((name) => name.startsWith("link ")).map((name) => {
+    const words = name.split(" ").slice(1);
+    return d3.range(1, words.length).map((at) => [nodeOf.get(words.slice(0, at).join(" ")), nodeOf.get(words.slice(at).join(" "))])
+      .find((ends) => !ends.includes(undefined));
+  }).filter((ends) => ends);
+  const clusters = new Set(links.map((ends) => ends.map((node) => platform.cluster_of[node]).sort((a, b) => a - b).join()));
+  return { pipes, links: new Set(links.map((ends) => ends.join())), clusters };
+}
+
 // A name wider than what it names would cover its neighbours: the longest of its texts that is not, if any.
 const textOf = (name, k) =>
   name.room ? name.texts.find((text) => text.length * WIDTH_OF_LETTER * name.size <= name.room * k) : name.text;
+
+// What the names of a cluster begin with, up to its last sign that is neither letter nor digit.
+const commonStart = membersOf.map((members) => {
+  const names = members.map((node) => platform.nodes[node]);
+  const shared = d3.range(names[0]?.length ?? 0).findIndex((at) => names.some((name) => name[at] !== names[0][at]));
+  return shared < 1 ? 0 : (names[0].slice(0, shared).match(/.*[^\p{L}\p{N}]/u)?.[0].length ?? 0);
+});
+
+// A node's name, else what it does not share with the other names of its cluster, else none.
+function nameOf(node, k) {
+  const name = platform.nodes[node];
+  return [name, name.slice(commonStart[platform.cluster_of[node]])].find((text) => text && text.length * 6.4 < 2 * places.nodes[node].r * k);
+}
 
 // A map of the platform with one plan on it: `planShown` gives the plan, or undefined while there is none.
 function mapOn(holder, planShown, hidden) {
@@ -42,6 +69,7 @@ function mapOn(holder, planShown, hidden) {
   const layer = Object.fromEntries([...order, "nodes", "names"].map((name) => [name, world.append("g").attr("class", name)]));
   let view = d3.zoomIdentity;
   let ways = new Map();
+  let drawnNodes = d3.quadtree();
 
   const zoom = d3.zoom().scaleExtent([0.5, 60]).on("zoom", (event) => {
     view = event.transform;
@@ -111,13 +139,13 @@ function mapOn(holder, planShown, hidden) {
 
   function drawTies(edges) {
     const used = new Set(edges.map((edge) => [platform.cluster_of[edge.parent], platform.cluster_of[edge.node]].sort((a, b) => a - b).join()));
-    const full = limitsOf(planShown());
+    const limiting = limitingOf(planShown());
     const few = platform.ties.length <= MOST_TIES;
     const shown = platform.ties.filter(([one, other]) => few || used.has(`${one},${other}`));
     layer.ties.selectAll("path").data(shown).join("path").attr("class", "tie")
       .attr("d", ([one, other]) => pathOf(way(places.clusters[one], places.clusters[other], 0)))
       .style("stroke-opacity", ([one, other]) => (state.open.size && !state.open.has(one) && !state.open.has(other) ? 0.07 : null))
-      .classed("limiting", ([one, other, , , , , pipes]) => used.has(`${one},${other}`) && pipes.some((pipe) => full.has(`shared ${pipe}`)))
+      .classed("limiting", ([one, other, , , , , pipes]) => limiting.clusters.has(`${one},${other}`) || used.has(`${one},${other}`) && pipes.some((pipe) => limiting.pipes.has(pipe)))
       .attr("stroke-width", ([, , there, back]) => tieWidth(there === null || back === null ? there ?? back : Math.max(there, back)))
       .attr("vector-effect", "non-scaling-stroke")
       .on("pointermove", (event, [one, other, there, back, latency, count, pipes]) => {
@@ -128,7 +156,7 @@ function mapOn(holder, planShown, hidden) {
     const visible = platform.links.filter(([source]) => isOpen(platform.cluster_of[source]));
     layer.links.selectAll("path").data(visible).join("path").attr("class", "tie")
       .attr("d", ([source, target]) => pathOf(way(places.nodes[source], places.nodes[target], 0)))
-      .classed("limiting", ([source, target]) => full.has(`link ${platform.nodes[source]} ${platform.nodes[target]}`))
+      .classed("limiting", ([source, target, , , pipes]) => limiting.links.has(`${source},${target}`) || pipes.some((pipe) => limiting.pipes.has(pipe)))
       .attr("stroke-width", (link) => tieWidth(link[2])).attr("vector-effect", "non-scaling-stroke")
       .on("pointermove", (event, [source, target, value, latency]) =>
         tip(event, `${platform.nodes[source]} to ${platform.nodes[target]}: ${rate(value)}\nlatency ${seconds(latency)}`))
@@ -155,12 +183,14 @@ function mapOn(holder, planShown, hidden) {
     // Of a closed cluster the rim stands for the found nodes in it.
     groups.classed("opened", ({ cluster }) => !drawsAll && isOpen(cluster));
     groups.classed("found", ({ cluster }) => !isOpen(cluster) && membersOf[cluster].some((node) => state.found.has(node)));
-    groups.select(".cluster").attr("cx", (d) => d.place.x).attr("cy", (d) => d.place.y).attr("r", (d) => d.place.r)
+    const { clusters } = limitingOf(planShown());
+    groups.select(".cluster").classed("limiting", ({ cluster }) => clusters.has(`${cluster},${cluster}`)).attr("cx", (d) => d.place.x).attr("cy", (d) => d.place.y).attr("r", (d) => d.place.r)
       .attr("stroke-width", ({ cluster }) => (platform.inside[cluster] === null ? 1 : 1 + tieWidth(platform.inside[cluster]) / 2));
   }
 
   function drawNodes(plan) {
     const shown = platform.nodes.map((_, node) => node).filter((node) => isOpen(platform.cluster_of[node]));
+    drawnNodes = d3.quadtree(shown, (node) => places.nodes[node].x, (node) => places.nodes[node].y);
     const groups = layer.nodes.selectAll("g").data(shown, (node) => node).join((enter) => {
       const made = enter.append("g").attr("class", "node").attr("role", "button");
       made.each(function (node) {
@@ -220,7 +250,7 @@ function mapOn(holder, planShown, hidden) {
       .attr("display", (name) => (textOf(name, view.k) === undefined ? "none" : null));
     layer.nodes.selectAll("text").attr("font-size", 12 / view.k).style("stroke-width", 3 / view.k)
       .attr("x", (node) => places.nodes[node].x).attr("y", (node) => places.nodes[node].y + 4 / view.k)
-      .attr("display", (node) => (places.nodes[node].r * view.k * 2 > platform.nodes[node].length * 6.4 ? null : "none"));
+      .text((node) => nameOf(node, view.k) ?? "").attr("display", (node) => (nameOf(node, view.k) === undefined ? "none" : null));
   }
 
   function drawTime() {
@@ -285,6 +315,9 @@ function mapOn(holder, planShown, hidden) {
           : ((state.time - begin[at]) / Math.max(once, (arrive[at] - begin[at]) / 40) + dot / dots) % 1;
         const { x, y } = alongWay(path, part);
         if (closed.some((cluster) => Math.hypot(x - cluster.x, y - cluster.y) < cluster.r)) continue;
+        // Nor over nodes, whose names it would cover.
+        const near = drawnNodes.find(x, y);
+        if (near !== undefined && Math.hypot(x - places.nodes[near].x, y - places.nodes[near].y) < places.nodes[near].r) continue;
         context.beginPath();
         context.arc(view.applyX(x), view.applyY(y), size, 0, 2 * Math.PI);
         context.fillStyle = colour(tree[at]);

@@ -70,6 +70,9 @@ def of_limit(platform: Platform, trace: Trace) -> str:
     alike = [name for name, held_s in trace.busy_s.items() if held_s >= longest_s * (1 - SAME)]
     part = longest_s / trace.makespan_s
     shown = "all the time" if part >= 1 - EXACT else f"{100 * part:.3g} % of the time"
+    if part > 1 + EXACT:
+        why = "since a transfer arrives before its pipe is free"
+        shown = f"for {seconds(longest_s)}, longer than the broadcast, {why}"
     if part >= LIMITS:
         first = named(platform, alike[0])
         first = first[0].upper() + first[1:]

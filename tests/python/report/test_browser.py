@@ -195,8 +195,11 @@ def test_more_than_all_the_time_is_explained(command: Command, open_page: Open) 
     assert "More than 100 %: shared pipe wan needs longer" in page.locator("#busy-hint").inner_text()
     bars = page.locator("#busy .track i").evaluate_all("bars => bars.map(bar => bar.style.width)")
     assert bars == ["100%", "1%", "1%"]
-    assert page.locator("#map .tie.limiting").count() == 0
-    assert "The shared pipe wan is the limit" in page.locator("#verdict").inner_text()
+    assert page.locator("#map .tie.limiting").count() == 1
+    assert (
+        "The shared pipe wan is the limit: it is busy for 1 s, longer than the broadcast"
+        in page.locator("#verdict").inner_text()
+    )
 
 
 def test_on_paper(grid5000: Path, open_page: Open) -> None:
@@ -347,6 +350,39 @@ def test_4096_nodes_and_a_million_transfers(large: Path, open_page: Open, screen
     page.screenshot(path=screenshots / "large-cluster.png", full_page=True)
     page.keyboard.press("Escape")
     assert page.locator("#map .node").count() == 0
+
+
+def test_limiting_links_are_red_and_nodes_have_short_names(
+    command: Command, open_page: Open, tmp_path: Path
+) -> None:
+    beds = ROOT / "testbeds/namespaces/two-clusters.json"
+    assert command("plan", str(beds), "--size", "16MiB", "--planner", "flat", "-o", "flat.json").code == 0
+    assert command("report", str(beds), "flat.json", "-o", "r.html", "--sizes", "none").code == 0
+    page = open_page(Path("r.html"))
+    assert "The link a0 to b0 and 3 more are the limit" in page.locator("#verdict").inner_text()
+    # The four links are one tie of the map.
+    assert page.locator("#map .limiting").count() == 1
+    assert "in red" in page.locator("#map-legend").inner_text()
+    # Of 64 nodes all have names, whole or without what all of their cluster begin with.
+    names = [f"cluster-{c}-{i}" for c in range(4) for i in range(16)]
+    link = {"bandwidth_bytes_per_s": 1e9}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "four",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": name.rpartition("-")[0]} for name in names],
+        "meshes": [{"nodes": names, "link": link}],
+    }
+    write("net.json", document)
+    assert command("plan", "net.json", "--size", "1MiB", "--planner", "flat", "-o", "plan.json").code == 0
+    assert (
+        command("report", "net.json", "plan.json", "plan.json", "-o", "r.html", "--sizes", "none").code == 0
+    )
+    page = open_page(Path("r.html"))
+    shown = page.locator("#map .node text").evaluate_all(
+        "texts => texts.filter(text => text.getAttribute('display') !== 'none').map(text => text.textContent)"
+    )
+    assert shown == [str(i) for _ in range(4) for i in range(16)]
 
 
 def test_measured_beside_predicted(
