@@ -24,30 +24,14 @@ class Tree:
 
     share: float
     root: str
-    children: Mapping[str, list[str]]
-    via: Mapping[str, list[str]] = field(default_factory=dict)
+    children: Mapping[str, list[str]] = field(hash=False)
+    via: Mapping[str, list[str]] = field(default_factory=dict, hash=False)
     is_inward: bool = False
 
     @property
     def edges(self) -> list[tuple[str, str]]:
         """(parent, child) of every edge, a parent's in serving order, whichever way the data go."""
         return [(parent, child) for parent, below in self.children.items() for child in below]
-
-    def refuse_what_is_no_tree(self) -> None:
-        """Raises PlanError, naming the edge, where a node has two parents or is not below the root: the
-        checker refuses such a plan, but a file may have it.
-        """
-        reached, open_nodes = {self.root}, [self.root]
-        while open_nodes:
-            node = open_nodes.pop()
-            for child in self.children.get(node, []):
-                if child in reached:
-                    raise no_tree(node, child, "leads to a node that has the message already")
-                reached.add(child)
-                open_nodes.append(child)
-        for parent, child in self.edges:
-            if parent not in reached:
-                raise no_tree(parent, child, f'is not below the root "{self.root}"')
 
     def to_networkx(self) -> nx.DiGraph[str]:
         """The tree as a NetworkX DiGraph, its edges in the direction of the data; `order` is a child's place
@@ -69,6 +53,23 @@ class Tree:
     def __repr__(self) -> str:
         way = "to" if self.is_inward else "from"
         return f'<Tree {way} "{visible(self.root)}": share {self.share:.3g}, {len(self.edges)} edges>'
+
+
+def refuse_no_tree(tree: Tree) -> None:
+    """Raises PlanError, naming the edge, where a node has two parents or is not below the root: the
+    checker refuses such a plan, but a file may have it.
+    """
+    reached, open_nodes = {tree.root}, [tree.root]
+    while open_nodes:
+        node = open_nodes.pop()
+        for child in tree.children.get(node, []):
+            if child in reached:
+                raise no_tree(node, child, "leads to a node that has the message already")
+            reached.add(child)
+            open_nodes.append(child)
+    for parent, child in tree.edges:
+        if parent not in reached:
+            raise no_tree(parent, child, f'is not below the root "{tree.root}"')
 
 
 def no_tree(parent: str, child: str, fact: str) -> PlanError:

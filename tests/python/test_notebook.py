@@ -73,6 +73,7 @@ def test_relays_and_an_allgathers_roots_stand_in_the_trees() -> None:
         }
     )
     assert plan.trees[0].via == {"b": ["sw"]}
+    assert hash(plan.trees[0]) == hash(bl.Plan.from_dict(plan.to_dict()).trees[0])
     gathered = bl.plan(mesh(3), "n0", 1000, planner="ring", collective="allgather")
     assert {tree.root for tree in gathered.trees} == {"n0", "n1", "n2"}
 

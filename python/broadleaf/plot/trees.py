@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from broadleaf._core import Plan, Platform, check
 from broadleaf.collectives import goes_outward, moved
 from broadleaf.plot.figures import COLOURS, Picture, label
-from broadleaf.trees import Tree
+from broadleaf.trees import Tree, refuse_no_tree
 from broadleaf.units import seconds, size
 
 # The most trees drawn; the title then gives the number of all.
@@ -46,7 +46,7 @@ def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None
         check(platform, plan)
     shown = trees[:MOST_TREES]
     for tree in shown:
-        tree.refuse_what_is_no_tree()
+        refuse_no_tree(tree)
     places = [folded(tree_places(tree.children, tree.root)) for tree in shown]
     deepest = max(x for layout in places for x, _ in layout.values())
     tallest = max(y for layout in places for _, y in layout.values())
