@@ -141,6 +141,23 @@ def test_an_observed_program_runs_without_plans(hosts_of: Bench, tmp_path: Path)
     assert run.reports == []
 
 
+def test_the_other_collectives_are_observed(hosts_of: Bench, tmp_path: Path) -> None:
+    platform = write_platform(tmp_path / "net.json", [f"host{at}" for at in range(4)])
+    run = hosts_of.check(
+        4, "unequal", str(ROUNDS), mode="observe", platform=platform, min_bytes="1", collectives="all"
+    )
+    assert run.stats is not None
+    observed = run.stats["broadcasts"]
+    assert {row["collective"] for row in observed} == {"gather", "allgather", "reduce-scatter"}
+    for row in observed:
+        assert (row["planned"], row["passed_through"]) == (0, {"observed": ROUNDS})
+        assert len(row["native_s"]) == ROUNDS - 1
+        # Three of four blocks go through one port, of 1 GB/s, one after the other.
+        assert 0.75 * row["bytes"] / 1e9 <= row["predicted_s"] <= row["bytes"] / 1e9 + 1e-3
+    assert run.stats["not_planned"] == {}
+    assert "; plans are predicted to " in said(run)
+
+
 @one_mpi
 def test_what_cannot_be_predicted_says_why(bench: Bench, tmp_path: Path, host: str) -> None:
     platform = write_platform(tmp_path / "net.json", [host] * 2)

@@ -305,7 +305,7 @@ static void count_elements(bl_exchange *call, const exchange *it)
 static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error)
 {
     int rank, size, is_inter, planned = 0;
-    if (bl_inside || user == MPI_COMM_NULL || bl_agreed_config()->mode == BL_MODE_OBSERVE) return 0;
+    if (bl_inside || user == MPI_COMM_NULL) return 0;
     if (bl_mpi.Comm_test_inter(user, &is_inter) != MPI_SUCCESS || is_inter) return 0;
     if (bl_mpi.Comm_rank(user, &rank) != MPI_SUCCESS || bl_mpi.Comm_size(user, &size) != MPI_SUCCESS) return 0;
     if (call->root < 0 || call->root >= size) return 0;

@@ -40,7 +40,7 @@ from broadleaf.mpi.find import Flavour
 @click.option(
     "--compare", is_flag=True, help="Alternate planned and native broadcasts, and report the speedup."
 )
-@click.option("--observe", is_flag=True, help="Plan nothing, time every broadcast, and predict the saving.")
+@click.option("--observe", is_flag=True, help="Plan nothing, time every call, and predict the saving.")
 @click.option("--adapt", is_flag=True, help="Replan when the network changes; see broadleaf advise.")
 @click.option("--state", metavar="FOLDER", help="State folder shared with broadleaf advise.")
 @click.option("--trace", metavar="FILE", help="Write each rank's sends and receives, for Perfetto.")

@@ -24,8 +24,8 @@ pub struct CallTimes {
     turns: Turns,
     /// At rank 0 of an observed communicator.
     predictor: Option<Arc<dyn Predict>>,
-    /// Root and length of rows that have their predictor, a bounded number.
-    has_predictor: HashSet<(u32, u64)>,
+    /// Collective, root and length of rows that have their predictor, a bounded number.
+    has_predictor: HashSet<(Collective, u32, u64)>,
 }
 
 /// Rows of one communicator that get a prediction, at most.
@@ -76,8 +76,10 @@ impl CallTimes {
             Some(Mode::Plan) | None => "disabled",
         };
         let key = self.key(collective, root, bytes);
-        if let Some(predictor) = self.predictor.as_ref().filter(|_| collective == Collective::Bcast) {
-            if self.has_predictor.len() < MOST_PREDICTED && self.has_predictor.insert((root, bytes)) {
+        if let Some(predictor) = self.predictor.as_ref() {
+            if self.has_predictor.len() < MOST_PREDICTED
+                && self.has_predictor.insert((collective, root, bytes))
+            {
                 Predictions::want(key.clone(), predictor);
             }
         }

@@ -1,15 +1,17 @@
-//! Predicted times of plans for the broadcasts of an observed program. They are planned in `MPI_Finalize`, so that
+//! Predicted times of plans for the calls of an observed program. They are planned in `MPI_Finalize`, so that
 //! planning disturbs no call.
 
 use super::row_key::RowKey;
+use broadleaf::plan::Collective;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// Plans for one communicator.
 pub trait Predict: Send + Sync {
-    /// The makespan of the plan that a broadcast would run by, s. The error is a reason for the user.
-    fn makespan_s(&self, root: u32, bytes: u64) -> Result<f64, String>;
+    /// The makespan of the plan that a call would run by, s; `bytes` are those of all its blocks, predicted as if equally
+    /// long. The error is a reason for the user.
+    fn makespan_s(&self, collective: Collective, root: u32, bytes: u64) -> Result<f64, String>;
 }
 
 /// After this time no further plan is made, since all ranks wait in `MPI_Finalize`.
@@ -37,7 +39,8 @@ impl Predictions {
         let predicted = |key: &'a RowKey| {
             let predictor = wanted.get(key)?;
             let made = if Instant::now() < deadline {
-                predictor.makespan_s(key.root, key.bytes)
+                let collective = Collective::from_name(key.collective).unwrap_or_default();
+                predictor.makespan_s(collective, key.root, key.bytes)
             } else {
                 Err(format!("planning for all kinds takes over {} s", BUDGET.as_secs()))
             };

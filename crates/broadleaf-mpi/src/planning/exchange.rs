@@ -12,6 +12,7 @@ use broadleaf::budget::UNITS_PER_S;
 use broadleaf::plan::{Collective, Plan, PlanError};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use broadleaf::simulate::estimate;
 
 /// The least planning work that the first call of a kind waits for if no time was set, units. It is more than a
 /// broadcast's, since all later calls run the same plan.
@@ -34,13 +35,40 @@ impl ExchangeJob<'_> {
     /// user.
     pub fn plan(&self, settings: &PlanSettings) -> Result<RankPlan, String> {
         let Placement { handled, ranks, node_of_rank, .. } = self.placement;
-        let shares_nodes = ranks.iter().any(|ranks| ranks.len() > 1);
-        let has_blocks_of_all = matches!(self.collective, Collective::Allgather | Collective::ReduceScatter);
-        if has_blocks_of_all && shares_nodes {
-            // It goes around the nodes and enters each once.
+        if self.goes_around_nodes() {
             let block = Block { bytes: self.bytes, segment_bytes: self.bytes };
             return checked(ring_by_node(self.collective, node_of_rank, block));
         }
+        let plan = self.over_nodes(settings)?;
+        let ranked =
+            expand(&plan, handled, ranks, self.root, &|_| false).map_err(|error| error.to_string())?;
+        checked(if self.has_blocks_of_all() {
+            blocks_over_ranks(&plan, ranked, handled, ranks)
+        } else {
+            ranked
+        })
+    }
+
+    /// The predicted makespan of that plan, s. The error is a reason for the user.
+    pub fn makespan_s(&self, settings: &PlanSettings) -> Result<f64, String> {
+        if self.goes_around_nodes() {
+            return Err("of several ranks on a node no plan predicts the ring".to_string());
+        }
+        estimate(&self.placement.handled, &self.over_nodes(settings)?).map_err(|error| error.to_string())
+    }
+
+    fn has_blocks_of_all(&self) -> bool {
+        matches!(self.collective, Collective::Allgather | Collective::ReduceScatter)
+    }
+
+    /// Whether the plan is a ring of ranks that enters each node once.
+    fn goes_around_nodes(&self) -> bool {
+        self.has_blocks_of_all() && self.placement.ranks.iter().any(|ranks| ranks.len() > 1)
+    }
+
+    /// The plan over nodes, which `expand` turns into one over ranks.
+    fn over_nodes(&self, settings: &PlanSettings) -> Result<Plan, String> {
+        let Placement { handled, node_of_rank, .. } = self.placement;
         let root = node_of_rank[self.root as usize];
         let instance = Instance::new(handled, root, self.bytes).map_err(|error| error.to_string())?;
         let instance = Instance { collective: self.collective, ..instance };
@@ -67,10 +95,7 @@ impl ExchangeJob<'_> {
         let plan = made.map_err(|error: PlanError| error.to_string())?;
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
         // The call's own blocks take the place of the nodes', which are those of several ranks together.
-        let plan = Plan { segment_bytes, weights: None, ..plan };
-        let ranked =
-            expand(&plan, handled, ranks, self.root, &|_| false).map_err(|error| error.to_string())?;
-        checked(if has_blocks_of_all { blocks_over_ranks(&plan, ranked, handled, ranks) } else { ranked })
+        Ok(Plan { segment_bytes, weights: None, ..plan })
     }
 }
 

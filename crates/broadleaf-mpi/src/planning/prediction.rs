@@ -1,10 +1,11 @@
-//! The predicted time of a broadcast's plan.
+//! The predicted time of a call's plan.
 
 use super::first_plan::first_limit;
 use super::threads::on_threads;
-use super::Planning;
+use super::{ExchangeJob, Planning};
 use crate::observe::predictions::Predict;
 use crate::settings::{PlanTime, BEST};
+use broadleaf::plan::Collective;
 use broadleaf::portfolio::Effort;
 use broadleaf::simulate::estimate;
 use std::sync::{Mutex, PoisonError};
@@ -20,9 +21,15 @@ impl Prediction {
 
 impl Predict for Prediction {
     /// The simulated makespan of the plan that the first call of the kind would run by.
-    fn makespan_s(&self, root: u32, bytes: u64) -> Result<f64, String> {
+    fn makespan_s(&self, collective: Collective, root: u32, bytes: u64) -> Result<f64, String> {
         let mut planning = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = planning.rank_map.settings.clone();
+        if collective != Collective::Bcast {
+            let placement = &planning.rank_map.placement(&planning.rank_map.node_of_rank)?;
+            let bytes = bytes.div_ceil(collective.blocks(placement.node_of_rank.len()) as u64);
+            let job = ExchangeJob { placement, collective, root, bytes, sizes: None, element_bytes: 1 };
+            return job.makespan_s(&settings);
+        }
         if settings.plan_dir.is_some() {
             let job = planning.job(root, bytes, false)?;
             if let Some(plan) = planning.stored(&job)? {

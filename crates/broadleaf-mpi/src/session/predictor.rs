@@ -5,13 +5,14 @@ use crate::observe::predictions::Predict;
 use crate::planning::{Planning, Prediction};
 use crate::settings::{SharedMemory, BEST};
 use crate::topology::hosts::one_node_a_host;
+use broadleaf::plan::Collective;
 use std::sync::Arc;
 
 /// Nothing can be predicted.
 struct Unknown(&'static str);
 
 impl Predict for Unknown {
-    fn makespan_s(&self, _root: u32, _bytes: u64) -> Result<f64, String> {
+    fn makespan_s(&self, _: Collective, _root: u32, _bytes: u64) -> Result<f64, String> {
         Err(self.0.to_string())
     }
 }
