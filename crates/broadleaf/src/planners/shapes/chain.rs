@@ -1,5 +1,8 @@
 //! The chain: every node passes the message on to the next one, by index relative to the root.
 //!
+//! Where those have no link, relays would take a port's time several times for each segment, so hosts come in the order
+//! of a walk over the clusters instead ([`chain_order`]).
+//!
 //! Reference: Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*,
 //! table 1 (chain; segmented chain, the classic pipeline).
 //! Cost: (n − 1)·(T(s) + latency) + (k − 1)·T(s) on a homogeneous one-port network. Complexity: O(n).
@@ -23,6 +26,7 @@
 //! assert_eq!(trace.finish_s, [4.0, 0.0, 2.5]);
 //! ```
 
+use super::walk::chain_order;
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
@@ -31,7 +35,8 @@ pub struct Chain;
 
 static CARD: Card = Card {
     name: "chain",
-    summary: "every node passes the message on to the next one, by index relative to the root",
+    summary:
+        "every node passes the message on to the next one: by index, or from cluster to cluster over links",
     reference:
         "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "throughput on a homogeneous one-port network",
@@ -55,7 +60,7 @@ impl Planner for Chain {
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
-        for pair in instance.hosts_from_root().windows(2) {
+        for pair in chain_order(instance).windows(2) {
             tree.add(pair[0], pair[1]);
         }
         Ok(instance.tree_plan(CARD.name, tree))

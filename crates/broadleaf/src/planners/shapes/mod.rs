@@ -6,6 +6,7 @@ mod binomial_printed;
 mod chain;
 mod flat;
 mod k_nomial;
+mod walk;
 
 pub use binary::Binary;
 pub(super) use binomial::add_binomial;
