@@ -142,6 +142,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &shapes::KNomial,
     &shapes::BinomialPrinted,
     &pipelines::Bine,
+    &optimal::OptimalTrees,
 ];
 
 /// The name that stands for all planners together (`portfolio`).

@@ -33,6 +33,7 @@
 
 mod assign_windows;
 mod balanced_trees;
+mod by_child_order;
 mod candidate;
 mod period_layout;
 mod settings;
@@ -45,6 +46,7 @@ use crate::optimum::{equal_trees, link_count, solve_within, Limits, Optimum, Wei
 use crate::plan::{Plan, PlanError, Predicted, Tree};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use balanced_trees::{balanced_trees, must_share};
+pub use by_child_order::OptimalTrees;
 use candidate::{soonest, Candidate};
 use period_layout::Layout;
 use settings::{balance, sets, shortening};
@@ -85,7 +87,7 @@ impl Planner for Optimal {
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
         let rated = optimum.throughput_bytes_per_s.is_finite();
         let mut plan = if !rated {
-            tree_plan(instance, optimum.plan_trees())
+            tree_plan(instance, CARD.name, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
             sharing(instance, &optimum, budget)
         } else {
@@ -117,15 +119,15 @@ fn pace(instance: &Instance) -> Pace {
     }
 }
 
-fn tree_plan(instance: &Instance, trees: Vec<Tree>) -> Plan {
+fn tree_plan(instance: &Instance, planner: &str, trees: Vec<Tree>) -> Plan {
     let Instance { platform, root, message_bytes, segment_bytes, seed, .. } = *instance;
-    Plan { seed, ..Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees) }
+    Plan { seed, ..Plan::bcast(platform, planner, root, message_bytes, segment_bytes, trees) }
 }
 
 /// The plan without a timetable: trees of even load, or the optimum's own.
 fn sharing(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Plan {
     let balanced = balanced_trees(instance, optimum, budget).map(|trees| merged(&trees));
-    tree_plan(instance, balanced.unwrap_or_else(|| optimum.plan_trees()))
+    tree_plan(instance, CARD.name, balanced.unwrap_or_else(|| optimum.plan_trees()))
 }
 
 /// The plan with the number of trees that ends first.
@@ -153,7 +155,7 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
     let best =
         soonest(laid_out, least_s, shortening::SETS, budget).expect("one segment a period always fits");
     let period = best.period();
-    Ok(Plan { period, ..tree_plan(instance, merged(&best.trees)) })
+    Ok(Plan { period, ..tree_plan(instance, CARD.name, merged(&best.trees)) })
 }
 
 /// Sets of equal trees, most promising first, with the time that each would need at its own rate, seconds.

@@ -1,0 +1,93 @@
+//! The throughput optimum's trees without a timetable: every node sends, of what it holds, the lowest segment first.
+//!
+//! A timetable has every node receive in the order of its slots. Where one sender is near and another far away, a
+//! transfer from afar starts only after the near one before it, and that one waits for the one from afar before: two
+//! periods take the latency at least, however short their transfers are. Without a timetable a node takes what
+//! comes, so short segments keep their rate over long links, though ports meet busy ones more often.
+//!
+//! Complexity: the optimum's. Guarantee: none, since transfers wait for busy ports.
+//!
+//! ```
+//! use broadleaf::budget::Budget;
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{LinkClass, Mesh, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
+//! let nodes: Vec<_> = ["a", "b"].iter().map(|id| builder.add_host(*id).unwrap()).collect();
+//! let class = builder.add_class(LinkClass::affine(5.0, 10.0));
+//! builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, nodes[0], 100).unwrap().segmented(10);
+//! let plan = find("optimal-trees").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
+//! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
+//! // Ten segments of a second each, and the latency.
+//! assert_eq!(trace.makespan_s, 15.0);
+//! ```
+
+use super::tree_plan;
+use crate::budget::Budget;
+use crate::optimum::{link_count, solve_within, Limits, MOST_LINKS};
+use crate::plan::{Plan, PlanError, Predicted};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
+use crate::platform::PortModel;
+
+pub struct OptimalTrees;
+
+static CARD: Card = Card {
+    name: "optimal-trees",
+    summary: "the throughput optimum's trees without a timetable, for short segments over long links",
+    reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, program (2)",
+    objective: "throughput of long messages where latencies are long beside segments",
+    guarantee: "none: transfers wait for busy ports",
+    complexity: "some cheapest arborescences of O(m log n)",
+    profile: Profile { pace, ..Profile::QUICK },
+};
+
+impl Planner for OptimalTrees {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        let platform = instance.platform;
+        if platform.port_model() == PortModel::MultiPort {
+            return Err(Unsupported("optimal has trees without a timetable under multi-port".to_string()));
+        }
+        let links = link_count(platform);
+        if links > MOST_LINKS {
+            return Err(Unsupported(format!(
+                "{links} links; the optimum is computed for {MOST_LINKS} at most"
+            )));
+        }
+        Ok(())
+    }
+
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        let Instance { platform, root, segment_bytes, .. } = *instance;
+        // What the search for the last hundredth would gain is less than what waiting for ports loses.
+        const GAP: f64 = 1e-2;
+        let optimum = solve_within(platform, root, segment_bytes, GAP, Limits::default(), &budget.divided(4))
+            .map_err(|error| PlanError::BadRequest(error.to_string()))?;
+        let mut plan = tree_plan(instance, CARD.name, optimum.plan_trees());
+        if plan.trees.is_empty() {
+            return Err(PlanError::Unsupported {
+                planner: CARD.name.to_string(),
+                reason: "the links' times differ too much for the throughput program's precision".to_string(),
+            });
+        }
+        plan.predicted = Predicted {
+            throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
+                .filter(|rate| rate.is_finite()),
+            bound_bytes_per_s: Some(optimum.upper_bound_bytes_per_s).filter(|rate| rate.is_finite()),
+            ..Predicted::default()
+        };
+        Ok(plan)
+    }
+}
+
+fn pace(instance: &Instance) -> Pace {
+    match Pace::of_optimum(instance) {
+        Pace::ByName => Pace::ByName,
+        _ => Pace::Last,
+    }
+}
