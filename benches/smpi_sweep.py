@@ -207,7 +207,7 @@ def page(cells: dict[str, Cell]) -> str:
         "",
         "    python benches/smpi_sweep.py --table docs/smpi-sweep.md",
         "",
-        "which goes on where it stood, keeps every sample in `.bench/smpi_sweep.json`, and fails where",
+        "which resumes an interrupted run, keeps every sample in `.bench/smpi_sweep.json`, and fails where",
         "Broadleaf is not the fastest.",
     ]
     broadcasts = [cell for cell in cells.values() if collective_of(cell) == "bcast"]
@@ -239,7 +239,7 @@ delivered wrong bytes, are left out; their number stands at the end. Made by
     python benches/smpi_sweep.py --collective NAME --seconds {seconds:g} --table docs/smpi-collectives.md
 
 for each collective, which keeps every sample in `.bench/smpi_sweep.json`; `--networks` and `--sizes`
-take a part of it. The table has what has been run. Those left out may be faster than the fastest here.
+take a part of it. The table lists completed runs. Those left out may be faster than the fastest here.
 
 | collective | network | size | bound | Broadleaf | x bound | SMPI's fastest | s | Broadleaf is | left out |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |

@@ -31,7 +31,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
     os.close(handle)
     if stat.S_ISDIR(kind):
         raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(path))
-    raise OSError(errno.EINVAL, "it is no regular file; copy what it gives into one", str(path))
+    raise OSError(errno.EINVAL, "not a regular file; save its contents to a file first", str(path))
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:

@@ -44,7 +44,8 @@ class Ended:
     def __repr__(self) -> str:
         if self.statistics is None:
             return f"<Ended with exit code {self.code}>"
-        return f"<Ended with exit code {self.code}: {self.statistics['planned']} broadcasts planned>"
+        planned = self.statistics["planned"]
+        return f"<Ended with exit code {self.code}: {planned} broadcast{'s' * (planned != 1)} planned>"
 
     def summary(self) -> list[str]:
         """Two lines: the planned broadcasts and their time; those of the MPI's own broadcast with reasons.
@@ -52,7 +53,7 @@ class Ended:
         After a comparison or an observation, more lines state the gain of planning.
         """
         if self.statistics is None:
-            return ["nothing is known of its broadcasts", FAILED.format(self.code) if self.code else UNSEEN]
+            return ["no broadcasts were recorded", FAILED.format(self.code) if self.code else UNSEEN]
         found = self.statistics
         reasons = sorted(found["passed_through"].items(), key=lambda reason: -reason[1])
         passed = sum(found["passed_through"].values())

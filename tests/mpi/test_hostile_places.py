@@ -51,7 +51,7 @@ def test_a_platform_that_is_no_file(bench: Bench, tmp_path: Path, make: Callable
     path = tmp_path / "net.json"
     make(path)
     run = bench.check(RANKS, *PROGRAM, platform=path)
-    one_line(run, str(path), "folder" if make is folder else "no regular file")
+    one_line(run, str(path), "folder" if make is folder else "not a regular file")
     assert run.stats is not None
     assert run.stats["planned"] == 0
 

@@ -63,7 +63,7 @@ def test_a_lock_that_is_another_file_is_left_alone(make: object, state: State, t
 
 def test_a_pipe_as_lock_is_refused(state: State) -> None:
     os.mkfifo(state.folder / "lock")
-    with pytest.raises(StateError, match="no regular file"):
+    with pytest.raises(StateError, match="not a regular file"):
         state.lock()
 
 

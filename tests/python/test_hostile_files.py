@@ -25,7 +25,7 @@ def test_pipes_are_refused_at_once(given: str, command: Command) -> None:
     if given == "net.csv":
         os.mkfifo("net.latency.csv")
         os.mkfifo("net.bandwidth.csv")
-    refused(command("convert", given, "-o", "out.nx.json"), "net.", "no regular file")
+    refused(command("convert", given, "-o", "out.nx.json"), "net.", "not a regular file")
 
 
 def test_a_pipe_as_platform_plan_hosts_or_statistics(
@@ -34,9 +34,9 @@ def test_a_pipe_as_platform_plan_hosts_or_statistics(
     os.mkfifo("pipe")
     write("net.json", chain)
     write("plan.json", chain_plan)
-    refused(command("check", "pipe", "plan.json"), "pipe: it is no regular file")
-    refused(command("check", "net.json", "pipe"), "pipe: it is no regular file")
-    refused(command("run", "-n", "1", "--hosts", "pipe", "--", "true"), "pipe", "no regular file")
+    refused(command("check", "pipe", "plan.json"), "pipe: not a regular file")
+    refused(command("check", "net.json", "pipe"), "pipe: not a regular file")
+    refused(command("run", "-n", "1", "--hosts", "pipe", "--", "true"), "pipe", "not a regular file")
     refused(command("report", "net.json", "plan.json", "--stats", "pipe", "-o", "x.html"), "pipe")
     refused(command("check", ".", "plan.json"), "folder")
 

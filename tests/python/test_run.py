@@ -126,7 +126,7 @@ def test_a_program_without_mpi_runs_and_nothing_is_known_of_it(command: Command)
     outcome = command("run", "-n", "1", "--", "true")
     assert outcome.code == 0
     assert outcome.err.splitlines()[-2:] == [
-        "broadleaf: nothing is known of its broadcasts",
+        "broadleaf: no broadcasts were recorded",
         "broadleaf: the runtime did not see its MPI_Init and MPI_Finalize; broadleaf doctor finds out why",
     ]
 
@@ -139,7 +139,7 @@ def test_a_program_that_fails_before_it_ends_is_not_sent_to_the_doctor(
     assert outcome.code == 3
     # Open MPI's launcher ends its own message with a null byte.
     assert outcome.err.replace("\0", "").splitlines()[-2:] == [
-        "broadleaf: nothing is known of its broadcasts",
+        "broadleaf: no broadcasts were recorded",
         "broadleaf: the job ended with exit code 3, and rank 0 writes the statistics only at MPI_Finalize",
     ]
 

@@ -25,7 +25,7 @@ pub fn regular_text(path: &Path) -> Result<String, String> {
         return Err("it is a folder; name a file".to_string());
     }
     if !metadata.is_file() && !is_own {
-        return Err("it is no regular file; copy what it gives into one".to_string());
+        return Err("not a regular file; save its contents to a file first".to_string());
     }
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
@@ -80,7 +80,7 @@ mod tests {
         // SAFETY: `name` ends with a zero and outlives the call.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         for path in [pipe.as_path(), Path::new("/dev/zero")] {
-            assert!(regular_text(path).unwrap_err().contains("no regular file"), "{path:?}");
+            assert!(regular_text(path).unwrap_err().contains("not a regular file"), "{path:?}");
         }
         assert!(regular_text(&folder.0).unwrap_err().contains("folder"));
         assert!(regular_text(&folder.0.join("none")).unwrap_err().contains("No such file"));

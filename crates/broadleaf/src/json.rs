@@ -57,7 +57,7 @@ pub fn parse(text: &str) -> Result<Value, Fault> {
             None => {
                 let fact = error.to_string();
                 let fact = fact.split(" at line ").next().unwrap_or("not JSON").to_string();
-                Fault::new(place, format!("not valid JSON: {fact}"), "mend the syntax")
+                Fault::new(place, format!("not valid JSON: {fact}"), "fix the syntax")
             }
         }
     })

@@ -51,7 +51,7 @@ from broadleaf.mpi.find import Flavour
     "--planner",
     type=PlannerName(),
     metavar="NAME",
-    help="Publish only this planner's plans, e.g. annealing, paper 3's.  [default: the advisor's own search]",
+    help="Publish only this planner's plans, e.g. annealing.  [default: the advisor's own search]",
 )
 @click.option("--for", "for_s", type=click.FloatRange(0.0), metavar="SECONDS", help="End after this time.")
 @click.option(

@@ -174,6 +174,10 @@ def shown() -> Iterator[Progress | None]:
         yield update
 
 
+def counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' * (number != 1)}"
+
+
 def print_summary(platform: bl.Platform, output: str) -> None:
     """A row for each mesh, bridge and pipe, and for the first few single links; the file has all."""
     document = platform.to_dict()
@@ -193,7 +197,7 @@ def print_summary(platform: bl.Platform, output: str) -> None:
     for source, target in sorted(explicit)[:MOST_LINKS]:
         kinds.append((f"{source} to {target}", [(source, target)]))
     table = table_of(
-        f"{output}: {len(platform.nodes)} nodes in {len(clusters)} cluster{'s' * (len(clusters) != 1)}",
+        f"{output}: {counted(len(platform.nodes), 'node')} in {counted(len(clusters), 'cluster')}",
         *("links", "pairs", "latency", "1 MiB takes", "rate"),
         numbers=("pairs", "latency", "1 MiB takes", "rate"),
     )

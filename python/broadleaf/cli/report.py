@@ -37,7 +37,7 @@ def show_runs(files: tuple[str, ...], output: str | None, as_json: bool) -> None
         print_document({"runs": list(files), "written": made.path, "bytes": made.bytes, "kinds": made.kinds})
     else:
         kinds = "1 kind" if made.kinds == 1 else f"{made.kinds} kinds"
-        say(f"{kinds} of broadcasts shown in {made.path}, {made.bytes} bytes")
+        say(f"{kinds} of broadcast shown in {made.path}, {made.bytes} bytes")
 
 
 @click.command(

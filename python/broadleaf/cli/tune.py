@@ -71,7 +71,7 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Chooses among paper 4's ten broadcasts and three scatters, by nodes and message size.
+    """Chooses among Barchet-Steffenel and Mounié's ten broadcasts and three scatters.
 
     Chooses the algorithm with the fastest simulated plan, and shows the choice of the paper's printed
     models beside it. A platform whose links are all alike stands for a cluster of any size."""

@@ -32,9 +32,9 @@ VERDICTS = {
         "its rules in the form that Open MPI and MPICH read.",
     ),
     "grid": Verdict(
-        "The order of the heuristics, their growth with the clusters, and who hits the best how "
-        "often, if each cluster has one gap and a pair takes the smaller.",
-        "How the paper drew its gaps is not said, so that this is inferred; its Figures 5 and 6 need "
+        "The order of the heuristics, their growth with the clusters, and how often each is "
+        "best, if each cluster has one gap and a pair takes the smaller.",
+        "How the paper drew its gaps is not stated, so that this is inferred; its Figures 5 and 6 need "
         "the wide-area rates of their time.",
         "Segmented plans over several trees are several times faster than all of the paper's "
         "strategies, which send the message whole.",

@@ -19,7 +19,7 @@ function drawNode() {
   if (!plan.columns) return;
   const cluster = platform.clusters[platform.cluster_of[node]];
   about.append(element("h3", { id: "node-name" }, platform.nodes[node]));
-  const what = node === plan.root ? "the root" : isSwitch.has(node) ? "a switch: it relays and keeps nothing" : `has all at ${seconds(plan.finish_s[node])}`;
+  const what = node === plan.root ? "the root" : isSwitch.has(node) ? "a switch: it relays and keeps nothing" : `complete at ${seconds(plan.finish_s[node])}`;
   const rank = rankOf.has(node) ? `host ${whole(rankOf.get(node))}, ` : "";
   about.append(element("p", { class: "hint" }, `${rank}${cluster ? `cluster ${cluster}, ` : ""}${what}`));
   for (const [title, bars, other, from, to] of [["Sends", plan.leaving[node], "target", "begin", "release"], ["Receives", plan.entering[node], "source", "into", "arrive"]]) {

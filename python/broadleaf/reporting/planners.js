@@ -114,7 +114,7 @@ function sizesTable() {
   $("sizes-table").querySelector(".scroll").replaceChildren(table("Predicted time of each planner with its best segment size", heads, rows));
   const left = Object.entries(curves.passed_over);
   const reasons = d3.rollups(left, (list) => list.map(([name]) => name).join(", "), ([, reason]) => reason).map(([reason, names]) => `${names}: ${reason}`);
-  $("sizes-hint").textContent = `${curves.planners.length} planners of ${curves.collective}${curves.root === null ? "" : ` with root ${curves.root}`}, each with its best segment size; no planner was begun after ${significant(curves.time_limit_s)} s a size.` +
+  $("sizes-hint").textContent = `${curves.planners.length} planners of ${curves.collective}${curves.root === null ? "" : ` with root ${curves.root}`}, each with its best segment size; planners started within ${significant(curves.time_limit_s)} s per size.` +
     (reasons.length ? ` Not tried: ${reasons.join("; ")}.` : "");
 }
 

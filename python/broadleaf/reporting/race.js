@@ -26,7 +26,7 @@ function drawCaptions() {
   for (const [plan, caption] of [[thePlan(), "map-caption"], [theRival(), "rival-caption"]]) {
     if (!plan || !theRival()) { $(caption).textContent = ""; continue; }
     const done = hosts.filter((node) => (node === plan.root && plan.is_outward) || (plan.finish_s[node] !== null && plan.finish_s[node] <= state.time * (1 + 1e-6))).length;
-    const when = done === hosts.length ? `all have everything since ${seconds(plan.makespan_s)}` : `${whole(done)} of ${whole(hosts.length)} hosts have everything`;
+    const when = done === hosts.length ? `all complete at ${seconds(plan.makespan_s)}` : `${whole(done)} of ${whole(hosts.length)} hosts ${done === 1 ? "has" : "have"} everything`;
     $(caption).replaceChildren(element("strong", {}, plan.label), `: ${when}`);
   }
 }

@@ -209,7 +209,7 @@ function aboutRow() {
   const held = d3.sum(row.sends, (at) => plan.columns.held[at]), sent = d3.sum(row.sends, (at) => plan.columns.count[at]);
   const busy = plan.makespan_s ? `, busy ${percent(Math.min(1, held / plan.makespan_s))} of the time` : "";
   $("row-about").textContent = `${row.name}: ${whole(sent)} transfers sent${busy}` +
-    (row.node === undefined ? "" : `, ${whole(d3.sum(row.receives, (at) => plan.columns.count[at]))} received, has all at ${seconds(plan.finish_s[row.node])}`);
+    (row.node === undefined ? "" : `, ${whole(d3.sum(row.receives, (at) => plan.columns.count[at]))} received, complete at ${seconds(plan.finish_s[row.node])}`);
 }
 
 function zoomTime(factor, about = state.time) {

@@ -125,7 +125,7 @@ def test_two_plans_race_on_one_clock(grid5000: Path, open_page: Open) -> None:
     slower, faster = (plan["makespan_s"] for plan in plans_of(grid5000))
     scrub(page, 1)
     assert page.locator("#now").inner_text() == f"{1e3 * slower:.4g} ms of {1e3 * slower:.4g} ms"
-    assert page.locator("#rival-caption").inner_text().endswith(f"since {1e3 * faster:.4g} ms")
+    assert page.locator("#rival-caption").inner_text().endswith(f"complete at {1e3 * faster:.4g} ms")
     scrub(page, 0.5 * (slower + faster) / slower)
     assert re.search(r"chain: \d\d of 88 hosts", page.locator("#map-caption").inner_text())
     assert "van-de-geijn: all" in page.locator("#rival-caption").inner_text()
@@ -264,7 +264,7 @@ def test_a_click_on_a_node_shows_its_sends(chain_page: Path, open_page: Open) ->
         ["c", "1", "3 ms", "4 ms"],
         ["c", "2", "4 ms", "5 ms"],
     ]
-    assert "has all at 4 ms" in page.locator("#node-about").inner_text()
+    assert "complete at 4 ms" in page.locator("#node-about").inner_text()
 
 
 def test_keys_do_all_that_the_mouse_does(chain_page: Path, open_page: Open) -> None:
@@ -290,7 +290,7 @@ def test_keys_do_all_that_the_mouse_does(chain_page: Path, open_page: Open) -> N
     for pressed in ("ArrowDown", "ArrowDown", "Enter"):
         page.keyboard.press(pressed)
     assert page.locator("#node-name").inner_text() == "c"
-    assert "has all at 6 ms" in page.locator("#row-about").inner_text()
+    assert "complete at 6 ms" in page.locator("#row-about").inner_text()
     page.keyboard.press("ArrowLeft")
     assert page.locator("#now").inner_text() == "5.94 ms of 6 ms"
     page.locator("#find").fill("a")

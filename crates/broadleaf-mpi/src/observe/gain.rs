@@ -147,7 +147,7 @@ fn in_words(speedup: Speedup) -> String {
     } else if high < 1.0 {
         format!("{} slower", spread(1.0 / median, 1.0 / high, 1.0 / low))
     } else {
-        format!("neither faster nor slower for certain ({low:.2} to {high:.2} ×)")
+        format!("not significantly faster or slower ({low:.2} to {high:.2} ×)")
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
         assert_eq!(in_words(Speedup { median: 5.6, low: 1.2, high: 30.8 }), "5.6 (1.2 to 30.8) × faster");
         assert_eq!(
             in_words(Speedup { median: 1.1, low: 0.9, high: 1.2 }),
-            "neither faster nor slower for certain (0.90 to 1.20 ×)"
+            "not significantly faster or slower (0.90 to 1.20 ×)"
         );
     }
 
@@ -283,7 +283,7 @@ mod tests {
         assert!(last_line(&none).starts_with("0 of 8 broadcasts planned, 0 native"), "{none}");
         let even = row(10, 10, &[1.0, 2.0, 1.0, 2.0, 1.0], &[2.0, 1.0, 2.0, 1.0, 2.0]);
         let even = of_comparison(Calls { planned: 10, all: 20 }, &[even]);
-        assert!(last_line(&even).contains("neither faster nor slower"), "{even}");
+        assert!(last_line(&even).contains("not significantly faster or slower"), "{even}");
     }
 
     #[test]

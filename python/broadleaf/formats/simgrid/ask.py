@@ -47,7 +47,7 @@ def ask_simgrid(path: Path, reason: str, hosts: Sequence[str] | None = None) -> 
                 f"{path}: SimGrid has not given all routes after {TIMEOUT_S:g} s; {FEWER}"
             ) from None
     if done.returncode:
-        raise PlatformError(f"{path}: SimGrid refuses it ({refusal(done.stderr, path)}); mend the file")
+        raise PlatformError(f"{path}: SimGrid refuses it ({refusal(done.stderr, path)}); fix the file")
     return answered(path, done.stdout)
 
 

@@ -45,7 +45,7 @@ def read_plain(path: Path) -> Network:
         parser.Parse(read_regular(path), True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
-        raise PlatformError(f"{path}: line {error.lineno}: no XML ({reason}); mend the file") from None
+        raise PlatformError(f"{path}: line {error.lineno}: no XML ({reason}); fix the file") from None
     return reader.finished()
 
 

@@ -241,8 +241,8 @@ class Work:
         if not all(network.file.is_file() for network in NETWORKS):
             return [], [f"Figures 5 and 6 are left out: {self.missing}."]
         remarks = [
-            "Figure 5 is predicted by our simulator, figure 6 measured in SimGrid's simulated time: the "
-            "second broadcast of a run. default, the paper's reference, is SMPI's binomial tree.",
+            "Figure 5 is predicted by Broadleaf's simulator, figure 6 measured in SimGrid's simulated time: "
+            "the second broadcast of a run. default, the paper's reference, is SMPI's binomial tree.",
             "The paper gives no rates. The first platform has 1 Gb/s between two sites, which makes the grid "
             "nearly homogeneous. The second, 2006, has 1.5 MB/s from a host to one of another site; with "
             "that rate the order of the paper's figure comes out.",

@@ -16,7 +16,7 @@ use crate::planners::{Card, Profile};
 pub static BOTTOM_UP: Heuristic = Heuristic {
     card: &Card {
         name: "bottom-up",
-        summary: "next the cluster that would be done last, from whoever gets it there earliest",
+        summary: "next the cluster that would be done last, from the sender that gets it there earliest",
         reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 5.3",
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",

@@ -65,15 +65,15 @@ fn at_most(most: usize, instance: &Instance) -> Result<(), Unsupported> {
 /// Effects that the search does not model would void the proof.
 fn is_in_its_model(platform: &Platform) -> Result<(), Unsupported> {
     let beyond = if platform.port_model() == PortModel::LinkCapacity {
-        "ports that serve several transfers at once"
+        "where ports serve several transfers at once"
     } else if platform.classes().iter().any(|class| !class.uses.is_empty()) {
-        "transfers that meet in shared pipes"
+        "where transfers share a pipe"
     } else if platform.nodes().any(|node| !platform.node(node).is_host()) {
-        "switches"
+        "through switches"
     } else {
         return Ok(());
     };
-    Err(Unsupported(format!("it proves nothing of {beyond}; use makespan")))
+    Err(Unsupported(format!("not exact {beyond}; use makespan")))
 }
 
 /// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).

@@ -14,7 +14,7 @@ use crate::planners::Card;
 pub(crate) static FNF: Heuristic = Heuristic {
     card: &Card {
         name: "fnf",
-        summary: "fastest node first: next the cluster that sends fastest on average, from whoever gets it there earliest",
+        summary: "fastest node first: next the cluster that sends fastest on average, from the sender that gets it there earliest",
         reference: "Barchet-Steffenel and Mounié, Scheduling heuristics for efficient broadcast operations on grid environments, section 2 (Banikazemi et al.)",
         objective: "makespan of one message between clusters, then inside them",
         guarantee: "none",
