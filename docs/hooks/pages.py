@@ -26,8 +26,10 @@ from broadleaf.units import seconds, size
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
-# The broadcast of the planners' pictures.
+# The planners' pictures are of the first of these that they support: platform, root, collective.
 MESSAGE_BYTES = 8 << 20
+SMALL, SWITCH = ("docs/small.json", "a0"), ("platforms/smp-16.json", "c0-0")
+EXAMPLES = ((*SMALL, "bcast"), (*SWITCH, "bcast"), (*SMALL, "allgather"), (*SWITCH, "allgather"))
 # Where planners are compared on their pages: unequal clusters, thin links between two, one switch.
 NETWORKS = ("docs/small.json", "testbeds/namespaces/two-clusters.json", "platforms/smp-16.json")
 SIZES = (64 << 10, 8 << 20)
@@ -66,14 +68,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the generated pages and pictures; a hand-written page stays."""
     made: dict[str, str | bytes] = {}
-    platform = bl.Platform.load(DOCS / "small.json")
-    comparison = bl.compare(platform, "a0", MESSAGE_BYTES)
+    comparison = bl.compare(bl.Platform.load(ROOT / SMALL[0]), SMALL[1], MESSAGE_BYTES)
     standings = standings_of(NETWORKS)
     for card in bl.planners():
-        picture, text = planner_page(card, platform, comparison, standings)
-        made[f"planners/{card.name}.md"] = text
-        if picture is not None:
-            made[f"planners/{card.name}.svg"] = picture
+        made[f"planners/{card.name}.svg"], made[f"planners/{card.name}.md"] = planner_page(
+            card, comparison, standings
+        )
     for paper in PAPERS.values():
         made[f"papers/{paper.name}.md"] = paper_page(paper.name, paper.title)
     made["architecture.md"] = (ROOT / "ARCHITECTURE.md").read_text().replace("](docs/", "](")
@@ -106,9 +106,14 @@ def standings_of(networks: Sequence[str]) -> list[Standing]:
     return found
 
 
-def when_to_use(name: str, standings: Sequence[Standing]) -> list[str]:
-    """Where a planner is the fastest, or near it, among those that `best` compares."""
-    places, rows = [], []
+def when_to_use(card: bl.Card, standings: Sequence[Standing]) -> list[str]:
+    """What a planner is for, and where it is the fastest, or near it, among those that `best` compares."""
+    name, lines = card.name, ["## When to use it", "", f"Use it for {card.objective}.", ""]
+    if "bcast" not in card.collectives:
+        return [*lines, f"It plans {', '.join(card.collectives)}, and no broadcast.", ""]
+    fastest: list[str] = []
+    near: list[str] = []
+    rows: list[list[str]] = []
     for standing in standings:
         times = {each.planner: each.makespan_s for each in standing.comparison.tried}
         where = f"{size(standing.message_bytes)} on `{standing.network}`"
@@ -119,65 +124,76 @@ def when_to_use(name: str, standings: Sequence[Standing]) -> list[str]:
         first = min(times, key=lambda each: (times[each], each))
         slower = times[name] / times[first]
         if slower <= NEAR:
-            places.append(where)
+            (fastest if name == first else near).append(where)
         bound_s = standing.comparison.plan.bound_s
         by_bound = f"{times[name] / bound_s:.3g}" if bound_s else ""
         beside = "" if name == first else f"{slower:.3g} times the time of [{first}]({first}.md)"
         rows.append([where, seconds(times[name]), by_bound, beside or "the fastest"])
-    told = (
-        f"Within {100 * (NEAR - 1):.0f} % of the fastest for {'; '.join(places)}."
-        if places
-        else "On none of these networks is it near the fastest."
-    )
-    return [
-        "## When to use it",
-        "",
-        told,
-        "",
-        *table(("broadcast", "predicted", "times the bound", "beside the fastest"), rows),
-        "",
-    ]
+    told = [f"The fastest for {'; '.join(fastest)}."] if fastest else []
+    told += [f"Within {100 * (NEAR - 1):.0f} % of the fastest for {'; '.join(near)}."] if near else []
+    told = told or ["For none of these broadcasts is it within 10 % of the fastest."]
+    head = ("broadcast", "predicted", "times the bound", "beside the fastest")
+    return [*lines, " ".join(told), "", *table(head, rows), ""]
+
+
+class Example(NamedTuple):
+    """A plan of a planner's page, and what it is for."""
+
+    file: str
+    platform: bl.Platform
+    plan: bl.Plan
+
+
+def example_of(card: bl.Card) -> Example:
+    """The planner's plan for the first of EXAMPLES that it supports."""
+    for file, root, collective in EXAMPLES:
+        platform = bl.Platform.load(ROOT / file)
+        try:
+            plan = bl.plan(platform, root, MESSAGE_BYTES, planner=card.name, collective=collective)
+        except bl.PlanError:
+            continue
+        return Example(file, platform, plan)
+    raise LookupError(f"{card.name} supports no example; add one to EXAMPLES")
 
 
 def planner_page(
-    card: bl.Card, platform: bl.Platform, comparison: bl.Comparison, standings: Sequence[Standing]
-) -> tuple[bytes | None, str]:
-    """The picture, where the planner has a plan for the small platform's broadcast, and the page."""
+    card: bl.Card, comparison: bl.Comparison, standings: Sequence[Standing]
+) -> tuple[bytes, str]:
+    """The picture and the page of a planner; `comparison` is that of the small platform's broadcast."""
     lines = [f"# {card.name}", "", card.summary, ""]
     fields = ("reference", "objective", "guarantee", "complexity")
     head, *rows = (f"| **{name}** | {getattr(card, name)} |" for name in fields)
     rows.append(f"| **plans** | {', '.join(card.collectives)} ([every collective](../collectives.md)) |")
-    lines += [head, "| --- | --- |", *rows, "", *when_to_use(card.name, standings)]
-    asked = f"broadleaf plan docs/small.json --root a0 --size 8MiB --planner {card.name} -o plan.json"
-    try:
-        plan = bl.plan(platform, "a0", MESSAGE_BYTES, planner=card.name)
-    except bl.PlanError as reason:
-        return None, "\n".join([*lines, f"It has no plan for the small platform's broadcast: {reason}.", ""])
+    lines += [head, "| --- | --- |", *rows, "", *when_to_use(card, standings)]
+    file, platform, plan = example_of(card)
+    is_broadcast = plan.collective == "bcast"
+    option = "" if is_broadcast else f" --collective {plan.collective}"
+    argument = "" if is_broadcast else f', collective="{plan.collective}"'
     found = [f"{seconds(bl.simulate(platform, plan).makespan_s)} in segments of {size(plan.segment_bytes)}"]
     if plan.bound_s:
         found.append(f"no plan is faster than {seconds(plan.bound_s)}")
+    # `best` was asked on the small platform only.
+    place = place_of(card.name, comparison) if (file, is_broadcast) == (SMALL[0], True) else ""
     lines += [
         "## An example",
         "",
-        f"![The trees of {card.name} on the small platform]({card.name}.svg)",
+        f"![The trees of {card.name}]({card.name}.svg)",
         "",
-        f"{size(MESSAGE_BYTES)} from a0 on `docs/small.json`: {'; '.join(found)}.",
-        "",
-        place_of(card.name, comparison),
+        f"{plan.collective} of {size(MESSAGE_BYTES)} on `{file}`: {'; '.join(found)}. {place}".strip(),
         "",
         "The same again:",
         "",
         "```shell",
-        asked,
-        "broadleaf draw docs/small.json plan.json -o plan.svg",
-        "broadleaf simulate docs/small.json plan.json",
+        f"broadleaf plan {file} --root {plan.root} --size 8MiB{option} --planner {card.name} -o plan.json",
+        f"broadleaf draw {file} plan.json -o plan.svg",
+        f"broadleaf simulate {file} plan.json",
         "```",
         "",
         "```python",
         "import broadleaf as bl",
         "",
-        'platform = bl.Platform.load("docs/small.json")',
-        f'plan = bl.plan(platform, "a0", "{size(MESSAGE_BYTES)}", planner="{card.name}")',
+        f'platform = bl.Platform.load("{file}")',
+        f'plan = bl.plan(platform, "{plan.root}", "{size(MESSAGE_BYTES)}", planner="{card.name}"{argument})',
         "trace = bl.simulate(platform, plan)",
         "print(plan, trace.makespan_s)",
         'bl.draw(platform, plan, "plan.svg")',

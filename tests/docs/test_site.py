@@ -57,7 +57,7 @@ def on_files(files, config):
     comparison = bl.compare(platform, "a0", "8MiB")
     card = next(card for card in bl.planners() if card.name == "chain")
     standings = [site.Standing("docs/small.json", 8 << 20, comparison)]
-    picture, text = site.planner_page(card, platform, comparison, standings)
+    picture, text = site.planner_page(card, comparison, standings)
     made = {{"planners/chain.md": text, "planners/chain.svg": picture}}
     made["papers/trees.md"] = site.paper_page("trees", "Trees")
     for figure in (site.DOCS / "papers").glob("trees-*.png"):

@@ -201,7 +201,7 @@ function mapOn(holder, planShown, hidden) {
       made.append("text").attr("text-anchor", "middle").text((node) => platform.nodes[node]);
       made.on("click", (event, node) => { event.stopPropagation(); chooseNode(node); });
       made.on("keydown", nodeKey);
-      made.on("pointermove", (event, node) => tip(event, `${platform.nodes[node]}${node === planShown().root ? ", the root" : ""}\nhas all at ${seconds(planShown().finish_s[node])}`));
+      made.on("pointermove", (event, node) => tip(event, `${platform.nodes[node]}${node === planShown().root ? ", the root" : ""}\ncomplete at ${seconds(planShown().finish_s[node])}`));
       made.on("pointerleave", (event) => tip(event, null));
       return made;
     });

@@ -38,7 +38,7 @@ static CARD: Card = Card {
     name: "binomial-printed",
     summary: "a binomial tree over the first 2^m nodes, then one more round to the others",
     reference: "Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, algorithm 4",
-    objective: "what paper 1 compares its trees with: a tree that knows nothing of the network",
+    objective: "comparison with trees that know the network's rates",
     guarantee: "unsegmented, optimal on a homogeneous one-port network without latency",
     complexity: "O(n)",
     // No better than `binomial` anywhere, and the same tree for powers of two.
