@@ -2,8 +2,9 @@
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::{check, throughput, Collective, Plan};
-use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
+use broadleaf::planners::{find, plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::portfolio::{coarsened, Coarsening};
 use broadleaf::random::Random;
 use broadleaf::simulate::{makespan, simulate};
 
@@ -186,4 +187,34 @@ fn combining_takes_its_time() {
     document["nodes"][1]["combine_bytes_per_s"] = 0.into();
     let refused = Platform::from_json(&document.to_string()).unwrap_err().to_string();
     assert!(refused.contains("combine_bytes_per_s") && !refused.contains('\n'), "{refused}");
+}
+
+/// A timetable, and a plan that combines segments, are made anew for other segments: for the same collective and blocks.
+#[test]
+fn larger_segments_keep_the_collective() {
+    let platform = uneven(4, 1e-3, 5);
+    let weights = [1.0, 2.0, 0.5, 1.0];
+    let least_bytes = 500;
+    for (collective, name) in [
+        (Collective::Bcast, "round-robin"),
+        (Collective::Scatter, "binomial"),
+        (Collective::Gather, "binomial"),
+        (Collective::Allgather, "ring"),
+        (Collective::ReduceScatter, "ring"),
+        (Collective::Reduce, "round-robin"),
+        (Collective::Allreduce, "bruck"),
+    ] {
+        let instance = Instance::new(&platform, NodeId(0), 4000).unwrap();
+        let instance = Instance { collective, seed: 3, ..instance };
+        let weighed = if collective.has_blocks() { instance.weighted(&weights).unwrap() } else { instance };
+        let plan = plan_with(find(name).unwrap(), &weighed.segmented(100), &Budget::UNLIMITED).unwrap();
+        assert!(plan.period.is_some() || plan.pattern.is_some() || plan.combine, "{collective} by {name}");
+        assert!(plan.segment_bytes < least_bytes, "{collective} in segments of {}", plan.segment_bytes);
+        let coarse =
+            coarsened(&platform, plan.clone(), Coarsening { least_bytes, ..Coarsening::IDLE }).unwrap();
+        assert!(coarse.segment_bytes > plan.segment_bytes, "{collective}");
+        let kept = |plan: &Plan| (plan.collective, plan.weights.clone(), plan.seed);
+        assert_eq!(kept(&coarse), kept(&plan), "{collective} by {name}");
+        assert!(check::faults(&platform, &coarse).is_empty(), "{collective} by {name}");
+    }
 }

@@ -62,7 +62,14 @@ fn in_segments(platform: &Platform, plan: &Plan, segment_bytes: u64) -> Result<P
     if plan.period.is_none() && plan.pattern.is_none() && !plan.combine {
         return Ok(Plan { segment_bytes, ..plan.clone() });
     }
-    let instance = Instance::new(platform, plan.root, plan.message_bytes)?;
+    let broadcast = Instance::new(platform, plan.root, plan.message_bytes)?;
+    let instance = Instance {
+        collective: plan.collective,
+        weights: plan.weights.as_deref(),
+        protocol: plan.protocol,
+        seed: plan.seed,
+        ..broadcast
+    };
     let segment = SegmentChoice::Bytes(segment_bytes);
     make(&instance, &plan.planner, segment, Effort::Quick, &Budget::UNLIMITED).map(|made| made.plan)
 }
