@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 import broadleaf as bl
+from broadleaf.plot.figures import COLOURS
 from broadleaf.plot.timeline import draw_timeline
 from broadleaf.plot.trees import ROW_DEPTH, draw_trees, folded, tree_places
 from documents import write
@@ -171,3 +174,25 @@ def test_any_name_can_be_drawn(options: list[str], command: Command) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     shown = re.findall(r"<text[^>]*>([^<]*)<", Path("names.svg").read_text())
     assert {r"$\frac$", "京都", "a\ufffdb", "xxxxxxxxxxx…xxxxxxxxxxx", "&lt;b&gt;", "plain"} <= set(shown)
+
+
+def luminance(rgb: Sequence[float]) -> float:
+    """The relative luminance of an sRGB colour, as WCAG 2.1 defines it."""
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in np.clip(rgb, 0.0, 1.0)]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_no_colour_vanishes_on_light_or_dark_pages(colour: str) -> None:
+    """On a dark page the site's style inverts figures: filter: invert(0.88) hue-rotate(180deg)."""
+    weights = np.array((0.213, 0.715, 0.072))
+    # The matrix of a rotation of hues by 180 degrees, of the Filter Effects module.
+    turned = 2.0 * np.tile(weights, (3, 1)) - np.eye(3)
+
+    def dark(rgb: Sequence[float]) -> Any:
+        return turned @ (0.88 - 0.76 * np.array(rgb))
+
+    white = (1.0, 1.0, 1.0)
+    for one, other in ((to_rgb(colour), white), (dark(to_rgb(colour)), dark(white))):
+        darker, lighter = sorted((luminance(one), luminance(other)))
+        assert (lighter + 0.05) / (darker + 0.05) >= 2.0

@@ -13,8 +13,8 @@ from broadleaf.files import write_whole
 
 FORMS = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
 
-# Okabe and Ito's palette, which colour-blind readers can distinguish.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
+# Okabe and Ito's palette, which colour-blind readers can distinguish; their yellow fades on white.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#A89A00", "#999999")
 
 
 # Characters of a name that a figure has room for.
