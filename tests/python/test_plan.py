@@ -207,6 +207,14 @@ def test_the_first_host_is_the_root_where_none_is_named(command: Command, two_si
     assert f'"root": "{first}"' in bound.out
 
 
+def test_a_misspelt_root_gets_a_suggestion(command: Command, two_sites: dict[str, Any]) -> None:
+    write("net.json", two_sites)
+    refused(command("plan", "net.json", "--root", "a9", "--size", "1MiB"), "'a9'", "did you mean 'a")
+    refused(command("plan", "net.json", "--root", "xyzzy", "--size", "1MiB"), '"xyzzy"', 'ids of its "nodes"')
+    # A sentence ends before the next one begins.
+    refused(command("plan", "net.json", "--size", "1XB"), "plain bytes. See: broadleaf plan --help")
+
+
 def test_a_misspelt_planner_gets_a_suggestion(command: Command, two_sites: dict[str, Any]) -> None:
     write("net.json", two_sites)
     refused(command("plan", "net.json", *ASK, "--planner", "optmal"), "optmal", "did you mean 'optimal'?")

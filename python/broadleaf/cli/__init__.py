@@ -113,7 +113,8 @@ def exit_code(arguments: list[str] | None = None) -> int:
         return BAD_INPUT
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx else "broadleaf"
-        return fail(f"{error.format_message()} See: {command} --help")
+        said = error.format_message()
+        return fail(f"{said if said.endswith(('.', '?')) else f'{said}.'} See: {command} --help")
     except click.ClickException as error:
         return fail(error.format_message())
     except (BrokenPipeError, SystemExit):

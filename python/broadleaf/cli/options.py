@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -139,8 +140,15 @@ def root_option(function: F) -> F:
 
 
 def root_of(platform: bl.Platform, root: str | None) -> str:
-    """The given root, or the first host."""
-    return platform.hosts[0] if root is None else root
+    """The given root, or the first host. Raises PlatformError for an unknown node, with a suggestion."""
+    if root is None:
+        return platform.hosts[0]
+    near = [] if root in platform.nodes else difflib.get_close_matches(root, platform.nodes, n=1, cutoff=0.5)
+    if near:
+        raise bl.PlatformError(
+            f"no node is called {root!r} in platform {platform.name!r}; did you mean {near[0]!r}?"
+        )
+    return root
 
 
 def ranks_option(least: int, help_text: str, **settings: Any) -> Callable[[F], F]:

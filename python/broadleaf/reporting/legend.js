@@ -17,7 +17,7 @@ function drawMapLegend() {
     label.append(mark, swatch, plan.tree_count === 1 ? "the one tree" : `tree ${each.number + 1}: ${percent(each.share)}`);
     box.append(label);
   }
-  if (plan.tree_count > plan.trees.length) box.append(element("span", {}, `${plan.trees.length} of ${plan.tree_count} trees have a colour`));
+  if (plan.tree_count > plan.trees.length) box.append(element("span", {}, `${plan.trees.length} of ${plan.tree_count} trees are drawn`));
   const legend = $("map-legend");
   legend.replaceChildren();
   const [low, high] = d3.extent(rates);

@@ -297,14 +297,15 @@ function mapOn(holder, planShown, hidden) {
       if (arrive[at] < state.time || target[at] === SEVERAL || hidden.has(tree[at])) continue;
       const from = placeOf(source[at]), to = placeOf(target[at]);
       under += 1;
-      if (from === to || isAside(source[at], target[at])) continue;
+      // Dots follow drawn edges, and only the trees with a colour have some.
+      if (from === to || isAside(source[at], target[at]) || !order.has(tree[at])) continue;
       const key = `${tree[at]}:${keyOf(source[at])}:${keyOf(target[at])}`;
       // Between closed clusters one flow of dots stands for all.
       if (count[at] > 1 && !isOpen(platform.cluster_of[source[at]]) && !isOpen(platform.cluster_of[target[at]])) {
         if (flowing.has(key)) continue;
         flowing.add(key);
       }
-      const path = ways.get(key) ?? way(from, to, bendOf(order.get(tree[at]) ?? 0, plan.trees.length));
+      const path = ways.get(key) ?? way(from, to, bendOf(order.get(tree[at]), plan.trees.length));
       // One transfer goes along once; a run of many is a flow of dots, as many as there is room for.
       const once = (arrive[at] - release[at]) + held[at] / count[at];
       const dots = count[at] === 1 || ways.size > CLEAR_EDGES ? 1 : Math.min(3, count[at]);
