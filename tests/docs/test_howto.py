@@ -23,6 +23,8 @@ from pages import DOCS, ROOT, blocks, run_script
 
 PAGES = sorted(f"howto/{path.name}" for path in (DOCS / "howto").glob("*.md"))
 RANKS = 2
+# Where a page calls the launcher itself.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 @pytest.fixture
@@ -143,8 +145,7 @@ def test_slurm(folder: Path) -> None:
         **{"SLURM_JOB_ID": "7", "SLURM_NTASKS": str(RANKS)},
         "SLURM_JOB_NODELIST": socket.gethostname(),
     }
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    said = follow("howto/slurm.md", folder, changes, **slurm, **root)
+    said = follow("howto/slurm.md", folder, changes, **slurm, **AS_ROOT)
     # Twice by `broadleaf run`, once by srun with the runtime preloaded; doctor's is on standard error.
     assert said.count("bytes verified") == 3
     assert json.loads((folder / "stats.json").read_text())["planned"] == 2
@@ -154,7 +155,11 @@ def test_slurm(folder: Path) -> None:
 def test_push(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"weights" * 100_000)
     (folder / "dataset" / "empty").mkdir(parents=True)
+    start = f"{openmpi().mpiexec} --oversubscribe -n {RANKS}"
     changes = {
+        # A real srun runs the command in tests/testbeds/test_slurm.py.
+        "srun --mpi=pmix --ntasks-per-node=1": start,
+        "mpiexec -n 4": start,
         "-n 8 --hosts hosts": f"-n {RANKS}",
         r"dataset -n 8": f"dataset -n {RANKS}",
         "-n 8 --platform net.json": f"-n {RANKS} --platform net.json",
@@ -162,7 +167,7 @@ def test_push(folder: Path) -> None:
         "/dev/shm/model": f"{folder}/copy",
         "/local/dataset": f"{folder}/copy",
     }
-    follow("howto/push.md", folder, changes, **own_mpi())
+    follow("howto/push.md", folder, changes, **own_mpi(), **AS_ROOT)
     assert (folder / "copy.safetensors").read_bytes() == b"weights" * 100_000
     assert (folder / "copy" / "empty").is_dir()
     assert (folder / "input" / "model.safetensors").read_bytes() == b"weights" * 100_000

@@ -193,7 +193,7 @@ def test_again_needs_a_platform_that_says_how(bench: Bench, tmp_path: Path) -> N
     (tmp_path / "by-hand.json").write_text(json.dumps(BY_HAND))
     done = run(command(bench, "--again", "by-hand.json"), tmp_path)
     assert_refused(done, tmp_path, "by-hand.json: $.provenance.measured", "measure with -n, and --hosts")
-    assert_refused(run(command(bench, "-n", "2"), tmp_path), tmp_path, "-o FILE, or --again FILE")
+    assert_refused(run(command(bench, "-n", "2"), tmp_path), tmp_path, "or --again FILE")
 
 
 def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
