@@ -85,26 +85,14 @@ def test_a_limit_that_is_reached(bench: Bench, what: str, value: str, whose: str
 
 @pytest.mark.parametrize("memory", ["0", "1"])
 @pytest.mark.parametrize("space", ["0", "8"])
-def test_a_job_without_any_memory_left_ends(bench: Bench, space: str, memory: str) -> None:
-    """Both MPIs end a program where they cannot allocate memory; the call differs.
-
-    MPICH may hang instead.
-    """
-    arguments = ["space", space, "-1"]
-    try:
-        outcome(bench, 3, arguments, planned=True, shared_memory=memory)
-    except subprocess.TimeoutExpired:
-        assert bench.mpi.flavour == "mpich"
-        # In most runs, not in all.
-        assert any(hangs_without_us(bench, arguments) for _ in range(3))
-
-
-def hangs_without_us(bench: Bench, arguments: list[str]) -> bool:
-    try:
-        outcome(bench, 3, arguments, planned=False)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
+def test_a_job_without_any_memory_left_ends(
+    bench: Bench, space: str, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both MPIs end a program where they cannot allocate memory; the call differs."""
+    # UCX, which MPICH uses, watches memory that is unmapped. Without memory for its record it logs an error,
+    # frees the text, and takes again the lock that it holds: any thread's free() may hang.
+    monkeypatch.setenv("UCX_MEM_EVENTS", "n")
+    outcome(bench, 3, ["space", space, "-1"], planned=True, shared_memory=memory)
 
 
 @pytest.mark.parametrize("memory", ["0", "1"])

@@ -113,6 +113,8 @@ def test_four_hosts_of_a_switch_stand_for_six(tmp_path: Path) -> None:
             *("ip", "netns", "exec", f"{bed.name}-0", "unshare", "--uts", "/bin/sh", "-c"),
             *('hostname "$0"; exec "$@"', "h0", sys.executable, "-m", "broadleaf", "measure", "--json"),
             *(
+                "--tolerance",
+                "3",
                 "--map",
                 "topology.conf",
                 "--hosts",

@@ -36,6 +36,7 @@ class Broadleaf(PythonPackage):
     depends_on("py-matplotlib@3.8:", type=("build", "run"))
     depends_on("py-networkx@3.2:", type=("build", "run"))
     depends_on("py-numpy@1.26:", type=("build", "run"))
+    depends_on("py-pyyaml@6:", type=("build", "run"))
     depends_on("py-rich@13:", type=("build", "run"))
     depends_on("mpi")
 

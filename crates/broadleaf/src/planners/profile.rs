@@ -26,8 +26,6 @@ pub enum Pace {
     Quick,
     /// After the quick ones, while there is time.
     Slow,
-    /// After the slow ones, with the work that they leave.
-    Last,
     /// Excluded from `best` for its time or memory; select it by name.
     ByName,
 }
