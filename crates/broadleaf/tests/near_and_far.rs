@@ -1,4 +1,4 @@
-//! Why the optimum's trees are planned without a timetable, too: a node with a near and a far sender.
+//! What a timetable costs the optimum's trees: a node with a near and a far sender.
 
 use broadleaf::budget::Budget;
 use broadleaf::plan::Plan;

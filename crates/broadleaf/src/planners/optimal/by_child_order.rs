@@ -24,10 +24,10 @@
 //! assert_eq!(trace.makespan_s, 15.0);
 //! ```
 
-use super::tree_plan;
+use super::{rated, tree_plan};
 use crate::budget::Budget;
 use crate::optimum::{link_count, solve_within, Limits, MOST_LINKS};
-use crate::plan::{Plan, PlanError, Predicted};
+use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::platform::PortModel;
 
@@ -69,19 +69,6 @@ impl Planner for OptimalTrees {
         const GAP: f64 = 1e-2;
         let optimum = solve_within(platform, root, segment_bytes, GAP, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let mut plan = tree_plan(instance, CARD.name, optimum.plan_trees());
-        if plan.trees.is_empty() {
-            return Err(PlanError::Unsupported {
-                planner: CARD.name.to_string(),
-                reason: "the links' times differ too much for the throughput program's precision".to_string(),
-            });
-        }
-        plan.predicted = Predicted {
-            throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
-                .filter(|rate| rate.is_finite()),
-            bound_bytes_per_s: Some(optimum.upper_bound_bytes_per_s).filter(|rate| rate.is_finite()),
-            ..Predicted::default()
-        };
-        Ok(plan)
+        rated(platform, tree_plan(instance, CARD.name, optimum.plan_trees()), &optimum)
     }
 }

@@ -45,6 +45,7 @@ use crate::budget::Budget;
 use crate::optimum::{equal_trees, link_count, solve_within, Limits, Optimum, WeightedTree, MOST_LINKS};
 use crate::plan::{Plan, PlanError, Predicted, Tree};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
+use crate::platform::Platform;
 use balanced_trees::{balanced_trees, must_share};
 pub use by_child_order::OptimalTrees;
 use candidate::{soonest, Candidate};
@@ -85,28 +86,15 @@ impl Planner for Optimal {
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
         let optimum = solve_within(platform, root, segment_bytes, gap, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let rated = optimum.throughput_bytes_per_s.is_finite();
-        let mut plan = if !rated {
+        let is_rated = optimum.throughput_bytes_per_s.is_finite();
+        let plan = if !is_rated {
             tree_plan(instance, CARD.name, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
             sharing(instance, &optimum, budget)
         } else {
             periodic(instance, &optimum, budget)?
         };
-        if plan.trees.is_empty() {
-            // Seen where one link of several takes 1e18 s.
-            return Err(PlanError::Unsupported {
-                planner: CARD.name.to_string(),
-                reason: "the links' times differ too much for the throughput program's precision".to_string(),
-            });
-        }
-        plan.predicted = Predicted {
-            throughput_bytes_per_s: Some(crate::plan::throughput(platform, &plan)?)
-                .filter(|rate| rate.is_finite()),
-            bound_bytes_per_s: Some(optimum.upper_bound_bytes_per_s).filter(|rate| rate.is_finite()),
-            ..Predicted::default()
-        };
-        Ok(plan)
+        rated(platform, plan, &optimum)
     }
 }
 
@@ -117,6 +105,24 @@ fn pace(instance: &Instance) -> Pace {
     } else {
         Pace::of_optimum(instance)
     }
+}
+
+/// The plan with its throughput and the optimum's bound; an error where the program's precision left no tree.
+fn rated(platform: &Platform, plan: Plan, optimum: &Optimum) -> Result<Plan, PlanError> {
+    if plan.trees.is_empty() {
+        // Seen where one link of several takes 1e18 s.
+        return Err(PlanError::Unsupported {
+            planner: plan.planner,
+            reason: "the links' times differ too much for the throughput program's precision".to_string(),
+        });
+    }
+    let finite = |rate: f64| Some(rate).filter(|rate| rate.is_finite());
+    let predicted = Predicted {
+        throughput_bytes_per_s: finite(crate::plan::throughput(platform, &plan)?),
+        bound_bytes_per_s: finite(optimum.upper_bound_bytes_per_s),
+        ..Predicted::default()
+    };
+    Ok(Plan { predicted, ..plan })
 }
 
 fn tree_plan(instance: &Instance, planner: &str, trees: Vec<Tree>) -> Plan {
