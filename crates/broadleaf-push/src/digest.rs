@@ -12,10 +12,39 @@ pub type Digest = [u8; 32];
 
 /// The digest of the block `data` that begins at byte `offset` of a file of `file_bytes`.
 pub fn of_block(data: &[u8], offset: u64, file_bytes: u64) -> Digest {
-    if file_bytes <= BLOCK_BYTES {
-        return *blake3::hash(data).as_bytes();
+    let mut block = BlockHasher::new(offset, file_bytes);
+    block.update(data);
+    block.finish()
+}
+
+/// The digest of a block whose bytes come one piece after the other.
+pub struct BlockHasher {
+    hasher: Hasher,
+    is_whole_file: bool,
+}
+
+impl BlockHasher {
+    /// For the block that begins at byte `offset` of a file of `file_bytes`.
+    pub fn new(offset: u64, file_bytes: u64) -> BlockHasher {
+        let mut hasher = Hasher::new();
+        let is_whole_file = file_bytes <= BLOCK_BYTES;
+        if !is_whole_file {
+            hasher.set_input_offset(offset);
+        }
+        BlockHasher { hasher, is_whole_file }
     }
-    Hasher::new().set_input_offset(offset).update(data).finalize_non_root()
+
+    pub fn update(&mut self, data: &[u8]) {
+        self.hasher.update(data);
+    }
+
+    pub fn finish(&self) -> Digest {
+        if self.is_whole_file {
+            *self.hasher.finalize().as_bytes()
+        } else {
+            self.hasher.finalize_non_root()
+        }
+    }
 }
 
 /// The digest of a file of `file_bytes` from those of its blocks.
