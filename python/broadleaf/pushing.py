@@ -330,6 +330,7 @@ class Job:
                 hosts=self.machines,
                 variables=variables,
                 preload=self.start.runtime,
+                has_threads=True,
             )
         heard: dict[str, Any] = {}
         with (

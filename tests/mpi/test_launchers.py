@@ -17,7 +17,7 @@ import pytest
 
 from broadleaf.mpi import Host, Launcher, Mpi, MpiNotFoundError, crowding, find_mpi, launch_command, start_of
 from broadleaf.mpi.allocation import cores, own_cores
-from broadleaf.mpi.dialects import FLUX, INTEL, SRUN
+from broadleaf.mpi.dialects import FLUX, HYDRA, INTEL, OPEN_MPI, SRUN
 from broadleaf.mpi.library import library_of
 
 if TYPE_CHECKING:
@@ -239,6 +239,23 @@ def test_command_lines_of_launchers_that_are_not_here(monkeypatch: pytest.Monkey
     intel = replace(mpi, flavour="mpich", dialect=INTEL)
     hydra = Launcher(Path("mpiexec"), INTEL)
     assert shape(intel, hydra, 2, HOSTS) == ["mpiexec", "-n", "2", "-hosts", "n0:2,n1:1", "prog"]
+
+
+def test_ranks_with_threads_are_not_bound_unless_the_user_binds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def words(launcher: Launcher, ranks: int = 2) -> list[str]:
+        mpi = replace(find_mpi("openmpi"), library_dir=None)
+        return launch_command(mpi, ranks, ["prog"], launcher=launcher, hosts=HOSTS, has_threads=True)[0]
+
+    mpiexec = Launcher(Path("mpiexec"), OPEN_MPI)
+    assert words(mpiexec)[:5] == ["mpiexec", "-n", "2", "--bind-to", "none"]
+    # Open MPI refuses the option if it is given twice.
+    assert words(mpiexec, 9).count("--bind-to") == 1
+    assert "none" not in words(Launcher(Path("mpiexec"), OPEN_MPI, ("--bind-to", "core")))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert "--cpu-bind=none" in words(Launcher(Path("srun"), SRUN))
+    assert "--cpu-bind=none" not in words(Launcher(Path("srun"), SRUN, ("--cpu-bind=cores",)))
+    assert "-ocpu-affinity=off" in words(Launcher(Path("flux"), FLUX))
+    assert "none" not in words(Launcher(Path("mpiexec"), HYDRA))
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ class Dialect:
     # Where ranks outnumber cores: options and variables.
     crowded: tuple[str, ...] = ()
     crowded_variables: Mapping[str, str] = field(default_factory=dict)
+    # The option, and its value, that lets the threads of a rank use all cores of the job on its host.
+    unbound: tuple[str, ...] = ()
     # The option for a variable that spawned processes get too; they start without the ranks' `env`.
     spawned: tuple[str, ...] = ()
     # How the ranks of an MPI find each other: the option, its values by preference, the words that list
@@ -64,6 +66,7 @@ OPEN_MPI = Dialect(
     host="{name}:{slots}",
     crowded=("--oversubscribe", "--bind-to", "none"),
     crowded_variables=OPEN_MPI_CROWDED,
+    unbound=("--bind-to", "none"),
     flavour="openmpi",
 )
 
@@ -106,6 +109,7 @@ SRUN = Dialect(
     # As with every mpiexec, one interrupt ends the job, and so does a failing rank.
     start=("--quit-on-interrupt", "--kill-on-bad-exit"),
     crowded=("--overcommit",),
+    unbound=("--cpu-bind=none",),
     meeting="--mpi={}",
     servers={"openmpi": ("pmix",), "mpich": ("pmi2", "pmix")},
     listing=("--mpi=list",),
@@ -120,6 +124,7 @@ FLUX = Dialect(
     hosts=("--requires=hosts:{}",),
     host="{name}",
     start=("run",),
+    unbound=("-ocpu-affinity=off",),
     meeting="-opmi={}",
     servers={"openmpi": ("pmix",), "mpich": ("simple",)},
 )

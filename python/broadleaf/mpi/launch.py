@@ -44,11 +44,14 @@ def launch_command(
     hosts: Sequence[Host] = (),
     variables: Mapping[str, str] | None = None,
     preload: Path | None = None,
+    has_threads: bool = False,
 ) -> tuple[list[str], dict[str, str]]:
     """The arguments and the whole environment for `subprocess`, by default for the MPI's own mpiexec.
 
     `variables` reach every rank, on every host; values that the user has set win over those set here for
-    the MPI. `preload` precedes the user's preloaded libraries, in the ranks only, not in the launcher."""
+    the MPI. `preload` precedes the user's preloaded libraries, in the ranks only, not in the launcher.
+    `has_threads`: ranks have threads that work at once, so a rank is not bound to one core, unless the user's
+    options for the launcher bind it."""
     launcher = launcher or Launcher(mpi.mpiexec, mpi.dialect)
     environment = with_library(mpi, os.environ)
     crowd = crowding(mpi, launcher, ranks, hosts)
@@ -63,10 +66,20 @@ def launch_command(
     if preload is not None:
         given["LD_PRELOAD"] = before(str(preload), environment.get("LD_PRELOAD"))
     argv = [str(launcher.program), *launcher.dialect.start, "-n", str(ranks), *crowd.options]
+    argv += unbinding(launcher, crowd) if has_threads else []
     argv += [*launcher.dialect.named_hosts(hosts), *launcher.arguments]
     if preload is not None and launcher.dialect.spawned:
         argv += [*launcher.dialect.spawned, "LD_PRELOAD", given["LD_PRELOAD"]]
     return [*argv, *with_variables(program, given)], environment
+
+
+def unbinding(launcher: Launcher, crowd: Crowd) -> list[str]:
+    """The options by which ranks are not bound to cores; none where others decide on that already, since
+    Open MPI refuses an option that is given twice."""
+    words = launcher.dialect.unbound
+    option = words[0].partition("=")[0] if words else ""
+    is_given = any(word.startswith(option) for word in (*crowd.options, *launcher.arguments))
+    return [] if is_given else list(words)
 
 
 def with_variables(program: Sequence[str], variables: Mapping[str, str]) -> list[str]:
