@@ -76,5 +76,6 @@ fn node(blocks: &[Digest], bytes: u64) -> Digest {
 
 /// The digest in hexadecimal.
 pub fn text(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -118,6 +118,11 @@ impl Place {
         Ok(place)
     }
 
+    /// Whether this push has made the folder at the target, so that it has no older files.
+    pub fn is_made(&self) -> bool {
+        self.is_made
+    }
+
     /// A system error at an entry.
     pub fn refused(&self, entry: &Entry, error: &Error) -> Fault {
         if entry.path.is_empty() {
@@ -164,11 +169,12 @@ impl Place {
             let entry = &index.entries[number];
             let name = unfinished(&self.name_of(entry));
             let file = self.folder_of(entry)?.write(&name, true)?;
-            let bytes = index.file_bytes(number);
-            let found = file.metadata()?.len();
             // A new file of one block gets its length from the write.
-            if found > bytes || found < bytes && !index.is_written_at_once(number) {
-                file.set_len(bytes)?;
+            if !self.is_made || !index.is_written_at_once(number) {
+                let (bytes, found) = (index.file_bytes(number), file.metadata()?.len());
+                if found > bytes || found < bytes && !index.is_written_at_once(number) {
+                    file.set_len(bytes)?;
+                }
             }
             self.last_file = Some((number, file));
         }

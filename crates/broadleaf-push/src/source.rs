@@ -24,6 +24,8 @@ pub struct Source {
     pub index: Index,
     /// By entry: its state at the walk, to detect changes.
     stamps: Vec<Stamp>,
+    /// By entry: whether it was read at once, and had not changed by then.
+    is_settled: Vec<bool>,
     /// The file that was read last.
     open: Option<(usize, File)>,
 }
@@ -50,7 +52,8 @@ impl Stamp {
 impl Source {
     /// Walks the files and folders at `sources`; follows links there, but none below.
     pub fn walk(sources: &[String]) -> Result<Source, Fault> {
-        let mut walk = Walk::default();
+        // SAFETY: it takes nothing and cannot fail.
+        let mut walk = Walk { user: unsafe { libc::geteuid() }, ..Walk::default() };
         let mut bases = HashMap::new();
         if sources.len() != 1 {
             walk.around();
@@ -72,7 +75,8 @@ impl Source {
                 return Err(Fault(format!("{source}: another source has the same name; rename one of them")));
             }
         }
-        Ok(Source { bases, index: Index::new(walk.entries), stamps: walk.stamps, open: None })
+        let is_settled = vec![false; walk.entries.len()];
+        Ok(Source { bases, index: Index::new(walk.entries), stamps: walk.stamps, is_settled, open: None })
     }
 
     fn path(&self, entry: usize) -> PathBuf {
@@ -107,12 +111,20 @@ impl Source {
             hasher.update(piece);
             offset += piece.len() as u64;
         }
+        // Later changes do not matter to a file that is read at once; it costs less to look at it while it is open.
+        if self.index.is_written_at_once(block.entry) {
+            if Stamp::of(&file.metadata().ok()?) != self.stamps[block.entry] {
+                return None;
+            }
+            self.is_settled[block.entry] = true;
+        }
         Some(hasher.finish())
     }
 
-    /// Whether a file has changed since the walk.
+    /// Whether a file has changed since the walk, or, if it was read at once, between the walk and that.
     pub fn has_changed(&self, entry: usize) -> bool {
-        fs::metadata(self.path(entry)).map_or(true, |found| Stamp::of(&found) != self.stamps[entry])
+        !self.is_settled[entry]
+            && fs::metadata(self.path(entry)).map_or(true, |found| Stamp::of(&found) != self.stamps[entry])
     }
 }
 
@@ -124,6 +136,7 @@ struct Walk {
     seen: HashMap<(u64, u64), usize>,
     /// Number of a path's names above its source.
     below: usize,
+    user: u32,
 }
 
 impl Walk {
@@ -155,10 +168,16 @@ impl Walk {
             match self.seen.get(&(found.dev(), found.ino())) {
                 Some(&entry) => Kind::SameAs(entry),
                 None => {
-                    let file = File::open(at).map_err(refused)?;
                     let is_sparse = found.blocks().saturating_mul(512) < found.len();
-                    let whole = std::iter::once(0..found.len()).collect();
-                    let data = if is_sparse { data_ranges(&file, found.len()) } else { whole };
+                    let mut data: Vec<_> = std::iter::once(0..found.len()).collect();
+                    // Without permission to read one file, nothing is sent. To open thousands takes as long as to
+                    // read them, so those are not opened that the user has and may read by their mode.
+                    if is_sparse || found.uid() != self.user || found.mode() & 0o400 == 0 {
+                        let file = File::open(at).map_err(refused)?;
+                        if is_sparse {
+                            data = data_ranges(&file, found.len());
+                        }
+                    }
                     Kind::File { bytes: found.len(), is_sparse, data }
                 }
             }
@@ -176,16 +195,16 @@ impl Walk {
         if is_folder {
             let listed: Result<Vec<_>, Error> = fs::read_dir(at).map_err(refused)?.collect();
             let mut names: Vec<_> =
-                listed.map_err(refused)?.into_iter().map(|each| each.file_name()).collect();
-            names.sort();
-            for name in names {
+                listed.map_err(refused)?.into_iter().map(|each| (each.file_name(), each)).collect();
+            names.sort_by(|(one, _), (other, _)| one.cmp(other));
+            for (name, each) in names {
                 let mut below = path.clone();
                 if !below.is_empty() {
                     below.push(b'/');
                 }
                 below.extend_from_slice(name.as_bytes());
                 let at = at.join(name);
-                let found = fs::symlink_metadata(&at).map_err(|error| Fault::system(at.display(), &error))?;
+                let found = each.metadata().map_err(|error| Fault::system(at.display(), &error))?;
                 self.add(&at, below, &found)?;
             }
         }
@@ -232,7 +251,27 @@ fn data_ranges(file: &File, bytes: u64) -> Vec<Range<u64>> {
 
 #[cfg(test)]
 mod tests {
-    use super::link_stays_inside;
+    use super::{link_stays_inside, Source};
+    use std::fs;
+
+    #[test]
+    fn a_change_is_found_until_a_small_file_has_been_read() {
+        let folder = std::env::temp_dir().join(format!("broadleaf-push-read-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [before, after] = ["before", "later"].map(|name| folder.join(name));
+        for path in [&before, &after] {
+            fs::write(path, "text").unwrap();
+        }
+        let mut source = Source::walk(&[folder.to_string_lossy().into_owned()]).unwrap();
+        let blocks = source.index.blocks.clone();
+        fs::write(&before, "longer text").unwrap();
+        let mut data = [0; 4];
+        assert!(source.read(&blocks[0], &mut data).is_none() && source.has_changed(blocks[0].entry));
+        assert!(source.read(&blocks[1], &mut data).is_some() && data == *b"text");
+        fs::write(&after, "longer text").unwrap();
+        assert!(!source.has_changed(blocks[1].entry));
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn links_that_lead_out_are_known_by_their_words() {

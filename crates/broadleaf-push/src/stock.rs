@@ -31,6 +31,9 @@ impl Stock {
     /// By entry: whether the host has a file that may contain some of its blocks.
     pub fn candidates(index: &Index, place: &mut Place) -> std::result::Result<Vec<bool>, Fault> {
         let mut found = vec![false; index.entries.len()];
+        if place.is_made() {
+            return Ok(found);
+        }
         for number in index.files() {
             let entry = &index.entries[number];
             let older = place.older(entry).map_err(|error| place.refused(entry, &error))?;
