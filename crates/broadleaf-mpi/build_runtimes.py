@@ -70,7 +70,7 @@ LINK_RUNTIME = [
 ]
 LINK_PROGRAM = ["-Wl,--gc-sections", *SYSTEM]
 # Each has its C files in a folder of that name; those in `program` are shared.
-PROGRAMS = ("probe", "push")
+PROGRAMS = ("probe", "push", "rehearse")
 # Where cargo unpacks dependencies; panic messages contain the paths of their source files.
 UNPACKED = re.compile(
     re.escape(os.fsencode(Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo")).absolute()))

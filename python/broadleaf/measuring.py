@@ -9,18 +9,13 @@ import json
 import math
 import os
 import platform as machine
-import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
-from typing import IO, Any, NoReturn, cast
+from typing import Any, cast
 
 from broadleaf._core import Platform
 from broadleaf.files import refuse_unwritable, write_whole
@@ -38,12 +33,11 @@ from broadleaf.mpi import (
     start_with,
 )
 from broadleaf.mpi.find import Flavour
+from broadleaf.mpi.job import first_complaint, started
 from broadleaf.provenance import Asked, date_now, facts
+from broadleaf.rehearsal import RehearsalError, rehearsed
 
 TOLERANCE = 0.30
-
-# The launcher's time to end its ranks before it is killed.
-GRACE_S = 5.0
 
 # A file to write, or None.
 Target = str | os.PathLike[str] | None
@@ -110,12 +104,14 @@ def measure(
     allocation's; the platform has all hosts of the map. `n` is needed without a map only.
 
     The platform's `provenance` records when, where and how it was measured, and impossible values that a
-    second measurement confirmed.
+    second measurement confirmed. At the end some broadcasts are rehearsed with the runtime, for the interval
+    of predictions.
 
     After an interrupt, or when a rank or the launcher dies, both files are written if the samples make a
     platform; the MeasureInterrupted or MeasureError names what is missing.
 
-    Raises MeasureError, PlatformError, MapError, MpiNotFoundError, HostsFileError or OSError, each one line.
+    Raises MeasureError, LaunchError, PlatformError, MapError, MpiNotFoundError, HostsFileError or OSError,
+    each one line.
     """
     site = None if map is None else read_map(map)
     if n is None and site is None:
@@ -173,6 +169,8 @@ def measure(
                 shortfall(event["message"])
             elif event["event"] == "remark" and remark is not None:
                 remark(event["message"])
+        if heard.is_complete and n > 1:
+            heard.rehearse(start, n, machines, budget_s, progress)
     except KeyboardInterrupt:
         found, line = heard.keep(out, samples)
         interrupted = MeasureInterrupted(f"interrupted; {line}")
@@ -215,6 +213,26 @@ class Heard:
     hosts: Sequence[dict[str, Any]] = ()
     quality: dict[str, Any] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    # Rows of rehearsed broadcasts.
+    rehearsed: list[dict[str, Any]] = field(default_factory=list)
+
+    def rehearse(
+        self,
+        start: Start,
+        n: int,
+        machines: Sequence[Host],
+        budget_s: float | None,
+        progress: Progress | None,
+    ) -> None:
+        """Times broadcasts on the platform that was found; a warning remains where that fails."""
+        say = progress or (lambda stage, done, total: None)
+        say("rehearsal", 0, 1)
+        try:
+            found = Platform.from_dict(self.document or {})
+            self.rehearsed = rehearsed(start, n, machines, found, budget_s)
+        except RehearsalError as error:
+            self.warnings.append(f"no rehearsal, so predictions have no interval: {error}")
+        say("rehearsal", 1, 1)
 
     def take(self, event: dict[str, Any]) -> None:
         if event["event"] == "round":
@@ -239,7 +257,7 @@ class Heard:
         took_s = time.monotonic() - self.made.started_s
         said = facts(
             *(self.made.asked, self.made.command, self.made.date, took_s, self.made.mpi),
-            *(self.hosts, self.quality, self.warnings, self.missing),
+            *(self.hosts, self.quality, self.warnings, self.missing, self.rehearsed),
         )
         found = Platform.from_dict({**(self.document or {}), "provenance": said})
         if self.made.map is not None:
@@ -314,75 +332,3 @@ def probe_events(
             failure = ProbeEndedError if heard or complaint.strip() else SilentProbeError
             ended = f"the probe ended early under {start.launcher.program} (exit code {code})"
             raise failure(f"{ended}: {first_complaint(complaint)}")
-
-
-def first_complaint(text: str) -> str:
-    """The launcher's most useful line: the first that names a failure, else the first at all."""
-    lines = [line.strip(" \t=-|*") for line in text.splitlines()]
-    lines = [line for line in lines if any(letter.isalpha() for letter in line)]
-    signs = ("broadleaf", "signal", "killed", "terminat", "error", "unable", "not ", "fail", "abort")
-    telling = (line for sign in signs for line in lines if sign in line.lower())
-    return next(telling, lines[0] if lines else "it gave no reason")
-
-
-@contextmanager
-def started(
-    argv: Sequence[str], variables: dict[str, str], complaints: IO[str]
-) -> Iterator[subprocess.Popen[str]]:
-    """Runs the launcher, and ends it and its ranks on any exit from the block.
-
-    The launcher has its own session: an interrupt in the terminal reaches only this process, which ends the
-    launcher."""
-    with termination_raises():
-        try:
-            job = subprocess.Popen(
-                argv,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=complaints,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-                # A rank's connection to its launcher, where `argv` is to be that rank.
-                pass_fds=[int(variables["PMI_FD"])] if variables.get("PMI_FD", "").isdecimal() else [],
-            )
-        except OSError as error:
-            raise MeasureError(
-                f"{argv[0]} cannot be started: {error.strerror}; name another with --launcher"
-            ) from None
-        try:
-            yield job
-        finally:
-            end(job)
-            if job.stdout is not None:
-                job.stdout.close()
-
-
-def end(job: subprocess.Popen[str]) -> None:
-    """Terminates the launcher, which ends the ranks; kills it after GRACE_S."""
-    if job.poll() is not None:
-        return
-    job.terminate()
-    try:
-        job.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
-
-
-@contextmanager
-def termination_raises() -> Iterator[None]:
-    """Makes SIGTERM act as an interrupt, so that the launcher is ended too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, frame: FrameType | None) -> NoReturn:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -13,7 +13,7 @@ class Predicted:
     hand.
 
     `makespan_s` is the time at which the last host has the message, `makespan_interval_s` (low, high) its
-    interval from the measured spread of the links, `throughput_bytes_per_s` the steady state; no plan for
+    interval from rehearsed broadcasts, `throughput_bytes_per_s` the steady state; no plan for
     this message is faster than `bound_s`, and none has a higher steady state than `bound_bytes_per_s`."""
 
     makespan_s: float | None

@@ -74,6 +74,7 @@ def facts(
     quality: dict[str, Any],
     warnings: Sequence[str],
     missing: Sequence[str],
+    rehearsed: Sequence[dict[str, Any]] = (),
 ) -> dict[str, Any]:
     """The `provenance` of a measured platform. `hosts` and `quality` are as the probe prints them."""
     lacking = [f"ended early, missing: {what}" for what in missing]
@@ -98,6 +99,7 @@ def facts(
             },
             **quality,
             "quality": "incomplete" if missing else "oversubscribed" if shared and word == "good" else word,
+            "rehearsed": list(rehearsed),
             "warnings": [*lacking, *warnings, *shared, *doubts_in(quality)],
         },
     }

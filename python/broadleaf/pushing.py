@@ -24,9 +24,10 @@ from broadleaf._core import Platform, plan
 from broadleaf.errors import visible
 from broadleaf.files import refuse_unwritable
 from broadleaf.given import File, platform_of
-from broadleaf.measuring import first_complaint, measure, started
+from broadleaf.measuring import measure
 from broadleaf.mpi import Host, Launcher, Start, find_mpi, launch_command, read_hosts, start_of
 from broadleaf.mpi.find import Flavour
+from broadleaf.mpi.job import first_complaint, started
 from broadleaf.mpi.own_rank import OwnRank, own_environment
 from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.reporting import report as write_page

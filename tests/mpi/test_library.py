@@ -28,6 +28,9 @@ LARGE = 7
 NOBODY = 65534
 
 
+FILES = ["libbroadleaf_mpi_{}.so", *(f"broadleaf-{name}-{{}}" for name in ("probe", "push", "rehearse"))]
+
+
 def runtime_of(kind: str, name: str = "libbroadleaf_mpi_{}.so") -> Path:
     library = RUNTIMES / name.format(kind)
     if not library.exists():
@@ -42,7 +45,7 @@ def elf(library: Path, option: str) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["libbroadleaf_mpi_{}.so", "broadleaf-probe-{}", "broadleaf-push-{}"])
+@pytest.mark.parametrize("name", FILES)
 def test_the_file_depends_on_no_mpi_and_names_no_folder(name: str, kind: str) -> None:
     library = runtime_of(kind, name)
     dynamic = elf(library, "-d").splitlines()

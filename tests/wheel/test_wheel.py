@@ -25,7 +25,8 @@ IS_PORTABLE = bool(os.environ.get("BROADLEAF_SOAK"))
 NAME = r"broadleaf-\d+\.\d+\.\d+-cp311-abi3-{}_x86_64\.whl"
 # Programs that launchers run in between.
 TOOLS = ("sh", "env", "uname")
-BINARIES = [("libbroadleaf_mpi_", ".so"), ("broadleaf-probe-", ""), ("broadleaf-push-", "")]
+PROGRAMS = [(f"broadleaf-{name}-", "") for name in ("probe", "push", "rehearse")]
+BINARIES = [("libbroadleaf_mpi_", ".so"), *PROGRAMS]
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 

@@ -7,8 +7,8 @@ use crate::plan::Plan;
 use crate::platform::Platform;
 use crate::trace::Trace;
 use broadleaf::budget::Budget;
-use broadleaf::platform::Quartiles;
-use broadleaf::simulate::{interval, simulate as run};
+use broadleaf::plan::{Collective, Rehearsed};
+use broadleaf::simulate::simulate as run;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -32,8 +32,9 @@ pub fn check(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<()> {
 pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Trace> {
     let work = || {
         let core = run(&platform.core, &plan.core, true)?;
-        let of_spread = |quartiles| interval(&quartiles, &plan.core, core.makespan_s, &Budget::UNLIMITED);
-        let interval = Quartiles::of(&platform.core).map(of_spread).transpose()?;
+        let is_bcast = plan.core.collective == Collective::Bcast;
+        let rehearsed = is_bcast.then(|| Rehearsed::of(&platform.core)).flatten();
+        let interval = rehearsed.map(|known| known.interval(plan.core.message_bytes, core.makespan_s));
         Ok((core, interval))
     };
     let (core, interval) = py.detach(work).map_err(plan_error)?;

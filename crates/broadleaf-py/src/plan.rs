@@ -182,8 +182,8 @@ impl Plan {
         self.core.predicted.makespan_s
     }
 
-    /// (low, high): the range of the makespan for the measured spread of the links, seconds; None where none was
-    /// measured.
+    /// (low, high): the times between which nine in ten runs would be if they were like the broadcasts that `measure`
+    /// rehearsed, seconds; None where it rehearsed none, and for other collectives.
     ///
     /// Type: `tuple[float, float] | None`
     #[getter]

@@ -58,8 +58,8 @@ impl Trace {
         self.core.makespan_s
     }
 
-    /// (low, high): the makespan with all gaps at the lower and at the upper quartile of their measured samples,
-    /// seconds; None where the platform has no spread.
+    /// (low, high): the times between which nine in ten runs would be if they were like the broadcasts that `measure`
+    /// rehearsed, seconds; None where it rehearsed none, and for other collectives.
     ///
     /// Type: `tuple[float, float] | None`
     #[getter]

@@ -160,7 +160,7 @@ def title(plan: bl.Plan) -> str:
 
 def print_comparison(comparison: bl.Comparison) -> None:
     plan = comparison.plan
-    # Only a platform that was measured has a spread to predict an interval from.
+    # Only `measure` rehearses broadcasts, from which the interval follows.
     likely = ("likely",) if plan.makespan_interval_s else ()
     numbers = ("predicted", *likely, "x bound", "segment", "load bound")
     table = table_of(title(plan), "planner", *numbers, numbers=numbers)

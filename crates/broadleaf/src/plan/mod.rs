@@ -15,6 +15,7 @@ pub(crate) mod pattern;
 mod positions;
 mod program;
 mod read;
+mod rehearsed;
 mod routed;
 mod segments;
 mod subtrees;
@@ -32,6 +33,7 @@ pub use node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend
 pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
 pub(crate) use positions::tree_of_positions;
 pub use program::Programs;
+pub use rehearsed::Rehearsed;
 pub use segments::Segments;
 pub use throughput::throughput;
 pub use transfers::Transfers;
@@ -152,12 +154,12 @@ impl Period {
     }
 }
 
-/// The range of the makespan while every gap lies between the quartiles of its samples, seconds.
+/// The range of the times that rehearsed broadcasts took, for this prediction, seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// With every gap at its lower quartile.
+    /// As the fastest rehearsed broadcast.
     pub low_s: f64,
-    /// With every gap at its upper quartile.
+    /// As the slowest rehearsed broadcast.
     pub high_s: f64,
 }
 
@@ -166,7 +168,7 @@ pub struct Interval {
 pub struct Predicted {
     /// Simulated or modelled time until the last host has the message, seconds.
     pub makespan_s: Option<f64>,
-    /// The range of the makespan for a measured spread of the links; absent where none was measured.
+    /// The range of the makespan from rehearsed broadcasts; absent where none were.
     pub interval: Option<Interval>,
     /// Rate in steady state.
     pub throughput_bytes_per_s: Option<f64>,

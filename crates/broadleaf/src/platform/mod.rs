@@ -15,7 +15,6 @@ mod ids;
 mod link;
 mod matrices;
 mod networkx;
-mod quartiles;
 mod read;
 mod reversed;
 mod route;
@@ -29,7 +28,6 @@ pub use handling::HANDLING_S;
 pub use ids::{ClusterId, LinkClassId, NodeId, SharedId};
 pub use link::{Affine, Delayed, GapTable, LinkClass, TransferTime};
 pub use matrices::{Matrices, PairLink};
-pub use quartiles::Quartiles;
 pub use route::{Hop, Route};
 
 use serde_json::Value;
@@ -233,6 +231,11 @@ impl Platform {
     /// The platform's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where the platform comes from; any JSON.
+    pub fn provenance(&self) -> Option<&Value> {
+        self.provenance.as_ref()
     }
 
     /// The resources that a transfer occupies.

@@ -5,7 +5,7 @@
 //! Slow planners enter only where the bound leaves something to gain.
 
 use super::entrant::{is_twin, pace, Attempt, Entrant, Look, Task};
-use super::outcome::{finish, Outcome, PassedOver, Spread, Tried};
+use super::outcome::{finish, Outcome, PassedOver, Tried};
 use super::request::{Effort, SegmentChoice};
 use super::settings::{BOUND_PART, ENTRANTS_TOGETHER, MOST_LOOKS, SLOW_PART, WORTH_SEARCHING};
 use crate::budget::Budget;
@@ -183,15 +183,11 @@ impl Contest<'_> {
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
         let instance = self.task.instance;
-        let spread = Spread::of(self.task.instance, self.task.effort);
-        let finished: Result<Vec<(Plan, Tried)>, PlanError> =
-            parallel::map_within(&self.entrants, &self.budget, |entrant, share| {
-                let is_simulated = entrant.look == Look::Simulated;
-                finish(instance, name(entrant.at), &entrant.tuned, is_simulated, &spread, share)
-            })
-            .into_iter()
-            .collect();
-        let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished?.into_iter().unzip();
+        let finished = self.entrants.iter().map(|entrant| {
+            finish(instance, name(entrant.at), &entrant.tuned, entrant.look == Look::Simulated)
+        });
+        let finished: Vec<(Plan, Tried)> = finished.collect::<Result<_, _>>()?;
+        let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished.into_iter().unzip();
         // The first of equal ones, as min_by keeps it.
         let fastest = (0..plans.len()).min_by(|&a, &b| tried[a].makespan_s.total_cmp(&tried[b].makespan_s));
         let Some(fastest) = fastest else {

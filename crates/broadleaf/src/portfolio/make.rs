@@ -1,7 +1,7 @@
 //! The one entry to planning that the command line, Python and the MPI runtime call.
 
 use super::best;
-use super::outcome::{finish, unsupported, Outcome, Spread};
+use super::outcome::{finish, unsupported, Outcome};
 use super::request::{Effort, SegmentChoice};
 use super::segment_search::{search, Tuned};
 use super::settings::{BOUND_PART, FULL_TRANSFERS};
@@ -64,7 +64,6 @@ fn alone(
             (tuned, is_simulated) = (simulated, true);
         }
     }
-    let spread = Spread::of(instance, effort);
-    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, &spread, budget)?;
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated)?;
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new(), is_cut_by_time: false })
 }

@@ -1,13 +1,10 @@
 //! The outcome of planning: plans with their predictions, and the planners that were not tried.
 
-use super::request::Effort;
 use super::segment_search::Tuned;
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
-use crate::plan::{throughput, Interval, Plan, PlanError, Predicted};
+use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted, Rehearsed};
 use crate::planners::Instance;
-use crate::platform::Quartiles;
-use crate::simulate::interval;
 
 /// A planner's plan with its best segment size.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +15,7 @@ pub struct Tried {
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
-    /// Its interval from the measured spread of the links; absent where none was measured, or time is short.
+    /// Its interval from rehearsed broadcasts ([`Rehearsed`]); absent where none were, and for other collectives.
     pub interval: Option<Interval>,
     /// Whether the whole plan was simulated.
     pub is_simulated: bool,
@@ -59,40 +56,20 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
     }
 }
 
-/// The source of prediction intervals, if the platform has one and the budget permits.
-pub(super) struct Spread {
-    quartiles: Option<Quartiles>,
-}
-
-impl Spread {
-    pub fn of(instance: &Instance, effort: Effort) -> Spread {
-        let is_wanted = effort == Effort::Thorough;
-        Spread { quartiles: is_wanted.then(|| Quartiles::of(instance.platform)).flatten() }
-    }
-
-    fn interval(&self, plan: &Plan, makespan_s: f64, budget: &Budget) -> Result<Option<Interval>, PlanError> {
-        let Some(quartiles) = &self.quartiles else { return Ok(None) };
-        match interval(quartiles, plan, makespan_s, budget) {
-            Err(PlanError::OutOfTime) => Ok(None),
-            interval => interval.map(Some),
-        }
-    }
-}
-
 /// Fills in the predictions of the plan itself.
 pub(super) fn finish(
     instance: &Instance,
     name: &'static str,
     tuned: &Tuned,
     is_simulated: bool,
-    spread: &Spread,
-    budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
     let Tuned { plan, makespan_s } = tuned;
     let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
-    let interval = spread.interval(&plan, makespan_s, budget)?;
+    let is_bcast = instance.collective == Collective::Bcast;
+    let rehearsed = is_bcast.then(|| Rehearsed::of(instance.platform)).flatten();
+    let interval = rehearsed.map(|rehearsed| rehearsed.interval(instance.message_bytes, makespan_s));
     plan.predicted = Predicted {
         makespan_s: Some(makespan_s),
         interval,

@@ -8,7 +8,6 @@
 mod calendar;
 mod estimate;
 mod hops;
-mod interval;
 mod network;
 mod partners;
 mod static_order;
@@ -16,7 +15,6 @@ mod trace;
 mod varying;
 
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
-pub use interval::interval;
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;
 

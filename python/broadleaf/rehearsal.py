@@ -1,0 +1,115 @@
+"""Times some broadcasts after a measurement, as programs will have them, for the interval of predictions.
+
+The platform's `provenance.measured.rehearsed` has the result, which
+`crates/broadleaf/src/plan/rehearsed.rs` reads."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from broadleaf._core import Platform, plan
+from broadleaf.mpi import Host, Start, launch_command
+from broadleaf.mpi.job import first_complaint, started
+
+SIZES = (1 << 16, 1 << 20, 1 << 24)
+# If a later broadcast is like these 19, each of the 20 is equally likely to be the least or the greatest, so
+# the later one is within their range with probability 0.9.
+TIMED = 19
+# While the runtime plans in the background, and links warm up.
+UNTIMED = 4
+# Seconds of all broadcasts, and those that are expected to take less fit in it.
+LIMIT_S = 10.0
+EXPECTED_S = 4.0
+# Seconds for the start and the end of a job.
+START_S = 60.0
+PLANNING_S = 1.0
+
+
+class RehearsalError(ValueError):
+    """Broadcasts that could not be timed; the message is one line."""
+
+
+def rehearsed(
+    start: Start, ranks: int, hosts: Sequence[Host], platform: Platform, budget_s: float | None = None
+) -> list[dict[str, Any]]:
+    """For each size the predicted and the least, median and greatest measured seconds; empty where too little
+    time is left, or where broadcasts are not planned.
+
+    `platform` has a node for each of at least two ranks. A tenth of `budget_s` is used at most.
+
+    Raises RehearsalError, LaunchError or MpiNotFoundError."""
+    limit_s = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s / 10)
+    predicted_s: dict[int, float] = {}
+    for size in SIZES:
+        made = plan(platform, platform.hosts[0], size, time_limit_s=PLANNING_S)
+        expected_s = (made.makespan_s or 0.0) * (UNTIMED + TIMED)
+        if made.makespan_s and sum(predicted_s.values()) * (UNTIMED + TIMED) + expected_s <= (
+            EXPECTED_S / LIMIT_S * limit_s
+        ):
+            predicted_s[size] = made.makespan_s
+    if not predicted_s:
+        return []
+    with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
+        described, stats = Path(scratch) / "platform.json", Path(scratch) / "stats.json"
+        platform.save(described)
+        program = [str(start.mpi.program("rehearse")), f"{limit_s:g}", str(UNTIMED), str(TIMED)]
+        argv, environment = launch_command(
+            start.mpi,
+            ranks,
+            [*program, *map(str, predicted_s)],
+            launcher=start.launcher,
+            hosts=hosts,
+            variables={"BROADLEAF_PLATFORM": str(described), "BROADLEAF_STATS": str(stats)},
+            preload=start.runtime,
+        )
+        with (
+            tempfile.TemporaryFile("w+", errors="replace") as complaints,
+            started(argv, environment, complaints) as job,
+        ):
+            try:
+                output, _ = job.communicate(timeout=limit_s + START_S)
+            except subprocess.TimeoutExpired:
+                raise RehearsalError(f"broadcasts took over {limit_s + START_S:g} s") from None
+            complaints.seek(0)
+            if job.returncode != 0:
+                raise RehearsalError(f"broadcasts failed: {first_complaint(complaints.read())}")
+        if not is_planned(stats):
+            return []
+    return [row for size, each in times_of(output).items() if (row := row_of(size, each, predicted_s))]
+
+
+def is_planned(stats: Path) -> bool:
+    """Whether the runtime was on all ranks, and passed only short broadcasts to the MPI."""
+    if not stats.exists():
+        return False
+    return set(json.loads(stats.read_text())["passed_through"]) <= {"under-threshold"}
+
+
+def times_of(output: str) -> dict[int, list[float]]:
+    """The seconds of each size, out of lines `BYTES SECONDS`; launchers write other lines too."""
+    found: dict[int, list[float]] = {}
+    for line in output.splitlines():
+        words = line.split()
+        if len(words) == 2 and words[0].isdecimal():
+            found.setdefault(int(words[0]), []).append(float(words[1]))
+    return found
+
+
+def row_of(size: int, seconds: list[float], predicted_s: dict[int, float]) -> dict[str, Any] | None:
+    """None where the time was up before all broadcasts of the size."""
+    if size not in predicted_s or len(seconds) < TIMED:
+        return None
+    return {
+        "bytes": size,
+        "calls": len(seconds),
+        "predicted_s": predicted_s[size],
+        "least_s": min(seconds),
+        "median_s": statistics.median(seconds),
+        "greatest_s": max(seconds),
+    }
