@@ -44,6 +44,9 @@ LOST = (
     r"PID \d+ RUNNING AT (\S+)\s+=\s+EXIT CODE: 9\b",
     r"error: ([^\s:]+): task \d+: Killed",
 )
+# Open MPI may report the rank that aborts because its peer died, and not the peer's end. The first
+# disconnection is that of the host that died: others follow when ranks abort.
+DISCONNECTED = r"peer process has unexpectedly disconnected\..*?Peer host: (\S+)"
 
 # Called with the slowest host's bytes so far, the bytes that it needs, the seconds so far, and its name.
 Progress = Callable[[int, int, float, str], None]
@@ -372,5 +375,9 @@ class Job:
 def lost_host(complaint: str) -> tuple[str | None, str]:
     """The host whose death a launcher reports, and its words for that."""
     text = " ".join(complaint.split())
-    found = (re.search(pattern, text) for pattern in LOST)
-    return next(((match[1].rstrip(".,;"), match[0]) for match in found if match), (None, ""))
+    for pattern in LOST:
+        if match := re.search(pattern, text):
+            return match[1].rstrip(".,;"), match[0]
+    if match := re.search(DISCONNECTED, text):
+        return match[1], f"the process on node {match[1]} disconnected unexpectedly"
+    return None, ""
