@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Other programs that copy a file to every host, over the real TCP that benches/push.py measures.
 
-    benches/push_rivals.py [--sizes 64MiB,1GiB] [--mpi openmpi|mpich] [--only PROGRAM]
+    benches/push_rivals.py [--sizes 64MiB,1GiB] [--mpi openmpi|mpich] [--only PROGRAM]...
 
 `broadleaf push`, then TakTuk (the engine of kanif), aria2 with all hosts as peers, and rsync down a binomial
-tree copy a file to the seven other hosts of testbeds/namespaces/two-clusters.json, once each. TakTuk and
+tree copy a file to the seven other hosts of testbeds/namespaces/two-clusters.json, once each. All times
+include a program's start; that of `broadleaf push` without the start of MPI is beside it. TakTuk and
 rsync connect through a remote shell over plain TCP, which costs less than ssh. Debian's packages are laid
-over the system in memory. Prints a table; raw times go to .bench/push_rivals.json. udpcast and uftp are left
-out: they send by multicast, which the bed cannot shape between two hosts. Needs root.
+over the system in memory. Each time is kept in .bench/push_rivals.json at once; --only repeats one program,
+and the table has the kept times of the others: 1 GiB takes most of them 5 to 9 minutes. udpcast and uftp are
+left out: they send by multicast, which the bed cannot shape between two hosts. Needs root.
 """
 
 from __future__ import annotations
@@ -23,21 +25,24 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+from push_bed import BED, ROOT, push_bed
 from refusals import exit_with
 
 import broadleaf as bl
 from broadleaf.benchmarks import BenchError
 from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.namespaces import DEFAULT_PLATFORM, LUMP, PAYLOAD
-from broadleaf.mpi import find_mpi
+from broadleaf.mpi import Mpi, find_mpi
 from broadleaf.units import parse_size
-from push import BED, MEMORY, ROOT, over_the_network
+from push import MEMORY
 
 sys.path[:0] = [str(BED), str(BED.parent)]
 from network import Network, rates_of  # noqa: E402
 from overlay import UnavailableError, folder_in_memory, in_namespaces, install  # noqa: E402
 
+PUSH = "broadleaf push"
 OUT = ROOT / ".bench/push_rivals.json"
 PACKAGES = ["kanif", "taktuk", "aria2", "rsync", "iproute2"]
 TIMEOUT_S = 900.0
@@ -225,44 +230,74 @@ def rival_s(copy: Callable[[Bed, Path], None], size: int) -> float:
         return took
 
 
+def push_times(mpi: Mpi, size: int) -> dict[str, float]:
+    """Seconds of the whole call, and without the start of MPI."""
+    with tempfile.TemporaryDirectory(prefix="broadleaf-push-", dir=MEMORY) as made:
+        source = Path(made) / "source"
+        source.write_bytes(os.urandom(size))
+        with push_bed(mpi, Path(made)) as bed:
+            push = bed.push(source)
+    return {"seconds": push.call_s, "without_start_s": push.ranks_s}
+
+
+def kept() -> list[dict[str, Any]]:
+    """The times of this and of earlier runs."""
+    rows: list[dict[str, Any]] = json.loads(OUT.read_text())["rows"] if OUT.exists() else []
+    return rows
+
+
+def keep(row: dict[str, Any]) -> None:
+    """Keeps a time, in place of an earlier one for the same."""
+    others = [each for each in kept() if (each["program"], each["bytes"]) != (row["program"], row["bytes"])]
+    OUT.parent.mkdir(exist_ok=True)
+    OUT.write_text(json.dumps({"rows": [*others, row]}, indent=1))
+
+
+def run_all(mpi: Mpi, sizes: list[int], programs: list[str]) -> None:
+    platform = bl.Platform.load(str(DEFAULT_PLATFORM))
+    for size in sizes:
+        limit = limit_s(platform, platform.hosts[0], size) / PAYLOAD
+        for name in programs:
+            print(f"{time.strftime('%H:%M:%S')} {size >> 20} MiB: {name}", file=sys.stderr, flush=True)
+            try:
+                times = push_times(mpi, size) if name == PUSH else {"seconds": rival_s(RIVALS[name], size)}
+            except (BenchError, subprocess.TimeoutExpired) as error:
+                print(f"{name}: {error}", file=sys.stderr)
+                continue
+            keep({"program": name, "bytes": size, **times, "limit_s": limit})
+
+
+def print_table(sizes: list[int]) -> None:
+    print("| size | program | s | without the start of MPI | of the limit |\n| --- | --- | --- | --- | --- |")
+    order = [PUSH, *RIVALS]
+    for row in sorted(kept(), key=lambda row: (row["bytes"], order.index(row["program"]))):
+        if row["bytes"] in sizes:
+            bare = f"{row['without_start_s']:.1f}" if "without_start_s" in row else ""
+            cells = f"{row['seconds']:.1f} | {bare} | {row['seconds'] / row['limit_s']:.2f}"
+            print(f"| {row['bytes'] >> 20} MiB | {row['program']} | {cells} |")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", default="64MiB,1GiB")
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="openmpi")
-    parser.add_argument("--only", choices=list(RIVALS), action="append", help="of the others, this one")
+    parser.add_argument("--only", choices=[PUSH, *RIVALS], action="append", help="this program alone")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    programs = options.only or [PUSH, *RIVALS]
     if not options.inside:
         try:
             return in_namespaces([__file__, "--inside", *sys.argv[1:]])
         except UnavailableError as error:
             raise BenchError(str(error)) from None
-    platform = bl.Platform.load(str(DEFAULT_PLATFORM))
-    rows: list[dict[str, object]] = []
+    sizes = [int(parse_size(size)) for size in options.sizes.split(",")]
     with folder_in_memory("rivals") as packages:
         try:
             install(PACKAGES, packages)
         except UnavailableError as error:
             raise BenchError(str(error)) from None
-        print("| size | program | s | of the limit |\n| --- | --- | --- | --- |")
-        for size in map(parse_size, options.sizes.split(",")):
-            limit = limit_s(platform, platform.hosts[0], size) / PAYLOAD
-            with tempfile.TemporaryDirectory(prefix="broadleaf-push-", dir=MEMORY) as made:
-                took = sorted(over_the_network(find_mpi(options.mpi), size, Path(made))["seconds"])
-            found = {"broadleaf push": took[len(took) // 2]}
-            for name, copy in RIVALS.items():
-                if options.only and name not in options.only:
-                    continue
-                try:
-                    found[name] = rival_s(copy, size)
-                except (BenchError, subprocess.TimeoutExpired) as error:
-                    print(f"{name}: {error}", file=sys.stderr)
-            for name, seconds in found.items():
-                rows.append({"program": name, "bytes": size, "seconds": seconds, "limit_s": limit})
-                line = f"| {size >> 20} MiB | {name} | {seconds:.1f} | {seconds / limit:.2f} |"
-                print(line, flush=True)
-    OUT.parent.mkdir(exist_ok=True)
-    OUT.write_text(json.dumps({"rows": rows}, indent=1))
+        run_all(find_mpi(options.mpi), sizes, programs)
+    print_table(sizes)
     return 0
 
 

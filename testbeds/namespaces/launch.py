@@ -59,6 +59,24 @@ def version_of(prefix: Path) -> str:
     raise TestbedError(f"{prefix} holds neither Open MPI nor MPICH; name the folder that has bin/mpiexec")
 
 
+def launcher_words(prefix: Path, agent: Path) -> list[str]:
+    """The options by which mpiexec, in the first host's namespace, reaches the others."""
+    if version_of(prefix) == "openmpi":
+        launch = ["--prtemca", "plm_ssh_agent", str(agent), "--prtemca", "prte_if_include", "e0"]
+        return [*launch, *OPENMPI_OPTIONS]
+    return ["-launcher", "ssh", "-launcher-exec", str(agent), "-iface", "e0"]
+
+
+def on_first_host(prefix: Path, network: Network, program: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The command line of a program in the first host's namespace, and the environment for an MPI there."""
+    inside = ["ip", "netns", "exec", f"{network.name}-0", "unshare", "--uts", "/bin/sh", "-c"]
+    variables = OPENMPI_ENVIRONMENT if version_of(prefix) == "openmpi" else MPICH_ENVIRONMENT
+    # The probe is linked with no MPI, and programs of another environment may not find theirs.
+    libraries = ":".join(filter(None, [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
+    environment = {**os.environ, **variables, "LD_LIBRARY_PATH": libraries}
+    return [*inside, 'hostname "$0"; exec "$@"', network.rates.hosts[0], *program], environment
+
+
 def command_of(
     prefix: Path, network: Network, agent: Path, ranks: int, options: list[str], program: list[str]
 ) -> tuple[list[str], dict[str, str]]:
@@ -69,16 +87,7 @@ def command_of(
     hosts = network.rates.hosts
     slots = {host: len(range(index, ranks, len(hosts))) for index, host in enumerate(hosts)}
     used = ",".join(f"{host}:{count}" for host, count in slots.items() if count)
-    if version_of(prefix) == "openmpi":
-        launch = ["--prtemca", "plm_ssh_agent", str(agent), "--prtemca", "prte_if_include", "e0"]
-        launch += ["--host", used, "--map-by", "node", *OPENMPI_OPTIONS]
-        environment = OPENMPI_ENVIRONMENT
-    else:
-        launch = ["-launcher", "ssh", "-launcher-exec", str(agent), "-iface", "e0", "-hosts", used]
-        environment = MPICH_ENVIRONMENT
+    placed = ["--host", used, "--map-by", "node"] if version_of(prefix) == "openmpi" else ["-hosts", used]
+    launch = [*launcher_words(prefix, agent), *placed]
     command = [str(prefix / "bin/mpiexec"), "-n", str(ranks), *launch, *options, *program]
-    inside = ["ip", "netns", "exec", f"{network.name}-0", "unshare", "--uts", "/bin/sh", "-c"]
-    # The probe is linked with no MPI, and programs of another environment may not find theirs.
-    libraries = ":".join(filter(None, [str(prefix / "lib"), os.environ.get("LD_LIBRARY_PATH")]))
-    environment = {**os.environ, **environment, "LD_LIBRARY_PATH": libraries}
-    return [*inside, 'hostname "$0"; exec "$@"', hosts[0], *command], environment
+    return on_first_host(prefix, network, command)
