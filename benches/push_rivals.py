@@ -3,8 +3,9 @@
 
     benches/push_rivals.py [--sizes 64MiB,1GiB] [--mpi openmpi|mpich] [--only PROGRAM]...
 
-`broadleaf push`, then TakTuk (the engine of kanif), aria2 with all hosts as peers, and rsync down a binomial
-tree copy a file to the seven other hosts of testbeds/namespaces/two-clusters.json, once each. All times
+`broadleaf push`, then TakTuk (the engine of kanif), aria2 with all hosts as peers, rsync down a binomial
+tree, and sbcast of a Slurm that has a slurmd on each host copy a file to the seven other hosts of
+testbeds/namespaces/two-clusters.json, once each. All times
 include a program's start; that of `broadleaf push` without the start of MPI is beside it. TakTuk and
 rsync connect through a remote shell over plain TCP, which costs less than ssh. Debian's packages are laid
 over the system in memory. Each time is kept in .bench/push_rivals.json at once; --only repeats one program,
@@ -24,9 +25,11 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import push_sbcast
 from push_bed import BED, ROOT, push_bed
 from refusals import exit_with
 
@@ -44,7 +47,7 @@ from overlay import UnavailableError, folder_in_memory, in_namespaces, install  
 
 PUSH = "broadleaf push"
 OUT = ROOT / ".bench/push_rivals.json"
-PACKAGES = ["kanif", "taktuk", "aria2", "rsync", "iproute2"]
+PACKAGES = ["kanif", "taktuk", "aria2", "rsync", "iproute2", *push_sbcast.PACKAGES]
 TIMEOUT_S = 900.0
 PORT = 5514
 # aria2's manual has no advice on pieces; this is what most makers of torrents use for files of this size.
@@ -195,10 +198,15 @@ def aria2(bed: Bed, source: Path) -> None:
             each.wait()
 
 
+def sbcast(bed: Bed, source: Path) -> None:
+    bed.run(bed.hosts[0], push_sbcast.command(len(bed.hosts), source, bed.here / "source"))
+
+
 RIVALS: dict[str, Callable[[Bed, Path], None]] = {
     "taktuk (kanif)": taktuk,
     "aria2 with peers": aria2,
     "rsync, binomial tree": rsync,
+    "sbcast (Slurm)": sbcast,
 }
 
 
@@ -217,11 +225,12 @@ def rival_s(copy: Callable[[Bed, Path], None], size: int) -> float:
         source.write_bytes(os.urandom(size))
         bed = Bed(network, folder)
         try:
-            # The servers listen.
-            time.sleep(1)
-            began = time.perf_counter()
-            copy(bed, source)
-            took = time.perf_counter() - began
+            with push_sbcast.slurm(bed.hosts, folder, bed.start) if copy is sbcast else nullcontext():
+                # The servers listen.
+                time.sleep(1)
+                began = time.perf_counter()
+                copy(bed, source)
+                took = time.perf_counter() - began
         finally:
             bed.close()
         for host in bed.hosts[1:]:
