@@ -104,6 +104,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/local.py
 	$(PY) benches/adapt_overhead.py
 	$(PY) benches/searches.py
+	$(PY) benches/intervals.py
 	$(PY) benches/smpi_broadcast.py
 	$(PY) benches/smpi_scale.py
 	$(PY) benches/smpi_sweep.py
