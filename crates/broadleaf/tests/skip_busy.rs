@@ -40,35 +40,6 @@ fn a_busy_link_does_not_hold_up_the_others() {
     }
 }
 
-/// A second for each transfer, 5 from the root to `b`. Segment 0 goes by `a`, 1 by `b`.
-const ONE_PORT: &str = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "one-port",
-    "nodes": [{"id": "r"}, {"id": "a"}, {"id": "b"}, {"id": "c"}],
-    "links": [{"from": "r", "to": "a", "bandwidth_bytes_per_s": 1},
-        {"from": "r", "to": "b", "bandwidth_bytes_per_s": 0.2},
-        {"from": "a", "to": "b", "both_ways": true, "bandwidth_bytes_per_s": 1},
-        {"from": "a", "to": "c", "bandwidth_bytes_per_s": 1},
-        {"from": "b", "to": "c", "bandwidth_bytes_per_s": 1}]}"#;
-
-/// Worked by hand: `b` receives segment 1 from 1 s to 6 s, when `a` has segment 0 for `b` and `c`. If `a` waits for
-/// `b`, `c` gets segment 0 from 7 s to 8 s, and segment 1 after that. If it does not, `c` gets segment 0 at once, and
-/// only its own turn at `b` delays segment 1.
-#[test]
-fn under_one_port_a_sender_serves_the_receiver_that_is_free() {
-    let platform = Platform::from_json(ONE_PORT).unwrap();
-    let text = r#"{"format": "broadleaf-plan/1", "root": "r", "message_bytes": 2, "segment_bytes": 1,
-        "trees": [{"share": 0.5, "children": {"r": ["a"], "a": ["b", "c"]}},
-            {"share": 0.5, "children": {"r": ["b"], "b": ["a", "c"]}}]}"#;
-    let plan = Plan::from_json(text).unwrap().bind(&platform).unwrap();
-    for (skip_busy, to_c_s, makespan_s) in [(false, [8.0, 9.0], 9.0), (true, [2.0, 8.0], 8.0)] {
-        let trace = simulate(&platform, &Plan { skip_busy, ..plan.clone() }, true).unwrap();
-        let arrival_s = |segment: u64| {
-            trace.transfers.iter().find(|moved| (moved.segment, moved.to) == (segment, NodeId(3)))
-        };
-        let arrivals_s = [0, 1].map(|segment| arrival_s(segment).unwrap().arrival_s);
-        assert_eq!((arrivals_s, trace.makespan_s), (to_c_s, makespan_s), "{skip_busy}");
-    }
-}
-
 /// Under a transport with one message at a time through the port.
 #[test]
 fn the_executor_passes_over_peers_without_room() {

@@ -17,7 +17,7 @@ use crate::topology::placement::{memory, memory_link};
 use broadleaf::plan::{Collective, Direction, Period, Plan, PlanError, Slot, Transfers, Tree, TreeBuilder};
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
-use broadleaf::platform::{NodeId, Platform, PortModel};
+use broadleaf::platform::{NodeId, Platform};
 use edge::{busy_parts, edge, Ends};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -83,11 +83,7 @@ pub fn expand(
         }
         of_rank.into()
     });
-    // One port's messages to a busy receiver take only their window's part of it, so others pass them anyway. With
-    // windows of their own, links would take segments in the order in which they became ready.
-    let skip_busy = plan.skip_busy && platform.port_model() == PortModel::MultiPort;
-    let transfers =
-        Transfers { root: NodeId(root), weights, trees, inward, period, skip_busy, ..plan.into() };
+    let transfers = Transfers { root: NodeId(root), weights, trees, inward, period, ..plan.into() };
     Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
 }
 

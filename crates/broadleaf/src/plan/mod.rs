@@ -213,8 +213,7 @@ pub struct Plan {
     pub pattern: Option<Pattern>,
     /// Ready items for the same receiver travel as one transfer.
     pub combine: bool,
-    /// Without a period: a node passes over busy receivers and links, and serves its others meanwhile, of what it holds
-    /// the lowest segment first.
+    /// Without a period: a node passes over busy receivers and links, and serves its others meanwhile.
     pub skip_busy: bool,
     /// How a message is announced to its receiver.
     pub protocol: Protocol,

@@ -26,9 +26,7 @@ pub enum Pace {
     Quick,
     /// After the quick ones, while there is time.
     Slow,
-    /// After the slow ones, with the work that they leave.
-    Last,
-    /// Excluded from `best` for its time or memory; select it by name.
+    /// Excluded from `best` for its time or memory, or since the simulator cannot rank it; select it by name.
     ByName,
 }
 

@@ -85,11 +85,12 @@ pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> O
 /// An outward plan adapted to the instance: with its protocol and weights, turned round where the instance is inward.
 ///
 /// Under multi-port a port serves several links at once, so where trees compete for receivers a node passes over the
-/// busy ones. In one tree the children get the same segments, and sending early to one makes another wait. Elsewhere
-/// the planner decides.
+/// busy ones. In one tree the children get the same segments, and sending early to one makes another wait.
 fn asked(plan: Plan, instance: &Instance) -> Plan {
-    let competes = plan.trees.len() > 1 && plan.period.is_none() && !plan.combine;
-    let skip_busy = plan.skip_busy || (instance.platform.port_model() == PortModel::MultiPort && competes);
+    let skip_busy = instance.platform.port_model() == PortModel::MultiPort
+        && plan.trees.len() > 1
+        && plan.period.is_none()
+        && !plan.combine;
     let plan = match instance.collective.is_inward() {
         true => plan.mirrored(instance.platform),
         false => plan,

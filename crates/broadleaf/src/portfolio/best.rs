@@ -40,7 +40,7 @@ pub(super) fn plan(
         (0..PLANNERS.len()).filter(|&at| paces.contains(&pace(PLANNERS[at], instance))).collect()
     };
     let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
-    let (slow, last) = (of_pace(&[Pace::Slow, Pace::ByName]), of_pace(&[Pace::Last]));
+    let slow = of_pace(&[Pace::Slow, Pace::ByName]);
     let mut contest = Contest {
         task: Task { instance, segment, effort },
         budget: if effort == Effort::Thorough { budget.without_last(SLOW_PART) } else { budget.clone() },
@@ -59,10 +59,9 @@ pub(super) fn plan(
     }
     contest.budget = budget.clone();
     if effort == Effort::Quick {
-        contest.pass_over(&[slow, last].concat(), "takes longer than a quick search may");
+        contest.pass_over(&slow, "takes longer than a quick search may");
     } else {
         contest.enter_if_worthwhile(&slow)?;
-        contest.enter_if_worthwhile(&last)?;
     }
     contest.outcome()
 }

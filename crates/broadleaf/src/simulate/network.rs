@@ -1,7 +1,5 @@
 //! The event queue that simulates the network.
 
-mod event;
-mod passing;
 mod reservations;
 mod routes;
 
@@ -12,9 +10,7 @@ use crate::budget::Budget;
 use crate::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
 use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
-use event::{Event, Happening};
 use ordered_float::OrderedFloat;
-use passing::Passing;
 use reservations::{Grant, Reservations};
 use routes::{Routes, CONTROL_BYTES};
 use std::cmp::Reverse;
@@ -34,6 +30,30 @@ struct Flight {
     bytes: u64,
     route: u32,
     hop: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    /// `node` may send to `to` again.
+    Free { node: NodeId, to: NodeId },
+    /// The flight is at the end of its hop.
+    Arrived { flight: u32 },
+    /// The receiver has combined the flight's segments.
+    Combined { flight: u32 },
+}
+
+/// The greatest event is the next one: the earliest, and of simultaneous ones the first scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Event {
+    /// When, seconds, and a number in order of scheduling.
+    due: Reverse<(OrderedFloat<f64>, u64)>,
+    happening: Happening,
+}
+
+impl Event {
+    fn at_s(&self) -> f64 {
+        self.due.0 .0.into_inner()
+    }
 }
 
 pub(super) struct Network<'a> {
@@ -56,10 +76,7 @@ pub(super) struct Network<'a> {
     combined_s: Vec<f64>,
     last_release_s: Vec<f64>,
     in_order: bool,
-    /// Under multi-port and link-capacity: each link has a queue of its own.
-    has_queues: bool,
-    /// Under one-port: a sender passes over busy receivers.
-    passing: Option<Passing>,
+    skips_busy: bool,
     record: bool,
     transfers: Vec<Transfer>,
     transfer_count: u64,
@@ -78,7 +95,6 @@ impl<'a> Network<'a> {
             _ => FlowWindow::PORT,
         };
         let nodes = platform.node_count();
-        let passing = Passing::of(platform, programs);
         let executors: Vec<NodeExecutor> =
             platform.nodes().map(|node| NodeExecutor::new(programs, node, |_| window)).collect();
         let routes = Routes::new(platform, programs, &executors)?;
@@ -99,8 +115,7 @@ impl<'a> Network<'a> {
             combined_s: vec![0.0; nodes],
             last_release_s: vec![0.0; nodes],
             in_order: programs.receives_in_order(),
-            has_queues: programs.transfers().skips_busy() && passing.is_none(),
-            passing,
+            skips_busy: programs.transfers().skips_busy(),
             record,
             transfers: Vec::new(),
             transfer_count: 0,
@@ -142,7 +157,6 @@ impl<'a> Network<'a> {
                         self.arrive(event.at_s(), flight, &mut dirty, &mut onward)
                     }
                     Happening::Combined { flight } => self.land(event.at_s(), flight, &mut dirty),
-                    Happening::Retry { node } => dirty.push(node),
                 }
             }
         }
@@ -165,7 +179,6 @@ impl<'a> Network<'a> {
                 let flight = self.take_off(node, message)?;
                 self.request(now_s, flight);
             }
-            self.send_first_free(now_s, node);
         }
         for &(_, flight) in onward {
             self.grant(now_s, flight);
@@ -199,13 +212,6 @@ impl<'a> Network<'a> {
     fn request(&mut self, now_s: f64, flight: u32) {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
         let (from, to, first) = (*from, message.to, message.first);
-        if let Some(passing) = &mut self.passing {
-            let is_data = message.kind == Kind::Data;
-            // Control messages first.
-            let turn = if is_data { 1 + self.programs.segments().split(first.segment).1 } else { 0 };
-            passing.add(from, (turn, to, flight));
-            return;
-        }
         if !self.in_order || message.kind != Kind::Data || first.target != to {
             self.grant(now_s, flight);
             return;
@@ -284,7 +290,7 @@ impl<'a> Network<'a> {
         if hop_index == 0 {
             self.last_release_s[from.index()] = self.last_release_s[from.index()].max(release_s);
             // A link with a queue of its own takes the next segment when it is free, whenever the port was.
-            let free_s = match self.has_queues {
+            let free_s = match self.skips_busy {
                 true => release_s.max(arrival_s - self.platform.class(hop.class).latency_s),
                 false => release_s,
             };

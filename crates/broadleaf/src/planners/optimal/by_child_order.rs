@@ -3,8 +3,7 @@
 //! A timetable has every node receive in the order of its slots. Where one sender is near and another far away, a
 //! transfer from afar starts only after the near one before it, and that one waits for the one from afar before: two
 //! periods take the latency at least, however short their transfers are. Without a timetable a node takes what
-//! comes, so short segments keep their rate over long links, though ports meet busy ones more often. A sender with a
-//! port does not wait for a busy receiver: it sends the lowest segment whose receiver is free ([`Plan::skip_busy`]).
+//! comes, so short segments keep their rate over long links, though ports meet busy ones more often.
 //!
 //! Complexity: the optimum's. Guarantee: none, since transfers wait for busy ports.
 //!
@@ -41,7 +40,8 @@ static CARD: Card = Card {
     objective: "throughput of long messages where latencies are long beside segments",
     guarantee: "none: transfers wait for busy ports",
     complexity: "some cheapest arborescences of O(m log n)",
-    profile: Profile { pace, ..Profile::QUICK },
+    // `best` could not rank it: its runs are faster than the simulator's one-port model predicts.
+    profile: Profile { pace: |_| Pace::ByName, ..Profile::QUICK },
 };
 
 impl Planner for OptimalTrees {
@@ -69,24 +69,6 @@ impl Planner for OptimalTrees {
         const GAP: f64 = 1e-2;
         let optimum = solve_within(platform, root, segment_bytes, GAP, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let plan = tree_plan(instance, CARD.name, optimum.plan_trees());
-        let skip_busy = plan.trees.len() > 1 && platform.port_model() != PortModel::LinkCapacity;
-        rated(platform, Plan { skip_busy, ..plan }, &optimum)
-    }
-}
-
-/// By name only where a pipe is slower than a link through it: `best` cannot rank it there. On `random-grid` of
-/// `benches/smpi_sweep.py`, 16 MiB took 1.46 of the predicted time under SMPI.
-fn pace(instance: &Instance) -> Pace {
-    let Instance { platform, message_bytes, .. } = *instance;
-    let bytes = message_bytes as f64;
-    let fills_pipe = platform.classes().iter().any(|class| {
-        let through =
-            class.uses.iter().map(|pipe| bytes / platform.shared()[pipe.index()].bandwidth_bytes_per_s);
-        through.fold(0.0, f64::max) > class.time.seconds(message_bytes)
-    });
-    match Pace::of_optimum(instance) {
-        Pace::Slow if !fills_pipe => Pace::Last,
-        _ => Pace::ByName,
+        rated(platform, tree_plan(instance, CARD.name, optimum.plan_trees()), &optimum)
     }
 }

@@ -67,13 +67,6 @@ impl<'a> Reservations<'a> {
 
     /// Grants the earliest windows that are free from `now_s` on.
     pub fn reserve(&mut self, now_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) -> Grant {
-        let start_s = self.start_s(now_s, timing, ordered_receiver);
-        self.take(now_s, start_s, timing, ordered_receiver);
-        Grant::from(start_s, timing)
-    }
-
-    /// The earliest start from `now_s` on at which all windows are free, seconds.
-    pub fn start_s(&self, now_s: f64, timing: &HopTiming, ordered_receiver: Option<NodeId>) -> f64 {
         let in_port = self.in_port(ordered_receiver);
         let mut start_s = now_s;
         // Each window may delay the start; the loop ends at the first time that fits all windows.
@@ -93,9 +86,11 @@ impl<'a> Reservations<'a> {
                 start_s = start_s.max(found - offset_s);
             }
             if start_s <= same_until(before) {
-                return start_s;
+                break;
             }
         }
+        self.take(now_s, start_s, timing, ordered_receiver);
+        Grant::from(start_s, timing)
     }
 
     /// The time for which a transfer over `hop` holds each resource.
@@ -161,6 +156,9 @@ impl<'a> Reservations<'a> {
     }
 
     /// The same where rates vary.
+    ///
+    /// A later start gives a later end, since all bytes on a link move at the same rate at any time; so only the
+    /// beginning of each gap between other windows is tried.
     pub fn reserve_varying(
         &mut self,
         now_s: f64,
@@ -169,25 +167,8 @@ impl<'a> Reservations<'a> {
         bytes: u64,
         ordered_receiver: Option<NodeId>,
     ) -> Grant {
-        let (start_s, timing) = self.start_varying(now_s, rates, hop, bytes, ordered_receiver);
-        self.take(now_s, start_s, &timing, ordered_receiver);
-        Grant::from(start_s, &timing)
-    }
-
-    /// The earliest start where rates vary, seconds, and the windows from then on.
-    ///
-    /// A later start gives a later end, since all bytes on a link move at the same rate at any time; so only the
-    /// beginning of each gap between other windows is tried.
-    pub fn start_varying(
-        &mut self,
-        now_s: f64,
-        rates: &dyn Varying,
-        hop: Hop,
-        bytes: u64,
-        ordered_receiver: Option<NodeId>,
-    ) -> (f64, HopTiming) {
         let mut start_s = now_s;
-        loop {
+        let timing = loop {
             let timing = self.dense(hop, rates.occupation(self.platform, hop, bytes, start_s));
             let in_port = self.in_port(ordered_receiver);
             let mut next_s = start_s;
@@ -210,9 +191,11 @@ impl<'a> Reservations<'a> {
                 next_s = next_s.max(found - offset_s);
             }
             if next_s <= same_until(start_s) {
-                return (start_s, timing);
+                break timing;
             }
             start_s = next_s;
-        }
+        };
+        self.take(now_s, start_s, &timing, ordered_receiver);
+        Grant::from(start_s, &timing)
     }
 }
