@@ -5,7 +5,7 @@
 
 zig, which has the symbols of each glibc, relinks the objects of `make setup`: only linking binds symbol
 versions. The C files are compiled again too, with the headers of that glibc. Into the wheel go the
-runtimes and probes for Open MPI, MPICH and the standard ABI, manual pages, completion for shells, and the
+runtimes and programs for Open MPI, MPICH and the standard ABI, manual pages, completion for shells, and the
 licences of the crates inside. --as-built: everything as it is in the checkout, for this machine only.
 """
 
