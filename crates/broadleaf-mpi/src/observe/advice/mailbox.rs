@@ -133,6 +133,9 @@ impl Mailbox {
                 self.told(replace(&path, placement.handled.to_json().to_string().as_bytes()));
             }
         }
+        if pending.calls.is_empty() && pending.samples.is_empty() {
+            return;
+        }
         let inbox = self.directory.join("inbox");
         let path = |number: u64| inbox.join(format!("{}-{number:08}.json", self.process));
         let text = pending.document(&self.process).to_string();
@@ -190,6 +193,27 @@ mod tests {
         replace(&path, b"{}").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        fs::remove_dir_all(&base).unwrap();
+    }
+
+    /// Planning takes longer than the mailbox sleeps, so a platform may come long before the first call.
+    #[test]
+    fn a_platform_is_written_before_any_call() {
+        use std::time::Instant;
+        let base = std::env::temp_dir().join(format!("broadleaf-described-{}", std::process::id()));
+        for folder in ["platforms", "inbox"] {
+            fs::create_dir_all(base.join(folder)).unwrap();
+        }
+        fs::set_permissions(&base, fs::Permissions::from_mode(0o700)).unwrap();
+        let mailbox = Mailbox::at(&base).unwrap();
+        mailbox.describe("0123456789abcdef".into(), Arc::new(Placement::assumed(&[0, 1]).unwrap()));
+        let path = base.join("platforms/0123456789abcdef.json");
+        let began = Instant::now();
+        while !path.exists() && began.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(PERIOD);
+        }
+        assert!(path.exists());
+        assert_eq!(fs::read_dir(base.join("inbox")).unwrap().count(), 0);
         fs::remove_dir_all(&base).unwrap();
     }
 }

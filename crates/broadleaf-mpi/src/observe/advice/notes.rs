@@ -64,7 +64,7 @@ const MOST_CALLS: usize = 16;
 
 impl Pending {
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.samples.is_empty()
+        self.platforms.is_empty() && self.calls.is_empty() && self.samples.is_empty()
     }
 
     pub fn add_call(&mut self, note: CallNote) {
