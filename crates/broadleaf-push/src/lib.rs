@@ -24,6 +24,8 @@ mod digest;
 
 mod folder;
 
+mod sparse;
+
 mod source;
 
 mod place;

@@ -144,9 +144,9 @@ impl Host<'_> {
         self.ranks.gather_equal(&mine).chunks_exact(mine.len()).map(<[u8]>::to_vec).collect()
     }
 
-    /// Finds what hosts hold already. The root sends the digests of the files of which any host has a part.
+    /// Finds what hosts hold already. The root sends the digests of the blocks that any host may have.
     fn take_stock(&mut self, source: Option<&mut Source>) {
-        let mut candidates = vec![false; self.index.entries.len()];
+        let mut candidates = vec![false; self.index.blocks.len()];
         if let Some(place) = self.place.as_mut() {
             match Stock::candidates(&self.index, place) {
                 Ok(found) => candidates = found,
@@ -155,14 +155,12 @@ impl Host<'_> {
         }
         let all = self.gather_flags(candidates.iter().copied());
         let known: Vec<bool> =
-            (0..candidates.len()).map(|entry| all.iter().any(|bits| bit(bits, entry))).collect();
+            (0..candidates.len()).map(|block| all.iter().any(|bits| bit(bits, block))).collect();
         let mut digests = Writer::default();
         if let Some(source) = source {
             digests.bytes(&packed(known.iter().copied()));
             let mut data = Vec::new();
-            for (number, block) in
-                self.index.blocks.iter().enumerate().filter(|(_, block)| known[block.entry])
-            {
+            for (number, block) in self.index.blocks.iter().enumerate().filter(|(number, _)| known[*number]) {
                 data.resize(if block.is_hole { 0 } else { block.bytes }, 0);
                 match source.read(block, &mut data) {
                     Some(digest) => self.stock.digests[number] = digest,
@@ -175,8 +173,8 @@ impl Host<'_> {
         let mut text = Reader(&shared);
         let known = text.bytes().unwrap_or_default();
         let sent = text.0.chunks_exact(32);
-        let blocks = self.index.blocks.iter().zip(&mut self.stock.digests);
-        for ((_, digest), sent) in blocks.filter(|(block, _)| bit(known, block.entry)).zip(sent) {
+        let digests = self.stock.digests.iter_mut().enumerate();
+        for ((_, digest), sent) in digests.filter(|(number, _)| bit(known, *number)).zip(sent) {
             digest.copy_from_slice(sent);
         }
         if let Some(place) = self.place.as_mut() {

@@ -3,11 +3,10 @@
 use crate::digest::{self, BlockHasher, Digest};
 use crate::fault::Fault;
 use crate::index::{Block, Entry, Index, Kind};
+use crate::sparse::data_ranges;
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io::{Error, ErrorKind};
-use std::ops::Range;
-use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -225,28 +224,6 @@ fn link_stays_inside(path: &[u8], below: usize, text: &[u8]) -> bool {
             }
             true
         })
-}
-
-/// The ranges of a file with data; the whole file if the file system does not report holes.
-fn data_ranges(file: &File, bytes: u64) -> Vec<Range<u64>> {
-    // SAFETY: the handle is open.
-    let seek = |at: u64, how| unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, how) };
-    let (mut ranges, mut at) = (Vec::new(), 0);
-    while at < bytes {
-        let start = seek(at, libc::SEEK_DATA);
-        if start < 0 {
-            let is_end = Error::last_os_error().raw_os_error() == Some(libc::ENXIO);
-            if !is_end {
-                ranges.push(at..bytes);
-            }
-            break;
-        }
-        let end = seek(start as u64, libc::SEEK_HOLE);
-        let end = if end < 0 { bytes } else { (end as u64).min(bytes) };
-        ranges.push(start as u64..end);
-        at = end;
-    }
-    ranges
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::digest::{self, Digest};
 use crate::fault::Fault;
 use crate::index::{Block, Index};
 use crate::place::Place;
+use crate::sparse::has_data;
 use std::fs::File;
 use std::io::Result;
 use std::os::unix::fs::FileExt;
@@ -28,41 +29,57 @@ impl Stock {
         }
     }
 
-    /// By entry: whether the host has a file that may contain some of its blocks.
+    /// By block: whether the host may have it: every block of an older version, and those of which an unfinished copy
+    /// has data.
     pub fn candidates(index: &Index, place: &mut Place) -> std::result::Result<Vec<bool>, Fault> {
-        let mut found = vec![false; index.entries.len()];
+        let mut found = vec![false; index.blocks.len()];
         if place.is_made() {
             return Ok(found);
         }
         for number in index.files() {
             let entry = &index.entries[number];
-            let older = place.older(entry).map_err(|error| place.refused(entry, &error))?;
-            let left_over = place.left_over(entry).map_err(|error| place.refused(entry, &error))?;
-            found[number] = older.is_some() || left_over.is_some();
+            let blocks = index.blocks_of[number].clone();
+            let flags = &mut found[blocks.clone()];
+            if place.older(entry).map_err(|error| place.refused(entry, &error))?.is_some() {
+                flags.fill(true);
+            } else if let Some(file) = place.left_over(entry).map_err(|error| place.refused(entry, &error))? {
+                for (flag, block) in flags.iter_mut().zip(&index.blocks[blocks]) {
+                    *flag = has_data(&file, block.offset..block.offset + block.bytes as u64);
+                }
+            }
         }
         Ok(found)
     }
 
-    /// Checks the entries in `candidates`, whose digests are known.
+    /// Checks the blocks in `candidates`, whose digests are known.
     pub fn take(
         &mut self,
         index: &Index,
         place: &mut Place,
         candidates: &[bool],
     ) -> std::result::Result<(), Fault> {
-        for number in index.files().filter(|&number| candidates[number]) {
-            self.take_entry(index, place, number)
-                .map_err(|error| place.refused(&index.entries[number], &error))?;
+        for number in index.files() {
+            let candidates = &candidates[index.blocks_of[number].clone()];
+            if candidates.is_empty() || candidates.contains(&true) {
+                self.take_entry(index, place, number, candidates)
+                    .map_err(|error| place.refused(&index.entries[number], &error))?;
+            }
         }
         Ok(())
     }
 
-    fn take_entry(&mut self, index: &Index, place: &mut Place, number: usize) -> Result<()> {
+    fn take_entry(
+        &mut self,
+        index: &Index,
+        place: &mut Place,
+        number: usize,
+        candidates: &[bool],
+    ) -> Result<()> {
         let entry = &index.entries[number];
         let blocks = index.blocks_of[number].clone();
         let file_bytes = index.file_bytes(number);
         let older = place.older(entry)?;
-        let in_older = self.matching(index, number, older.as_ref());
+        let in_older = self.matching(index, number, candidates, older.as_ref());
         let same_length =
             older.as_ref().is_some_and(|file| file.metadata().is_ok_and(|found| found.len() == file_bytes));
         if same_length && in_older.iter().all(|&matches| matches) {
@@ -71,7 +88,7 @@ impl Stock {
             return Ok(());
         }
         let left_over = place.left_over(entry)?;
-        let in_left_over = self.matching(index, number, left_over.as_ref());
+        let in_left_over = self.matching(index, number, candidates, left_over.as_ref());
         let mut data = Vec::new();
         for (at, block) in blocks.clone().zip(&index.blocks[blocks]) {
             let first = at - index.blocks_of[number].start;
@@ -86,17 +103,19 @@ impl Stock {
         Ok(())
     }
 
-    /// By block of an entry: whether the file has it at the same offset.
-    fn matching(&self, index: &Index, number: usize, file: Option<&File>) -> Vec<bool> {
+    /// By block of an entry: whether it is a candidate, and the file has it at the same offset.
+    fn matching(&self, index: &Index, number: usize, candidates: &[bool], file: Option<&File>) -> Vec<bool> {
         let mut data = Vec::new();
         let file_bytes = index.file_bytes(number);
         let blocks = index.blocks_of[number].clone();
-        let of_block = |(block, known): (&Block, &Digest)| {
+        let of_block = |((block, known), &is_candidate): ((&Block, &Digest), &bool)| {
             data.resize(block.bytes, 0);
-            file.is_some_and(|file| file.read_exact_at(&mut data, block.offset).is_ok())
+            is_candidate
+                && file.is_some_and(|file| file.read_exact_at(&mut data, block.offset).is_ok())
                 && digest::of_block(&data, block.offset, file_bytes) == *known
         };
-        index.blocks[blocks.clone()].iter().zip(&self.digests[blocks]).map(of_block).collect()
+        let known = index.blocks[blocks.clone()].iter().zip(&self.digests[blocks]);
+        known.zip(candidates).map(of_block).collect()
     }
 
     /// Whether the host has all of an entry's blocks.
@@ -115,7 +134,8 @@ impl Stock {
             libc::posix_fadvise(std::os::fd::AsRawFd::as_raw_fd(&file), 0, 0, libc::POSIX_FADV_DONTNEED)
         };
         let same_length = file.metadata()?.len() == index.file_bytes(number);
-        Ok(same_length && self.matching(index, number, Some(&file)).iter().all(|&matches| matches))
+        let all = vec![true; index.blocks_of[number].len()];
+        Ok(same_length && self.matching(index, number, &all, Some(&file)).iter().all(|&matches| matches))
     }
 
     /// The digest of all files: the file's own where there is one, else that of the lines `DIGEST  NAME` of all.
@@ -136,5 +156,36 @@ impl Stock {
             lines.push(b'\n');
         }
         *blake3::hash(&lines).as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::{Entry, Kind, BLOCK_BYTES};
+    use crate::place::Manner;
+    use std::fs;
+
+    /// The root reads the candidates again, so of an unfinished copy only what it has counts.
+    #[test]
+    fn of_an_unfinished_copy_the_blocks_with_data_are_candidates() {
+        let folder = std::env::temp_dir().join(format!("broadleaf-push-stock-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let data = std::iter::once(0..4 * BLOCK_BYTES).collect();
+        let kind = Kind::File { bytes: 4 * BLOCK_BYTES, is_sparse: false, data };
+        let index = Index::new(vec![Entry { path: Vec::new(), mode: 0o644, changed: (0, 0), kind }]);
+        let target = folder.join("target");
+        let candidates = || {
+            let mut place = Place::open(&target.to_string_lossy(), &index, Manner::default()).unwrap();
+            Stock::candidates(&index, &mut place).unwrap()
+        };
+        assert_eq!(candidates(), [false; 4]);
+        let copy = File::create(folder.join(".target.broadleaf")).unwrap();
+        copy.set_len(4 * BLOCK_BYTES).unwrap();
+        copy.write_all_at(&[1; 5000], 2 * BLOCK_BYTES).unwrap();
+        assert_eq!(candidates(), [false, false, true, false]);
+        fs::write(&target, "an older version").unwrap();
+        assert_eq!(candidates(), [true; 4]);
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
