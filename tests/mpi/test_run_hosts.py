@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def run(bench: Bench, folder: Path, hosts: list[str], *options: str) -> subprocess.CompletedProcess[str]:
     (folder / "hosts").write_text("".join(f"{name} slots=2\n" for name in hosts))
     command = [sys.executable, "-m", "broadleaf", "run", "-n", "2", "--hosts", "hosts", *options]
-    # On a busy machine Open MPI's mpiexec may die of SIGPIPE if ranks end at once: in 4 of 110 runs.
+    # On a busy machine Open MPI's mpiexec may die of SIGPIPE if ranks end at once: in 2 of 45 runs.
     command += ["--mpiexec", str(bench.mpi.mpiexec), "--", "/bin/sh", "-c", "sleep 0.3; echo started"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
 
