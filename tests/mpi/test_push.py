@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from broadleaf import pushing
 from broadleaf.mpi import Mpi, find_mpi
 from broadleaf.mpi.own_rank import OwnRank, own_rank
 from broadleaf.pushing import lost_host, owner_of
@@ -179,6 +180,18 @@ def test_several_files_and_a_report(hosts_of: Bench, targets: Path) -> None:
     again = push(hosts_of, targets, *words, "--platform", "net.json", "--report", "again.html")
     assert "no broadcast was planned, so there is no report" in again.stderr
     assert not (targets / "again.html").exists()
+
+
+def test_a_long_push_without_a_platform_names_the_remedy(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"text")
+    hint = "broadleaf: without a platform all links count as equal"
+    for long_s, ranks, is_hinted in ((0.0, 3, True), (0.0, 2, False), (60.0, 3, False)):
+        monkeypatch.setattr(pushing, "LONG_S", long_s)
+        pushing.push(source, f"{tmp_path}/out{{rank}}", ranks, launcher=bench.mpi.mpiexec)
+        assert (hint in capfd.readouterr().err) == is_hinted, (long_s, ranks)
 
 
 def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
