@@ -69,6 +69,9 @@ pub(super) struct Network<'a> {
     next_event: u64,
     /// By receiver, messages whose receiver must take another one first (plans with a period).
     held_back: Vec<Vec<u32>>,
+    /// By receiver, requests to send whose receiver must take another message first. Answered at once, their data would
+    /// be held back, in the port that the sender needs for answers of its own.
+    asked: Vec<Vec<u32>>,
     /// Combined items that came before their slot: (receiver, sender, segment).
     early: HashSet<(NodeId, NodeId, u64)>,
     finish_s: Vec<f64>,
@@ -110,6 +113,7 @@ impl<'a> Network<'a> {
             events: BinaryHeap::new(),
             next_event: 0,
             held_back: vec![Vec::new(); nodes],
+            asked: vec![Vec::new(); nodes],
             early: HashSet::new(),
             finish_s: vec![0.0; nodes],
             combined_s: vec![0.0; nodes],
@@ -230,6 +234,17 @@ impl<'a> Network<'a> {
             let next = self.held_back[to.index()].remove(at);
             self.grant_in_order(now_s, to, next);
         }
+        for flight in std::mem::take(&mut self.asked[to.index()]) {
+            self.schedule(now_s, Happening::Arrived { flight });
+        }
+    }
+
+    /// Whether a request to send must wait for its turn.
+    fn is_early(&mut self, to: NodeId, flight: u32) -> bool {
+        let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
+        let next = Some((*from, message.first.segment));
+        let has_turn = self.in_order && message.kind == Kind::Request && message.first.target == to;
+        has_turn && self.executors[to.index()].expected() != next
     }
 
     fn grant_in_order(&mut self, now_s: f64, to: NodeId, flight: u32) {
@@ -314,6 +329,11 @@ impl<'a> Network<'a> {
             return;
         }
         let to = flight.message.to;
+        if self.is_early(to, index) {
+            self.asked[to.index()].push(index);
+            return;
+        }
+        let flight = self.flights[index as usize].as_ref().expect("a live flight");
         if let Some(rate) = self.platform.node(to).combine_bytes_per_s {
             let is_data = flight.message.kind == Kind::Data;
             let combined = flight.message.items().filter(|item| is_data && item.combines);
