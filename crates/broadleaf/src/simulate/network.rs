@@ -1,5 +1,6 @@
 //! The event queue that simulates the network.
 
+mod event;
 mod reservations;
 mod routes;
 
@@ -10,6 +11,7 @@ use crate::budget::Budget;
 use crate::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
 use crate::plan::{Collective, PlanError, Programs};
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
+use event::{Event, Happening};
 use ordered_float::OrderedFloat;
 use reservations::{Grant, Reservations};
 use routes::{Routes, CONTROL_BYTES};
@@ -30,30 +32,6 @@ struct Flight {
     bytes: u64,
     route: u32,
     hop: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
-    /// `node` may send to `to` again.
-    Free { node: NodeId, to: NodeId },
-    /// The flight is at the end of its hop.
-    Arrived { flight: u32 },
-    /// The receiver has combined the flight's segments.
-    Combined { flight: u32 },
-}
-
-/// The greatest event is the next one: the earliest, and of simultaneous ones the first scheduled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    /// When, seconds, and a number in order of scheduling.
-    due: Reverse<(OrderedFloat<f64>, u64)>,
-    happening: Happening,
-}
-
-impl Event {
-    fn at_s(&self) -> f64 {
-        self.due.0 .0.into_inner()
-    }
 }
 
 pub(super) struct Network<'a> {
