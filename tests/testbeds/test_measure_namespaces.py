@@ -90,6 +90,37 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
         assert busy[-1] or payload == pytest.approx((768 << 10) / rate, rel=0.15)
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_links_slower_than_the_card_are_multi_port(mpi: str, tmp_path: Path) -> None:
+    """Four hosts whose cards carry 15 MB/s and whose connections 5 MB/s each."""
+    network, launch = script(BED / "network.py"), script(BED / "launch.py")
+    names = ["a", "b", "c", "d"]
+    card = {"out_bytes_per_s": 1.5e7, "in_bytes_per_s": 1.5e7}
+    truth = bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "slow-links",
+            "port_model": "multi-port",
+            "nodes": [{"id": name, **card} for name in names],
+            "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 5e6}}],
+        }
+    )
+    settings = json.dumps({"name": "measured", "budget_s": 4.0, "largest_bytes": 1 << 20})
+    program = [str(find_mpi("openmpi" if mpi == "openmpi" else "mpich").probe), settings]
+    with network.Network(f"blports{os.getpid()}", network.rates_of(truth)) as bed:
+        agent = launch.write_agent(bed, tmp_path)
+        command, environment = launch.command_of(prefix(mpi), bed, agent, 4, [], program)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"event"')]
+    assert events, done.stderr
+    assert events[-1]["event"] == "platform", events[-1]
+    document = events[-1]["document"]
+    assert document["port_model"] == "multi-port"
+    for node in document["nodes"]:
+        assert node["out_bytes_per_s"] == pytest.approx(1.5e7, rel=0.15)
+        assert node["in_bytes_per_s"] == pytest.approx(1.5e7, rel=0.15)
+
+
 def test_four_hosts_of_a_switch_stand_for_six(tmp_path: Path) -> None:
     """`measure --map` through its own launch, over shaped cables."""
     network, launch = script(BED / "network.py"), script(BED / "launch.py")

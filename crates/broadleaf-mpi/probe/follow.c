@@ -12,23 +12,35 @@ static void start_together(void)
     bl_await(&go);
 }
 
+static void receive_order(bl_task *task)
+{
+    MPI_Request order;
+    bl_mpi.Irecv(task, sizeof *task, MPI_BYTE, 0, BL_TAG_ORDER, bl_orders, &order);
+    bl_await(&order);
+}
+
 void bl_follow(void)
 {
     int rank;
     bl_mpi.Comm_rank(bl_orders, &rank);
     for (;;) {
-        bl_task task;
-        MPI_Request order;
-        bl_mpi.Irecv(&task, sizeof task, MPI_BYTE, 0, BL_TAG_ORDER, bl_orders, &order);
-        bl_await(&order);
-        if (task.trial_count == 0) return;
-        size_t count = bl_sample_count(&task);
-        double *samples = bl_memory(count * sizeof *samples);
-        bl_meet(&task, rank);
-        if (task.together && rank == (int)task.from) start_together();
-        bl_perform(&task, rank, samples);
-        if (rank == (int)task.from)
-            bl_mpi.Send(samples, (int)count, MPI_DOUBLE, 0, BL_TAG_SAMPLES, bl_orders);
-        free(samples);
+        bl_task tasks[BL_MOST_FAN];
+        double *samples[BL_MOST_FAN];
+        receive_order(&tasks[0]);
+        if (tasks[0].trial_count == 0) return;
+        int sends = rank == (int)tasks[0].from;
+        uint32_t count = sends ? tasks[0].fan : 1;
+        for (uint32_t t = 1; t < count; t++) receive_order(&tasks[t]);
+        for (uint32_t t = 0; t < count; t++) {
+            samples[t] = bl_memory(bl_sample_count(&tasks[t]) * sizeof **samples);
+            bl_meet(&tasks[t], rank);
+        }
+        if (tasks[0].together && sends) start_together();
+        bl_perform(tasks, rank, samples);
+        for (uint32_t t = 0; t < count; t++) {
+            if (sends)
+                bl_mpi.Send(samples[t], (int)bl_sample_count(&tasks[t]), MPI_DOUBLE, 0, BL_TAG_SAMPLES, bl_orders);
+            free(samples[t]);
+        }
     }
 }

@@ -19,17 +19,18 @@ static void receive_empty(uint32_t from, int tag)
 static void perform_round(const bl_task *tasks, int count, double **samples)
 {
     const bl_task *mine = NULL;
-    double *my_samples = NULL;
+    double **my_samples = NULL;
     for (int t = 0; t < count; t++) {
         order(&tasks[t], tasks[t].from);
         order(&tasks[t], tasks[t].to);
-        if (tasks[t].from == 0 || tasks[t].to == 0) {
+        if (mine == NULL && (tasks[t].from == 0 || tasks[t].to == 0)) {
             mine = &tasks[t];
-            my_samples = samples[t];
+            my_samples = &samples[t];
         }
     }
-    if (mine != NULL) bl_meet(mine, 0);
-    if (count > 1) {
+    uint32_t my_count = mine != NULL && mine->from == 0 ? mine->fan : 1;
+    for (uint32_t t = 0; mine != NULL && t < my_count; t++) bl_meet(&mine[t], 0);
+    if (tasks[0].together) {
         for (int t = 0; t < count; t++)
             if (tasks[t].from != 0) receive_empty(tasks[t].from, BL_TAG_READY);
         for (int t = 0; t < count; t++)
@@ -57,7 +58,7 @@ void bl_lead(int ranks, const char *settings, const bl_seat *seats)
 {
     bl_survey *survey = bl_survey_open(settings, seats, (uint32_t)ranks);
     if (survey == NULL) return;
-    size_t most = (size_t)ranks / 2 + 1;
+    size_t most = (size_t)ranks;
     bl_task *tasks = bl_memory(most * sizeof *tasks);
     double **samples = bl_memory(most * sizeof *samples);
     double started = bl_mpi.Wtime();

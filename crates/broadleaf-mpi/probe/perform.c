@@ -128,6 +128,40 @@ static void burst_from(const bl_trial *trial, int to, double *samples)
     add_waited(trial, to, waited, NULL);
 }
 
+/* One burst to each receiver, all at the same time, until all answers are in. */
+static void fan_out(const bl_task *tasks, uint32_t count, double **samples)
+{
+    size_t messages = 0, bytes = 0, at;
+    for (uint32_t t = 0; t < count; t++) {
+        messages += tasks[t].trials[0].window;
+        bytes += tasks[t].trials[0].window * tasks[t].trials[0].bytes;
+    }
+    bl_buffer_reserve(bytes);
+    uint32_t repeats = tasks[0].trials[0].repeats;
+    MPI_Request *requests = bl_memory(messages * sizeof *requests);
+    bl_account before = waiting_begins();
+    for (uint32_t r = 0; r < repeats; r++) {
+        double start = bl_mpi.Wtime();
+        at = 0;
+        for (uint32_t t = 0; t < count; t++) {
+            const bl_trial *trial = &tasks[t].trials[0];
+            for (uint32_t w = 0; w < trial->window; w++)
+                bl_mpi.Isend(bl_buffer_next(trial->bytes), (int)trial->bytes, MPI_BYTE, (int)tasks[t].to, BL_TAG_DATA,
+                             bl_data, &requests[at++]);
+        }
+        bl_mpi.Waitall((int)messages, requests, MPI_STATUSES_IGNORE);
+        for (uint32_t t = 0; t < count; t++) receive_answer((int)tasks[t].to);
+        double seconds = bl_mpi.Wtime() - start, waited = sender_waited_since(&before);
+        for (uint32_t t = 0; t < count; t++) {
+            samples[t][r] = seconds;
+            samples[t][repeats + r] = waited;
+        }
+    }
+    free(requests);
+    for (uint32_t t = 0; t < count; t++)
+        add_waited(&tasks[t].trials[0], (int)tasks[t].to, samples[t] + repeats, NULL);
+}
+
 static void post_burst(const bl_trial *trial, int from, MPI_Request *requests)
 {
     for (uint32_t w = 0; w < trial->window; w++)
@@ -177,8 +211,14 @@ static void late_receive_to(const bl_trial *trial, int from)
     free(samples);
 }
 
-void bl_perform(const bl_task *task, int rank, double *samples)
+void bl_perform(const bl_task *tasks, int rank, double **of_tasks)
 {
+    const bl_task *task = tasks;
+    double *samples = of_tasks[0];
+    if (task->fan > 1 && rank == (int)task->from) {
+        fan_out(tasks, task->fan, of_tasks);
+        return;
+    }
     for (uint32_t t = 0; t < task->trial_count; t++) {
         const bl_trial *trial = &task->trials[t];
         size_t window = trial->kind == BL_BURST ? trial->window : 1;

@@ -22,10 +22,10 @@ void bl_end(int ranks);
 /* follow.c: all others */
 void bl_follow(void);
 
-/* perform.c: one task, from either side */
+/* perform.c: one task, from either side, or all of one sender's, with the samples of each */
 size_t bl_sample_count(const bl_task *task);
 void bl_meet(const bl_task *task, int rank);
-void bl_perform(const bl_task *task, int rank, double *samples);
+void bl_perform(const bl_task *tasks, int rank, double **samples);
 
 /* buffer.c: memory that messages are sent from and received into */
 void bl_buffer_reserve(size_t bytes);

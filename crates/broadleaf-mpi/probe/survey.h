@@ -7,6 +7,7 @@
 
 #define BL_HOST_BYTES 256
 #define BL_MOST_TRIALS 5
+#define BL_MOST_FAN 8
 
 /* Where a rank runs. */
 typedef struct {
@@ -32,6 +33,8 @@ typedef struct {
     uint32_t from, to;
     uint32_t trial_count;
     uint32_t together; /* other pairs are measured at the same time: begin together */
+    uint32_t fan;      /* the number of tasks with this sender in the round; several are one burst each, at once */
+    uint32_t reserved;
     bl_trial trials[BL_MOST_TRIALS];
 } bl_task;
 
@@ -40,7 +43,7 @@ typedef struct bl_survey bl_survey;
 /* Null when the settings (a JSON document) are refused; that has then been reported on standard output. */
 bl_survey *bl_survey_open(const char *settings, const bl_seat *seats, uint32_t count);
 
-/* Fills `tasks`, of which there are at most half as many as ranks, and gives their number; 0 when the
+/* Fills `tasks`, of which there are fewer than ranks, or one, and gives their number; 0 when the
  * measurement is finished, negative when it failed, which has then been reported. */
 int bl_survey_next(bl_survey *survey, double now_s, bl_task *tasks);
 

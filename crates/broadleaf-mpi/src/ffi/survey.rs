@@ -1,11 +1,12 @@
 //! The measurement of the probe program, as `probe/survey.h` declares it.
 
 use crate::probe::{say_error, Survey};
-use broadleaf::measure::{RankHost, Task, Trial};
+use broadleaf::measure::{RankHost, Round, Task, Trial};
 use std::ffi::{c_char, c_int, CStr};
 
 const HOST_BYTES: usize = 256;
 const MOST_TRIALS: usize = 5;
+const MOST_FAN: usize = 8;
 
 /// Where a rank runs (`bl_seat`).
 #[repr(C)]
@@ -34,6 +35,8 @@ pub struct TaskOrder {
     to: u32,
     trial_count: u32,
     together: u32,
+    fan: u32,
+    reserved: u32,
     trials: [TrialOrder; MOST_TRIALS],
 }
 
@@ -49,12 +52,24 @@ impl From<&Trial> for TrialOrder {
 }
 
 impl TaskOrder {
-    fn new(task: &Task, together: bool) -> Self {
+    fn new(task: &Task, round: &Round) -> Self {
+        let fan = round.iter().filter(|other| other.from == task.from).count();
+        assert!(fan <= MOST_FAN, "{fan} tasks of one sender");
         assert!(task.trials.len() <= MOST_TRIALS, "{} trials in a task", task.trials.len());
         let mut trials = [TrialOrder::default(); MOST_TRIALS];
         trials.iter_mut().zip(&task.trials).for_each(|(order, trial)| *order = trial.into());
         let trial_count = task.trials.len() as u32;
-        TaskOrder { from: task.from.0, to: task.to.0, trial_count, together: together.into(), trials }
+        // A sender of several tasks is alone in its round.
+        let together = (fan < round.len()).into();
+        TaskOrder {
+            from: task.from.0,
+            to: task.to.0,
+            trial_count,
+            together,
+            fan: fan as u32,
+            reserved: 0,
+            trials,
+        }
     }
 }
 
@@ -94,13 +109,13 @@ pub unsafe extern "C" fn bl_survey_open(
 }
 
 /// # Safety
-/// `survey` is open; `tasks` has room for half as many tasks as there are ranks.
+/// `survey` is open; `tasks` has room for as many tasks as there are ranks.
 #[no_mangle]
 pub unsafe extern "C" fn bl_survey_next(survey: *mut Survey, now_s: f64, tasks: *mut TaskOrder) -> c_int {
     guarded(-1, || {
         let round = (*survey).next(now_s);
         for (index, task) in round.iter().enumerate() {
-            tasks.add(index).write(TaskOrder::new(task, round.len() > 1));
+            tasks.add(index).write(TaskOrder::new(task, round));
         }
         round.len() as c_int
     })

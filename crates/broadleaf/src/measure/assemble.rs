@@ -1,27 +1,63 @@
 //! From the findings to a platform: typical pairs share an entry, outliers have their own.
 
-use super::findings::{BottleneckPlace, ClusterPair, Findings};
+use super::findings::{BottleneckPlace, ClusterPair, Fan, Findings};
 use super::hosts::NodePair;
 use super::one_way::OneWayLatencies;
 use super::outliers::{Outlier, PairSplit};
 use super::pair_table::{six_digits, PairTable};
+use super::rates::{fastest_in, fastest_out};
+use super::settings::ports::GAIN;
 use super::statistics::median;
 use crate::json::Fault;
 use crate::platform::{
     Bridge, ClusterId, ExplicitLink, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, SharedId,
 };
+use ordered_float::OrderedFloat;
 use std::collections::{BTreeMap, HashMap};
 
-/// The measured platform. Its port model is bidirectional one-port: a rank that sends to two others at once
-/// shares its processor and its network card between them.
+/// The measured platform. Its port model is bidirectional one-port (a rank that sends to two others at once shares its
+/// processor and its network card between them), unless a node was much faster at sending to several at once.
 pub fn platform(known: &Findings) -> Result<Platform, Fault> {
-    let mut builder = PlatformBuilder::new(known.settings.name.as_str(), PortModel::OnePort);
+    let draft = one_port(known)?;
+    match known.fans.iter().any(|fan| fan.gain >= GAIN) {
+        true => build(known, Some(&draft)),
+        false => Ok(draft),
+    }
+}
+
+/// The measured platform as if ports served one transfer at a time.
+pub fn one_port(known: &Findings) -> Result<Platform, Fault> {
+    build(known, None)
+}
+
+/// The rates of a node's port, out and in, bytes/s, from the links of the one-port platform: a port is as many times
+/// faster than the fastest link as that of the node tested of the same cluster, or of the most similar rate.
+fn port_rates(known: &Findings, draft: &Platform, node: NodeId) -> (Option<f64>, Option<f64>) {
+    let (Some(out), Some(into)) = (fastest_out(draft, node), fastest_in(draft, node)) else {
+        return (None, None);
+    };
+    let distance = |fan: &&Fan| {
+        let is_elsewhere = known.cluster_of[fan.sender.index()] != known.cluster_of[node.index()];
+        (is_elsewhere, OrderedFloat((fan.fastest / out).ln().abs()))
+    };
+    let factor =
+        known.fans.iter().min_by_key(distance).map_or(1.0, |fan| (fan.together / fan.fastest).max(1.0));
+    (Some(six_digits(factor * out)), Some(six_digits(factor * into)))
+}
+
+/// With `draft`, the one-port platform, a multi-port one.
+fn build(known: &Findings, draft: Option<&Platform>) -> Result<Platform, Fault> {
+    let model = if draft.is_some() { PortModel::MultiPort } else { PortModel::OnePort };
+    let mut builder = PlatformBuilder::new(known.settings.name.as_str(), model);
     let ids = node_ids(known);
     for node in known.hosts.nodes() {
         let cluster = known.cluster_of.get(node.index()).map_or(0, |&cluster| cluster);
         let cluster = Some(builder.cluster(&cluster_name(cluster)));
         let host = Some(known.hosts.name(node).to_string());
-        builder.add_node(Node { id: ids[node.index()].clone(), cluster, host, ..Node::default() })?;
+        let (out_bytes_per_s, in_bytes_per_s) =
+            draft.map_or((None, None), |draft| port_rates(known, draft, node));
+        let id = ids[node.index()].clone();
+        builder.add_node(Node { id, cluster, host, out_bytes_per_s, in_bytes_per_s, ..Node::default() })?;
     }
     let mut shared: HashMap<BottleneckPlace, SharedId> = HashMap::new();
     for bottleneck in &known.bottlenecks {

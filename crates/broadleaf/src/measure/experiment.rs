@@ -60,7 +60,8 @@ pub struct Task {
     pub trials: Vec<Trial>,
 }
 
-/// Tasks that run at the same time, with no node in two of them; several tasks are started together.
+/// Tasks that run at the same time, started together, with no node in two of them; or bursts of one sender to several
+/// receivers, equal in repeats, which are timed until all answers are in.
 pub type Round = Vec<Task>;
 
 /// The samples of a trial, in the order of its repeats, seconds.

@@ -1,7 +1,7 @@
 //! A simulated network: its platform's times, with noise, in virtual time.
 
 use super::{Probe, RankHost, Round, Samples, Task, Trial};
-use crate::platform::{GapTable, LinkClass, NodeId, Platform, SharedId};
+use crate::platform::{GapTable, LinkClass, NodeId, Platform, PortModel, SharedId};
 use std::collections::{HashMap, HashSet};
 
 /// Some of the samples with messages below a size take longer by a step.
@@ -84,8 +84,10 @@ impl FakeNetwork {
         self.rounds += 1;
         let mut busy = HashSet::new();
         let mut users: HashMap<SharedId, usize> = HashMap::new();
+        let is_fan = round.len() > 1 && round.iter().all(|task| task.from == round[0].from);
         for task in round {
-            assert!(busy.insert(task.from) && busy.insert(task.to), "a node in two tasks of {round:?}");
+            assert!(busy.insert(task.to), "a node in two tasks of {round:?}");
+            assert!(busy.insert(task.from) || is_fan, "a node in two tasks of {round:?}");
             self.seen.entry((task.from, task.to)).or_default().insert(round.len());
             for &shared in &self.class(task).uses {
                 *users.entry(shared).or_default() += 1;
@@ -99,8 +101,29 @@ impl FakeNetwork {
             longest_s = longest_s.max(trials.iter().flat_map(|samples| &samples.seconds).sum());
             all.push(trials);
         }
+        if is_fan {
+            longest_s = self.fan_out(round, &mut all);
+        }
         self.now_s += longest_s + 1e-3;
         all
+    }
+
+    /// Gives all bursts of one sender their time together: under one-port their sum, under multi-port that of the
+    /// slowest, or of the port. Returns that of all repeats.
+    fn fan_out(&self, round: &Round, all: &mut [Vec<Samples>]) -> f64 {
+        let bytes: u64 = round.iter().map(|task| task.trials[0].bytes_per_repeat()).sum();
+        let port = self.truth.node(round[0].from).out_bytes_per_s.map_or(0.0, |rate| bytes as f64 / rate);
+        let mut total_s = 0.0;
+        for repeat in 0..all[0][0].seconds.len() {
+            let each = all.iter().map(|trials| trials[0].seconds[repeat]);
+            let together_s = match self.truth.port_model() {
+                PortModel::MultiPort => each.fold(port, f64::max),
+                _ => each.sum(),
+            };
+            all.iter_mut().for_each(|trials| trials[0].seconds[repeat] = together_s);
+            total_s += together_s;
+        }
+        total_s
     }
 
     fn class(&self, task: &Task) -> &LinkClass {

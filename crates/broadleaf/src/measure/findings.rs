@@ -16,6 +16,18 @@ pub struct Bottleneck {
     pub spread: f64,
 }
 
+/// A node that sent to several others at once; rates in bytes/s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Fan {
+    pub sender: NodeId,
+    /// Of the sender's fastest link alone.
+    pub fastest: f64,
+    /// Of all links at once.
+    pub together: f64,
+    /// The time one after the other over that at once.
+    pub gain: f64,
+}
+
 /// The links of a [`Bottleneck`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BottleneckPlace {
@@ -54,6 +66,7 @@ pub struct Findings {
     pub large_gaps: BTreeMap<NodePair, Vec<f64>>,
     pub tables: BTreeMap<NodePair, PairTable>,
     pub bottlenecks: Vec<Bottleneck>,
+    pub fans: Vec<Fan>,
     /// The number of places without time for a search for bottlenecks.
     pub untried_bottlenecks: usize,
     /// The number of samples so far, and of those that other programs disturbed.
@@ -77,6 +90,7 @@ impl Findings {
             large_gaps: BTreeMap::new(),
             tables: BTreeMap::new(),
             bottlenecks: Vec::new(),
+            fans: Vec::new(),
             untried_bottlenecks: 0,
             samples: 0,
             disturbed: 0,

@@ -16,6 +16,9 @@
 //! 5. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
 //!    falls, they share a resource.
 //!
+//! 6. `ports`: a node sends to several others at once: where that is much faster than one after the other, the platform
+//!    is multi-port.
+//!
 //! `assemble` makes nodes, meshes, bridges, links and shared resources from the findings.
 //!
 //! Results of stages are in `findings`; a measurement that is ended early is assembled from those so far
@@ -48,6 +51,7 @@ mod one_way;
 mod outliers;
 mod pair_table;
 mod probe;
+mod rates;
 mod remarks;
 mod settings;
 mod stages;

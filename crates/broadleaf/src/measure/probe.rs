@@ -9,6 +9,7 @@ use super::settings::{gap_tables, ProbeSettings};
 use super::stages::bottlenecks::Bottlenecks;
 use super::stages::gap_tables::GapTables;
 use super::stages::latencies::Latencies;
+use super::stages::ports::Ports;
 use super::stages::recheck::Recheck;
 use super::stages::screening::Screening;
 use super::stages::{Clock, Stage};
@@ -36,7 +37,7 @@ pub enum MeasureError {
 /// The progress of the measurement, for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Name of the stage: latencies, screening, tables, recheck, pipes or again.
+    /// Name of the stage: latencies, screening, tables, recheck, pipes, ports or again.
     pub stage: &'static str,
     /// Pairs done and to do in this stage, as far as known.
     pub done: usize,
@@ -57,12 +58,13 @@ fn usual_budget_s(ranks: &[RankHost]) -> f64 {
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
 /// In order; each is made from the findings of the earlier ones.
-const STAGES: [MakeStage; 6] = [
+const STAGES: [MakeStage; 7] = [
     |known| Box::new(Latencies::new(known)),
     |known| Box::new(Screening::new(known)),
     |known| Box::new(GapTables::new(known)),
     |_| Box::new(Recheck::default()),
     |known| Box::new(Bottlenecks::new(known)),
+    |known| Box::new(Ports::new(known)),
     |known| Box::new(Screening::again(known)),
 ];
 

@@ -247,6 +247,29 @@ pub(super) mod doubts {
 }
 
 /// Stage 5: links that share a bottleneck.
+pub(super) mod ports {
+    /// Share of the time budget past which only one node is tried. Chosen.
+    pub const BUDGET_SHARE: f64 = 1.5;
+    /// Nodes that send to several others at once, at most. Chosen.
+    pub const MAX_FANS: usize = 8;
+    /// Receivers, at most: `BL_MOST_FAN` of the probe.
+    pub const MAX_RECEIVERS: usize = 8;
+    /// Nodes of a cluster are alike where the logarithms of their fastest links' rates differ by less. Chosen.
+    pub const SAME_RATE: f64 = 0.15;
+    /// A platform is multi-port if all at once are that much faster than one after the other. Chosen.
+    pub const GAIN: f64 = 1.5;
+    /// Size of a message, bytes.
+    pub const MESSAGE_BYTES: u64 = 64 << 10;
+    /// Time of each burst alone, seconds. Chosen.
+    pub const TEST_S: f64 = 0.2;
+    /// The same in round trips, at least: for connections that start slowly. Chosen.
+    pub const ROUND_TRIPS: f64 = 12.0;
+    /// Bytes of all bursts at once, at most: memory of the probe.
+    pub const MAX_BYTES: u64 = 64 << 20;
+    /// Bursts, of which the first is left out. Chosen.
+    pub const REPEATS: u32 = 4;
+}
+
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;

@@ -7,6 +7,7 @@ use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 mod artefacts;
 mod doubts;
 mod pairs;
+mod ports;
 mod refusals;
 mod unfinished;
 

@@ -5,6 +5,7 @@ pub mod bottlenecks;
 pub mod gap_tables;
 pub mod latencies;
 mod pair_rounds;
+pub mod ports;
 pub mod recheck;
 pub mod screening;
 
