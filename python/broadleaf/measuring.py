@@ -35,7 +35,7 @@ from broadleaf.mpi import (
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.job import first_complaint, started
 from broadleaf.provenance import Asked, date_now, facts
-from broadleaf.rehearsal import RehearsalError, rehearsed
+from broadleaf.rehearsal import JOBS, RehearsalError, rehearsed
 
 TOLERANCE = 0.30
 
@@ -226,13 +226,16 @@ class Heard:
     ) -> None:
         """Times broadcasts on the platform that was found; a warning remains where that fails."""
         say = progress or (lambda stage, done, total: None)
-        say("rehearsal", 0, 1)
+        say("rehearsal", 0, JOBS)
         try:
             found = Platform.from_dict(self.document or {})
-            self.rehearsed = rehearsed(start, n, machines, found, budget_s)
+            self.rehearsed = rehearsed(
+                *(start, n, machines, found, budget_s),
+                progress=lambda done, total: say("rehearsal", done, total),
+            )
         except RehearsalError as error:
             self.warnings.append(f"no rehearsal, so predictions have no interval: {error}")
-        say("rehearsal", 1, 1)
+        say("rehearsal", JOBS, JOBS)
 
     def take(self, event: dict[str, Any]) -> None:
         if event["event"] == "round":

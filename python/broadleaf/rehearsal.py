@@ -9,7 +9,7 @@ import json
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,15 @@ from broadleaf._core import Platform, plan
 from broadleaf.mpi import Host, Start, launch_command
 from broadleaf.mpi.job import first_complaint, started
 
-SIZES = (1 << 16, 1 << 20, 1 << 24)
-# If a later broadcast is like these 19, each of the 20 is equally likely to be the least or the greatest, so
-# the later one is within their range with probability 0.9.
-TIMED = 19
-# While the runtime plans in the background, and links warm up.
+SIZES = (1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 24)
+# Times differ more from job to job than within a job.
+JOBS = 7
+TIMED = 5
+# Of each job, while the runtime plans in the background, and links warm up.
 UNTIMED = 4
 # Seconds of all broadcasts, and those that are expected to take less fit in it.
-LIMIT_S = 20.0
-EXPECTED_S = 4.0
+LIMIT_S = 30.0
+EXPECTED_S = 10.0
 # Seconds for the start and the end of a job.
 START_S = 60.0
 PLANNING_S = 1.0
@@ -36,25 +36,48 @@ class RehearsalError(ValueError):
 
 
 def rehearsed(
-    start: Start, ranks: int, hosts: Sequence[Host], platform: Platform, budget_s: float | None = None
+    start: Start,
+    ranks: int,
+    hosts: Sequence[Host],
+    platform: Platform,
+    budget_s: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
     """For each size the predicted and the least, median and greatest measured seconds; empty where too little
     time is left, or where broadcasts are not planned.
 
-    `platform` has a node for each of at least two ranks. A tenth of `budget_s` is used at most.
+    `platform` has a node for each of at least two ranks. Broadcasts take a tenth of `budget_s` at most, and
+    seven jobs start. `progress` is called with the jobs done and to do.
 
     Raises RehearsalError, LaunchError or MpiNotFoundError."""
     limit_s = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s / 10)
     predicted_s: dict[int, float] = {}
+    calls = JOBS * (UNTIMED + TIMED)
     for size in SIZES:
         made = plan(platform, platform.hosts[0], size, time_limit_s=PLANNING_S)
-        expected_s = (made.makespan_s or 0.0) * (UNTIMED + TIMED)
-        if made.makespan_s and sum(predicted_s.values()) * (UNTIMED + TIMED) + expected_s <= (
+        expected_s = (made.makespan_s or 0.0) * calls
+        if made.makespan_s and sum(predicted_s.values()) * calls + expected_s <= (
             EXPECTED_S / LIMIT_S * limit_s
         ):
             predicted_s[size] = made.makespan_s
     if not predicted_s:
         return []
+    found: dict[int, list[float]] = {size: [] for size in predicted_s}
+    for done in range(JOBS):
+        if progress is not None:
+            progress(done, JOBS)
+        of_job = timed(start, ranks, hosts, platform, list(predicted_s), limit_s / JOBS)
+        if of_job is None:
+            return []
+        for size, seconds in of_job.items():
+            found[size] += seconds
+    return [row_of(size, found[size], made_s) for size, made_s in predicted_s.items()]
+
+
+def timed(
+    start: Start, ranks: int, hosts: Sequence[Host], platform: Platform, sizes: list[int], limit_s: float
+) -> dict[int, list[float]] | None:
+    """The seconds of each size in one job; None where broadcasts are not planned."""
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
         described, stats = Path(scratch) / "platform.json", Path(scratch) / "stats.json"
         platform.save(described)
@@ -62,7 +85,7 @@ def rehearsed(
         argv, environment = launch_command(
             start.mpi,
             ranks,
-            [*program, *map(str, predicted_s)],
+            [*program, *map(str, sizes)],
             launcher=start.launcher,
             hosts=hosts,
             variables={"BROADLEAF_PLATFORM": str(described), "BROADLEAF_STATS": str(stats)},
@@ -80,12 +103,12 @@ def rehearsed(
             if job.returncode != 0:
                 raise RehearsalError(f"broadcasts failed: {first_complaint(complaints.read())}")
         if not is_planned(stats):
-            return []
+            return None
     found = times_of(output)
-    ended = min(len(found.get(size, ())) for size in predicted_s)
+    ended = min(len(found.get(size, ())) for size in sizes)
     if ended < TIMED:
         raise RehearsalError(f"only {ended} of {TIMED} broadcasts of each size ended in {limit_s:g} s")
-    return [row_of(size, found[size], made_s) for size, made_s in predicted_s.items()]
+    return found
 
 
 def is_planned(stats: Path) -> bool:

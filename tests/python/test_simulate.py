@@ -31,31 +31,32 @@ def test_chain_by_hand(chain: dict[str, Any], chain_plan: dict[str, Any]) -> Non
 
 
 def test_rehearsed_broadcasts_make_an_interval(command: Command, chain: dict[str, Any]) -> None:
-    """6 ms are predicted; rehearsed ones took 1.5 to 2 times their prediction at this size."""
+    """6 ms are predicted; rehearsed ones took 1.5 to 2 times their prediction at this size,
+    and conditions change by 15 %."""
     row = {"bytes": 3000, "calls": 19, "predicted_s": 1e-3, "least_s": 1.5e-3, "greatest_s": 2e-3}
     measured = {**chain, "provenance": {"measured": {"rehearsed": [row]}}}
     platform = bl.Platform.from_dict(measured)
     plan = bl.plan(platform, "a", 3000, planner="chain", segment_bytes=1000)
     trace = bl.simulate(platform, plan)
     assert trace.makespan_s == pytest.approx(6e-3)
-    assert trace.makespan_interval_s == pytest.approx((9e-3, 12e-3))
-    assert plan.makespan_interval_s == pytest.approx((9e-3, 12e-3))
+    assert trace.makespan_interval_s == pytest.approx((9e-3 / 1.15, 12e-3 * 1.15))
+    assert plan.makespan_interval_s == pytest.approx((9e-3 / 1.15, 12e-3 * 1.15))
     predicted = plan.to_dict()["predicted"]
     assert (predicted["makespan_low_s"], predicted["makespan_high_s"]) == plan.makespan_interval_s
     assert bl.Plan.from_dict(plan.to_dict()).makespan_interval_s == plan.makespan_interval_s
     plan.save("plan.json")
     write("net.json", measured)
     document = command("simulate", "net.json", "plan.json", "--json").document
-    assert document["makespan_low_s"] == pytest.approx(9e-3)
-    assert "9 ... 12 ms in nine of ten runs" in command("simulate", "net.json", "plan.json").out
+    assert document["makespan_low_s"] == pytest.approx(9e-3 / 1.15)
+    assert "7.826 ... 13.8 ms in nine of ten runs" in command("simulate", "net.json", "plan.json").out
     ask = ("--root", "a", "--size", "3000", "--segment", "1000")
     shown = command("plan", "net.json", *ask).out
     assert "likely" in shown
-    assert "9 ... 12 ms" in shown
+    assert "7.826 ... 13.8 ms" in shown
     tried = command("plan", "net.json", *ask, "--json").document["tried"]
     assert all(
         (row["makespan_low_s"], row["makespan_high_s"])
-        == pytest.approx((1.5 * row["makespan_s"], 2 * row["makespan_s"]))
+        == pytest.approx((1.5 / 1.15 * row["makespan_s"], 2 * 1.15 * row["makespan_s"]))
         for row in tried
     )
 

@@ -3,7 +3,7 @@
  *
  *     broadleaf-rehearse SECONDS UNTIMED TIMED BYTES...
  *
- * Sizes take turns. Rank 0 writes a line "BYTES SECONDS" for each timed broadcast: the longest time of any rank from the
+ * Sizes take turns, upwards and downwards from another one each time, since caches hold what the last one left. Rank 0 writes a line "BYTES SECONDS" for each timed broadcast: the longest time of any rank from the
  * end of a barrier. UNTIMED turns come first, while the runtime still plans. No turn begins after SECONDS. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,9 +43,12 @@ int main(int argc, char **argv)
         char is_over = rank == 0 && bl_mpi.Wtime() > end;
         bl_mpi.Bcast(&is_over, 1, MPI_BYTE, 0, MPI_COMM_WORLD);
         if (is_over) break;
-        for (int at = 4; at < argc; at++) {
-            double seconds = broadcast_s(data, atoi(argv[at]));
-            if (rank == 0 && call >= untimed) printf("%s %.9f\n", argv[at], seconds);
+        int sizes = argc - 4;
+        for (int turn = 0; turn < sizes; turn++) {
+            int at = (turn + (int)(call % sizes)) % sizes;
+            const char *bytes = argv[4 + (call % 2 == 0 ? at : sizes - 1 - at)];
+            double seconds = broadcast_s(data, atoi(bytes));
+            if (rank == 0 && call >= untimed) printf("%s %.9f\n", bytes, seconds);
         }
     }
     free(data);

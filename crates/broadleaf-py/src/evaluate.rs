@@ -34,7 +34,7 @@ pub fn simulate(py: Python<'_>, platform: &Platform, plan: &Plan) -> PyResult<Tr
         let core = run(&platform.core, &plan.core, true)?;
         let is_bcast = plan.core.collective == Collective::Bcast;
         let rehearsed = is_bcast.then(|| Rehearsed::of(&platform.core)).flatten();
-        let interval = rehearsed.map(|known| known.interval(plan.core.message_bytes, core.makespan_s));
+        let interval = rehearsed.and_then(|known| known.interval(plan.core.message_bytes, core.makespan_s));
         Ok((core, interval))
     };
     let (core, interval) = py.detach(work).map_err(plan_error)?;

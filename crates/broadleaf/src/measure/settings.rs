@@ -246,11 +246,13 @@ pub(super) mod doubts {
     pub const SLICE_S: f64 = 0.5;
 }
 
-/// Stage 5: links that share a bottleneck.
+/// Stage 6: nodes that send to several others at once.
 pub(super) mod ports {
-    /// Share of the time budget past which only one node is tried. Chosen.
+    /// Share of the time budget past which no further node is tried than [`MIN_FANS`]. Chosen.
     pub const BUDGET_SHARE: f64 = 1.5;
-    /// Nodes that send to several others at once, at most. Chosen.
+    /// Nodes that send to several others at once, at least, if there are so many kinds of them. Chosen.
+    pub const MIN_FANS: usize = 4;
+    /// The same at most. Chosen.
     pub const MAX_FANS: usize = 8;
     /// Receivers, at most: `BL_MOST_FAN` of the probe.
     pub const MAX_RECEIVERS: usize = 8;
@@ -261,7 +263,7 @@ pub(super) mod ports {
     /// Size of a message, bytes.
     pub const MESSAGE_BYTES: u64 = 64 << 10;
     /// Time of each burst alone, seconds. Chosen.
-    pub const TEST_S: f64 = 0.2;
+    pub const TEST_S: f64 = 0.1;
     /// The same in round trips, at least: for connections that start slowly. Chosen.
     pub const ROUND_TRIPS: f64 = 12.0;
     /// Bytes of all bursts at once, at most: memory of the probe.
@@ -270,6 +272,7 @@ pub(super) mod ports {
     pub const REPEATS: u32 = 4;
 }
 
+/// Stage 5: links that share a bottleneck.
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;

@@ -69,7 +69,7 @@ pub(super) fn finish(
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
     let is_bcast = instance.collective == Collective::Bcast;
     let rehearsed = is_bcast.then(|| Rehearsed::of(instance.platform)).flatten();
-    let interval = rehearsed.map(|rehearsed| rehearsed.interval(instance.message_bytes, makespan_s));
+    let interval = rehearsed.and_then(|rehearsed| rehearsed.interval(instance.message_bytes, makespan_s));
     plan.predicted = Predicted {
         makespan_s: Some(makespan_s),
         interval,

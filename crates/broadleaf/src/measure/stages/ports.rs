@@ -11,7 +11,8 @@ use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{Fan, Findings};
 use crate::measure::rates::{fastest_out, rate};
 use crate::measure::settings::ports::{
-    BUDGET_SHARE, MAX_BYTES, MAX_FANS, MAX_RECEIVERS, MESSAGE_BYTES, REPEATS, ROUND_TRIPS, SAME_RATE, TEST_S,
+    BUDGET_SHARE, MAX_BYTES, MAX_FANS, MAX_RECEIVERS, MESSAGE_BYTES, MIN_FANS, REPEATS, ROUND_TRIPS,
+    SAME_RATE, TEST_S,
 };
 use crate::measure::statistics::median;
 use crate::platform::{NodeId, Platform};
@@ -89,7 +90,7 @@ impl Stage for Ports {
     }
 
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
-        while known.fans.is_empty() || clock.left(BUDGET_SHARE) > 0.0 {
+        while self.done < MIN_FANS || clock.left(BUDGET_SHARE) > 0.0 {
             let &sender = self.senders.get(self.done)?;
             if let Some(round) = self.fan(known, sender) {
                 return Some(round);
