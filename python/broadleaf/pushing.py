@@ -33,8 +33,6 @@ from broadleaf.mpi.presence import is_remote, refuse_without_runtime
 from broadleaf.reporting import report as write_page
 from broadleaf.reporting.measured import planned_rows
 
-# Seconds of the measurement for `save_platform`.
-MEASURING_S = 10.0
 # A push without a platform that takes longer ends with a hint.
 LONG_S = 30.0
 
@@ -167,12 +165,12 @@ def push(
     if machines and is_remote(machines):
         refuse_without_runtime(start, machines)
     if platform is None and save_platform is not None:
+        print(f"broadleaf: measuring the network between {count} hosts", file=sys.stderr)
         platform = measure(
             *(count, machines or None, save_platform),
             mpi=start.mpi,
             launcher=launcher,
             launcher_args=launcher_args,
-            budget_s=MEASURING_S,
         )
     settings: dict[str, Any] = {
         "sources": [str(Path.cwd() / each) for each in sources],

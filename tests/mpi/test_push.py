@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import broadleaf as bl
 from broadleaf import pushing
 from broadleaf.mpi import Mpi, find_mpi
 from broadleaf.mpi.own_rank import OwnRank, own_rank
@@ -180,6 +181,20 @@ def test_several_files_and_a_report(hosts_of: Bench, targets: Path) -> None:
     again = push(hosts_of, targets, *words, "--platform", "net.json", "--report", "again.html")
     assert "no broadcast was planned, so there is no report" in again.stderr
     assert not (targets / "again.html").exists()
+
+
+def test_a_push_measures_its_network_and_keeps_the_platform(bench: Bench, targets: Path) -> None:
+    (targets / "data").write_bytes(os.urandom(2 * BLOCK))
+    arguments = ("data", "--to", "host{rank}/out", "-n", str(HOSTS), "--json")
+    done = push(bench, targets, *arguments, "--save-platform", "net.json")
+    assert len(told(done)["hosts"]) == HOSTS
+    assert "measuring the network between 3 hosts" in done.stderr
+    platform = bl.Platform.load(targets / "net.json")
+    assert len(platform.hosts) == HOSTS
+    assert "date" in platform.to_dict()["provenance"]["measured"]
+    missing = push(bench, targets, *arguments, "--save-platform", "none/net.json")
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1
 
 
 def test_a_long_push_without_a_platform_names_the_remedy(

@@ -68,7 +68,9 @@ class Mode(click.ParamType[int]):
 @click.option("--hosts", metavar="FILE", help="Machines to push to, one per line; the first has SOURCE.")
 @click.option("--platform", metavar="FILE", help="The network to plan for, as measure writes it.")
 @click.option(
-    "--save-platform", metavar="FILE", help="Measure the network first, for 10 s, and keep the file."
+    "--save-platform",
+    metavar="FILE",
+    help="Measure the network first, as `broadleaf measure` does, and keep the file.",
 )
 @click.option("--verify", is_flag=True, help="At the end, read every file again from the disk.")
 @click.option("--limit", type=Rate(), metavar="RATE", help="Highest rate at which a host receives: 200MB/s.")
