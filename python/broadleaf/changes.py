@@ -47,7 +47,8 @@ class Link:
 
 def changes(before: Platform, after: Platform) -> list[Change]:
     """What has changed, nodes first."""
-    return [*of_nodes(before, after), *of_links(before, after), *of_pipes(before, after)]
+    parts = (of_nodes, of_links, of_pipes, of_ports)
+    return [change for part in parts for change in part(before, after)]
 
 
 def of_nodes(before: Platform, after: Platform) -> Iterator[Change]:
@@ -126,6 +127,23 @@ def of_pipes(before: Platform, after: Platform) -> Iterator[Change]:
         if was is None or is_ is None or is_other(was, is_, 0.0, 0.0):
             said = [rate(each) if each else "none" for each in (was, is_)]
             yield Change(f"pipe {name}", "of", said[0], said[1], is_ / was if was and is_ else None)
+
+
+def of_ports(before: Platform, after: Platform) -> Iterator[Change]:
+    if before.port_model != after.port_model:
+        yield Change("ports", "were", before.port_model, after.port_model, None)
+        return
+    old, new = ports_of(before), ports_of(after)
+    differ = [name for name in old if name in new and is_other(old[name], new[name], 0.0, 0.0)]
+    if differ:
+        was, is_ = (median(rates[name] for name in differ) for rates in (old, new))
+        where = f"port of {differ[0]}" if len(differ) == 1 else f"ports of {len(differ)} nodes"
+        yield Change(where, "send", rate(was), rate(is_), is_ / was)
+
+
+def ports_of(platform: Platform) -> dict[str, float]:
+    nodes = platform.to_dict()["nodes"]
+    return {node["id"]: node["out_bytes_per_s"] for node in nodes if "out_bytes_per_s" in node}
 
 
 def pipes_of(platform: Platform) -> dict[str, float]:

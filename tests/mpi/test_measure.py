@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,6 +61,32 @@ def links_of(document: dict[str, Any]) -> list[dict[str, Any]]:
 
 def plausible(document: dict[str, Any]) -> bool:
     return all(1e-7 < dict(map(tuple, link["gap"]))[64 << 10] < 0.065536 for link in links_of(document))
+
+
+def test_a_terminal_shows_every_stage(bench: Bench, tmp_path: Path) -> None:
+    read, write = pty.openpty()
+    shown: list[bytes] = []
+
+    def watch() -> None:
+        # Reading fails when the last writer is gone.
+        with contextlib.suppress(OSError):
+            while part := os.read(read, 1 << 16):
+                shown.append(part)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    argv = command(bench, "-n", "3", "--time", "10", "-o", "net.json")
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    done = subprocess.run(
+        argv, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=write, timeout=TIMEOUT_S
+    )
+    os.close(write)
+    watcher.join()
+    os.close(read)
+    text = b"".join(shown).decode()
+    assert done.returncode == 0, text
+    for stage in ("latency of every pair", "gap and overheads by size", "jobs that broadcast"):
+        assert stage in text
 
 
 @pytest.mark.parametrize("ranks", [2, 3, 4, 7])

@@ -154,6 +154,24 @@ def test_what_has_changed_is_said_by_cluster_and_pair() -> None:
     ]
 
 
+def test_ports_that_have_changed() -> None:
+    def with_ports(*rates: float) -> bl.Platform:
+        document = {**network().to_dict(), "port_model": "multi-port"}
+        nodes = zip(document["nodes"], rates, strict=True)
+        document["nodes"] = [{**node, "out_bytes_per_s": rate} for node, rate in nodes]
+        return bl.Platform.from_dict(document)
+
+    before = with_ports(1e8, 1e8, 1e8, 1e8)
+    assert list(map(str, changes(network(), before))) == ["ports: were one-port before, multi-port now"]
+    assert changes(before, with_ports(1e8, 1.19e8, 0.9e8, 1e8)) == []
+    assert list(map(str, changes(before, with_ports(1e8, 2e8, 1e8, 1e8)))) == [
+        "port of b: send 100 MB/s before, 200 MB/s now (2 times)"
+    ]
+    assert list(map(str, changes(before, with_ports(5e7, 2e7, 1e8, 5e7)))) == [
+        "ports of 3 nodes: send 100 MB/s before, 50 MB/s now (0.5 times)"
+    ]
+
+
 def test_nodes_clusters_and_pipes_that_come_and_go() -> None:
     before = network().to_dict()
     after = copy.deepcopy(before)

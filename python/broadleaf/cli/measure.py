@@ -30,7 +30,9 @@ STAGES = {
     "tables": "gap and overheads by size",
     "recheck": "implausible samples, repeated",
     "pipes": "several pairs at once",
+    "ports": "one node to several at once",
     "again": "pairs that differ, repeated",
+    "rehearsal": "jobs that broadcast",
 }
 
 # Links that differ from the others of their cluster are shown one by one up to here.
