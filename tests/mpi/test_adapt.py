@@ -283,11 +283,13 @@ def small_disk(folder: Path) -> Iterator[Path]:
         subprocess.run(["umount", "--lazy", "--recursive", folder], check=True)
 
 
-def fill(path: Path) -> None:
-    """Writes until the disk is full."""
-    with path.open("wb", buffering=0) as ballast, contextlib.suppress(OSError):
-        while True:
-            ballast.write(bytes(4096))
+def keep_full(path: Path, over: threading.Event) -> None:
+    """Writes what the disk takes, and again what the advisor frees when it removes files that it has read."""
+    with path.open("wb", buffering=0) as ballast:
+        while not over.wait(0.005):
+            with contextlib.suppress(OSError):
+                while True:
+                    ballast.write(bytes(4096))
 
 
 @pytest.mark.parametrize("fault", ["full", "read-only", "gone"])
@@ -297,11 +299,12 @@ def test_a_directory_that_cannot_be_written(
 ) -> None:
     with small_disk(tmp_path / "disk") as disk:
         state = disk / "advice"
+        over = threading.Event()
         with advised(state) as advisor:
 
             def spoil() -> None:
                 if fault == "full":
-                    fill(disk / "ballast")
+                    keep_full(disk / "ballast", over)
                 elif fault == "read-only":
                     # On a separate mount: on the disk itself files are open for writing.
                     subprocess.run(["mount", "--bind", state, state], check=True)
@@ -311,8 +314,11 @@ def test_a_directory_that_cannot_be_written(
 
             timer = threading.Timer(0.7, spoil)
             timer.start()
-            run = steady(hosts_of, state, platform)
-            timer.join()
+            try:
+                run = steady(hosts_of, state, platform)
+            finally:
+                over.set()
+                timer.join()
             lines = advisor.end()
         assert advisor.process.returncode == 0, lines
     told = [line for line in run.reports if "the advisor cannot be told" in line]
