@@ -142,10 +142,11 @@ def main() -> int:
             setting(mpi, Path(made)) as (broadleaf, ranks),
         ):
             found[name] = samples_of(broadleaf, ranks, mpi, Path(made), options.jobs)
-        # Far beyond the rehearsed sizes there is no interval.
         rows = [row for row in found[name]["sizes"] if row["interval_s"] is not None]
+        without = [f"{row['bytes'] >> 10} KiB" for row in found[name]["sizes"] if row not in rows]
         part = sum(map(inside, rows)) / max(1, sum(len(row["seconds"]) for row in rows))
         each = ", ".join(f"{row['bytes'] >> 10} KiB {inside(row)} of {len(row['seconds'])}" for row in rows)
+        each += f"; no interval for {', '.join(without)}" if without else ""
         print(f"{name}: {part:.1%} inside ({each}); quality {found[name]['quality']}", flush=True)
         missed += part < WANTED
     OUT.parent.mkdir(exist_ok=True)

@@ -3,8 +3,9 @@
  *
  *     broadleaf-rehearse SECONDS UNTIMED TIMED BYTES...
  *
- * Sizes take turns, upwards and downwards from another one each time, since caches hold what the last one left. Rank 0 writes a line "BYTES SECONDS" for each timed broadcast: the longest time of any rank from the
- * end of a barrier. UNTIMED turns come first, while the runtime still plans. No turn begins after SECONDS. */
+ * Each turn has all sizes, upwards or downwards and from another one on, since caches hold what the last one left. Rank 0
+ * writes a line "BYTES SECONDS" for each timed broadcast: the longest time of any rank from the end of a barrier. UNTIMED
+ * turns come first, while the runtime still plans. No turn begins after SECONDS. */
 #include <stdio.h>
 #include <stdlib.h>
 
