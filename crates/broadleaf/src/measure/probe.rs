@@ -71,6 +71,7 @@ const STAGES: [MakeStage; 7] = [
 /// Indices of stages.
 const RECHECK: usize = 3;
 const BOTTLENECKS: usize = 4;
+const PORTS: usize = 5;
 
 /// A measurement under way.
 ///
@@ -174,6 +175,9 @@ impl Probe {
                 0,
                 format!("the tables of {} of {total} pairs, which have those of others", total - done),
             );
+        }
+        if self.begun <= PORTS && Ports::new(&known).has_round(&known) {
+            missing.push("the test of ports, which are taken as one-port".to_string());
         }
         (assemble::platform(&known).ok(), missing)
     }

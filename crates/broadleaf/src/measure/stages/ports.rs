@@ -31,6 +31,11 @@ impl Ports {
         Ports { draft, senders, done: 0 }
     }
 
+    /// Whether any node has two receivers.
+    pub fn has_round(&self, known: &Findings) -> bool {
+        self.senders.iter().any(|&sender| self.fan(known, sender).is_some())
+    }
+
     /// Bursts to some of the other nodes; `None` if there are not two on other machines.
     fn fan(&self, known: &Findings, sender: NodeId) -> Option<Round> {
         let draft = self.draft.as_ref()?;
