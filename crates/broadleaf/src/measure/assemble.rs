@@ -5,7 +5,7 @@ use super::hosts::NodePair;
 use super::one_way::OneWayLatencies;
 use super::outliers::{Outlier, PairSplit};
 use super::pair_table::{six_digits, PairTable};
-use super::rates::{fastest_in, fastest_out};
+use super::rates::{fastest_in, fastest_out, is_same_rate};
 use super::settings::ports::GAIN;
 use super::statistics::median;
 use crate::json::Fault;
@@ -30,18 +30,26 @@ pub fn one_port(known: &Findings) -> Result<Platform, Fault> {
     build(known, None)
 }
 
-/// The rates of a node's port, out and in, bytes/s, from the links of the one-port platform: a port is as many times
-/// faster than the fastest link as that of the node tested of the same cluster, or of the most similar rate.
+/// The rates of a node's port, out and in, bytes/s, from the links of the one-port platform. A port is as many times
+/// faster than the fastest link as those of the nodes tested that are alike (the median of these), or as that of the
+/// most similar one.
 fn port_rates(known: &Findings, draft: &Platform, node: NodeId) -> (Option<f64>, Option<f64>) {
     let (Some(out), Some(into)) = (fastest_out(draft, node), fastest_in(draft, node)) else {
         return (None, None);
     };
-    let distance = |fan: &&Fan| {
-        let is_elsewhere = known.cluster_of[fan.sender.index()] != known.cluster_of[node.index()];
-        (is_elsewhere, OrderedFloat((fan.fastest / out).ln().abs()))
+    let factor = |fan: &Fan| (fan.together / fan.fastest).max(1.0);
+    let is_elsewhere = |fan: &Fan| known.cluster_of[fan.sender.index()] != known.cluster_of[node.index()];
+    let alike: Vec<f64> = known
+        .fans
+        .iter()
+        .filter(|fan| !is_elsewhere(fan) && is_same_rate(fan.fastest, out))
+        .map(factor)
+        .collect();
+    let distance = |fan: &&Fan| (is_elsewhere(fan), OrderedFloat((fan.fastest / out).ln().abs()));
+    let factor = match alike.is_empty() {
+        true => known.fans.iter().min_by_key(distance).map_or(1.0, factor),
+        false => median(&alike),
     };
-    let factor =
-        known.fans.iter().min_by_key(distance).map_or(1.0, |fan| (fan.together / fan.fastest).max(1.0));
     (Some(six_digits(factor * out)), Some(six_digits(factor * into)))
 }
 

@@ -1,5 +1,6 @@
 //! Rates of links between machines.
 
+use super::settings::ports::SAME_RATE;
 use crate::platform::{NodeId, Platform};
 
 /// The rate of a link's large messages, bytes/s; `None` for nodes of one machine, and without a link.
@@ -20,4 +21,9 @@ pub fn fastest_out(platform: &Platform, node: NodeId) -> Option<f64> {
 /// The rate of the fastest link from another machine, bytes/s.
 pub fn fastest_in(platform: &Platform, node: NodeId) -> Option<f64> {
     platform.nodes().filter_map(|other| rate(platform, other, node)).max_by(f64::total_cmp)
+}
+
+/// Whether two rates count as equal.
+pub fn is_same_rate(one: f64, other: f64) -> bool {
+    (one / other).ln().abs() < SAME_RATE
 }

@@ -250,7 +250,7 @@ pub(super) mod doubts {
 pub(super) mod ports {
     /// Share of the time budget past which no further node is tried than [`MIN_FANS`]. Chosen.
     pub const BUDGET_SHARE: f64 = 1.5;
-    /// Nodes that send to several others at once, at least, as far as there are kinds of them. Chosen.
+    /// Nodes that send to several others at once, at least, as far as there are nodes. Chosen.
     pub const MIN_FANS: usize = 4;
     /// The same at most. Chosen.
     pub const MAX_FANS: usize = 8;

@@ -2,17 +2,17 @@
 //!
 //! In each cluster one node sends to up to eight nodes on other machines at once, over slow and fast links, and to each
 //! as many bytes as its link alone carries in the same time; so does one of each group of nodes whose fastest links
-//! differ from that. If a node takes much less time than for one after the other, a slow link does not hold its port, and
-//! the platform is multi-port. A port's rate is the total, or that of the fastest link alone if it is higher.
+//! differ from that. Further nodes follow until four have sent, so that one disturbed moment does not decide. If a node
+//! takes much less time than for one after the other, a slow link does not hold its port, and the platform is
+//! multi-port. A port's rate is the total, or that of the fastest link alone if it is higher.
 
 use super::{Clock, Stage};
 use crate::measure::assemble;
 use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{Fan, Findings};
-use crate::measure::rates::{fastest_out, rate};
+use crate::measure::rates::{fastest_out, is_same_rate, rate};
 use crate::measure::settings::ports::{
-    BUDGET_SHARE, MAX_BYTES, MAX_FANS, MAX_RECEIVERS, MESSAGE_BYTES, MIN_FANS, REPEATS, ROUND_TRIPS,
-    SAME_RATE, TEST_S,
+    BUDGET_SHARE, MAX_BYTES, MAX_FANS, MAX_RECEIVERS, MESSAGE_BYTES, MIN_FANS, REPEATS, ROUND_TRIPS, TEST_S,
 };
 use crate::measure::statistics::median;
 use crate::platform::{NodeId, Platform};
@@ -66,21 +66,24 @@ impl Ports {
     }
 }
 
-/// The nodes that send: the first one of each cluster and of each rate of the fastest link, one a machine.
+/// The nodes that send, one a machine: the first one of each cluster and of each rate of the fastest link, then others
+/// up to [`MIN_FANS`].
 fn senders(known: &Findings, draft: &Platform) -> Vec<NodeId> {
     let mut seen: Vec<(usize, f64)> = Vec::new();
-    let mut senders = Vec::new();
+    let (mut senders, mut others) = (Vec::new(), Vec::new());
     for members in known.hosts.members() {
         let node = members[0];
         let Some(fastest) = fastest_out(draft, node) else { continue };
         let cluster = known.cluster_of[node.index()];
-        let is_alike =
-            |&(other, rate): &(usize, f64)| other == cluster && (fastest / rate).ln().abs() < SAME_RATE;
-        if !seen.iter().any(is_alike) {
+        let is_alike = |&(other, rate): &(usize, f64)| other == cluster && is_same_rate(fastest, rate);
+        if seen.iter().any(is_alike) {
+            others.push(node);
+        } else {
             seen.push((cluster, fastest));
             senders.push(node);
         }
     }
+    senders.extend(others.into_iter().take(MIN_FANS.saturating_sub(senders.len())));
     senders.truncate(MAX_FANS);
     senders
 }

@@ -52,15 +52,29 @@ fn where_a_port_serves_one_at_a_time_it_stays_one_port() {
 }
 
 #[test]
+fn one_disturbed_moment_does_not_make_it_one_port() {
+    let mut network = FakeNetwork { disturbed_fans: 1, ..FakeNetwork::new(five_alike(1.5e7, 5e6)) };
+    let found = measured(&mut network);
+    assert_eq!(found.port_model(), PortModel::MultiPort);
+    for node in found.nodes() {
+        assert_close(found.node(node).out_bytes_per_s.unwrap(), 1.5e7, &found.node(node).id);
+    }
+}
+
+#[test]
 fn links_as_fast_as_the_port_stay_one_port() {
+    assert_eq!(measured(&mut FakeNetwork::new(five_alike(1e8, 1e8))).port_model(), PortModel::OnePort);
+}
+
+/// Five hosts at a switch, with the rates of their ports and of each link.
+fn five_alike(port: f64, link: f64) -> Platform {
     let names: Vec<String> = (0..5).map(|at| format!("\"n{at}\"")).collect();
-    let port = r#""out_bytes_per_s": 1e8, "in_bytes_per_s": 1e8"#;
+    let port = format!(r#""out_bytes_per_s": {port}, "in_bytes_per_s": {port}"#);
     let nodes: Vec<String> = names.iter().map(|name| format!(r#"{{"id": {name}, {port}}}"#)).collect();
-    let mut network = FakeNetwork::new(truth(&format!(
+    truth(&format!(
         r#"{{"format": "broadleaf-platform/1", "name": "truth", "port_model": "multi-port", "nodes": [{}],
-            "meshes": [{{"nodes": [{}], "link": {{"latency_s": 4e-5, "bandwidth_bytes_per_s": 1e8}}}}]}}"#,
+            "meshes": [{{"nodes": [{}], "link": {{"latency_s": 4e-5, "bandwidth_bytes_per_s": {link}}}}}]}}"#,
         nodes.join(", "),
         names.join(", ")
-    )));
-    assert_eq!(measured(&mut network).port_model(), PortModel::OnePort);
+    ))
 }
