@@ -1,9 +1,10 @@
 //! The findings of the stages; each reads the earlier ones' part and adds its own.
 
+use super::delay_modes::Modes;
 use super::hosts::{Hosts, NodePair};
 use super::pair_table::PairTable;
 use super::settings::ProbeSettings;
-use super::statistics::lower_quartile;
+use super::statistics::{lower_quartile, upper_quartile};
 use crate::platform::NodeId;
 use std::collections::{BTreeMap, HashMap};
 
@@ -107,6 +108,14 @@ impl Findings {
         usual_s
             .or_else(|| self.round_trips.get(&(a.min(b), a.max(b))).map(|samples| lower_quartile(samples)))
             .unwrap_or(0.0)
+    }
+
+    /// The lower quartile as above, and the upper one without those that a timer delayed.
+    pub fn round_trip_range_s(&self, (a, b): NodePair) -> [f64; 2] {
+        let low_s = self.round_trip_s((a, b));
+        let samples = self.round_trips.get(&(a.min(b), a.max(b)));
+        let own = samples.filter(|_| !self.hosts.same_host(a, b));
+        [low_s, own.map_or(low_s, |samples| upper_quartile(&Modes::of(samples).usual))]
     }
 
     /// Keeps the fastest empty round trip, with further samples.

@@ -5,6 +5,9 @@
 //! joins two nodes' clusters when it is no longer than 1 + ρ times the shortest edge at either node and the
 //! shortest edge in either's cluster.
 //!
+//! Measured latencies are ranges here: an edge is too long when its lower end exceeds 1 + ρ times the shortest upper end.
+//! So noise alone does not split equal nodes.
+//!
 //! Cost: O(n² log n) for the sorting of all edges.
 
 use crate::platform::NodeId;
@@ -21,25 +24,34 @@ use crate::platform::NodeId;
 /// assert_eq!(found.len(), 2);
 /// ```
 pub fn clusters(nodes: usize, tolerance: f64, latency_s: impl Fn(NodeId, NodeId) -> f64) -> Vec<Vec<NodeId>> {
+    clusters_of_ranges(nodes, tolerance, |a, b| [latency_s(a, b); 2])
+}
+
+/// The same of the lower and upper end of each latency.
+pub(super) fn clusters_of_ranges(
+    nodes: usize,
+    tolerance: f64,
+    range_s: impl Fn(NodeId, NodeId) -> [f64; 2],
+) -> Vec<Vec<NodeId>> {
     let limit = 1.0 + tolerance;
     let mut edges = Vec::with_capacity(nodes * nodes.saturating_sub(1) / 2);
     let mut shortest_s = vec![f64::INFINITY; nodes];
     for a in 0..nodes {
         for b in a + 1..nodes {
-            let edge_s = latency_s(NodeId(a as u32), NodeId(b as u32));
-            shortest_s[a] = shortest_s[a].min(edge_s);
-            shortest_s[b] = shortest_s[b].min(edge_s);
-            edges.push((edge_s, a, b));
+            let [low_s, high_s] = range_s(NodeId(a as u32), NodeId(b as u32));
+            shortest_s[a] = shortest_s[a].min(high_s);
+            shortest_s[b] = shortest_s[b].min(high_s);
+            edges.push((low_s, high_s, a, b));
         }
     }
-    edges.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.1, x.2).cmp(&(y.1, y.2))));
+    edges.sort_by(|x, y| x.0.total_cmp(&y.0).then((x.2, x.3).cmp(&(y.2, y.3))));
 
     let mut cluster_of: Vec<usize> = (0..nodes).collect();
     let mut members: Vec<Vec<NodeId>> = (0..nodes).map(|node| vec![NodeId(node as u32)]).collect();
     let mut cluster_shortest_s = vec![f64::INFINITY; nodes];
-    for (edge_s, a, b) in edges {
+    for (low_s, high_s, a, b) in edges {
         let (mine, theirs) = (cluster_of[a], cluster_of[b]);
-        let too_long = |shortest_s: f64| edge_s > limit * shortest_s;
+        let too_long = |shortest_s: f64| low_s > limit * shortest_s;
         if mine == theirs
             || too_long(shortest_s[a])
             || too_long(shortest_s[b])
@@ -55,7 +67,7 @@ pub fn clusters(nodes: usize, tolerance: f64, latency_s: impl Fn(NodeId, NodeId)
             cluster_of[node.index()] = kept;
             members[kept].push(node);
         }
-        cluster_shortest_s[kept] = cluster_shortest_s[kept].min(cluster_shortest_s[gone]).min(edge_s);
+        cluster_shortest_s[kept] = cluster_shortest_s[kept].min(cluster_shortest_s[gone]).min(high_s);
     }
     members.retain(|cluster| !cluster.is_empty());
     members.iter_mut().for_each(|cluster| cluster.sort_unstable());
@@ -96,6 +108,18 @@ mod tests {
     fn none_and_one() {
         assert!(clusters(0, 0.3, |_, _| 1.0).is_empty());
         assert_eq!(sizes(&clusters(1, 0.3, |_, _| 1.0)), [1]);
+    }
+
+    /// Four equal nodes whose ranks share two processors: a round trip takes 15 µs or 25 µs by where they run.
+    #[test]
+    fn ranges_that_overlap_do_not_split() {
+        let range =
+            |a: NodeId, b: NodeId| if (a.0 + b.0).is_multiple_of(2) { [15.0, 27.0] } else { [24.0, 26.0] };
+        assert_eq!(sizes(&clusters_of_ranges(4, 0.3, range)), [4]);
+        assert_eq!(sizes(&clusters(4, 0.3, |a, b| range(a, b)[0])), [2, 2]);
+        // 40 µs exceeds 1.3 times the 27 µs of every node.
+        let farther = |a: NodeId, b: NodeId| if a.0 / 2 == b.0 / 2 { [15.0, 27.0] } else { [40.0, 60.0] };
+        assert_eq!(sizes(&clusters_of_ranges(4, 0.3, farther)), [2, 2]);
     }
 
     /// Paper 2, Table 3: 88 machines of GRID5000 form the six clusters of its heading.

@@ -80,6 +80,13 @@ pub fn lower_quartile(samples: &[f64]) -> f64 {
     quantile(&sorted, 0.25)
 }
 
+/// The time with the usual disturbances.
+pub fn upper_quartile(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    quantile(&sorted, 0.75)
+}
+
 /// Linear between the two samples around the place, as in R's type 7 and NumPy.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
@@ -97,6 +104,7 @@ mod tests {
         assert_eq!(summary, Summary { median: 3.0, range: 2.0, error: 2.0 });
         assert_eq!(median(&[1.0, 2.0, 4.0, 100.0]), 3.0);
         assert_eq!(lower_quartile(&[5.0, 1.0, 4.0, 2.0, 3.0]), 2.0);
+        assert_eq!(upper_quartile(&[5.0, 1.0, 4.0, 2.0, 3.0]), 4.0);
         assert_eq!(Summary::of(&[7.0]), Summary { median: 7.0, range: 0.0, error: 0.0 });
         assert_eq!(Summary::of(&[0.0, 0.0]).spread(), 0.0);
     }

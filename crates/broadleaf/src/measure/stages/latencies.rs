@@ -65,8 +65,9 @@ impl Latencies {
             known.host_round_trip_s[host] = (!inside.is_empty()).then(|| median(&inside));
         }
         let count = known.hosts.node_count();
-        known.clusters =
-            lowekamp::clusters(count, known.settings.tolerance, |a, b| known.round_trip_s((a, b)) / 2.0);
+        known.clusters = lowekamp::clusters_of_ranges(count, known.settings.tolerance, |a, b| {
+            known.round_trip_range_s((a, b))
+        });
         known.cluster_of = vec![0; count];
         for (index, cluster) in known.clusters.iter().enumerate() {
             cluster.iter().for_each(|node| known.cluster_of[node.index()] = index);
