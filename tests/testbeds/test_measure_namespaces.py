@@ -116,7 +116,7 @@ def test_links_slower_than_the_card_are_multi_port(mpi: str, tmp_path: Path) -> 
     assert events[-1]["event"] == "platform", events[-1]
     document = events[-1]["document"]
     assert document["port_model"] == "multi-port"
-    # On a busy machine, which the probe names, the links of the platform are too slow, and with them its ports.
+    # On a busy machine, which the probe names, the measured links are too slow, and with them the ports.
     tolerance = 0.4 if any(BUSY in event.get("message", "") for event in events) else 0.15
     for node in document["nodes"]:
         assert node["out_bytes_per_s"] == pytest.approx(1.5e7, rel=tolerance)
