@@ -17,9 +17,11 @@ import pytest
 
 import broadleaf as bl
 from broadleaf import pushing
-from broadleaf.mpi import Mpi, find_mpi
+from broadleaf.mpi import Mpi, find_mpi, start_of
 from broadleaf.mpi.own_rank import OwnRank, own_rank
-from broadleaf.pushing import lost_host, owner_of
+from broadleaf.pushing import owner_of, unknown_links
+from broadleaf.pushing.job import lost_host
+from broadleaf.pushing.unknown_links import UnknownLinks
 
 if TYPE_CHECKING:
     from conftest import Bench
@@ -204,9 +206,54 @@ def test_a_long_push_without_a_platform_names_the_remedy(
     source.write_bytes(b"text")
     hint = "broadleaf: without a platform all links count as equal"
     for long_s, ranks, is_hinted in ((0.0, 3, True), (0.0, 2, False), (60.0, 3, False)):
-        monkeypatch.setattr(pushing, "LONG_S", long_s)
+        monkeypatch.setattr(pushing, "HINT_S", long_s)
         pushing.push(source, f"{tmp_path}/out{{rank}}", ranks, launcher=bench.mpi.mpiexec)
         assert (hint in capfd.readouterr().err) == is_hinted, (long_s, ranks)
+
+
+def test_a_long_push_over_unknown_links_is_measured_and_goes_on_with_a_plan(
+    hosts_of: Bench, targets: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(unknown_links, "SETTLED_S", 0.0)
+    monkeypatch.setattr(unknown_links, "LONG_S", 0.0)
+    monkeypatch.setattr(pushing, "HINT_S", 0.0)
+    data = os.urandom(64 * BLOCK)
+    (targets / "source").write_bytes(data)
+    to = f"{targets}/{{host}}/out"
+    pushed = bl.push(targets / "source", to, HOSTS, launcher=hosts_of.mpi.mpiexec)
+    assert pushed.is_everywhere
+    said = capfd.readouterr().err
+    assert said.count("left without a platform; stopping to measure the network") == 1
+    assert "without a platform all links count as equal" not in said
+    for host in range(HOSTS):
+        assert (targets / f"host{host}" / "out").read_bytes() == data
+    # The second job resumes.
+    assert 0 < pushed.hosts[1]["written_bytes"] < len(data)
+
+
+def test_only_a_slow_push_is_worth_a_measurement(bench: Bench, tmp_path: Path) -> None:
+    def event(seconds: float, done: int) -> dict[str, Any]:
+        return {"seconds": seconds, "done_bytes": done, "total_bytes": 1000}
+
+    unknown = UnknownLinks(start_of(flavour=bench.mpi.flavour), None, None, tmp_path / "measured.json")
+    assert unknown.worth_measuring(event(1, 10)) is None
+    # Too early to tell; nothing has come since; 38 bytes in 10 s leave 250 s.
+    assert unknown.worth_measuring(event(5, 11)) is None
+    assert unknown.worth_measuring(event(7, 10)) is None
+    assert unknown.worth_measuring(event(11, 48)) == pytest.approx(952 / 38 * 10)
+    # 90 bytes in 10 s leave 100 s.
+    assert unknown.worth_measuring(event(11, 100)) is None
+
+
+def test_a_push_follows_its_network(hosts_of: Bench, targets: Path) -> None:
+    (targets / "source").write_bytes(os.urandom(4 * BLOCK))
+    words = ["source", "--to", f"{targets}/{{host}}/out", "-n", str(HOSTS), "--json"]
+    assert len(told(push(hosts_of, targets, *words, "--adapt", "--state", "state"))["hosts"]) == HOSTS
+    # The advisor has read what the ranks have reported.
+    assert list((targets / "state" / "platforms").iterdir())
+    refused = push(hosts_of, targets, *words, "--state", "state")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "--state is for a program that follows the network; add --adapt" in refused.stderr
 
 
 def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
@@ -331,8 +378,12 @@ def test_the_tasks_of_a_launcher_are_the_push(
         assert (targets / f"{rank}-out").read_bytes() == data
     assert json.loads((targets / "stats.json").read_text())["planned"] >= 2
     # The tasks that wait for the first one end with it.
-    for source, owner, fact in [("none", "0", "none: no such file"), ("source", "x y", "no user 'x y'")]:
-        refused = under_the_launcher(hosts_of, targets, source, "--to", "out", "--owner", owner)
+    for wrong, fact in [
+        (("none", "--owner", "0"), "none: no such file"),
+        (("source", "--owner", "x y"), "no user 'x y'"),
+        (("source", "--adapt"), "--adapt starts an advisor beside ranks of its own"),
+    ]:
+        refused = under_the_launcher(hosts_of, targets, *wrong, "--to", "out")
         assert refused.returncode != 0
         assert [line for line in refused.stderr.splitlines() if fact in line and "broadleaf: " in line]
     wait_for(lambda: not ranks_of(targets), 30)

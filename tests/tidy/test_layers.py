@@ -154,7 +154,7 @@ PYTHON = {
     "rehearsal": {"mpi"} | BASE,
     "measuring": {"maps", "mpi", "provenance", "rehearsal"} | GIVEN,
     "advise": {"mpi"} | BASE,
-    "pushing": {"measuring", "mpi", "reporting"} | GIVEN,
+    "pushing": {"advise", "measuring", "mpi", "reporting"} | GIVEN,
     "running": {"advise", "mpi"} | GIVEN,
     "doctor": {"mpi"} | BASE,
     "tuning": {"api", "mpi"} | BASE,

@@ -16,7 +16,8 @@ from broadleaf.cli.options import example, json_option, launcher_options, ranks_
 from broadleaf.errors import visible
 from broadleaf.mpi.find import Flavour
 from broadleaf.mpi.own_rank import OwnRank, own_rank
-from broadleaf.pushing import LateError, Progress, Pushed, join, release
+from broadleaf.pushing import Pushed, join, release
+from broadleaf.pushing.job import LateError, Progress
 from broadleaf.units import amount, parse_size, rate, seconds
 
 # The exit code if a host lacks the file.
@@ -80,6 +81,8 @@ class Mode(click.ParamType[int]):
 )
 @click.option("--keep-set-id", is_flag=True, help="Keep set-user-id and set-group-id bits.")
 @click.option("--report", metavar="FILE", help="A page with the network's map and the real times, .html.")
+@click.option("--adapt", is_flag=True, help="Replan when the network changes; see broadleaf advise.")
+@click.option("--state", metavar="FOLDER", help="State folder shared with broadleaf advise.")
 @launcher_options
 @json_option
 def command(
@@ -95,6 +98,8 @@ def command(
     owner: str | None,
     keep_set_id: bool,
     report: str | None,
+    adapt: bool,
+    state: str | None,
     flavour: Flavour | None,
     launcher: str | None,
     launcher_args: str | None,
@@ -129,6 +134,8 @@ def command(
             owner=owner,
             keep_set_id=keep_set_id,
             report=report,
+            adapt=adapt,
+            state=state,
             mpi=flavour,
             launcher=launcher,
             launcher_args=launcher_args,
