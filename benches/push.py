@@ -6,10 +6,10 @@
 A file goes to the seven other hosts of testbeds/namespaces/two-clusters.json: 64 MiB and 1 GiB (--quick: only
 64 MiB). The time is the push program's own, with reading and writing and without the start of MPI: mpiexec
 takes longer to start than `cp` to copy, once for any size. Of 1 GiB one host's rank is killed at half: the
-time of both jobs' ranks beside that of the undisturbed push, and the restart beside the start. With one
-host's disk slower than the network, no rank may use more than 128 MiB. Then one host is compared with `cp`,
-and 10,000 files of 4 KiB with `tar`, both by the fastest of several runs: a hypervisor that takes back freed
-memory delays some runs of each. Raw samples go to .bench/push.json; the exit code is 1 if a row misses its
+time of both jobs' ranks beside that of the undisturbed push, and the restart beside the start. Without a
+platform the push measures on the way. With one host's disk slower than the network, no rank may use more
+than 128 MiB. Then one host is compared with `cp`, and 10,000 files of 4 KiB with `tar`, both by the fastest
+of several runs: a hypervisor that takes back freed memory delays some runs of each. Raw samples go to .bench/push.json; the exit code is 1 if a row misses its
 target. Needs root.
 """
 
@@ -37,8 +37,10 @@ from broadleaf.mpi.find import Flavour
 OUT = ROOT / ".bench/push.json"
 SLOW_DISK = ROOT / "testbeds/slow_disk.c"
 SIZES = (64 << 20, 1 << 30)
-# Targets: of the limit; of the undisturbed push, without the restart; of cp; of tar; bytes of a rank.
-WITHIN, WITHIN_LOST, WITHIN_CP, WITHIN_TAR, MOST_BYTES = 1.25, 1.1, 1.3, 1.5, 128 << 20
+# Targets: of the limit; of the undisturbed push, without the restart; of that with a platform; of cp; of
+# tar; bytes of a rank.
+WITHIN, WITHIN_LOST, WITHIN_UNKNOWN = 1.25, 1.1, 2.5
+WITHIN_CP, WITHIN_TAR, MOST_BYTES = 1.3, 1.5, 128 << 20
 REPEATS = 3
 REPEATS_INSIDE = 7
 # Without flow control, ranks would use some 170 MiB.
@@ -67,6 +69,22 @@ def over_the_network(mpi: Mpi, size: int, folder: Path) -> dict[str, Any]:
         "limit_s": limit_s(platform, platform.hosts[0], size) / PAYLOAD,
         "limit": "the bound",
         "within": WITHIN,
+    }
+
+
+def over_unknown_links(mpi: Mpi, size: int, folder: Path) -> dict[str, Any]:
+    """The whole call without a platform, with the measurement on the way, beside that with one."""
+    source = made(folder, size)
+    with push_bed(mpi, folder) as bed:
+        unknown, known = bed.push(source, platform=None), bed.push(source)
+    return {
+        "what": f"{size >> 20} MiB to 7 hosts, no platform",
+        "seconds": [unknown.call_s],
+        "began_s": unknown.began_s,
+        "limit_s": known.call_s,
+        "limit": "the call with a platform",
+        "within": WITHIN_UNKNOWN,
+        "note": f"resumed with a plan after {unknown.began_s[-1]:.1f} s",
     }
 
 
@@ -177,6 +195,7 @@ def main() -> int:
             add(over_the_network(mpi, size, folder))
         if not options.quick:
             add(with_a_lost_host(mpi, SIZES[-1], folder, rows[-1]["seconds"]))
+            add(over_unknown_links(mpi, SIZES[-1], folder))
             add(with_a_slow_disk(mpi, folder))
             for path in folder.iterdir():
                 path.unlink()

@@ -47,7 +47,7 @@ class Push:
     call_s: float = 0.0
     # From the first rank's start of the push to its end, without the start of MPI; of the last job.
     ranks_s: float = 0.0
-    # When each job's ranks began, in seconds from the call: a second one where a host was lost.
+    # When each job's ranks began, in seconds from the call: a second one after a measurement or a lost host.
     began_s: list[float] = field(default_factory=list)
     # When a host's rank was ended, in seconds from the call.
     killed_s: float | None = None
@@ -86,10 +86,12 @@ class PushBed:
         source: Path,
         *,
         lost: str | None = None,
+        platform: Path | None = DEFAULT_PLATFORM,
         variables: Mapping[str, str] | None = None,
         told: Callable[[str], None] = lambda line: None,
     ) -> Push:
-        """Pushes `source` to a file of each host; `lost`: the host whose rank is killed at half of it."""
+        """Pushes `source` to a file of each host; `lost`: the host whose rank is killed at half of it;
+        `platform`: None for a push that measures on the way."""
         prefix = self.mpi.mpiexec.parent.parent
         hosts = self.network.rates.hosts
         for host in hosts:
@@ -99,7 +101,7 @@ class PushBed:
             "source": str(source),
             "to": f"{self.folder}/{{host}}",
             "hosts": str(self.listed),
-            "platform": str(DEFAULT_PLATFORM),
+            "platform": None if platform is None else str(platform),
             "launcher": str(self.mpi.mpiexec),
             "launcher_args": shlex.join(launcher_words(prefix, self.agent)),
         }

@@ -126,6 +126,14 @@ impl Advisor {
         Ok(())
     }
 
+    /// Takes the rates of the links of one broadcast, after its samples: tuples (source, target, bytes/s).
+    fn carried(&self, rates: Vec<(usize, usize, f64)>) -> PyResult<()> {
+        let known = |(source, target, rate)| Ok((self.node(source)?, self.node(target)?, rate));
+        let rates: Vec<_> = rates.into_iter().map(known).collect::<PyResult<_>>()?;
+        self.core().carried(&rates);
+        Ok(())
+    }
+
     /// Takes a link's latency from a probe.
     fn found_latency(&self, source: usize, target: usize, latency_s: f64, at_s: f64) -> PyResult<()> {
         let (from, to) = (self.node(source)?, self.node(target)?);

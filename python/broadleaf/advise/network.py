@@ -153,6 +153,8 @@ class Network:
                 now_s,
                 is_active=False,
             )
+        # Of the second halves, when all links are busy.
+        self.advisor.carried([(*link, size / seconds) for link, (_, (size, seconds)) in seen.items()])
 
 
 def age_of(note: dict[str, Any]) -> float:

@@ -47,7 +47,7 @@ class JobEndedError(Exception):
 
 
 class LongPushError(Exception):
-    """A push over unknown links still takes so many seconds that it is worth measuring them."""
+    """A push over unknown links takes long enough to measure them; with the seconds left."""
 
     def __init__(self, left_s: float) -> None:
         super().__init__(left_s)

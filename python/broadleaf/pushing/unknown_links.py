@@ -1,4 +1,4 @@
-"""A push over links that nobody has measured: whether it is worth measuring them, and the measurement."""
+"""A push over links that were never measured: whether it is worth measuring them, and the measurement."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 //! The advisor's requests: plans to make, links to probe, plans to put into use.
 
-use super::drift::Pair;
+use super::pair::Pair;
 use super::record::Stream;
 use super::search::{planned_by, search};
 use crate::budget::Budget;

@@ -8,6 +8,7 @@
 //! probes of doubtful links; and since a plan that avoids a load cannot show its end, a slow link is probed shortly
 //! before the next expected broadcast.
 
+use super::kept::Kept;
 use super::links::{LinkEstimates, Pair, Sample};
 use super::record::{Call, Next, Record, Stream};
 use crate::plan::check::faults;
@@ -15,13 +16,10 @@ use crate::plan::{Plan, PlanError};
 use crate::platform::{NodeId, Platform};
 use crate::portfolio::Coarsening;
 use crate::simulate::estimate;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use super::advice::{Advice, PlanKey, PlanRequest};
-
-/// Earlier plans kept for each key.
-const MOST_EARLIER: usize = 8;
 
 /// The exponents of the sizes prepared while idle: 1 KiB … 64 MiB (the paper stops at 2 MiB).
 const PREPARED: std::ops::RangeInclusive<u32> = 10..=26;
@@ -66,16 +64,6 @@ impl Default for AdvisorSettings {
             planner: None,
         }
     }
-}
-
-#[derive(Clone, Debug)]
-struct Kept {
-    /// The plan in use, if the advisor knows it.
-    plan: Option<Arc<Plan>>,
-    earlier: VecDeque<Arc<Plan>>,
-    /// The versions of the estimates at the last planning and at the last reconsideration.
-    planned_at: Option<u64>,
-    reconsidered_at: Option<u64>,
 }
 
 /// The advisor.
@@ -141,6 +129,11 @@ impl Advisor {
         self.no_longer_asked(sample.from, sample.to);
     }
 
+    /// Takes the rates of the links of one broadcast, after its samples.
+    pub fn carried(&mut self, rates: &[(NodeId, NodeId, f64)]) {
+        self.links.observe_together(rates);
+    }
+
     /// Takes a link's latency from a probe, seconds.
     pub fn found_latency(&mut self, from: NodeId, to: NodeId, latency_s: f64, at_s: f64) {
         self.links.observe_latency(from, to, latency_s, at_s);
@@ -171,7 +164,7 @@ impl Advisor {
         }
         let kept = self.kept(key);
         if let Some(before) = kept.plan.replace(Arc::new(plan)) {
-            keep_earlier(&mut kept.earlier, before);
+            kept.keep(before);
         }
         Ok(())
     }
@@ -195,7 +188,7 @@ impl Advisor {
             nodes: Arc::clone(base.ids()),
             ..plan
         };
-        keep_earlier(&mut self.kept(order.key).earlier, Arc::new(plan));
+        self.kept(order.key).keep(Arc::new(plan));
         self.choose(order.key, order.bytes)
     }
 
@@ -329,7 +322,7 @@ impl Advisor {
         let kept = self.kept(key);
         let plan = kept.earlier.remove(at).expect("the plan just looked at");
         if let Some(before) = kept.plan.replace(Arc::clone(&plan)) {
-            keep_earlier(&mut kept.earlier, before);
+            kept.keep(before);
         }
         self.version += 1;
         let version = self.version;
@@ -377,21 +370,6 @@ impl Advisor {
     }
 
     fn kept(&mut self, key: PlanKey) -> &mut Kept {
-        let empty = Kept { plan: None, earlier: VecDeque::new(), planned_at: None, reconsidered_at: None };
-        self.plans.entry(key).or_insert(empty)
+        self.plans.entry(key).or_default()
     }
-}
-
-/// Keeps a plan for later, unless an equal one is kept; the oldest is dropped.
-fn keep_earlier(earlier: &mut VecDeque<Arc<Plan>>, plan: Arc<Plan>) {
-    let is_like = |other: &Arc<Plan>| {
-        other.segment_bytes == plan.segment_bytes && other.trees == plan.trees && other.period == plan.period
-    };
-    if earlier.iter().any(is_like) {
-        return;
-    }
-    if earlier.len() == MOST_EARLIER {
-        earlier.pop_front();
-    }
-    earlier.push_back(plan);
 }

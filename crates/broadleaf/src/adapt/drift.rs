@@ -1,20 +1,13 @@
 //! Deviations of links from their measurement, and the platform that results.
 
-use crate::platform::{LinkChange, LinkEnd, NodeId, Platform};
+use super::carried::Carried;
+use super::pair::{End, Pair};
+use crate::platform::{LinkChange, NodeId, Platform};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bytes at which a link's rate is read from its class.
 const RATE_BYTES: u64 = 1 << 20;
-
-/// The links from one group of nodes to another, or inside one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pair {
-    /// The senders' group.
-    pub from: LinkEnd,
-    /// The receivers' group.
-    pub to: LinkEnd,
-}
 
 /// The source of a timed transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,29 +56,31 @@ impl Drift {
     }
 }
 
-/// The platform with its drifts; itself without any. Slow links of one cluster are modelled as one shared pipe: else a
-/// plan would enter a loaded cluster by several links at once that share one load.
-pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>) -> Arc<Platform> {
+/// The platform with its drifts; itself without any. Slow links of one cluster are modelled as one shared pipe, of the
+/// rate at which they have carried data together: else a plan would enter a loaded cluster by several links at once that
+/// share one load.
+pub(super) fn drifted(base: &Arc<Platform>, drifts: Vec<Drift>, carried: &Carried) -> Arc<Platform> {
     let slow = |pair: &Pair, factor: f64| factor < 1.0 && pair.from != pair.to;
-    let mut around: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
+    let mut around: BTreeMap<End, usize> = BTreeMap::new();
     for Drift { pair, factor, .. } in &drifts {
         if slow(pair, *factor) {
-            *around.entry((false, pair.from)).or_default() += 1;
-            *around.entry((true, pair.to)).or_default() += 1;
+            for end in pair.ends() {
+                *around.entry(end).or_default() += 1;
+            }
         }
     }
     let mut pipes: Vec<(String, f64)> = Vec::new();
-    let mut pipe_of: BTreeMap<(bool, LinkEnd), usize> = BTreeMap::new();
+    let mut pipe_of: BTreeMap<End, usize> = BTreeMap::new();
     let mut changes = Vec::new();
     for Drift { pair, factor, added_latency_s } in drifts {
         let mut pipe = None;
         let rate = rate_bytes_per_s(base, pair).map(|rate| rate * factor);
         if let (true, Some(rate)) = (slow(&pair, factor), rate) {
-            let (out, into) = ((false, pair.from), (true, pair.to));
+            let [out, into] = pair.ends();
             let end = if around[&out] > around[&into] { out } else { into };
             let index = *pipe_of.entry(end).or_insert_with(|| {
                 let way = if end.0 { "into" } else { "out of" };
-                pipes.push((format!("slowed {way} {}", base.group_name(end.1)), 0.0));
+                pipes.push((format!("slowed {way} {}", base.group_name(end.1)), carried.at(end)));
                 pipes.len() - 1
             });
             pipes[index].1 = pipes[index].1.max(rate);

@@ -11,10 +11,13 @@
 mod advice;
 pub mod advisor;
 mod belief;
+mod carried;
 mod current;
 mod drift;
 mod header;
+mod kept;
 pub mod links;
+mod pair;
 pub mod predict;
 pub mod record;
 pub mod search;
