@@ -9,8 +9,8 @@ takes longer to start than `cp` to copy, once for any size. Of 1 GiB one host's 
 time of both jobs' ranks beside that of the undisturbed push, and the restart beside the start. Without a
 platform the push measures on the way. With one host's disk slower than the network, no rank may use more
 than 128 MiB. Then one host is compared with `cp`, and 10,000 files of 4 KiB with `tar`, both by the fastest
-of several runs: a hypervisor that takes back freed memory delays some runs of each. Raw samples go to .bench/push.json; the exit code is 1 if a row misses its
-target. Needs root.
+of several runs: a hypervisor that takes back freed memory delays some runs of each. Raw samples go to
+.bench/push.json; the exit code is 1 if a row misses its target. Needs root.
 """
 
 from __future__ import annotations
