@@ -14,8 +14,8 @@ from typing import Any
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Sheet
+from broadleaf.papers.round_robin.ranks import Advance, Kept
 
-Advance = Callable[[], None]
 # SMPI's algorithms that the paper describes or MPIs choose by default.
 SMPI_ALGORITHMS = ("ring", "rdb", "bruck", "ompi", "mpich")
 BANDWIDTH_BYTES_PER_S, LATENCY_S = 125e6, 50e-6
@@ -79,18 +79,18 @@ def cases_in(folder: Path, quick: bool) -> list[Callable[[], list[tuple[Cell, ..
     return found
 
 
-def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance], tuple[list[Sheet], list[str]]]]:
+def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance, Kept], tuple[list[Sheet], list[str]]]]:
     """The number of steps, and the function that runs them."""
     with tempfile.TemporaryDirectory() as folder:
         steps = len(cases_in(Path(folder), quick))
 
-    def run(advance: Advance) -> tuple[list[Sheet], list[str]]:
+    def run(advance: Advance, kept: Kept) -> tuple[list[Sheet], list[str]]:
         rows: list[tuple[Cell, ...]] = []
         left_out: dict[str, None] = {}
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
-            for each in cases_in(Path(folder), quick):
+            for at, each in enumerate(cases_in(Path(folder), quick)):
                 try:
-                    rows += each()
+                    rows += map(tuple, kept(each, "allgather", at))
                 except (ValueError, OSError) as error:
                     left_out[f"All-gather, not all: {error}."] = None
                 advance()

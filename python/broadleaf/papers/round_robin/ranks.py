@@ -11,9 +11,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import broadleaf as bl
 from broadleaf import smpi
@@ -62,7 +63,9 @@ SMPI_PIPELINE = (
 )
 
 Advance = Callable[[], None]
-Ranks = Callable[[Advance], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
+# The value of a step, named by what follows; from the journal where an earlier run has it.
+Kept = Callable[..., Any]
+Ranks = Callable[[Advance, Kept], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
 
 
 def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
@@ -75,20 +78,20 @@ def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
     local_bytes = message_bytes // 10
     steps = len(smpi_cases) * (len(THEIRS) + len(OURS)) + len(local_ranks) * (len(LOCAL) + 1)
 
-    def run(advance: Advance) -> tuple[list[Sheet], dict[str, Figure], list[str]]:
+    def run(advance: Advance, kept: Kept) -> tuple[list[Sheet], dict[str, Figure], list[str]]:
         sheets: list[Sheet] = []
         figures: dict[str, Figure] = {}
         remarks: list[str] = []
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
             try:
-                samples = smpi_samples(SmpiBed(Path(folder)), smpi_cases, advance, remarks)
+                samples = smpi_samples(SmpiBed(Path(folder)), smpi_cases, advance, kept, remarks)
                 sheets.append(smpi_sheet(samples))
                 figures = smpi_figures(samples)
                 remarks.append(SMPI_PIPELINE)
             except MissingError as missing:
                 remarks.append(str(missing))
             try:
-                local = local_sheet(local_ranks, local_bytes, Path(folder), advance)
+                local = local_sheet(local_ranks, local_bytes, Path(folder), advance, kept)
                 sheets.append(local)
                 remarks += far_behind(local)
             except (MissingError, MpiNotFoundError) as missing:
@@ -157,7 +160,7 @@ class SmpiSample:
 
 
 def smpi_samples(
-    bed: SmpiBed, cases: list[tuple[int, int]], advance: Advance, remarks: list[str]
+    bed: SmpiBed, cases: list[tuple[int, int]], advance: Advance, kept: Kept, remarks: list[str]
 ) -> list[SmpiSample]:
     samples: list[SmpiSample] = []
     for is_ours, table in ((False, THEIRS), (True, OURS)):
@@ -168,7 +171,8 @@ def smpi_samples(
                 taken = None
                 if not any(nodes >= least and message_bytes >= few for least, few in given_up):
                     try:
-                        taken = bed.seconds(is_ours, name, nodes, message_bytes)
+                        case = (is_ours, name, nodes, message_bytes)
+                        taken = kept(partial(bed.seconds, *case), "smpi", *case)
                     except MissingError as failed:
                         given_up.append((nodes, message_bytes))
                         remarks.append(f"SMPI, {name}, {nodes} nodes, {message_bytes / 1e6:g} MB: {failed}")
@@ -212,7 +216,9 @@ def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
     return figures
 
 
-def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance) -> Sheet:
+def local_sheet(
+    ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance, kept: Kept
+) -> Sheet:
     if not (TESTBEDS / "bcast.c").is_file():
         raise MissingError("local ranks left out: they need a checkout with testbeds/")
     mpi = find_mpi(compiling=True)
@@ -223,7 +229,8 @@ def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advanc
     rows: list[tuple[Cell, ...]] = []
     for count in ranks:
         for line, name in [(THE_MPIS_OWN, None), *LOCAL.items()]:
-            taken = local_seconds(mpi, count, program, message_bytes, name)
+            case = (count, message_bytes, name)
+            taken = kept(lambda case=case: local_seconds(mpi, program, *case), "local", mpi.flavour, *case)
             rounded = (round(seconds, 6) for seconds in (median(taken), *taken))
             rows.append((count, line, name or mpi.flavour, *rounded))
             advance()
@@ -248,7 +255,7 @@ def far_behind(local: Sheet) -> list[str]:
 
 
 def local_seconds(
-    mpi: Mpi, ranks: int, program: Path, message_bytes: int, planner: str | None
+    mpi: Mpi, program: Path, ranks: int, message_bytes: int, planner: str | None
 ) -> list[float]:
     variables = {"BROADLEAF_PLANNER": planner} if planner else {}
     # The first one makes the plan.
