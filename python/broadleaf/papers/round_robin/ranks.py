@@ -91,9 +91,9 @@ def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
             except MissingError as missing:
                 remarks.append(str(missing))
             try:
-                local = local_sheet(local_ranks, local_bytes, Path(folder), advance, kept)
+                local, loads = local_sheet(local_ranks, local_bytes, Path(folder), advance, kept)
                 sheets.append(local)
-                remarks += far_behind(local)
+                remarks += [*far_behind(local), load_remark("Local broadcasts", loads)]
             except (MissingError, MpiNotFoundError) as missing:
                 remarks.append(str(missing))
         return sheets, figures, remarks
@@ -218,7 +218,8 @@ def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
 
 def local_sheet(
     ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance, kept: Kept
-) -> Sheet:
+) -> tuple[Sheet, list[float]]:
+    """The times, and the machine's load before each."""
     if not (TESTBEDS / "bcast.c").is_file():
         raise MissingError("local ranks left out: they need a checkout with testbeds/")
     mpi = find_mpi(compiling=True)
@@ -227,16 +228,34 @@ def local_sheet(
     if subprocess.run(command, capture_output=True).returncode:
         raise MissingError(f"local ranks left out: {mpi.compiler} cannot build testbeds/bcast.c")
     rows: list[tuple[Cell, ...]] = []
+    loads: list[float] = []
     for count in ranks:
         for line, name in [(THE_MPIS_OWN, None), *LOCAL.items()]:
             case = (count, message_bytes, name)
-            taken = kept(lambda case=case: local_seconds(mpi, program, *case), "local", mpi.flavour, *case)
+            load, taken = kept(
+                lambda case=case: (load_now(), local_seconds(mpi, program, *case)),
+                *("local", mpi.flavour, *case),
+            )
+            loads.append(load)
             rounded = (round(seconds, 6) for seconds in (median(taken), *taken))
             rows.append((count, line, name or mpi.flavour, *rounded))
             advance()
     runs = tuple(f"run {at}" for at in range(1, REPETITIONS + 1))
     title = f"On this machine: {message_bytes / 1e6:g} MB between ranks of {mpi.flavour}, seconds"
-    return Sheet("local", title, ("ranks", "line", "name", "median", *runs), rows)
+    return Sheet("local", title, ("ranks", "line", "name", "median", *runs), rows), loads
+
+
+def load_now() -> float:
+    """The load average of a minute: this machine's other programs, and what was measured just before."""
+    return os.getloadavg()[0]
+
+
+def load_remark(what: str, loads: list[float]) -> str:
+    """The machine's state beside times by its own clock; simulated times do not depend on it."""
+    return (
+        f"{what} were timed by this machine's clock on {os.cpu_count()} cores, with a load average of "
+        f"{min(loads):.1f} to {max(loads):.1f} when each began, the ranks measured before included."
+    )
 
 
 def far_behind(local: Sheet) -> list[str]:
