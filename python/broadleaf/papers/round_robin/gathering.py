@@ -32,13 +32,15 @@ REMARKS = [
 
 def case(bed: str, sizes: Sequence[int], **asked: Any) -> Callable[[], list[tuple[Cell, ...]]]:
     """The rows of one bench."""
+    # Local ranks run every MPI at once, and name it themselves.
+    on = f" on {asked['mpi']}" if "mpi" in asked else ""
 
     def rows() -> list[tuple[Cell, ...]]:
         found: list[tuple[Cell, ...]] = []
         for row in bl.bench(bed, sizes, collective="allgather", **asked):  # type: ignore[arg-type]
             taken = None if row.seconds is None else round(row.seconds, 6)
             ratio = None if row.seconds is None or not row.limit_s else round(row.seconds / row.limit_s, 4)
-            found.append((NAMES[bed], row.ranks, row.bytes, row.algorithm, taken, ratio))
+            found.append((NAMES[bed], row.ranks, row.bytes, f"{row.algorithm}{on}", taken, ratio))
         return found
 
     return rows
