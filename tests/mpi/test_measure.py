@@ -213,7 +213,7 @@ def test_the_file_says_how_it_was_made_and_is_measured_again(bench: Bench, tmp_p
     assert done.returncode == 0, done.stderr
     settings = bl.Platform.load(tmp_path / "again.json").to_dict()["provenance"]["measured"]["settings"]
     assert settings == measured["settings"]
-    since = done.stdout.splitlines().index(f"Since {measured['date'][:16].replace('T', ' ')}: ")
+    since = done.stdout.splitlines().index(f"Since {measured['date'][:16].replace('T', ' ')}:")
     assert "latency 1 s before" in done.stdout.splitlines()[since + 1]
     assert json.loads((tmp_path / "net.json").read_text()) == document
 

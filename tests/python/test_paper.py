@@ -17,6 +17,7 @@ import pytest
 import broadleaf as bl
 from broadleaf.mpi import find_mpi
 from broadleaf.papers import PAPERS
+from broadleaf.papers.journal import Journal, key_of
 from broadleaf.papers.results import Sheet
 from broadleaf.papers.round_robin import ranks
 from broadleaf.papers.round_robin import run as round_robin
@@ -65,6 +66,38 @@ def test_quick_run_writes_all_it_names(name: str, paper_run: Callable[[str], Pap
     pictures = [path for path in folder.iterdir() if path.suffix == ".png"]
     assert pictures
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_an_interrupted_run_resumes_where_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    worked: list[int] = []
+
+    def run(stops_at: int) -> list[int]:
+        def work(step: int) -> int:
+            if step == stops_at:
+                raise KeyboardInterrupt
+            worked.append(step)
+            return step * step
+
+        journal = Journal(path)
+        return [journal.value(key_of(step), lambda step=step: work(step)) for step in range(5)]  # type: ignore[misc]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stops_at=3)
+    with path.open("a") as file:
+        file.write('{"cut off')
+    assert run(stops_at=-1) == [0, 1, 4, 9, 16]
+    assert worked == [0, 1, 2, 3, 4]
+
+
+def test_a_journal_ignores_steps_of_another_build_and_returns_what_was_saved(tmp_path: Path) -> None:
+    path = tmp_path / "steps"
+    Journal(path).value(key_of("old", 1), lambda: [(1, 0.1)])
+    journal = Journal(path)
+    assert journal.value(key_of("old", 1), lambda: 1 / 0) == [[1, 0.1]]
+    assert journal.value(key_of("new", 1), lambda: 2) == 2
+    journal.discard()
+    assert not path.exists()
 
 
 def test_trees_show_what_the_paper_claims(paper_run: Callable[[str], PaperRun]) -> None:
@@ -240,7 +273,7 @@ def test_ranks_that_die_or_hang_are_left_out_in_one_line(
     program.chmod(0o755)
     monkeypatch.setattr(ranks, "TIMEOUT_S", 1.0 if "sleep" in does else 60.0)
     with pytest.raises(ranks.MissingError, match=said) as refusal:
-        ranks.local_seconds(find_mpi(), 2, program, 1000, None)
+        ranks.local_seconds(find_mpi(), program, 2, 1000, None)
     assert "\n" not in str(refusal.value)
 
 
@@ -282,7 +315,7 @@ def test_what_does_not_end_in_time_is_not_tried_on_more_nodes() -> None:
 
     remarks: list[str] = []
     cases = [(2, 400), (4, 400), (8, 400), (8, 100), (8, 200)]
-    samples = ranks.smpi_samples(Bed(), cases, lambda: None, remarks)
+    samples = ranks.smpi_samples(Bed(), cases, lambda: None, lambda work, *_: work(), remarks)
     tried = [(nodes, size) for name, nodes, size in asked if name == "ompi_pipeline"]
     assert tried == [(2, 400), (4, 400), (8, 100), (8, 200)]
     assert [sample.nodes for sample in samples if sample.seconds is None] == [4, 8, 8]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from broadleaf.papers.journal import Journal
 from broadleaf.papers.tuning.beds import Bed, Timed
-from broadleaf.papers.tuning.journal import Journal
 from broadleaf.papers.tuning.parameters import LEAST_GAP_S, measured_parameters, rising
 
 LATENCY_S, START_S = 5e-5, 2e-5

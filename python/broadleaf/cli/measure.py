@@ -121,6 +121,7 @@ def command(
             None if map_file else asked.ranks,
             hosts or asked.hosts,
             output,
+            name=before.name if before is not None and output is None else None,
             map=map_file,
             mpi=flavour,
             launcher=launcher,
@@ -142,7 +143,7 @@ def command(
     say(measured_line(platform) or "")
     if found is not None:
         since = ((measured_of(before) if before else None) or {}).get("date", "then")
-        say(f"Since {since[:16].replace('T', ' ')}: " + ("nothing has changed" if not found else ""))
+        say(f"Since {since[:16].replace('T', ' ')}:" + (" nothing has changed" if not found else ""))
         for change in found:
             say(f"  {change}")
 

@@ -6,6 +6,7 @@ import json
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ HELP = f"""Runs a paper's experiments again: tables beside the printed values, C
     metavar="FOLDER",
     type=click.Path(file_okay=False),
     help="Folder for tables (CSV and JSON) and figures, created if missing; without it nothing is written. "
-    "Long experiments (tuning) save their measurements there, and continue from them after an interruption.",
+    "Long experiments save each step there, and continue after an interruption where they were.",
 )
 @click.option(
     "--gaps",
@@ -55,17 +56,17 @@ def command(name: str, quick: bool, output: str | None, gaps: str | None, as_jso
     paper = PAPERS[name]
     run = paper.run
     if gaps is not None:
-        if paper.with_gaps is None:
-            drawn = ", ".join(name for name, paper in PAPERS.items() if paper.with_gaps is not None)
+        if not paper.draws_gaps:
+            drawn = ", ".join(name for name, paper in PAPERS.items() if paper.draws_gaps)
             raise click.UsageError(f"paper {name} draws no gaps; --gaps is for {drawn}")
-        run = paper.with_gaps(gaps)
+        run = partial(run, gaps=gaps)
     if output is not None:
         if not Path(output).is_dir():
             refuse_unwritable(output)
             Path(output).mkdir()
         refuse_unwritable(Path(output) / f"{name}.csv")
-        if paper.kept_in is not None:
-            run = paper.kept_in(Path(output) / f"{name}.partial.jsonl")
+        if paper.is_kept:
+            run = partial(run, keep=Path(output) / f"{name}.partial.jsonl")
     with progress(name) as start:
         results = run(quick, start)
     head = {"paper": name, "title": paper.title, "quick": quick}

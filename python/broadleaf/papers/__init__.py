@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 from broadleaf.papers.adaptive import run as adaptive
 from broadleaf.papers.grid import draws as grid_draws
 from broadleaf.papers.grid import run as grid
-from broadleaf.papers.results import Results, Start
+from broadleaf.papers.results import Results
 from broadleaf.papers.round_robin import run as round_robin
 from broadleaf.papers.trees import run as trees
 from broadleaf.papers.tuning import run as tuning
@@ -25,11 +23,11 @@ class Paper:
     title: str
     verdict: Verdict
     # Whether to run the short version, and the progress callback.
-    run: Callable[[bool, Start], Results]
-    # Where the paper leaves open how gaps are drawn: the run with one of the possible ways.
-    with_gaps: Callable[[str], Callable[[bool, Start], Results]] | None = None
-    # For long experiments: a run that saves its measurements in a file and resumes from it.
-    kept_in: Callable[[Path], Callable[[bool, Start], Results]] | None = None
+    run: Callable[..., Results]
+    # Where the paper leaves open how gaps are drawn: `run` has an argument `gaps`, one of the possible ways.
+    draws_gaps: bool = False
+    # Long experiments: `run` has an argument `keep`, a file in which it saves its steps, to resume from it.
+    is_kept: bool = False
 
 
 PAPERS: dict[str, Paper] = {
@@ -40,20 +38,22 @@ PAPERS: dict[str, Paper] = {
             "Beaumont, Marchal and Robert: Broadcast trees for heterogeneous platforms",
             VERDICTS["trees"],
             trees.run,
+            is_kept=True,
         ),
         Paper(
             "tuning",
             "Barchet-Steffenel and Mounié: Fast tuning of intra-cluster collective communications",
             VERDICTS["tuning"],
             tuning.run,
-            kept_in=lambda path: partial(tuning.run, keep=path),
+            is_kept=True,
         ),
         Paper(
             "grid",
             "Barchet-Steffenel and Mounié: Scheduling heuristics for efficient broadcast operations on grids",
             VERDICTS["grid"],
             grid.run,
-            lambda gaps: partial(grid.run, gaps=gaps),
+            draws_gaps=True,
+            is_kept=True,
         ),
         Paper(
             "adaptive",
@@ -66,6 +66,7 @@ PAPERS: dict[str, Paper] = {
             "Axida, Viet and Yoshinaga: Pipelined round-robin broadcast",
             VERDICTS["round-robin"],
             round_robin.run,
+            is_kept=True,
         ),
     )
 }

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from broadleaf import grid
 from broadleaf.papers.grid.figures import Line, draw
+from broadleaf.papers.journal import Journal, build, key_of
 from broadleaf.papers.results import Cell, Results, Sheet
 
 if TYPE_CHECKING:
@@ -78,6 +79,15 @@ class Point:
     makespans: dict[str, NDArray[np.float64]]
     # By line: which of more draws are hits.
     hits: dict[str, NDArray[np.float64]]
+
+    def lists(self) -> list[dict[str, list[float]]]:
+        """Makespans and hits, to be saved as JSON."""
+        return [{line: of.tolist() for line, of in rows.items()} for rows in (self.makespans, self.hits)]
+
+    @staticmethod
+    def of_lists(reading: Reading, clusters: int, saved: list[dict[str, list[float]]]) -> Point:
+        makespans, hits = ({line: np.array(of) for line, of in rows.items()} for rows in saved)
+        return Point(*reading, clusters, makespans, hits)
 
     @property
     def reading(self) -> Reading:
@@ -146,11 +156,17 @@ class Work:
     def steps(self) -> int:
         return len(self.readings) * len(self.sizes)
 
-    def run(self, advance: Callable[[], None]) -> Results:
+    def run(self, advance: Callable[[], None], journal: Journal) -> Results:
         points = []
+        of_build = build(__file__)
         for reading in self.readings:
             for clusters in self.sizes:
-                points.append(point(reading, clusters, self.quick))
+
+                def drawn(reading: Reading = reading, clusters: int = clusters) -> list[Any]:
+                    return point(reading, clusters, self.quick).lists()
+
+                found = journal.value(key_of(of_build, reading, clusters, self.quick), drawn)
+                points.append(Point.of_lists(reading, clusters, found))
                 advance()
         draws, hit_draws = (len(next(iter(rows.values()))) for rows in (points[0].makespans, points[0].hits))
         return Results(

@@ -6,7 +6,6 @@ each MPI's own, in simulated time, over TCP between namespaces, and on local ran
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +13,15 @@ from typing import Any
 
 import broadleaf as bl
 from broadleaf.papers.results import Cell, Sheet
+from broadleaf.papers.round_robin.ranks import Advance, Kept, load_now, load_remark
 
-Advance = Callable[[], None]
 # SMPI's algorithms that the paper describes or MPIs choose by default.
 SMPI_ALGORITHMS = ("ring", "rdb", "bruck", "ompi", "mpich")
 BANDWIDTH_BYTES_PER_S, LATENCY_S = 125e6, 50e-6
 # Between namespaces, whose rates the machine can carry.
 SLOW_BYTES_PER_S = 2.5e7
+# The beds as the table has them.
+NAMES = {"smpi": "SMPI", "local": "local ranks", "namespaces": "namespaces"}
 COLUMNS = ("bed", "ranks", "bytes of each", "algorithm", "seconds", "x limit")
 
 REMARKS = [
@@ -31,14 +32,15 @@ REMARKS = [
 
 def case(bed: str, sizes: Sequence[int], **asked: Any) -> Callable[[], list[tuple[Cell, ...]]]:
     """The rows of one bench."""
-    name = {"smpi": "SMPI", "local": "local ranks", "namespaces": "namespaces"}[bed]
+    # Local ranks run every MPI at once, and name it themselves.
+    on = f" on {asked['mpi']}" if "mpi" in asked else ""
 
     def rows() -> list[tuple[Cell, ...]]:
         found: list[tuple[Cell, ...]] = []
         for row in bl.bench(bed, sizes, collective="allgather", **asked):  # type: ignore[arg-type]
             taken = None if row.seconds is None else round(row.seconds, 6)
             ratio = None if row.seconds is None or not row.limit_s else round(row.seconds / row.limit_s, 4)
-            found.append((name, row.ranks, row.bytes, row.algorithm, taken, ratio))
+            found.append((NAMES[bed], row.ranks, row.bytes, f"{row.algorithm}{on}", taken, ratio))
         return found
 
     return rows
@@ -79,24 +81,28 @@ def cases_in(folder: Path, quick: bool) -> list[Callable[[], list[tuple[Cell, ..
     return found
 
 
-def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance], tuple[list[Sheet], list[str]]]]:
+def gathering_sheets(quick: bool) -> tuple[int, Callable[[Advance, Kept], tuple[list[Sheet], list[str]]]]:
     """The number of steps, and the function that runs them."""
     with tempfile.TemporaryDirectory() as folder:
         steps = len(cases_in(Path(folder), quick))
 
-    def run(advance: Advance) -> tuple[list[Sheet], list[str]]:
+    def run(advance: Advance, kept: Kept) -> tuple[list[Sheet], list[str]]:
         rows: list[tuple[Cell, ...]] = []
+        loads: list[float] = []
         left_out: dict[str, None] = {}
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
-            for each in cases_in(Path(folder), quick):
+            for at, each in enumerate(cases_in(Path(folder), quick)):
                 try:
-                    rows += each()
+                    load, found = kept(lambda each=each: (load_now(), each()), "allgather", at)
+                    rows += map(tuple, found)
+                    if found and found[0][0] != NAMES["smpi"]:
+                        loads.append(load)
                 except (ValueError, OSError) as error:
                     left_out[f"All-gather, not all: {error}."] = None
                 advance()
         remarks = [*REMARKS, *left_out]
-        if not quick:
-            remarks.append(f"Local ranks and namespaces share {os.cpu_count()} cores.")
+        if loads:
+            remarks.append(load_remark("All-gathers on local ranks and between namespaces", loads))
         title = "Global data exchange (all-gather) beside each MPI's own"
         return ([Sheet("allgather", title, COLUMNS, rows)] if rows else []), remarks
 

@@ -11,9 +11,10 @@ import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import broadleaf as bl
 from broadleaf import smpi
@@ -62,7 +63,9 @@ SMPI_PIPELINE = (
 )
 
 Advance = Callable[[], None]
-Ranks = Callable[[Advance], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
+# The value of a step, named by what follows; from the journal where an earlier run has it.
+Kept = Callable[..., Any]
+Ranks = Callable[[Advance, Kept], tuple[list[Sheet], dict[str, "Figure"], list[str]]]
 
 
 def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
@@ -75,22 +78,22 @@ def ranks_sheets(quick: bool, message_bytes: int) -> tuple[int, Ranks]:
     local_bytes = message_bytes // 10
     steps = len(smpi_cases) * (len(THEIRS) + len(OURS)) + len(local_ranks) * (len(LOCAL) + 1)
 
-    def run(advance: Advance) -> tuple[list[Sheet], dict[str, Figure], list[str]]:
+    def run(advance: Advance, kept: Kept) -> tuple[list[Sheet], dict[str, Figure], list[str]]:
         sheets: list[Sheet] = []
         figures: dict[str, Figure] = {}
         remarks: list[str] = []
         with tempfile.TemporaryDirectory(prefix="broadleaf-paper-") as folder:
             try:
-                samples = smpi_samples(SmpiBed(Path(folder)), smpi_cases, advance, remarks)
+                samples = smpi_samples(SmpiBed(Path(folder)), smpi_cases, advance, kept, remarks)
                 sheets.append(smpi_sheet(samples))
                 figures = smpi_figures(samples)
                 remarks.append(SMPI_PIPELINE)
             except MissingError as missing:
                 remarks.append(str(missing))
             try:
-                local = local_sheet(local_ranks, local_bytes, Path(folder), advance)
+                local, loads = local_sheet(local_ranks, local_bytes, Path(folder), advance, kept)
                 sheets.append(local)
-                remarks += far_behind(local)
+                remarks += [*far_behind(local), load_remark("Local broadcasts", loads)]
             except (MissingError, MpiNotFoundError) as missing:
                 remarks.append(str(missing))
         return sheets, figures, remarks
@@ -157,7 +160,7 @@ class SmpiSample:
 
 
 def smpi_samples(
-    bed: SmpiBed, cases: list[tuple[int, int]], advance: Advance, remarks: list[str]
+    bed: SmpiBed, cases: list[tuple[int, int]], advance: Advance, kept: Kept, remarks: list[str]
 ) -> list[SmpiSample]:
     samples: list[SmpiSample] = []
     for is_ours, table in ((False, THEIRS), (True, OURS)):
@@ -168,7 +171,8 @@ def smpi_samples(
                 taken = None
                 if not any(nodes >= least and message_bytes >= few for least, few in given_up):
                     try:
-                        taken = bed.seconds(is_ours, name, nodes, message_bytes)
+                        case = (is_ours, name, nodes, message_bytes)
+                        taken = kept(partial(bed.seconds, *case), "smpi", *case)
                     except MissingError as failed:
                         given_up.append((nodes, message_bytes))
                         remarks.append(f"SMPI, {name}, {nodes} nodes, {message_bytes / 1e6:g} MB: {failed}")
@@ -212,7 +216,10 @@ def smpi_figures(samples: list[SmpiSample]) -> dict[str, Figure]:
     return figures
 
 
-def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance) -> Sheet:
+def local_sheet(
+    ranks: tuple[int, ...], message_bytes: int, folder: Path, advance: Advance, kept: Kept
+) -> tuple[Sheet, list[float]]:
+    """The times, and the machine's load before each."""
     if not (TESTBEDS / "bcast.c").is_file():
         raise MissingError("local ranks left out: they need a checkout with testbeds/")
     mpi = find_mpi(compiling=True)
@@ -221,15 +228,34 @@ def local_sheet(ranks: tuple[int, ...], message_bytes: int, folder: Path, advanc
     if subprocess.run(command, capture_output=True).returncode:
         raise MissingError(f"local ranks left out: {mpi.compiler} cannot build testbeds/bcast.c")
     rows: list[tuple[Cell, ...]] = []
+    loads: list[float] = []
     for count in ranks:
         for line, name in [(THE_MPIS_OWN, None), *LOCAL.items()]:
-            taken = local_seconds(mpi, count, program, message_bytes, name)
+            case = (count, message_bytes, name)
+            load, taken = kept(
+                lambda case=case: (load_now(), local_seconds(mpi, program, *case)),
+                *("local", mpi.flavour, *case),
+            )
+            loads.append(load)
             rounded = (round(seconds, 6) for seconds in (median(taken), *taken))
             rows.append((count, line, name or mpi.flavour, *rounded))
             advance()
     runs = tuple(f"run {at}" for at in range(1, REPETITIONS + 1))
     title = f"On this machine: {message_bytes / 1e6:g} MB between ranks of {mpi.flavour}, seconds"
-    return Sheet("local", title, ("ranks", "line", "name", "median", *runs), rows)
+    return Sheet("local", title, ("ranks", "line", "name", "median", *runs), rows), loads
+
+
+def load_now() -> float:
+    """The load average of a minute: this machine's other programs, and what was measured just before."""
+    return os.getloadavg()[0]
+
+
+def load_remark(what: str, loads: list[float]) -> str:
+    """The machine's state beside times by its own clock; simulated times do not depend on it."""
+    return (
+        f"{what} were timed by this machine's clock on {os.cpu_count()} cores, with a load average of "
+        f"{min(loads):.1f} to {max(loads):.1f} when each began, the ranks measured before included."
+    )
 
 
 def far_behind(local: Sheet) -> list[str]:
@@ -248,7 +274,7 @@ def far_behind(local: Sheet) -> list[str]:
 
 
 def local_seconds(
-    mpi: Mpi, ranks: int, program: Path, message_bytes: int, planner: str | None
+    mpi: Mpi, program: Path, ranks: int, message_bytes: int, planner: str | None
 ) -> list[float]:
     variables = {"BROADLEAF_PLANNER": planner} if planner else {}
     # The first one makes the plan.

@@ -10,10 +10,13 @@ Axida, Viet and Yoshinaga, *Pipelined round-robin broadcast*, figures 7 and 8, t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import log2, sqrt
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import broadleaf as bl
+from broadleaf.papers.journal import Journal, build, key_of
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.round_robin.figures import draw
 from broadleaf.papers.round_robin.gathering import gathering_sheets
@@ -92,8 +95,15 @@ def limit_s(message_bytes: int) -> float:
     return message_bytes / BANDWIDTH_BYTES_PER_S
 
 
-def run(quick: bool, start: Start) -> Results:
-    """Simulates figures 7 and 8 and both tables, then runs real MPI code."""
+def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
+    """Simulates figures 7 and 8 and both tables, then runs real MPI code.
+
+    `keep` is a file for the runs' times; an interrupted run resumes from it. It is removed at the end."""
+    journal, of_build = Journal(keep), build(__file__)
+
+    def kept(work: Callable[[], Any], *step: object) -> Any:
+        return journal.value(key_of(of_build, quick, *step), work)
+
     message_bytes = QUICK_BYTES if quick else FULL_BYTES
     nodes = (2, 3, 4, 5, 7, 8, 12, 16) if quick else tuple(range(2, 17))
     parts = 4 if quick else 10
@@ -106,7 +116,7 @@ def run(quick: bool, start: Start) -> Results:
     advance = start(len(wanted) + len(odd) + 1 + ranks_steps + gathering_steps)
     samples = []
     for model, line, count, size in wanted:
-        seconds = simulated(cluster(count, model), line, size)
+        seconds = kept(partial(simulated, cluster(count, model), line, size), model, line, count, size)
         samples.append(Sample(model, line, count, size, seconds))
         advance()
     table_2 = table_2_sheet(odd, advance)
@@ -134,9 +144,9 @@ def run(quick: bool, start: Start) -> Results:
         sheets += [by_nodes, by_size]
         figures[f"figure-7{suffix}"] = draw(by_nodes, said)
         figures[f"figure-8{suffix}"] = draw(by_size, said)
-    rank_sheets, rank_figures, remarks = run_ranks(advance)
-    gathered, gathering_remarks = run_gathering(advance)
-    return Results(
+    rank_sheets, rank_figures, remarks = run_ranks(advance, kept)
+    gathered, gathering_remarks = run_gathering(advance, kept)
+    results = Results(
         sheets=[*sheets, table_1, table_2, *rank_sheets, *gathered, raw(samples)],
         figures=figures | rank_figures,
         remarks=[
@@ -148,6 +158,8 @@ def run(quick: bool, start: Start) -> Results:
             *gathering_remarks,
         ],
     )
+    journal.discard()
+    return results
 
 
 def pivot(

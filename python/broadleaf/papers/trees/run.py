@@ -13,10 +13,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 from statistics import fmean, pstdev
 
 import broadleaf as bl
+from broadleaf.papers.journal import Journal, build, key_of
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.trees import variations
 from broadleaf.papers.trees.figures import draw_lines, draw_table
@@ -143,19 +145,28 @@ def sample(draw: Draw, search_s: float | None) -> list[Sample]:
     return samples
 
 
-def run(quick: bool, start: Start) -> Results:
-    """Draws the platforms, plans with every line, and compares with the printed values."""
+def run(quick: bool, start: Start, keep: Path | None = None) -> Results:
+    """Draws the platforms, plans with every line, and compares with the printed values.
+
+    `keep` is a file for the ratios of each platform; an interrupted run resumes from it. It is removed at
+    the end."""
     drawn, varied = draws(quick), variations.cases(quick)
     advance = start(len(drawn) + len(varied))
+    journal, of_build = Journal(keep), build(__file__)
+    search_s = None if quick else SEARCH_S
 
     def one(draw: Draw) -> list[Sample]:
-        samples = sample(draw, None if quick else SEARCH_S)
+        found = journal.value(
+            key_of(of_build, draw, search_s), lambda: [astuple(each)[1:] for each in sample(draw, search_s)]
+        )
         advance()
-        return samples
+        return [Sample(draw, *each) for each in found]
 
     def vary(case: variations.Case) -> tuple[variations.Case, dict[str, float]]:
         lines = MULTI_PORT_LINES if case.variation == "send share" else PAPERS_LINES
-        ratios = variations.load_ratios(case, lines, FROM_ONE_PORT)
+        ratios = journal.value(
+            key_of(of_build, case), lambda: variations.load_ratios(case, lines, FROM_ONE_PORT)
+        )
         advance()
         return case, ratios
 
@@ -184,7 +195,7 @@ def run(quick: bool, start: Start) -> Results:
                   multi_lines, of(samples, "tiers", "multi-port"), lambda draw: draw.nodes)  # fmt: skip
     random_one_port = of(samples, "random", "one-port")
     largest = [s for s in random_one_port if s.draw.nodes == 50]
-    return Results(
+    results = Results(
         sheets=[
             by_nodes,
             said_beside(lines, largest),
@@ -236,6 +247,8 @@ def run(quick: bool, start: Start) -> Results:
             *variations.remarks(shares, densities, rates),
         ],
     )  # fmt: skip
+    journal.discard()
+    return results
 
 
 def of(samples: Iterable[Sample], kind: str, port_model: str) -> list[Sample]:

@@ -7,9 +7,9 @@ from itertools import accumulate
 from typing import Any
 
 import broadleaf as bl
+from broadleaf.papers.journal import Journal
 from broadleaf.papers.results import Cell
 from broadleaf.papers.tuning.beds import Bed, Timed
-from broadleaf.papers.tuning.journal import Journal
 
 # Messages sent back to back to measure a gap; a bed limits their bytes in all.
 TRAIN = 33
@@ -55,7 +55,7 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
     ]
     asked = Timed("bcast", "rendezvous", 1, 1, "0>1")
     rows_of = [Timed("bcast", "rendezvous", count, 1, "0>1") for count in (WARM_UP, ROW)]
-    times = journal.seconds(bed, 2, [*single, *several, *rows_of, asked], CARE)
+    times = bed.seconds_by(journal, 2, [*single, *several, *rows_of, asked], CARE)
     whole, trained = lowered(times[: len(sizes)]), times[len(sizes) : -3]
     in_row_s = (times[-2] - times[-3]) / (3 * (ROW - WARM_UP))
     in_train = [(trained[at] - whole[at]) / (count - 1) for at, count in enumerate(trains)]

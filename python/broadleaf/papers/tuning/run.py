@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import broadleaf as bl
+from broadleaf.papers.journal import Journal
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 from broadleaf.papers.tuning.beds import (
     Bed,
@@ -29,7 +30,6 @@ from broadleaf.papers.tuning.beds import (
     Timed,
 )
 from broadleaf.papers.tuning.figures import figures
-from broadleaf.papers.tuning.journal import Journal
 from broadleaf.papers.tuning.parameters import COLUMNS, Parameters, measured_parameters
 from broadleaf.papers.tuning.samples import Sample, outcomes_of
 from broadleaf.papers.tuning.sheets import (
@@ -239,7 +239,7 @@ def samples_of(
         )
         for choice, forecast in cases
     ]
-    times = journal.seconds(bed, nodes, plans)
+    times = bed.seconds_by(journal, nodes, plans)
     return [
         Sample(
             bed=bed.name,
