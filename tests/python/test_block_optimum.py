@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import broadleaf as bl
 from throughput_programs import allgather_program, scatter_program
 
+ROOT = Path(__file__).parents[2]
 BLOCK = 4 << 20
 SEGMENT = 1 << 18
 
@@ -73,3 +76,14 @@ def test_all_gathers_of_known_value() -> None:
             }
         )
         assert_encloses(platform, "allgather", rate / (hosts - 1) / SEGMENT)
+
+
+@pytest.mark.parametrize(
+    ("collective", "planner"), [("scatter", "best"), ("gather", "best"), ("allgather", "optimal")]
+)
+def test_a_grid_of_shared_pipes_is_within_a_quarter_of_the_bound(collective: str, planner: str) -> None:
+    platform = bl.Platform.load(ROOT / "platforms" / "teragrid-64.json")
+    plan = bl.plan(platform, root="c1-0", message_bytes=1 << 20, planner=planner, collective=collective)
+    assert plan.predicted.makespan_s is not None
+    assert plan.predicted.bound_s is not None
+    assert plan.predicted.bound_s <= plan.predicted.makespan_s <= 1.25 * plan.predicted.bound_s

@@ -154,8 +154,8 @@ def scatter_program(platform: bl.Platform, root: str, segment_bytes: int) -> flo
 def allgather_program(platform: bl.Platform, segment_bytes: int) -> float:
     """A segment of each host to all others a round: rounds a second.
 
-    What one host sends another is on each link no more than the first one's segments there; those of all hosts
-    share the ports.
+    What one host sends another is on each link no more than the first one's segments there; those of all
+    hosts share the ports.
     """
     times, unit_s = scaled(seconds_of(platform, segment_bytes))
     program = Program()

@@ -57,7 +57,7 @@ pub(super) mod timetables {
 /// How the transfers of an all-gather are listed.
 pub(super) mod listing {
     /// How much later than another a transfer may start for each second of work that it has more behind it. Chosen.
-    pub const URGENCIES: [f64; 8] = [0.0, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 1.0];
+    pub const URGENCIES: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.15, 0.2, 0.4, 1.0];
 }
 
 /// How the blocks of a scatter or an all-gather are shared among trees.
@@ -75,7 +75,7 @@ pub(super) mod blocks {
     /// Transfers of a period with a timetable at most: it takes some milliseconds then. Chosen.
     pub const MOST_TIMETABLED: usize = 1_500;
     /// Numbers of segments of a block from which the planner's model chooses. Chosen.
-    pub const COUNTS: [u64; 7] = [1, 2, 4, 8, 16, 64, 256];
+    pub const COUNTS: [u64; 8] = [1, 2, 3, 4, 8, 16, 64, 256];
     /// The most transfers of an all-gather whose number of segments is more than 1. Chosen.
     pub const MOST_SEGMENTED: u64 = 40_000;
 }
