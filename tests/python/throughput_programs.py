@@ -135,3 +135,45 @@ def cut_program(platform: bl.Platform, root: str, segment_bytes: int) -> float:
             if value < rate * (1 - 1e-8) and behind not in cuts:
                 cuts.append(behind)
     return rate / unit_s
+
+
+def scatter_program(platform: bl.Platform, root: str, segment_bytes: int) -> float:
+    """A segment for each host a round: rounds a second. What enters a host and stays is its own."""
+    times, unit_s = scaled(seconds_of(platform, segment_bytes))
+    program = Program()
+    n = {edge: program.variable() for edge in times}
+    for node in platform.hosts:
+        if node != root:
+            into = [(n[edge], 1.0) for edge in times if edge[1] == node]
+            out = [(n[edge], -1.0) for edge in times if edge[0] == node]
+            program.equal([*into, *out, (program.rate, -1.0)])
+    add_ports(program, platform, times, n)
+    return program.solve()[program.rate] / unit_s
+
+
+def allgather_program(platform: bl.Platform, segment_bytes: int) -> float:
+    """A segment of each host to all others a round: rounds a second.
+
+    What one host sends another is on each link no more than the first one's segments there; those of all
+    hosts share the ports.
+    """
+    times, unit_s = scaled(seconds_of(platform, segment_bytes))
+    program = Program()
+    n = {edge: program.variable() for edge in times}
+    of_roots = {root: {edge: program.variable() for edge in times} for root in platform.hosts}
+    for root, own in of_roots.items():
+        for goal in platform.hosts:
+            if goal == root:
+                continue
+            x = {edge: program.variable() for edge in times if edge[1] != root and edge[0] != goal}
+            program.equal([*((x[edge], 1.0) for edge in x if edge[1] == goal), (program.rate, -1.0)])
+            for node in platform.hosts:
+                if node not in (root, goal):
+                    into = [(x[edge], 1.0) for edge in x if edge[1] == node]
+                    program.equal(into + [(x[edge], -1.0) for edge in x if edge[0] == node])
+            for edge in x:
+                program.row(-highspy.kHighsInf, 0.0, [(x[edge], 1.0), (own[edge], -1.0)])
+    for edge in times:
+        program.equal([(n[edge], -1.0), *((own[edge], 1.0) for own in of_roots.values())])
+    add_ports(program, platform, times, n)
+    return program.solve()[program.rate] / unit_s

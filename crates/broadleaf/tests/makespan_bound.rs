@@ -1,8 +1,8 @@
 //! The makespan bound, and `exact`, against values computed by hand and against every plan of tiny instances.
 
 use broadleaf::budget::Budget;
-use broadleaf::optimum::makespan_bound_s;
-use broadleaf::plan::{Plan, Tree, TreeBuilder};
+use broadleaf::optimum::{collective_bound_s, makespan_bound_s};
+use broadleaf::plan::{Collective, Plan, Tree, TreeBuilder};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{NodeId, Platform, PortModel};
 use broadleaf::simulate::simulate;
@@ -285,4 +285,58 @@ fn exact_is_exact_wherever_it_is_offered() {
         offered += 1;
     }
     assert!(offered > 100 && refused > 50, "offered {offered}, refused {refused}");
+}
+
+/// A root, and two hosts behind a pipe: a link takes 1 s for 100 kB, the pipe 2.5 s.
+fn behind_a_pipe() -> Platform {
+    Platform::from_json(
+        r#"{"format": "broadleaf-platform/1", "name": "pipe", "port_model": "one-port",
+            "nodes": [{"id": "r", "cluster": "A"}, {"id": "b", "cluster": "B"}, {"id": "c", "cluster": "B"}],
+            "shared": [{"id": "out", "bandwidth_bytes_per_s": 40000}, {"id": "in", "bandwidth_bytes_per_s": 40000}],
+            "meshes": [{"nodes": ["b", "c"], "link": {"bandwidth_bytes_per_s": 100000}}],
+            "bridges": [{"from_cluster": "A", "to_cluster": "B", "link": {"bandwidth_bytes_per_s": 100000, "uses": ["out"]}},
+                {"from_cluster": "B", "to_cluster": "A", "link": {"bandwidth_bytes_per_s": 100000, "uses": ["in"]}}]}"#,
+    )
+    .unwrap()
+}
+
+/// Both blocks in one message arrive after 2 s, and one goes on for 1 s; in two messages the second one arrives after
+/// 2.5 + 1 s. In a gather, a message of s blocks may leave after s - 1 s, and when the pipe has carried the other 2 - s:
+/// both at s = 12/7. The all-gather's way out of the root's side is 1 + 1 s.
+#[test]
+fn a_message_through_a_pipe_is_put_together_and_taken_apart() {
+    let platform = behind_a_pipe();
+    let bound_s = |collective: Collective| {
+        collective_bound_s(&platform, collective, NodeId(0), 100_000, None, &Budget::UNLIMITED)
+    };
+    let assert_near =
+        |value: f64, wanted: f64| assert!((value - wanted).abs() < 1e-4, "{value} not {wanted}");
+    assert_near(bound_s(Collective::Scatter), 3.0);
+    assert_near(bound_s(Collective::Gather), 17.0 / 7.0);
+    assert_near(bound_s(Collective::Allgather), 17.0 / 7.0);
+    let instance = Instance::new(&platform, NodeId(0), 100_000).unwrap();
+    let scatter = Instance { collective: Collective::Scatter, ..instance };
+    let plan = find("chain").unwrap().plan(&scatter, &Budget::UNLIMITED).unwrap();
+    assert_near(simulate(&platform, &plan, false).unwrap().makespan_s, 3.0);
+}
+
+/// c's contribution comes in seven segments; b sends the first two sums while the others come, then the others in one
+/// message at 7 s, when the pipe is free again: they are there at 12 s. A broadcast turned round would take 14 s. With
+/// segments of any size the last s bytes leave when they have come, and when the pipe has carried the others: at 5 s.
+#[test]
+fn a_reduction_s_last_message_is_no_broadcast_s_turned_round() {
+    let platform = behind_a_pipe();
+    let bound_s =
+        collective_bound_s(&platform, Collective::Reduce, NodeId(0), 700_000, None, &Budget::UNLIMITED);
+    let slots = |from: &str, to: &str, segments: std::ops::Range<u32>| -> Vec<Value> {
+        segments.map(|segment| json!([segment, from, to, 0])).collect()
+    };
+    let order = [slots("c", "b", 0..2), slots("b", "r", 0..2), slots("c", "b", 2..7), slots("b", "r", 2..7)];
+    let plan = json!({"format": "broadleaf-plan/1", "collective": "reduce", "root": "r", "message_bytes": 700_000,
+        "segment_bytes": 100_000, "combine": true, "trees": [{"share": 1, "children": {"r": ["b"], "b": ["c"]}}],
+        "period": {"segments": 7, "slots": order.concat()}});
+    let plan = Plan::from_json(&plan.to_string()).unwrap().bind(&platform).unwrap();
+    let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+    assert!((makespan_s - 12.0).abs() < 1e-9, "{makespan_s}");
+    assert!((bound_s - 10.0).abs() < 1e-4, "{bound_s}");
 }

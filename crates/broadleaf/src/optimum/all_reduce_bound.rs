@@ -8,7 +8,7 @@
 //!    at most at the rate of its fastest link in, and go out likewise. On a homogeneous network: Patarasuk and Yuan,
 //!    *Bandwidth optimal all-reduce algorithms for clusters of workstations*, section 3.
 
-use super::makespan_bound_within;
+use super::makespan_bound::one_message_bound_s;
 use crate::budget::Budget;
 use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
 
@@ -23,8 +23,10 @@ const MOST_LOOKED_AT: usize = 2000;
 /// is the host of argument 1.
 pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
     let (inward, outward) = (platform.reversed(), platform);
-    let one_way_s = |platform: &Platform| makespan_bound_within(platform, root, message_bytes, budget);
-    let halves_s = one_way_s(inward).max(one_way_s(outward));
+    let one_way_s = |platform: &Platform, is_inward: bool| {
+        one_message_bound_s(platform, is_inward, root, message_bytes, budget)
+    };
+    let halves_s = one_way_s(inward, true).max(one_way_s(outward, false));
     let in_s = transfers_s(platform, message_bytes);
     halves_s.max(in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING))
 }

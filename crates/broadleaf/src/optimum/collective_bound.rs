@@ -1,6 +1,7 @@
 //! The bound of every collective: those of its outward form, on the network of that form.
 
-use super::{allgather_bound_s, allreduce_bound_s, makespan_bound_within, scatter_bound_s};
+use super::makespan_bound::one_message_bound_s;
+use super::{allgather_bound_s, allreduce_bound_s, scatter_bound_s};
 use crate::budget::Budget;
 use crate::plan::Collective;
 use crate::platform::{NodeId, Platform};
@@ -19,9 +20,9 @@ pub fn collective_bound_s(
 ) -> f64 {
     let outward = if collective.is_inward() { platform.reversed() } else { platform };
     match collective.outward() {
-        Collective::Scatter => scatter_bound_s(outward, root, message_bytes, weights, budget),
-        Collective::Allgather => allgather_bound_s(outward, message_bytes, weights),
+        Collective::Scatter => scatter_bound_s(outward, collective, root, message_bytes, weights, budget),
+        Collective::Allgather => allgather_bound_s(outward, collective, message_bytes, weights, budget),
         Collective::Allreduce => allreduce_bound_s(outward, root, message_bytes, budget),
-        _ => makespan_bound_within(outward, root, message_bytes, budget),
+        _ => one_message_bound_s(outward, collective.is_inward(), root, message_bytes, budget),
     }
 }

@@ -22,6 +22,7 @@ mod blocks;
 mod crossing;
 mod imprint;
 mod lanes;
+mod last_window;
 mod priced;
 mod spread;
 
@@ -30,6 +31,7 @@ pub use blocks::{allgather_bound_s, scatter_bound_s};
 use crate::budget::Budget;
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
 use crossing::{Cover, Crossings};
+use last_window::LastWindow;
 use priced::priced_s;
 use spread::Sending;
 
@@ -55,6 +57,18 @@ pub fn makespan_bound_s(platform: &Platform, root: NodeId, message_bytes: u64) -
 /// [`makespan_bound_s`] within a budget: lower but valid if the budget is spent before all arguments are used.
 /// Distances always are.
 pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
+    one_message_bound_s(platform, false, root, message_bytes, budget)
+}
+
+/// The bound of a broadcast, or, on the reversed network, of a reduction. Played backwards, a pipe's window begins before
+/// its transfer where it outlasted it, so of a reduction's arguments the one about the last window on a pipe is its own.
+pub(super) fn one_message_bound_s(
+    platform: &Platform,
+    is_inward: bool,
+    root: NodeId,
+    message_bytes: u64,
+    budget: &Budget,
+) -> f64 {
     if message_bytes == 0 || !platform.node(root).is_host() {
         return 0.0;
     }
@@ -66,7 +80,8 @@ pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u
     let first_s = platform.distances(root, least_s);
     let bound_s = match Crossings::new(platform, &first_s, message_bytes, budget) {
         Some(crossings) => {
-            MakespanBound { platform, root, message_bytes, first_s, crossings, budget }.makespan_s()
+            MakespanBound { platform, is_inward, root, message_bytes, first_s, crossings, budget }
+                .makespan_s()
         }
         None => {
             let hosts = platform.hosts().filter(|host| first_s[host.index()].is_finite());
@@ -80,6 +95,7 @@ pub fn makespan_bound_within(platform: &Platform, root: NodeId, message_bytes: u
 
 struct MakespanBound<'a> {
     platform: &'a Platform,
+    is_inward: bool,
     root: NodeId,
     message_bytes: u64,
     /// The earliest time of the first byte at each node, seconds.
@@ -203,7 +219,10 @@ impl<'a> MakespanBound<'a> {
             let open = self.platform.distances(self.root, without);
             let behind: Vec<bool> = open.iter().map(|distance| distance.is_infinite()).collect();
             self.cut_off(&behind, &[Cover::Shared(shared)], whole_s);
-            let (passed_on_s, _) = self.crossings.crossed_s(&behind, &[Cover::PassedOn(shared)]);
+            let passed_on_s = match self.is_inward {
+                true => self.put_together_s(&behind),
+                false => self.crossings.crossed_s(&behind, &[Cover::PassedOn(shared)]).0,
+            };
             let hosts = self.receivers().filter(|host| behind[host.index()]);
             let least_local_s = hosts.map(|host| self.local_s(host)).fold(f64::INFINITY, f64::min);
             if least_local_s.is_finite() {
@@ -211,6 +230,14 @@ impl<'a> MakespanBound<'a> {
             }
         }
         done_s
+    }
+
+    /// The least time in which a reduction's contributions of the hosts behind a pipe can have crossed it, seconds.
+    fn put_together_s(&self, behind: &[bool]) -> f64 {
+        let several = self.receivers().filter(|host| behind[host.index()]).count() > 1;
+        let receiver_keeps = if several { 0.0 } else { f64::INFINITY };
+        let last_window = LastWindow { sender_keeps: None, receiver_keeps, is_inward: true };
+        last_window.bound_s(self.platform, &self.crossings, behind, self.message_bytes)
     }
 
     /// Raises the completion of the hosts `behind` a cut to the earliest time at which all bytes can have crossed it,

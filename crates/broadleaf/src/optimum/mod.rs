@@ -29,7 +29,9 @@
 mod all_reduce_bound;
 mod arborescence;
 mod balance_loads;
+mod block_trees;
 pub mod certificate;
+mod cheapest_from;
 mod collective_bound;
 mod column_generation;
 mod cut_relaxation;
@@ -37,6 +39,7 @@ mod drawn_trees;
 mod enclose;
 mod equal_trees;
 mod error;
+mod gateways;
 mod makespan_bound;
 mod occupation_table;
 mod replaced_trees;
@@ -46,6 +49,7 @@ mod solve;
 mod switch_paths;
 
 pub use all_reduce_bound::allreduce_bound_s;
+pub use block_trees::{allgather_trees, scatter_trees, BlockTrees};
 pub use collective_bound::collective_bound_s;
 pub use enclose::Limits;
 pub use equal_trees::{equal_trees, rates_by_trees};

@@ -95,6 +95,24 @@ impl OccupationTable {
     pub fn of(
         platform: &Platform,
         root: NodeId,
+        held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    ) -> Result<OccupationTable, OptimumError> {
+        OccupationTable::entering(platform, root, 1, held)
+    }
+
+    /// The same with the links into `first` as well, for trees from any host.
+    pub fn of_any_root(
+        platform: &Platform,
+        first: NodeId,
+        held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    ) -> Result<OccupationTable, OptimumError> {
+        OccupationTable::entering(platform, first, 0, held)
+    }
+
+    fn entering(
+        platform: &Platform,
+        root: NodeId,
+        first_entered: usize,
         mut held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
     ) -> Result<OccupationTable, OptimumError> {
         refuse(platform, root)?;
@@ -132,7 +150,7 @@ impl OccupationTable {
                 }
             }
         };
-        for to_vertex in 1..table.hosts.len() {
+        for to_vertex in first_entered..table.hosts.len() {
             let to = table.hosts[to_vertex];
             for (from, hop) in hops_into(platform, to, &vertex) {
                 add(&mut table, hop, &mut entries);
@@ -242,7 +260,8 @@ pub fn link_count(platform: &Platform) -> usize {
     meshes.chain(bridges).chain(explicit).sum()
 }
 
-fn refuse(platform: &Platform, root: NodeId) -> Result<(), OptimumError> {
+/// Refuses a root without an optimum.
+pub(crate) fn refuse(platform: &Platform, root: NodeId) -> Result<(), OptimumError> {
     let id = |node: NodeId| platform.node(node).id.clone();
     if !platform.node(root).is_host() {
         return Err(OptimumError::RootIsSwitch(id(root)));

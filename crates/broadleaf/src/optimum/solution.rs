@@ -89,7 +89,7 @@ impl Optimum {
 }
 
 impl WeightedTree {
-    /// The tree with these entering edges, in terms of the platform's nodes.
+    /// The tree with these entering edges, in terms of the platform's nodes; the root has none.
     pub(crate) fn of(
         platform: &Platform,
         table: &OccupationTable,
@@ -98,7 +98,7 @@ impl WeightedTree {
     ) -> WeightedTree {
         let mut tree =
             WeightedTree { share, parent: vec![None; platform.node_count()], via: BTreeMap::new() };
-        for (vertex, &edge) in entering.iter().enumerate().skip(1) {
+        for (vertex, &edge) in entering.iter().enumerate().filter(|(_, edge)| **edge != u32::MAX) {
             let to = table.hosts[vertex];
             tree.parent[to.index()] = Some(table.hosts[table.graph.from[edge as usize] as usize]);
             let relays = table.relays_of(edge as usize);

@@ -11,7 +11,7 @@ use crate::plan::{tree_of_positions, Collective, Period, Plan, PlanError, Predic
 
 /// The outward collective from which the planner's all-reduces are made, if it plans one.
 pub(super) fn half_of(planner: &dyn Planner) -> Option<Collective> {
-    [Collective::Allgather, Collective::Bcast].into_iter().find(|half| planner.collectives().contains(half))
+    planner.all_reduce_from()
 }
 
 /// Both halves as separate instances: inward, then outward.

@@ -84,11 +84,9 @@ pub(super) fn search(
 
 /// The number of segments, where no search is needed.
 fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
-    if instance.collective.is_personalised() {
-        // All segments that are ready for the same receiver travel as one transfer, at any segment size.
-        return Some(1);
-    }
-    planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes))
+    let modelled = planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes));
+    // All segments that are ready for the same receiver travel as one transfer, at any segment size.
+    modelled.or(instance.collective.is_personalised().then_some(1))
 }
 
 /// The segment counts worth trying: 1, 2, 4 … and the most.

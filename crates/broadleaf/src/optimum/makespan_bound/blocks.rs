@@ -3,12 +3,16 @@
 //! Different blocks cannot replace each other: a group of hosts receives all blocks for its members (scatter), or all
 //! contributions of the others (all-gather), each at least once. So argument 2 of the makespan bound holds for each
 //! group with that many bytes, which are there from the start: for each host by itself, for each cluster and site, for
-//! the complements of those, and for the nodes that the root reaches only by one shared resource.
+//! the complements of those, and for the nodes that the root reaches only by one shared resource. Where all links into a
+//! group use one pipe, [`last_window`](super::last_window) holds too, and for all hosts together the prices of
+//! [`priced`](super::priced).
 
 use super::crossing::{Cover, Crossings};
-use super::{makespan_bound_within, ROUNDING};
+use super::last_window::LastWindow;
+use super::priced::priced_blocks_s;
+use super::{one_message_bound_s, ROUNDING};
 use crate::budget::Budget;
-use crate::plan::block_bytes;
+use crate::plan::{block_bytes, Collective};
 use crate::platform::{NodeId, Platform, SharedId};
 
 /// The bytes of each node's block; none of a switch.
@@ -31,13 +35,18 @@ impl BlockBytes {
         let counted = self.of_node.iter().enumerate().filter(|&(node, _)| holds(node));
         counted.fold(0, |sum, (_, &bytes)| sum.saturating_add(bytes))
     }
+
+    fn longest(&self) -> f64 {
+        self.of_node.iter().copied().max().unwrap_or(0) as f64
+    }
 }
 
 /// A lower bound on the time to send every host its block from `root`, seconds; 0 for an empty scatter. A block has
 /// `message_bytes`, times its node's weight if there are weights. If the budget is spent first, the bound is lower but
-/// valid.
+/// valid. `collective` is a scatter, or a gather on the reversed network.
 pub fn scatter_bound_s(
     platform: &Platform,
+    collective: Collective,
     root: NodeId,
     message_bytes: u64,
     weights: Option<&[f64]>,
@@ -53,8 +62,19 @@ pub fn scatter_bound_s(
         };
         groups.push(platform.distances(root, without).into_iter().map(f64::is_infinite).collect());
     }
+    let last_window = LastWindow {
+        sender_keeps: None,
+        receiver_keeps: blocks.longest(),
+        is_inward: collective.is_inward(),
+    };
+    let all_bytes = blocks.of(|node| node != root.index());
+    let of_all = (all_bytes > 0).then(|| crossings(platform, all_bytes));
     let entered = groups.iter().filter(|behind| !behind[root.index()]).take_while(|_| !budget.is_spent());
-    let entered_s = entered.map(|behind| entered_s(platform, behind, blocks.of(|node| behind[node])));
+    let entered_s = entered.map(|behind| {
+        let bytes = blocks.of(|node| behind[node]);
+        let by_pipe_s = |of_all| last_window.bound_s(platform, of_all, behind, bytes);
+        entered_s(platform, behind, bytes).max(of_all.as_ref().map_or(0.0, by_pipe_s))
+    });
     let bytes = |host: NodeId| blocks.of_node[host.index()];
     let receivers = || platform.hosts().filter(|&host| host != root);
     let shortest = receivers().map(bytes).min().unwrap_or(0);
@@ -62,7 +82,7 @@ pub fn scatter_bound_s(
     // If all blocks begin with equal bytes, the scatter contains a broadcast of the shortest block, with every transfer
     // cut down to its length. Shorter transfers must not take longer.
     let one_block_s = match are_equal || platform.classes().iter().all(|class| class.time.is_monotone()) {
-        true => makespan_bound_within(platform, root, shortest, budget),
+        true => one_message_bound_s(platform, collective.is_inward(), root, shortest, budget),
         false => 0.0,
     };
     let most_s = match (weights, receivers().map(bytes).max()) {
@@ -72,12 +92,22 @@ pub fn scatter_bound_s(
         }
         _ => 0.0,
     };
-    (entered_s.fold(most_s, f64::max) * (1.0 - ROUNDING)).max(one_block_s)
+    let by_cuts_s = entered_s.fold(most_s, f64::max);
+    let priced_s =
+        of_all.map_or(0.0, |of_all| priced_blocks_s(platform, Some(root), &blocks.of_node, &of_all, budget));
+    (by_cuts_s.max(priced_s) * (1.0 - ROUNDING)).max(one_block_s)
 }
 
 /// A lower bound on the time to gather the blocks of all hosts on every host, seconds; 0 for an empty all-gather. A
-/// block has `message_bytes`, times its node's weight if there are weights.
-pub fn allgather_bound_s(platform: &Platform, message_bytes: u64, weights: Option<&[f64]>) -> f64 {
+/// block has `message_bytes`, times its node's weight if there are weights. If the budget is spent first, the bound is
+/// lower but valid. `collective` is an all-gather, or a reduce-scatter on the reversed network.
+pub fn allgather_bound_s(
+    platform: &Platform,
+    collective: Collective,
+    message_bytes: u64,
+    weights: Option<&[f64]>,
+    budget: &Budget,
+) -> f64 {
     let blocks = BlockBytes::new(platform, message_bytes, weights);
     let received = |host: NodeId| blocks.of(|node| node != host.index());
     let most = match weights {
@@ -85,15 +115,25 @@ pub fn allgather_bound_s(platform: &Platform, message_bytes: u64, weights: Optio
         None => platform.hosts().next().map(received),
     };
     let Some(most) = most.filter(|&most| most > 0) else { return 0.0 };
-    let crossings = crossings(platform, most);
+    let of_one = crossings(platform, most);
     let received = |host: NodeId| if weights.is_some() { received(host) } else { most };
-    let alone_s = platform.hosts().map(|host| crossings.alone_s(host, received(host))).fold(0.0, f64::max);
-    let entered_s = groups(platform)
-        .iter()
-        .filter(|behind| platform.hosts().any(|host| behind[host.index()]))
-        .map(|behind| entered_s(platform, behind, blocks.of(|node| !behind[node])))
-        .fold(0.0, f64::max);
-    alone_s.max(entered_s) * (1.0 - ROUNDING)
+    let alone_s = platform.hosts().map(|host| of_one.alone_s(host, received(host))).fold(0.0, f64::max);
+    let of_all = crossings(platform, blocks.of(|_| true));
+    let groups = groups(platform);
+    let hosts_in = |behind: &[bool]| platform.hosts().filter(|host| behind[host.index()]).count();
+    let entered = groups.iter().filter(|behind| hosts_in(behind) > 0).take_while(|_| !budget.is_spent());
+    let entered_s = entered.map(|behind| {
+        let bytes = blocks.of(|node| !behind[node]);
+        // A host by itself passes nothing on.
+        let receiver_keeps = if hosts_in(behind) > 1 { 0.0 } else { f64::INFINITY };
+        let sender_keeps = Some(blocks.longest());
+        let last_window = LastWindow { sender_keeps, receiver_keeps, is_inward: collective.is_inward() };
+        let by_pipe_s = last_window.bound_s(platform, &of_all, behind, bytes);
+        entered_s(platform, behind, bytes).max(by_pipe_s)
+    });
+    let by_cuts_s = entered_s.fold(alone_s, f64::max);
+    let priced_s = priced_blocks_s(platform, None, &blocks.of_node, &of_all, budget);
+    by_cuts_s.max(priced_s) * (1.0 - ROUNDING)
 }
 
 fn crossings(platform: &Platform, bytes: u64) -> Crossings<'_> {

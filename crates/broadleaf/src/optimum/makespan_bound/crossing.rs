@@ -201,7 +201,7 @@ impl<'a> Crossings<'a> {
 
     /// The least time per byte from a node's receipt of bytes until its port has sent them and they have arrived,
     /// s/byte; 0 where windows outlast arrivals, infinite where the node cannot send.
-    fn passing_on(&self) -> &[f64] {
+    pub fn passing_on(&self) -> &[f64] {
         self.passing_on.get_or_init(|| {
             let mut least = vec![f64::INFINITY; self.into.len()];
             for hop in self.sends() {

@@ -15,6 +15,7 @@ use super::imprint::Role;
 use super::lanes::{Held, Lanes};
 use crate::budget::Budget;
 use crate::model::Resource;
+use crate::optimum::block_trees::{allgather_prices, scatter_prices, Priced};
 use crate::optimum::enclose::{enclose, Limits};
 use crate::optimum::occupation_table::{link_count, OccupationTable};
 use crate::platform::{Hop, NodeId, Platform, PortModel};
@@ -22,6 +23,8 @@ use std::collections::HashMap;
 
 /// Beyond this many links the prices take longer than a first plan may.
 const MOST_LINKS: usize = 20_000;
+/// The same for an all-gather, whose prices take a cheapest tree for each host.
+const MOST_TREE_LINKS: usize = 1_000_000;
 /// The relative gap of the prices to the best ones, and the limit of their work.
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
@@ -39,30 +42,80 @@ pub(super) fn priced_s(
     if link_count(platform) > MOST_LINKS {
         return 0.0;
     }
-    let mut all: HashMap<Resource, Held> = HashMap::new();
-    let of_hop = |hop: Hop| -> Vec<(Resource, f64)> {
-        let ready_s = first_s[hop.from.index()];
-        let imprints = crossings.imprints(hop);
-        let held = imprints.on.iter().map(|imprint| {
-            let resource = held_resource(platform, imprint.role, hop);
-            let held = Held::of(imprint, ready_s);
-            all.entry(resource).and_modify(|known| *known = known.and(held)).or_insert(held);
-            (resource, imprint.s_per_byte * message_bytes as f64)
-        });
-        held.collect()
-    };
+    let mut held = HeldResources::new(platform, first_s, crossings);
     // Hosts out of reach are left out of the bound, but the optimum is not defined with them.
+    let of_hop = |hop: Hop| held.of_hop(hop, message_bytes as f64);
     let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { return 0.0 };
     let bound = enclose(&mut table, GAP, LIMITS, budget).0.bound;
-    if !bound.rate.is_finite() {
+    held.carried_s(&table, &bound.prices, bound.rate)
+}
+
+/// The same for blocks of `block_bytes` by node: C is the sum of what each block costs by itself, over a cheapest path
+/// from a scatter's root, or, without one, over a cheapest tree from its host.
+pub(super) fn priced_blocks_s(
+    platform: &Platform,
+    scatter_root: Option<NodeId>,
+    block_bytes: &[u64],
+    crossings: &Crossings,
+    budget: &Budget,
+) -> f64 {
+    let hosts = platform.hosts().count();
+    let has_switches = hosts < platform.node_count();
+    let trees = if scatter_root.is_some() { 1 } else { hosts };
+    let links = link_count(platform);
+    if has_switches || links > MOST_LINKS || links * trees > MOST_TREE_LINKS || budget.is_spent() {
         return 0.0;
     }
-    let mut lanes = Lanes::default();
-    for (resource, &price) in table.resources.iter().zip(&bound.prices) {
-        lanes.rated(all[resource].ready_s(), price);
+    let from_the_start = vec![0.0; platform.node_count()];
+    let mut held = HeldResources::new(platform, &from_the_start, crossings);
+    let of_hop = |hop: Hop| held.of_hop(hop, 1.0);
+    let weights: Vec<f64> = block_bytes.iter().map(|&bytes| bytes as f64).collect();
+    let found = match scatter_root {
+        Some(root) => scatter_prices(platform, root, of_hop, &weights, budget),
+        None => allgather_prices(platform, of_hop, &weights, budget),
+    };
+    let Ok(Priced { table, prices, rate }) = found else { return 0.0 };
+    held.carried_s(&table, &prices, rate)
+}
+
+/// How each resource is held by the platform's links.
+struct HeldResources<'a> {
+    platform: &'a Platform,
+    first_s: &'a [f64],
+    crossings: &'a Crossings<'a>,
+    all: HashMap<Resource, Held>,
+}
+
+impl<'a> HeldResources<'a> {
+    fn new(platform: &'a Platform, first_s: &'a [f64], crossings: &'a Crossings<'a>) -> HeldResources<'a> {
+        HeldResources { platform, first_s, crossings, all: HashMap::new() }
     }
-    // The rate is Σ p / C in the table's unit of time, and the prices sum to 1.
-    lanes.carried_s(table.unit_s / bound.rate)
+
+    /// The least time for which `bytes` bytes hold the resources of a hop, seconds.
+    fn of_hop(&mut self, hop: Hop, bytes: f64) -> Vec<(Resource, f64)> {
+        let ready_s = self.first_s[hop.from.index()];
+        let imprints = self.crossings.imprints(hop);
+        let held = imprints.on.iter().map(|imprint| {
+            let resource = held_resource(self.platform, imprint.role, hop);
+            let held = Held::of(imprint, ready_s);
+            self.all.entry(resource).and_modify(|known| *known = known.and(held)).or_insert(held);
+            (resource, imprint.s_per_byte * bytes)
+        });
+        held.collect()
+    }
+
+    /// The least time in which the resources can be held for what the prices prove, seconds: the rate is Σ p / C in the
+    /// table's unit of time, and the prices sum to 1.
+    fn carried_s(&self, table: &OccupationTable, prices: &[f64], rate: f64) -> f64 {
+        if !rate.is_finite() {
+            return 0.0;
+        }
+        let mut lanes = Lanes::default();
+        for (resource, &price) in table.resources.iter().zip(prices) {
+            lanes.rated(self.all[resource].ready_s(), price);
+        }
+        lanes.carried_s(table.unit_s / rate)
+    }
 }
 
 fn held_resource(platform: &Platform, role: Role, hop: Hop) -> Resource {

@@ -80,7 +80,7 @@ fn assignment(
 }
 
 /// How long after a transfer's start its segment is everywhere below at best, seconds.
-fn tails(transfers: &[PeriodTransfer]) -> Vec<f64> {
+pub(super) fn tails(transfers: &[PeriodTransfer]) -> Vec<f64> {
     let mut tail_s: Vec<f64> = transfers.iter().map(|transfer| transfer.arrival_s).collect();
     for at in (0..transfers.len()).rev() {
         if let Some(before) = transfers[at].after {

@@ -7,6 +7,8 @@
 //! is kept: more trees come nearer to the bound, fewer start up sooner. Where a transfer occupies its receiver's port
 //! only long after its sender's, there is no period, and the trees share the ports.
 //!
+//! A [`scatter`] and an [`allgather`] have trees of their own; gathers and reduce-scatters are their mirrors.
+//!
 //! Complexity: the optimum's, then O(n · W · degree) for each W. Guarantee: the throughput of the plan's
 //! trees is at most [`Predicted::bound_bytes_per_s`], which no plan exceeds for that segment size.
 //!
@@ -31,26 +33,31 @@
 //! assert_eq!(trace.makespan_s, 101.0);
 //! ```
 
+mod allgather;
 mod assign_windows;
 mod balanced_trees;
 mod by_child_order;
 mod candidate;
+mod in_turn;
 mod period_layout;
+mod scatter;
 mod settings;
 mod shorten_period;
 mod timetable;
 mod with_period;
 
 use crate::budget::Budget;
-use crate::optimum::{equal_trees, link_count, solve_within, Limits, Optimum, WeightedTree, MOST_LINKS};
-use crate::plan::{Plan, PlanError, Predicted, Tree};
-use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
+use crate::optimum::{
+    equal_trees, link_count, solve_within, Limits, Optimum, OptimumError, WeightedTree, MOST_LINKS,
+};
+use crate::plan::{Collective, Plan, PlanError, Predicted, Tree};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::Platform;
 use balanced_trees::{balanced_trees, must_share};
 pub use by_child_order::OptimalTrees;
 use candidate::{soonest, Candidate};
 use period_layout::Layout;
-use settings::{balance, sets, shortening};
+use settings::{balance, blocks, sets, shortening};
 pub use with_period::with_period;
 
 pub struct Optimal;
@@ -62,7 +69,11 @@ static CARD: Card = Card {
     objective: "throughput of long messages on any platform",
     guarantee: "within the stated gap of the bound in throughput, before start-up and rounding to segments",
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
-    profile: Profile { pace, ..Profile::QUICK },
+    profile: Profile {
+        pace,
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: segments },
+        ..Profile::QUICK
+    },
 };
 
 impl Planner for Optimal {
@@ -70,22 +81,59 @@ impl Planner for Optimal {
         &CARD
     }
 
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Bcast, Collective::Scatter, Collective::Allgather]
+    }
+
+    /// Its broadcasts' trees share the message as evenly as an all-gather's, in fewer slots.
+    fn all_reduce_from(&self) -> Option<Collective> {
+        Some(Collective::Bcast)
+    }
+
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        let links = link_count(instance.platform);
+        let platform = instance.platform;
+        let links = link_count(platform);
         if links > MOST_LINKS {
             return Err(Unsupported(format!(
                 "{links} links; the optimum is computed for {MOST_LINKS} at most"
             )));
         }
+        if instance.collective == Collective::Bcast {
+            return Ok(());
+        }
+        let hosts = platform.hosts().count();
+        if hosts < platform.node_count() || hosts < 2 {
+            return Err(Unsupported(
+                "its trees for blocks join two hosts or more, without switches".to_string(),
+            ));
+        }
+        if instance.collective == Collective::Allgather {
+            if hosts > blocks::MOST_HOSTS {
+                return Err(Unsupported(format!(
+                    "{hosts} hosts; at most {} for allgather",
+                    blocks::MOST_HOSTS
+                )));
+            }
+            let first = platform.hosts().next().expect("there are hosts");
+            if let Some(&host) = platform.reversed().unreachable_from(first).first() {
+                let id = |node| &platform.node(node).id;
+                return Err(Unsupported(format!("\"{}\" cannot send to \"{}\"", id(host), id(first))));
+            }
+        }
         Ok(())
     }
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        match instance.collective {
+            Collective::Scatter => return scatter::plan(instance, CARD.name, budget),
+            Collective::Allgather => return allgather::plan(instance, CARD.name, budget),
+            _ => {}
+        }
         let Instance { platform, root, segment_bytes, .. } = *instance;
         // The remaining gap between throughput and bound is small beside the loss from rounding to segments.
         let gap = if platform.node_count() <= 1000 { 1e-3 } else { 2e-2 };
         let optimum = solve_within(platform, root, segment_bytes, gap, Limits::default(), &budget.divided(4))
-            .map_err(|error| PlanError::BadRequest(error.to_string()))?;
+            .map_err(refused)?;
         let is_rated = optimum.throughput_bytes_per_s.is_finite();
         let plan = if !is_rated {
             tree_plan(instance, CARD.name, optimum.plan_trees())
@@ -105,6 +153,19 @@ fn pace(instance: &Instance) -> Pace {
     } else {
         Pace::of_optimum(instance)
     }
+}
+
+/// The number of segments of blocks; a broadcast's is searched.
+fn segments(instance: &Instance, most: u64) -> Option<u64> {
+    match instance.collective {
+        Collective::Scatter => scatter::segments(instance, most),
+        Collective::Allgather => allgather::segments(instance, most),
+        _ => None,
+    }
+}
+
+fn refused(error: OptimumError) -> PlanError {
+    PlanError::BadRequest(error.to_string())
 }
 
 /// The plan with its throughput and the optimum's bound; an error where the program's precision left no tree.
@@ -180,8 +241,7 @@ fn ranked(
     let least_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
     let mut sets: Vec<(f64, f64, Vec<WeightedTree>)> = Vec::new();
     let mut add = |width: usize| -> Result<(f64, f64), PlanError> {
-        let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width, budget)
-            .map_err(|error| PlanError::BadRequest(error.to_string()))?;
+        let (trees, bytes_per_s) = equal_trees(instance.platform, optimum, width, budget).map_err(refused)?;
         let promised_s = instance.message_bytes as f64 / bytes_per_s * start_up(width);
         sets.push((promised_s, bytes_per_s, trees));
         Ok((promised_s, bytes_per_s))

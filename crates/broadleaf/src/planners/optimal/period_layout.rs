@@ -3,6 +3,7 @@
 use super::timetable::PeriodTransfer;
 use crate::model::{occupation, Resource};
 use crate::optimum::WeightedTree;
+use crate::plan::segment_bytes_of;
 use crate::planners::Instance;
 use crate::platform::{Hop, NodeId};
 use std::collections::HashMap;
@@ -17,6 +18,8 @@ pub(super) struct Layout {
     pub way: Vec<u32>,
     ways: HashMap<Vec<NodeId>, u32>,
     pub resources: HashMap<Resource, u32>,
+    /// One for each tree.
+    pub positions: u32,
 }
 
 impl Layout {
@@ -24,7 +27,19 @@ impl Layout {
     pub fn of(instance: &Instance, trees: &[WeightedTree]) -> Layout {
         let mut layout = Layout::default();
         for (position, tree) in trees.iter().enumerate() {
-            layout.add(instance, tree, position, trees.len());
+            let phase = position as f64 / trees.len() as f64;
+            layout.add(instance, tree, instance.root, phase);
+        }
+        layout
+    }
+
+    /// The period of an all-gather that moves a segment along each of the trees, which have roots of their own.
+    pub fn of_blocks(instance: &Instance, trees: &[(NodeId, WeightedTree)]) -> Layout {
+        let mut layout = Layout::default();
+        for (root, tree) in trees {
+            let weight = instance.weights.map_or(1.0, |weights| weights[root.index()]);
+            let bytes = segment_bytes_of(instance.message_bytes, instance.segment_bytes, weight);
+            layout.add(&Instance { segment_bytes: bytes, ..*instance }, tree, *root, 0.0);
         }
         layout
     }
@@ -44,11 +59,13 @@ impl Layout {
         busy_s.into_iter().fold(0.0, f64::max)
     }
 
-    /// Adds a tree's transfers, parents first.
-    fn add(&mut self, instance: &Instance, tree: &WeightedTree, position: usize, positions: usize) {
+    /// Adds the next position: the transfers of a tree, parents first.
+    fn add(&mut self, instance: &Instance, tree: &WeightedTree, root: NodeId, phase: f64) {
         let plan_tree = tree.plan_tree();
+        let position = self.positions;
+        self.positions += 1;
         let mut brought: HashMap<NodeId, usize> = HashMap::new();
-        for from in plan_tree.breadth_first(instance.root) {
+        for from in plan_tree.breadth_first(root) {
             for &to in plan_tree.children(from) {
                 let mut way = vec![from];
                 way.extend(tree.via.get(&to).into_iter().flatten());
@@ -58,7 +75,7 @@ impl Layout {
                     windows: Vec::new(),
                     real_windows: Vec::new(),
                     arrival_s: 0.0,
-                    phase: position as f64 / positions as f64,
+                    phase,
                 };
                 for hop in way.windows(2) {
                     self.add_hop(instance, hop[0], hop[1], &mut transfer);
@@ -67,7 +84,7 @@ impl Layout {
                 self.way.push(*self.ways.entry(way).or_insert(next));
                 brought.insert(to, self.transfers.len());
                 self.transfers.push(transfer);
-                self.ends.push((position as u32, from, to));
+                self.ends.push((position, from, to));
             }
         }
     }

@@ -54,6 +54,32 @@ pub(super) mod timetables {
     pub const CUT: f64 = 0.02;
 }
 
+/// How the transfers of an all-gather are listed.
+pub(super) mod listing {
+    /// How much later than another a transfer may start for each second of work that it has more behind it. Chosen.
+    pub const URGENCIES: [f64; 12] = [0.0, 0.01, 0.02, 0.03, 0.045, 0.06, 0.08, 0.1, 0.15, 0.2, 0.4, 1.0];
+}
+
+/// How the blocks of a scatter or an all-gather are shared among trees.
+pub(super) mod blocks {
+    /// Trees of a scatter. Chosen: on paper 1's random platforms 16 come within 5 % of the bound's rate.
+    pub const SCATTER_TREES: usize = 16;
+    /// Trees from each host of an all-gather at most. Chosen.
+    pub const ALLGATHER_TREES: usize = 8;
+    /// Transfers of an all-gather's period at most, if hosts have several trees: some tenths of a second. Chosen.
+    pub const MOST_LISTED: usize = 17_000;
+    /// Hosts of an all-gather at most: with more, its n² transfers take longer to list than a plan may. Chosen.
+    pub const MOST_HOSTS: usize = 128;
+    /// Periods of an all-gather from which on a timetable, whose segments arrive some periods late, is tried. Chosen.
+    pub const LEAST_PERIODS: u64 = 8;
+    /// Transfers of a period with a timetable at most: it takes some milliseconds then. Chosen.
+    pub const MOST_TIMETABLED: usize = 1_500;
+    /// Numbers of segments of a block from which the planner's model chooses. Chosen.
+    pub const COUNTS: [u64; 8] = [1, 2, 3, 4, 8, 16, 64, 256];
+    /// The most transfers of an all-gather whose number of segments is more than 1. Chosen.
+    pub const MOST_SEGMENTED: u64 = 40_000;
+}
+
 /// How a period is shortened.
 pub(super) mod shortening {
     /// Sets of trees that are shortened where none was good enough. Chosen.

@@ -1,0 +1,340 @@
+//! Trees for a scatter or an all-gather, and prices that bound every other set of trees.
+//!
+//! A scatter sends every host its own block, an all-gather sends every host's block to all others. With trees t of
+//! shares x_t for each block the busiest resource is held for τ = max_r Σ x_t · load_t(r); a scatter's tree loads an
+//! edge once for every block below it. The least τ is a linear program. As for one root, prices p_r ≥ 0 prove a bound:
+//! Σ_b w_b · C_b(p) ≤ τ · Σ p, where C_b is the least cost of block b, over a cheapest path (scatter) or a cheapest
+//! arborescence from its host (all-gather), and w_b its weight.
+//!
+//! The trees are found one by one, each the cheapest under prices that rise steeply with the loads of all others, and
+//! then again and again (Garg and Könemann, *Faster and simpler algorithms for multicommodity flow and other fractional
+//! packing problems*, 2007, with equal trees in place of small steps: a plan needs few trees of equal share).
+//! O(sweeps · trees · cheapest tree).
+
+use super::cheapest_from::{Cheapest, NONE};
+use super::error::OptimumError;
+use super::gateways::gateways;
+use super::occupation_table::{refuse, OccupationTable};
+use super::solution::WeightedTree;
+use crate::budget::Budget;
+use crate::model::{occupation, Resource};
+use crate::platform::{Hop, NodeId, Platform};
+
+/// The power of a load in its price. Chosen: lower ones leave more load on the busiest resource, higher ones let it
+/// jump from one resource to another.
+const POWER: i32 = 11;
+/// The price of an idle resource beside that of the busiest: of equally loaded trees the shorter one is taken.
+const IDLE: f64 = 1e-4;
+/// Times that each tree is chosen again. Chosen: the loads hardly change after the fourth.
+const SWEEPS: usize = 6;
+/// Powers of the loads tried as prices of the bound.
+const BOUND_POWERS: [i32; 4] = [6, 12, 24, 48];
+/// The price of an edge that is not a gateway, far above all others.
+const BARRED: f64 = 1e6;
+/// Edges of a cheapest tree per unit of work.
+const EDGES_PER_UNIT: usize = 10;
+
+/// Trees of equal share and the bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BlockTrees {
+    /// One for each share (scatter), or for each share and host, hosts by id (all-gather); all shares of a root sum
+    /// to 1.
+    pub trees: Vec<(NodeId, WeightedTree)>,
+    /// The bytes of a block of weight 1 that the trees move a second, while the busiest resource is always busy.
+    pub throughput_bytes_per_s: f64,
+    /// No trees move more.
+    pub upper_bound_bytes_per_s: f64,
+    /// The prices that prove it, summing to 1, zeros left out.
+    pub prices: Vec<(Resource, f64)>,
+}
+
+/// What a tree carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Each host's block to it, from vertex 0.
+    Scatter,
+    /// The block of the tree's root to all.
+    Allgather,
+}
+
+impl Kind {
+    /// Trees of each block's root whose loads make the prices of a bound: more make better prices.
+    fn trees_for_prices(self) -> usize {
+        match self {
+            Kind::Scatter => 16,
+            Kind::Allgather => 2,
+        }
+    }
+}
+
+/// `count` trees of equal share for a scatter from `root` in segments of `segment_bytes`; `weights` by node.
+///
+/// # Errors
+/// Those of [`super::solve()`].
+pub fn scatter_trees(
+    platform: &Platform,
+    root: NodeId,
+    segment_bytes: u64,
+    weights: Option<&[f64]>,
+    count: usize,
+    budget: &Budget,
+) -> Result<BlockTrees, OptimumError> {
+    block_trees(Kind::Scatter, platform, root, segment_bytes, weights, count, budget)
+}
+
+/// `count` trees of equal share from every host for an all-gather in segments of `segment_bytes`; `weights` by node.
+///
+/// # Errors
+/// Those of [`super::solve()`], for each host as the root.
+pub fn allgather_trees(
+    platform: &Platform,
+    segment_bytes: u64,
+    weights: Option<&[f64]>,
+    count: usize,
+    budget: &Budget,
+) -> Result<BlockTrees, OptimumError> {
+    block_trees(Kind::Allgather, platform, any_root(platform)?, segment_bytes, weights, count, budget)
+}
+
+/// A table, the prices of its resources, summing to 1, and the rate that they prove, in blocks per unit of time.
+pub(crate) struct Priced {
+    pub table: OccupationTable,
+    pub prices: Vec<f64>,
+    pub rate: f64,
+}
+
+/// Prices that prove a bound for a scatter of `weights` blocks by node, whose hops hold `held`, seconds.
+pub(crate) fn scatter_prices(
+    platform: &Platform,
+    root: NodeId,
+    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    weights: &[f64],
+    budget: &Budget,
+) -> Result<Priced, OptimumError> {
+    block_prices(Kind::Scatter, platform, root, held, weights, budget)
+}
+
+/// The same for an all-gather.
+pub(crate) fn allgather_prices(
+    platform: &Platform,
+    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    weights: &[f64],
+    budget: &Budget,
+) -> Result<Priced, OptimumError> {
+    block_prices(Kind::Allgather, platform, any_root(platform)?, held, weights, budget)
+}
+
+/// The first host, if any host reaches any other: it reaches all, and all reach it.
+fn any_root(platform: &Platform) -> Result<NodeId, OptimumError> {
+    let first = platform.hosts().next().expect("a platform has a host");
+    refuse(platform.reversed(), first)?;
+    Ok(first)
+}
+
+fn block_prices(
+    kind: Kind,
+    platform: &Platform,
+    root: NodeId,
+    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    weights: &[f64],
+    budget: &Budget,
+) -> Result<Priced, OptimumError> {
+    let table = OccupationTable::of_any_root(platform, root, held)?;
+    let weights: Vec<f64> = table.hosts.iter().map(|host| weights[host.index()]).collect();
+    let may_use = vec![true; table.edge_count()];
+    let mut search = Search::new(kind, &table, &weights, may_use, kind.trees_for_prices());
+    search.sweep(budget);
+    let (rate, prices) = search.bound();
+    Ok(Priced { table, prices, rate })
+}
+
+fn block_trees(
+    kind: Kind,
+    platform: &Platform,
+    root: NodeId,
+    segment_bytes: u64,
+    weights: Option<&[f64]>,
+    count: usize,
+    budget: &Budget,
+) -> Result<BlockTrees, OptimumError> {
+    if segment_bytes == 0 {
+        return Err(OptimumError::EmptySegment);
+    }
+    let held = |hop: Hop| -> Vec<(Resource, f64)> {
+        let windows = occupation(platform, hop, segment_bytes).windows;
+        windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
+    };
+    let table = OccupationTable::of_any_root(platform, root, held)?;
+    let weight = |host: &NodeId| weights.map_or(1.0, |weights| weights[host.index()]);
+    let weights: Vec<f64> = table.hosts.iter().map(weight).collect();
+    let may_use = match kind {
+        Kind::Scatter => vec![true; table.edge_count()],
+        Kind::Allgather => gateways(platform, &table),
+    };
+    let mut search = Search::new(kind, &table, &weights, may_use, count);
+    search.sweep(budget);
+    let (bound, prices) = search.bound();
+    let bytes_per_s = |rate: f64| rate / table.unit_s * segment_bytes as f64;
+    let share = 1.0 / count as f64;
+    let tree = |at: usize| {
+        (table.hosts[search.root_of(at)], WeightedTree::of(platform, &table, share, &search.trees[at]))
+    };
+    let mut order: Vec<usize> = (0..search.trees.len()).collect();
+    // Sets of one tree a root, hosts by id.
+    order.sort_by_key(|&at| (at / search.roots(), table.hosts[search.root_of(at)]));
+    let priced = table.resources.iter().copied().zip(prices).filter(|&(_, price)| price > 0.0);
+    Ok(BlockTrees {
+        trees: order.into_iter().map(tree).collect(),
+        throughput_bytes_per_s: bytes_per_s(1.0 / search.busiest()),
+        upper_bound_bytes_per_s: bytes_per_s(bound),
+        prices: priced.collect(),
+    })
+}
+
+struct Search<'a> {
+    kind: Kind,
+    table: &'a OccupationTable,
+    /// By vertex.
+    weights: &'a [f64],
+    /// By edge.
+    may_use: Vec<bool>,
+    share: f64,
+    /// The entering edge of each vertex; `NONE` for the root, and for all of a tree that is not chosen yet.
+    trees: Vec<Vec<u32>>,
+    /// By resource, for all blocks.
+    load: Vec<f64>,
+    cheapest: Cheapest,
+}
+
+impl<'a> Search<'a> {
+    fn new(
+        kind: Kind,
+        table: &'a OccupationTable,
+        weights: &'a [f64],
+        may_use: Vec<bool>,
+        count: usize,
+    ) -> Search<'a> {
+        let vertices = table.hosts.len();
+        let trees = match kind {
+            Kind::Scatter => count,
+            Kind::Allgather => count * vertices,
+        };
+        Search {
+            kind,
+            table,
+            weights,
+            may_use,
+            share: 1.0 / count as f64,
+            trees: vec![vec![NONE; vertices]; trees],
+            load: vec![0.0; table.resources.len()],
+            cheapest: Cheapest::new(table),
+        }
+    }
+
+    fn roots(&self) -> usize {
+        match self.kind {
+            Kind::Scatter => 1,
+            Kind::Allgather => self.table.hosts.len(),
+        }
+    }
+
+    /// The vertex of a tree's root.
+    fn root_of(&self, tree: usize) -> usize {
+        tree % self.roots()
+    }
+
+    fn busiest(&self) -> f64 {
+        self.load.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Chooses every tree, then each again under the loads of the others; the best of the sweeps is kept.
+    fn sweep(&mut self, budget: &Budget) {
+        let mut best: Option<(f64, Vec<Vec<u32>>, Vec<f64>)> = None;
+        let units = (self.table.edge_count() / EDGES_PER_UNIT) as u64;
+        for _ in 0..SWEEPS {
+            for tree in 0..self.trees.len() {
+                budget.spend(units);
+                self.add(tree, -self.share);
+                let prices = prices(&self.load, POWER);
+                let barred = |edge: usize| if self.may_use[edge] { 0.0 } else { BARRED };
+                let weight = |edge: usize| self.table.weight(edge, &prices) + barred(edge);
+                let weights: Vec<f64> = (0..self.table.edge_count()).map(weight).collect();
+                self.trees[tree] = self.tree(self.root_of(tree), &weights).0;
+                self.add(tree, self.share);
+            }
+            let busiest = self.busiest();
+            if best.as_ref().is_none_or(|(least, ..)| busiest < *least) {
+                best = Some((busiest, self.trees.clone(), self.load.clone()));
+            }
+            if budget.is_spent() {
+                break;
+            }
+        }
+        (_, self.trees, self.load) = best.expect("there is a sweep");
+    }
+
+    /// The cheapest tree under the weights of edges, and the cost of its blocks, weighted.
+    fn tree(&mut self, root: usize, weights: &[f64]) -> (Vec<u32>, f64) {
+        match self.kind {
+            Kind::Scatter => {
+                let (entering, distances) = self.cheapest.paths(self.table, root, weights);
+                let costs = distances.iter().zip(self.weights).skip(1);
+                (entering, costs.map(|(distance, weight)| distance * weight).sum())
+            }
+            Kind::Allgather => {
+                let (entering, cost) = self.cheapest.arborescence(root, weights);
+                (entering, cost * self.weights[root])
+            }
+        }
+    }
+
+    /// Adds `share` of a tree's blocks to the loads; a tree that is not chosen yet has none.
+    fn add(&mut self, tree: usize, share: f64) {
+        let entering = &self.trees[tree];
+        let carried: Vec<f64> = match self.kind {
+            Kind::Allgather => vec![self.weights[tree % self.table.hosts.len()]; entering.len()],
+            Kind::Scatter => below(self.table, entering, self.weights),
+        };
+        for (&edge, carried) in entering.iter().zip(carried).filter(|(edge, _)| **edge != NONE) {
+            for &(resource, time) in self.table.uses(edge as usize) {
+                self.load[resource as usize] += share * carried * time;
+            }
+        }
+    }
+
+    /// The best bound on 1 / τ, and its prices, summing to 1.
+    fn bound(&mut self) -> (f64, Vec<f64>) {
+        let mut best = (f64::INFINITY, vec![0.0; self.load.len()]);
+        for power in BOUND_POWERS {
+            let mut prices = prices(&self.load, power);
+            let sum: f64 = prices.iter().sum();
+            prices.iter_mut().for_each(|price| *price /= sum);
+            let edges = self.table.edge_count();
+            let weights: Vec<f64> = (0..edges).map(|edge| self.table.weight(edge, &prices)).collect();
+            let cost: f64 = (0..self.roots()).map(|root| self.tree(root, &weights).1).sum();
+            if cost > 0.0 && 1.0 / cost < best.0 {
+                best = (1.0 / cost, prices);
+            }
+        }
+        best
+    }
+}
+
+/// Prices that rise with the loads, the busiest resource's about 1.
+fn prices(load: &[f64], power: i32) -> Vec<f64> {
+    let most = load.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
+    load.iter().map(|load| (load.max(0.0) / most).powi(power) + IDLE).collect()
+}
+
+/// The blocks, by weight, of each vertex and all below it.
+fn below(table: &OccupationTable, entering: &[u32], weights: &[f64]) -> Vec<f64> {
+    let mut below = vec![0.0; entering.len()];
+    for (vertex, weight) in weights.iter().enumerate() {
+        let mut at = vertex;
+        while entering[at] != NONE {
+            below[at] += weight;
+            at = table.graph.from[entering[at] as usize] as usize;
+        }
+    }
+    below
+}
