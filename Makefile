@@ -107,6 +107,7 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/intervals.py
 	$(PY) benches/smpi_broadcast.py
 	$(PY) benches/smpi_scale.py
+	$(PY) benches/descriptions.py
 	$(PY) benches/smpi_sweep.py
 	$(PY) benches/namespaces.py
 	$(PY) benches/push.py
