@@ -1,3 +1,5 @@
+//! Estimates from samples worked by hand.
+
 use super::*;
 use crate::platform::{Bridge, LinkClass, Mesh, Node, PlatformBuilder, PortModel};
 
