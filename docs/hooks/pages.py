@@ -29,7 +29,13 @@ INSERT = re.compile(r"<!-- insert: (\S+)(?: (.+?))? -->")
 # The planners' pictures are of the first of these that they support: platform, root, collective.
 MESSAGE_BYTES = 8 << 20
 SMALL, SWITCH = ("docs/small.json", "a0"), ("platforms/smp-16.json", "c0-0")
-EXAMPLES = ((*SMALL, "bcast"), (*SWITCH, "bcast"), (*SMALL, "allgather"), (*SWITCH, "allgather"))
+EXAMPLES = (
+    (*SMALL, "bcast"),
+    (*SWITCH, "bcast"),
+    (*SMALL, "allgather"),
+    (*SWITCH, "allgather"),
+    (*SMALL, "allreduce"),
+)
 # Where planners are compared on their pages: unequal clusters, thin links between two, one switch.
 NETWORKS = ("docs/small.json", "testbeds/namespaces/two-clusters.json", "platforms/smp-16.json")
 SIZES = (64 << 10, 8 << 20)

@@ -131,3 +131,63 @@ fn blocks_cross_a_shared_pipe_one_by_one() {
         assert!(makespan_s >= bound_s, "{collective}: {makespan_s} s, bound {bound_s} s");
     }
 }
+
+/// Three sites of four hosts. A byte of the result crosses to another site at least twice for each of two sites, so the
+/// three pipes in carry 4/3 messages each at the least.
+#[test]
+fn roots_at_each_site_in_turn_share_the_pipes() {
+    let ids = |site: usize| (0..4).map(|host| format!(r#""{site}-{host}""#)).collect::<Vec<_>>().join(", ");
+    let nodes = (0..12).map(|host| {
+        format!(
+            r#"{{"id": "{}-{}", "cluster": "c{}", "site": "s{}"}}"#,
+            host / 4,
+            host % 4,
+            host / 4,
+            host / 4
+        )
+    });
+    let pipe = |site: usize| format!(r#"{{"id": "into-{site}", "bandwidth_bytes_per_s": 10}}"#);
+    let mesh =
+        |site: usize| format!(r#"{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 1000}}}}"#, ids(site));
+    let pairs = (0..9).filter(|pair| pair / 3 != pair % 3);
+    let bridge = |pair: usize| {
+        format!(
+            r#"{{"from_cluster": "c{}", "to_cluster": "c{}",
+                "link": {{"bandwidth_bytes_per_s": 1000, "uses": ["into-{}"]}}}}"#,
+            pair / 3,
+            pair % 3,
+            pair % 3
+        )
+    };
+    let list = |items: Vec<String>| items.join(", ");
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "three sites", "port_model": "one-port", "nodes": [{}],
+            "shared": [{}], "meshes": [{}], "bridges": [{}]}}"#,
+        list(nodes.collect()),
+        list((0..3).map(pipe).collect()),
+        list((0..3).map(mesh).collect()),
+        list(pairs.map(bridge).collect())
+    );
+    let platform = Platform::from_json(&text).unwrap();
+    let instance = allreduce(&platform, 3000).segmented(10);
+    let plan = plan_with(find("site-trees").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+    assert_eq!(check::faults(&platform, &plan), [""; 0]);
+    let mut carried = [0.0; 3];
+    for (is_inward, tree) in
+        plan.inward.iter().map(|tree| (true, tree)).chain(plan.trees.iter().map(|tree| (false, tree)))
+    {
+        for (parent, child) in tree.edges() {
+            let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+            if from.index() / 4 != to.index() / 4 {
+                carried[to.index() / 4] += tree.share;
+            }
+        }
+    }
+    carried.into_iter().for_each(|messages| assert!((messages - 4.0 / 3.0).abs() < 1e-9, "{messages}"));
+    // 400 s less the second for which a pipe is held after the last arrival.
+    let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+    assert!(
+        (399.0..460.0).contains(&makespan_s),
+        "{makespan_s} s for 4000 bytes through each pipe of 10 bytes/s"
+    );
+}

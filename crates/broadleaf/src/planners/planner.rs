@@ -28,7 +28,7 @@ pub struct Card {
 #[error("{0}")]
 pub struct Unsupported(pub String);
 
-/// An algorithm that plans broadcasts or other outward collectives.
+/// An algorithm that plans broadcasts, other outward collectives, or all-reduces.
 pub trait Planner: Sync {
     /// The planner's card.
     fn card(&self) -> &'static Card;
@@ -39,7 +39,8 @@ pub trait Planner: Sync {
     /// Why the planner refuses the instance.
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported>;
 
-    /// The outward collectives it plans; their mirrors come for free ([`plan_with`](super::plan_with)).
+    /// The outward collectives it plans; their mirrors come for free ([`plan_with`](super::plan_with)). With all-reduce
+    /// among them it plans the way in and the way out together, else they are planned apart.
     fn collectives(&self) -> &'static [Collective] {
         &[Collective::Bcast]
     }

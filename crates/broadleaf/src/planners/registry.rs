@@ -4,7 +4,7 @@ use super::{
     all_reduce, baselines, clustered, optimal, pipelines, shapes, throughput, Instance, Planner, Unsupported,
 };
 use crate::budget::Budget;
-use crate::plan::{Collective, Plan, PlanError};
+use crate::plan::{Collective, Direction, Plan, PlanError};
 use crate::platform::PortModel;
 
 /// Whether `planner` supports the instance: directly, by the mirrored collective, or by both in sequence.
@@ -13,7 +13,7 @@ use crate::platform::PortModel;
 /// Why the planner refuses the instance.
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
     let collective = instance.collective;
-    if collective == Collective::Allreduce {
+    if is_joined(planner, instance) {
         let Some(half) = all_reduce::half_of(planner) else {
             return Err(Unsupported(
                 "no plans for allreduce, since for neither bcast nor allgather".to_string(),
@@ -25,7 +25,7 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
         let known: Vec<&str> = collectives_of(planner).map(Collective::name).collect();
         return Err(Unsupported(format!("no plans for {collective}, only for {}", known.join(", "))));
     }
-    if collective.is_inward() {
+    if collective.direction() != Direction::Outward {
         let stands_for_a_cluster = |host| instance.platform.node(host).local_broadcast_s.is_some();
         if let Some(host) = instance.platform.hosts().find(|&host| stands_for_a_cluster(host)) {
             let id = &instance.platform.node(host).id;
@@ -44,10 +44,15 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
     planner.supports(&outward)
 }
 
+/// Whether the instance is an all-reduce that the planner makes of two other collectives.
+fn is_joined(planner: &dyn Planner, instance: &Instance) -> bool {
+    instance.collective == Collective::Allreduce && !planner.collectives().contains(&Collective::Allreduce)
+}
+
 /// The collectives that the planner plans: its own, their mirrors, and an all-reduce made from one of them.
 pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     Collective::ALL.into_iter().filter(|&collective| match collective {
-        Collective::Allreduce => all_reduce::half_of(planner).is_some(),
+        Collective::Allreduce if all_reduce::half_of(planner).is_some() => true,
         _ => planner.collectives().contains(&collective.outward()),
     })
 }
@@ -61,7 +66,7 @@ const NODE_UNITS: u64 = 2;
 /// # Errors
 /// An instance that the planner does not support, or for which it finds no plan.
 pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-    if instance.collective == Collective::Allreduce {
+    if is_joined(planner, instance) {
         let half = all_reduce::half_of(planner).unwrap_or(Collective::Bcast);
         let [inward, outward] = all_reduce::halves(half, instance);
         let way_in = plan_with(planner, &inward, budget)?;
@@ -87,10 +92,11 @@ pub fn finish_with(planner: &dyn Planner, instance: &Instance, plan: &Plan) -> O
 /// Under multi-port a port serves several links at once, so where trees compete for receivers a node passes over the
 /// busy ones. In one tree the children get the same segments, and sending early to one makes another wait.
 fn asked(plan: Plan, instance: &Instance) -> Plan {
-    let skip_busy = instance.platform.port_model() == PortModel::MultiPort
+    let shares_ports = instance.platform.port_model() == PortModel::MultiPort
         && plan.trees.len() > 1
         && plan.period.is_none()
         && !plan.combine;
+    let skip_busy = plan.skip_busy || shares_ports;
     let plan = match instance.collective.is_inward() {
         true => plan.mirrored(instance.platform),
         false => plan,
@@ -113,6 +119,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &pipelines::Bruck,
     &clustered::Magpie,
     &clustered::MpichG2,
+    &clustered::SiteTrees,
     &throughput::PRUNE_SIMPLE,
     &throughput::PRUNE_REFINED,
     &throughput::GROW,

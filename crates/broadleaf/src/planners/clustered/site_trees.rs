@@ -1,0 +1,224 @@
+//! All-reduce between sites: a few trees that enter each site once, with other inner hosts in each tree.
+//!
+//! Each tree has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of
+//! the site has its own tree, of few children a host. A segment is combined on its way up its tree, and goes out on the
+//! same one. The trees start at other hosts of each cluster, so that the hosts' ports share the work. Their roots are
+//! either all at the site that is nearest to all others, which keeps the way in and out short, or at each site in turn,
+//! which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the least possible. The plan that is
+//! quicker by its busiest resource and its longest way is taken.
+//!
+//! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
+//! sites waiting.
+//!
+//! Reference: Kielmann et al., *MagPIe* (one tree that crosses each wide-area link once), and Sanders, Speck and Träff,
+//! *Two-tree algorithms for full bandwidth broadcast, reduction and scan* (other inner hosts in each tree). Cost: about
+//! two messages through each port, or the pipes' part, and the latencies of both ways. Complexity: O(n · g).
+//! Guarantee: in each tree, each site is entered and left once.
+//!
+//! ```
+//! use broadleaf::budget::Budget;
+//! use broadleaf::plan::Collective;
+//! use broadleaf::planners::{find, plan_with, Instance};
+//! use broadleaf::platform::{Bridge, LinkClass, Node, PlatformBuilder, PortModel};
+//!
+//! let mut builder = PlatformBuilder::new("two sites of one host", PortModel::OnePort);
+//! let (here, there) = (builder.cluster("A"), builder.cluster("B"));
+//! let mut add = |id: &str, cluster| {
+//!     builder.add_node(Node { id: id.into(), cluster: Some(cluster), ..Node::default() }).unwrap()
+//! };
+//! let a = add("a", here);
+//! add("b", there);
+//! let far = builder.add_class(LinkClass::affine(0.5, 100.0));
+//! builder.add_bridge(Bridge { from: here, to: there, both_ways: true, class: far }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, a, 100).unwrap();
+//! let instance = Instance { collective: Collective::Allreduce, ..instance };
+//! let plan = plan_with(find("site-trees").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+//! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
+//! // b's message takes a second and the latency, and so does the sum on its way back.
+//! assert_eq!(trace.finish_s, [1.5, 3.0]);
+//! ```
+
+use super::groups::{by_cluster, by_site};
+use crate::budget::Budget;
+use crate::model::{occupation, Resource};
+use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::BTreeMap;
+
+/// Trees whose roots are at one site: the two of the two-tree algorithm, which occupy each port fully already.
+const TREES_OF_ONE_SITE: usize = 2;
+/// With more sites than this, not every site has a root.
+const MOST_TREES: usize = 16;
+/// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
+const MOST_CHILDREN: usize = 4;
+
+pub(crate) struct SiteTrees;
+
+static CARD: Card = Card {
+    name: "site-trees",
+    summary: "all-reduce along a few trees that enter each site once, with other inner hosts in each",
+    reference: "Kielmann et al., MagPIe, PPoPP 1999; Sanders, Speck and Träff, Two-tree algorithms for full bandwidth \
+                broadcast, reduction and scan",
+    objective: "makespan of long all-reduces between sites",
+    guarantee: "in each tree, each site is entered and left once",
+    complexity: "O(n g) for g sites",
+    profile: Profile::QUICK,
+};
+
+impl Planner for SiteTrees {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Allreduce]
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        match sites(instance.platform).len() {
+            0 | 1 => Err(Unsupported("all hosts are in one cluster of one site".to_string())),
+            _ => Ok(()),
+        }
+    }
+
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+        let platform = instance.platform;
+        let sites = sites(platform);
+        let nearest = nearest_to_all(platform, &sites);
+        let at_one = trees(platform, &sites, TREES_OF_ONE_SITE, |_| nearest);
+        let in_turn = trees(platform, &sites, sites.len().min(MOST_TREES), |tree| tree);
+        let promised = [at_one, in_turn].map(|trees| promised_s(instance, &trees).map(|s| (s, trees)));
+        let quickest = promised.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
+        let Some((_, trees)) = quickest else {
+            let reason = "two heads of sites or clusters have no link between them".to_string();
+            return Err(PlanError::Unsupported { planner: CARD.name.to_string(), reason });
+        };
+        let Instance { root, message_bytes, segment_bytes, seed, .. } = *instance;
+        let inward = trees.clone();
+        let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
+        Ok(Plan { collective: Collective::Allreduce, inward, skip_busy: true, seed, ..plan })
+    }
+}
+
+/// By site, its clusters, the largest first; where there is one site only, each cluster counts as a site.
+fn sites(platform: &Platform) -> Vec<Vec<Vec<NodeId>>> {
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let mut sites = by_site(platform, hosts.clone());
+    if sites.len() == 1 {
+        sites = by_cluster(platform, hosts);
+    }
+    let clusters = |site: Vec<NodeId>| {
+        let mut clusters = by_cluster(platform, site);
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
+        clusters
+    };
+    sites.into_iter().map(clusters).collect()
+}
+
+/// The site whose farthest other site is nearest, by the latencies between their first hosts.
+fn nearest_to_all(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> usize {
+    let first = |site: usize| sites[site][0][0];
+    let latency_s = |from: usize, to: usize| match platform.link(first(from), first(to)) {
+        Some(class) => platform.class(class).latency_s,
+        None => f64::INFINITY,
+    };
+    let farthest_s = |site: usize| {
+        let others = (0..sites.len()).filter(|&other| other != site);
+        others.map(|other| latency_s(site, other).max(latency_s(other, site))).fold(0.0, f64::max)
+    };
+    (0..sites.len()).min_by(|&a, &b| farthest_s(a).total_cmp(&farthest_s(b))).unwrap_or(0)
+}
+
+/// `count` trees of equal share, each with its root at the site that `root_site` gives it.
+fn trees(
+    platform: &Platform,
+    sites: &[Vec<Vec<NodeId>>],
+    count: usize,
+    root_site: impl Fn(usize) -> usize,
+) -> Vec<Tree> {
+    let most_children = count.min(MOST_CHILDREN);
+    let one = |number: usize| {
+        let mut tree = SiteTree::new(platform);
+        let rotated = |cluster: &Vec<NodeId>| {
+            let mut hosts = cluster.clone();
+            hosts.rotate_left(number * cluster.len() / count % cluster.len());
+            hosts
+        };
+        let sites: Vec<Vec<Vec<NodeId>>> =
+            sites.iter().map(|site| site.iter().map(rotated).collect()).collect();
+        let root = sites[root_site(number)][0][0];
+        // The slowest ways first: between sites, between clusters, inside.
+        for site in &sites {
+            if site[0][0] != root {
+                tree.add(root, site[0][0]);
+            }
+        }
+        for site in &sites {
+            site[1..].iter().for_each(|cluster| tree.add(site[0][0], cluster[0]));
+        }
+        sites.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
+        tree.edges.share(1.0 / count as f64).root(root).build()
+    };
+    (0..count).map(one).collect()
+}
+
+struct SiteTree {
+    edges: TreeBuilder,
+    /// By node, its children so far.
+    children: Vec<usize>,
+}
+
+impl SiteTree {
+    fn new(platform: &Platform) -> SiteTree {
+        let nodes = platform.node_count();
+        SiteTree { edges: TreeBuilder::new(nodes), children: vec![0; nodes] }
+    }
+
+    fn add(&mut self, parent: NodeId, child: NodeId) {
+        self.edges.add(parent, child);
+        self.children[parent.index()] += 1;
+    }
+
+    /// Hangs the hosts below their first one, level by level. A head's heads count as its children.
+    fn add_cluster(&mut self, hosts: &[NodeId], most_children: usize) {
+        let mut parent = 0;
+        for child in 1..hosts.len() {
+            while parent + 1 < child && self.children[hosts[parent].index()] >= most_children {
+                parent += 1;
+            }
+            self.add(hosts[parent], hosts[child]);
+        }
+    }
+}
+
+/// The time of the busiest resource, and that of a segment in and out by the longest way, seconds; `None` where an
+/// edge of a tree has no link.
+fn promised_s(instance: &Instance, trees: &[Tree]) -> Option<f64> {
+    let Instance { platform, message_bytes, segment_bytes, .. } = *instance;
+    let segments = message_bytes.div_ceil(segment_bytes) as f64;
+    let mut held_s: BTreeMap<Resource, f64> = BTreeMap::new();
+    let mut longest_s: f64 = 0.0;
+    for tree in trees {
+        let mut both_ways_s = 0.0;
+        for is_inward in [true, false] {
+            let mut at_s = vec![0.0; platform.node_count()];
+            for parent in tree.breadth_first(tree.root.unwrap_or(instance.root)) {
+                for &child in tree.children(parent) {
+                    let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+                    let class = platform.link(from, to)?;
+                    let held = occupation(platform, Hop { from, to, class }, segment_bytes);
+                    at_s[child.index()] = at_s[parent.index()] + held.arrival_s;
+                    for window in held.windows {
+                        *held_s.entry(window.resource).or_default() +=
+                            window.duration_s * segments * tree.share;
+                    }
+                }
+            }
+            both_ways_s += at_s.into_iter().fold(0.0, f64::max);
+        }
+        longest_s = longest_s.max(both_ways_s);
+    }
+    Some(held_s.into_values().fold(0.0, f64::max) + longest_s)
+}
