@@ -58,7 +58,7 @@ def test_plans_of_every_planner() -> None:
     validator = schema("plan")
     planned = set()
     for card in bl.planners():
-        for collective in ("bcast", "scatter", "allgather"):
+        for collective in ("bcast", "scatter", "allgather", "allreduce"):
             try:
                 plan = bl.plan(platform, "a0", 1 << 16, planner=card.name, collective=collective)
             except bl.PlanError:

@@ -35,8 +35,8 @@ fn a_plan_turned_round_takes_as_long_on_the_network_turned_round() {
     {
         let platform = uneven(nodes, 0.3, seed);
         for collective in Collective::ALL.into_iter().filter(|collective| collective.is_inward()) {
-            // 84 segments: whole periods of every plan here, so that none is cut at its other end.
-            let instance = Instance::new(&platform, NodeId(nodes as u32 / 2), 84 * 4).unwrap();
+            // 168 segments: whole periods of every plan here, so that none is cut at its other end.
+            let instance = Instance::new(&platform, NodeId(nodes as u32 / 2), 168 * 4).unwrap();
             let instance = Instance { collective, ..instance.segmented(4) };
             for planner in PLANNERS.iter().filter(|planner| supports(**planner, &instance).is_ok()) {
                 let plan = plan_with(*planner, &instance, &Budget::UNLIMITED).unwrap();
