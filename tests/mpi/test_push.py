@@ -30,6 +30,12 @@ TIMEOUT_S = 120
 BLOCK = 4 << 20
 # Three, and in one test four.
 HOSTS = 3
+TWO_HOSTS: dict[str, Any] = {
+    "format": "broadleaf-platform/1",
+    "name": "two hosts",
+    "port_model": "one-port",
+    "nodes": [{"id": "a"}, {"id": "b"}],
+}
 
 
 def command(mpi: Mpi, *arguments: str) -> list[str]:
@@ -243,6 +249,52 @@ def test_only_a_slow_push_is_worth_a_measurement(bench: Bench, tmp_path: Path) -
     assert unknown.worth_measuring(event(11, 48)) == pytest.approx(952 / 38 * 10)
     # 90 bytes in 10 s leave 100 s.
     assert unknown.worth_measuring(event(11, 100)) is None
+
+    # Of 8 or 7 bytes/s between the two hosts, 3.8 bytes/s are less than half of the first alone.
+    for rate, left_s in ((8.0, pytest.approx(952 / 38 * 10)), (7.0, None)):
+        link = {"bandwidth_bytes_per_s": rate}
+        platform = bl.Platform.from_dict({**TWO_HOSTS, "links": [{"from": "a", "to": "b", **link}]})
+        known = UnknownLinks(unknown.start, None, None, tmp_path / "measured.json", platform, "a")
+        assert known.worth_measuring(event(1, 10)) is None
+        assert known.worth_measuring(event(11, 48)) == left_s
+
+
+@pytest.mark.parametrize("bench", ["openmpi"], indirect=True)
+def test_a_push_far_below_the_rate_of_its_platform_is_measured(
+    bench: Bench, agent: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(agent)
+    monkeypatch.setattr(unknown_links, "SETTLED_S", 0.0)
+    monkeypatch.setattr(unknown_links, "LONG_S", 0.0)
+    data = os.urandom(64 * BLOCK)
+    (agent / "source").write_bytes(data)
+    names = ["localhost", "first", "second"]
+    (agent / "hosts").write_text("\n".join(names) + "\n")
+    for rate, is_measured in ((1e15, True), (1e6, False)):
+        links = [
+            {"from": one, "to": other, "bandwidth_bytes_per_s": rate}
+            for one in names
+            for other in names
+            if one != other
+        ]
+        platform = bl.Platform.from_dict(
+            {
+                "format": "broadleaf-platform/1",
+                "name": f"{rate:g} bytes/s",
+                "port_model": "one-port",
+                "nodes": [{"id": name} for name in names],
+                "links": links,
+            }
+        )
+        to = f"{agent}/{rate:g}-{{rank}}"
+        pushed = bl.push(
+            agent / "source", to, hosts=agent / "hosts", platform=platform, launcher=bench.mpi.mpiexec
+        )
+        assert pushed.is_everywhere
+        said = capfd.readouterr().err
+        assert ("left at less than half of the platform's rate; stopping to measure" in said) == is_measured
+        for rank in range(len(names)):
+            assert (agent / f"{rate:g}-{rank}").read_bytes() == data
 
 
 def test_a_push_follows_its_network(hosts_of: Bench, targets: Path) -> None:

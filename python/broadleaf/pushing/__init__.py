@@ -86,16 +86,17 @@ def push(
     """Sends the file or folder `source` to the path `to` on `n` hosts, one rank on each; several go into the
     folder `to`, in one stream.
 
-    `hosts` names the machines (file or list); the first has the source. In `to`, `{host}` and `{rank}` stand
-    for the host's name and the rank's number. `platform` is the network to plan for; with `save_platform` it
-    is measured first, and saved. Without either, a push that takes long is stopped, the network measured, and
-    the push resumed. With `adapt` an advisor follows the network; it exchanges files with the ranks in the
-    folder `state`. Blocks that a host has already, from an interrupted push or in an older version of a file,
-    are not sent again. `verify` reads all files again in the end; no host receives more than
-    `limit_bytes_per_s`. `mode` is the mode of all files, by default that of the source; `owner` is
-    `USER` or `USER:GROUP`; set-user-id and set-group-id bits are dropped without `keep_set_id`. `report` is a
-    page to write, with the map of the network and the times of the broadcasts. `own` is for the command line:
-    the launcher that started this process has started the other ranks too.
+    `hosts` names the machines (file or list); the first has the source. In `to`, `{host}` and `{rank}`
+    stand for the host's name and the rank's number. `platform` is the network to plan for; with
+    `save_platform` it is measured first, and saved. Without either, or where the platform promises more
+    than twice the rate, a push that takes long is stopped, the network measured, and the push resumed.
+    With `adapt` an advisor follows the network; it exchanges files with the ranks in the folder `state`.
+    Blocks that a host has already, from an interrupted push or in an older version of a file, are not
+    sent again. `verify` reads all files again in the end; no host receives more than `limit_bytes_per_s`.
+    `mode` is the mode of all files, by default that of the source; `owner` is `USER` or `USER:GROUP`;
+    set-user-id and set-group-id bits are dropped without `keep_set_id`. `report` is a page to write, with
+    the map of the network and the times of the broadcasts. `own` is for the command line: the launcher
+    that started this process has started the other ranks too.
 
     A host that cannot write does not affect the others; if a host dies, the job starts again without it.
     The result names every host, and its error, if any.
@@ -174,15 +175,20 @@ def push(
         names = " ".join(map(str, sources))
         raise PushError(f"{visible(names)}: the name is no UTF-8 text; rename it") from None
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
-        described = None
+        described = known = None
         if platform is not None:
-            described = Path(scratch) / "platform.json"
-            platform_of(platform).save(described)
+            described, known = Path(scratch) / "platform.json", platform_of(platform)
+            known.save(described)
         stats = None if report is None else Path(scratch) / "stats.json"
         # Ranks that this process has not started cannot be started again, and measuring keeps to no limit.
         unknown = None
-        if platform is None and own is None and limit_bytes_per_s is None and count > 2:
-            unknown = UnknownLinks(start, launcher, launcher_args, Path(scratch) / "measured.json")
+        # A rate is promised to all hosts of a platform, not to some of them. An advisor judges by itself.
+        is_promised = known is not None and {each.name for each in machines} == set(known.hosts)
+        is_judged = known is None or (is_promised and save_platform is None and not adapt)
+        if own is None and limit_bytes_per_s is None and count > 2 and is_judged:
+            root = machines[0].name if machines else None
+            out = Path(scratch) / "measured.json"
+            unknown = UnknownLinks(start, launcher, launcher_args, out, known, root)
         job = Job(*(start, count, machines, settings, described, stats, progress, own, unknown))
         hosts_file = str(hosts) if isinstance(hosts, str | os.PathLike) else None
         folder = None if state is None else str(state)
@@ -190,8 +196,8 @@ def push(
             folder, None if described is None else str(described), hosts_file, start, wanted=adapt
         ) as job.advice:
             events = job.to_the_end()
-        if report is not None and platform is not None and stats is not None:
-            write_report(platform_of(platform), stats, events["hosts"]["hosts"][0]["host"], report)
+        if report is not None and job.platform is not None and stats is not None:
+            write_report(Platform.load(job.platform), stats, events["hosts"]["hosts"][0]["host"], report)
     begun, ended = events["start"], events["hosts"]
     took_s = time.monotonic() - began_s
     if job.platform is None and count > 2 and took_s > HINT_S:

@@ -47,7 +47,7 @@ class JobEndedError(Exception):
 
 
 class LongPushError(Exception):
-    """A push over unknown links takes long enough to measure them; with the seconds left."""
+    """A push over unknown or wrong links takes long enough to measure them; with the seconds left."""
 
     def __init__(self, left_s: float) -> None:
         super().__init__(left_s)
@@ -84,7 +84,7 @@ class Job:
             except LongPushError as push:
                 unknown, self.unknown = self.unknown, None
                 assert unknown is not None
-                self.platform = unknown.measured(self.ranks, self.machines, push.left_s)
+                self.platform = unknown.measured(self.ranks, self.machines, push.left_s) or self.platform
             except JobEndedError as ended:
                 complaint = str(ended)
                 name, how = lost_host(complaint)
@@ -136,6 +136,8 @@ class Job:
                 has_threads=True,
             )
         heard: dict[str, Any] = {}
+        if self.unknown is not None:
+            self.unknown.first = None
         with (
             tempfile.TemporaryFile("w+", errors="replace") as complaints,
             started(argv, environment, complaints) as job,
