@@ -99,9 +99,10 @@ def measure(
     `launcher` is `mpiexec`, `srun`, `flux` or a launcher's path, by default the one that fits;
     `launcher_args` are more options for it.
 
-    `map` is a site's map of hosts and switches (Slurm's topology.conf or topology.yaml, or a listing of
-    ibnetdiscover). Then only a few hosts of each switch are measured, one rank each, out of `hosts` or the
-    allocation's; the platform has all hosts of the map. `n` is needed without a map only.
+    `map` is a site's map of hosts and switches (Slurm's topology.conf or topology.yaml, a listing of
+    ibnetdiscover, or a folder of hwloc's XML of each host). Then only a few hosts of each switch are
+    measured, one rank each, out of `hosts` or the allocation's; the platform has all hosts of the map. `n` is
+    needed without a map only.
 
     The platform's `provenance` records when, where and how it was measured, and impossible values that a
     second measurement confirmed. At the end some broadcasts are rehearsed with the runtime, for the interval

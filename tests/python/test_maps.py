@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -150,6 +153,63 @@ def test_a_bad_map_is_refused_in_one_line(text: str, told: str, tmp_path: Path, 
     with pytest.raises(MapError, match=re.escape(f"{file}: ")):
         read_map(file)
     refused(command("measure", "--map", str(file), "-o", "net.json"), told)
+
+
+def machine(name: str, model: str = "EPYC", cores: int = 2, adapter: str = "[15b3:101b]") -> str:
+    """As hwloc 2 writes a machine with a network adapter and a disk."""
+    core = '<object type="Core"><object type="PU"/></object>'
+    return (
+        f'<object type="Machine"><info name="HostName" value="{name}"/>'
+        f'<object type="Package"><info name="CPUModel" value="{model}"/>{core * cores}</object>'
+        f'<object type="PCIDev" pci_type="0207 {adapter} [15b3:0006] 00" pci_link_speed="15.753846">'
+        '<object type="OSDev" name="ib0" osdev_type="2"/></object>'
+        f'<object type="PCIDev" pci_type="0108 [144d:{name[-1]}] [0:0] 00" pci_link_speed="3.9">'
+        '<object type="OSDev" name="sda" osdev_type="0"/></object></object>'
+    )
+
+
+def hwloc(*machines: str) -> str:
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE topology SYSTEM "hwloc2.dtd">\n'
+    return f'{head}<topology version="2.0">\n{"".join(machines)}\n</topology>\n'
+
+
+def test_hosts_of_equal_hardware_by_hwloc_are_one_group(tmp_path: Path) -> None:
+    others = [machine("n3", "Xeon"), machine("n4", cores=4), machine("n5", adapter="[8086:24f0]")]
+    every = [machine("n1"), machine("n2"), *others]
+    for at, each in enumerate(every):
+        (tmp_path / f"{at}.xml").write_text(hwloc(each))
+    one = tmp_path / "all"
+    one.write_text(hwloc(*every))
+    found = read_map(tmp_path)
+    assert list(found.hosts.values()) == [("n1", "n2"), ("n3",), ("n4",), ("n5",)]
+    assert next(iter(found.hosts)) == "EPYC, 1 packages, 2 cores, [15b3:101b] at 15.7538 GB/s"
+    assert read_map(one).hosts == found.hosts
+    (tmp_path / "again.xml").write_text(hwloc(machine("n1", "Xeon")))
+    with pytest.raises(MapError, match="n1 is named twice"):
+        read_map(tmp_path)
+
+
+@pytest.mark.skipif(shutil.which("lstopo-no-graphics") is None, reason="there is no lstopo")
+def test_the_file_of_lstopo_names_its_host(tmp_path: Path) -> None:
+    file = tmp_path / "here.xml"
+    subprocess.run(["lstopo-no-graphics", "--of", "xml", str(file)], check=True, timeout=60)
+    assert list(read_map(file).hosts.values()) == [(socket.gethostname(),)]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("<topology>\n<object", "bad.xml: no XML that can be read"),
+        (hwloc(), "bad.xml: no machine"),
+        (hwloc('<object type="Machine"/>'), "bad.xml: no HostName"),
+    ],
+)
+def test_a_bad_file_of_hwloc_is_named(text: str, told: str, tmp_path: Path, command: Command) -> None:
+    folder = tmp_path / "hosts"
+    folder.mkdir()
+    refused(command("measure", "--map", str(folder), "-o", "net.json"), "no .xml in the folder")
+    (folder / "bad.xml").write_text(text)
+    refused(command("measure", "--map", str(folder), "-o", "net.json"), told)
 
 
 def test_measure_says_what_a_map_needs(tmp_path: Path, command: Command) -> None:

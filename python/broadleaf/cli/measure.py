@@ -51,7 +51,7 @@ MOST_LINKS = 12
     "map_file",
     metavar="FILE",
     help="Measure a few hosts of each switch for all: Slurm's topology.conf or topology.yaml, "
-    "or ibnetdiscover's listing.",
+    "ibnetdiscover's listing, or a folder of hwloc's XML.",
 )
 @click.option(
     "--again",

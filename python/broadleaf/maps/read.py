@@ -11,6 +11,7 @@ from pathlib import Path
 
 from broadleaf.files import read_text
 from broadleaf.maps.hostlist import HostlistError, hostlist
+from broadleaf.maps.hwloc import of_hwloc
 
 
 class MapError(ValueError):
@@ -30,13 +31,20 @@ class Map:
 
 
 def read_map(path: str | os.PathLike[str]) -> Map:
-    """The map in a file: topology.conf, topology.yaml or a listing of ibnetdiscover.
+    """The map in a file: topology.conf, topology.yaml, a listing of ibnetdiscover, or XML of hwloc; or in a
+    folder of hwloc's files, one of each host.
 
     Raises MapError or OSError, naming the file and where it can the line.
     """
-    text = read_text(path)
+    files = sorted(Path(path).glob("*.xml")) if Path(path).is_dir() else [Path(path)]
+    if not files:
+        raise MapError(f"{path}: no .xml in the folder; write one on each host by `lstopo --of xml`")
+    texts = {file.name: read_text(file) for file in files}
+    text = texts[files[0].name]
     try:
-        if re.search(r"^\s*switchguid=", text, re.MULTILINE):
+        if Path(path).is_dir() or re.search(r"^\s*<topology\b", text, re.MULTILINE):
+            hosts = of_hwloc(texts)
+        elif re.search(r"^\s*switchguid=", text, re.MULTILINE):
             hosts = of_ibnetdiscover(text)
         elif re.search(r"^\s*(SwitchName|BlockName)\s*=", text, re.MULTILINE | re.IGNORECASE):
             hosts = of_topology_conf(text)
@@ -44,7 +52,7 @@ def read_map(path: str | os.PathLike[str]) -> Map:
             hosts = of_topology_yaml(text)
         else:
             raise MapError(
-                "no known map; give Slurm's topology.conf or topology.yaml, or ibnetdiscover's listing"
+                "no known map; give Slurm's topology.conf or topology.yaml, ibnetdiscover's listing or hwloc's XML"
             )
     except (HostlistError, MapError) as error:
         raise MapError(f"{path}: {error}") from None
