@@ -52,7 +52,7 @@ def read_map(path: str | os.PathLike[str]) -> Map:
             hosts = of_topology_yaml(text)
         else:
             raise MapError(
-                "no known map; give Slurm's topology.conf or topology.yaml, ibnetdiscover's listing or hwloc's XML"
+                "no known map; give Slurm's topology.conf or topology.yaml, ibnetdiscover's or hwloc's file"
             )
     except (HostlistError, MapError) as error:
         raise MapError(f"{path}: {error}") from None
