@@ -124,6 +124,8 @@ def push(
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
         raise PushError("nothing to push; name a file or a folder")
+    if not to:
+        raise PushError("nowhere to push to; name a path with --to")
     refuse_unwritable(save_platform)
     if report is not None:
         refuse_unwritable(report)
@@ -171,8 +173,8 @@ def push(
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        names = " ".join(map(str, sources))
-        raise PushError(f"{visible(names)}: the name is no UTF-8 text; rename it") from None
+        name = next(name for name in (*settings["sources"], to) if not is_text(name))
+        raise PushError(f"{visible(name)}: the name is no UTF-8 text; rename it") from None
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
         described = None
         if platform is not None:
@@ -209,6 +211,11 @@ def push(
         seconds=took_s,
         hosts=[*ended["hosts"], *job.lost],
     )
+
+
+def is_text(name: str) -> bool:
+    """Whether a path is UTF-8 throughout; its other bytes are surrogates."""
+    return not any("\ud800" <= each <= "\udfff" for each in name)
 
 
 def join(own: OwnRank, *, mpi: Flavour | None, platform: File | None, has_report: bool) -> NoReturn:
