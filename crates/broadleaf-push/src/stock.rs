@@ -67,8 +67,12 @@ impl Stock {
         for number in index.files() {
             let candidates = &candidates[index.blocks_of[number].clone()];
             if candidates.is_empty() || candidates.contains(&true) {
-                self.take_entry(index, place, number, candidates)
-                    .map_err(|error| place.refused(&index.entries[number], &error))?;
+                self.take_entry(index, place, number, candidates).map_err(|error| {
+                    let entry = &index.entries[number];
+                    // Frees the space of a full disk.
+                    place.discard(entry);
+                    place.refused(entry, &error)
+                })?;
             }
         }
         Ok(())

@@ -185,7 +185,8 @@ def push(
         unknown = None
         if platform is None and own is None and limit_bytes_per_s is None and count > 2:
             unknown = UnknownLinks(start, launcher, launcher_args, Path(scratch) / "measured.json")
-        job = Job(*(start, count, machines, settings, described, stats, progress, own, unknown))
+        files = (Path(scratch), described, stats)
+        job = Job(*(start, count, machines, settings, *files, progress, own, unknown))
         hosts_file = str(hosts) if isinstance(hosts, str | os.PathLike) else None
         folder = None if state is None else str(state)
         with advisor(
