@@ -58,6 +58,14 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
+/// A missing unfinished copy, as someone else has removed it; other errors unchanged.
+fn gone(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::other("its unfinished copy was removed; push again"),
+        _ => error,
+    }
+}
+
 impl Place {
     /// Opens the target, makes its folders, and keeps other pushes to it out.
     pub fn open(shown: &str, index: &Index, manner: Manner) -> std::result::Result<Place, Fault> {
@@ -111,6 +119,7 @@ impl Place {
             let file = place.top.write(&unfinished(name), true).map_err(refused)?;
             let is_free = folder::lock(file.as_raw_fd());
             place._lock = Some(file);
+            place.begun.insert(0);
             is_free
         };
         if !is_free {
@@ -175,14 +184,8 @@ impl Place {
             let entry = &index.entries[number];
             let name = unfinished(&self.name_of(entry));
             let is_new = self.begun.insert(number);
-            let file = self.folder_of(entry)?.write(&name, is_new).map_err(|error| {
-                let is_gone = !is_new && error.kind() == ErrorKind::NotFound;
-                if is_gone {
-                    Error::other("its unfinished copy was removed; push again")
-                } else {
-                    error
-                }
-            })?;
+            let opened = self.folder_of(entry)?.write(&name, is_new);
+            let file = if is_new { opened? } else { opened.map_err(gone)? };
             // A new file of one block gets its length from the write.
             if !self.is_made || !index.is_written_at_once(number) {
                 let (bytes, found) = (index.file_bytes(number), file.metadata()?.len());
@@ -304,7 +307,7 @@ impl Place {
                         self.dress(&file, entry)?;
                     }
                 }
-                self.folder_of(entry)?.rename(&draft, &name)
+                self.folder_of(entry)?.rename(&draft, &name).map_err(gone)
             }
             Kind::Link(text) => {
                 let folder = self.folder_of(entry)?;

@@ -89,6 +89,17 @@ fn an_unfinished_copy_that_is_removed_meanwhile_is_not_replaced_by_zeros() {
     );
     assert_eq!(names(&scratch.path("1/out")), ["b"]);
     assert!(scratch.push(2, "source").is_everywhere);
+
+    let single = json!({
+        "sources": [scratch.path("source/a")], "to": scratch.path("{rank}/single"), "verify": false,
+        "keep_set_id": false,
+    });
+    let copy = scratch.path("1/.single.broadleaf");
+    let remove = move || fs::remove_file(copy).unwrap();
+    let job = Job { meanwhile: Mutex::new(Some(Box::new(remove))), ..Job::default() };
+    let pushed = scratch.push_while(2, &single, job);
+    assert!(pushed.fault(1).ends_with("its unfinished copy was removed; push again"), "{}", pushed.fault(1));
+    assert!(names(&scratch.path("1")).iter().all(|name| name == "out"));
 }
 
 #[test]
