@@ -7,6 +7,7 @@ use crate::index::BLOCK_BYTES;
 use serde_json::json;
 use std::fs::{self, File};
 use std::os::unix::fs::{symlink, FileExt, MetadataExt};
+use std::process::Command;
 use std::sync::Mutex;
 
 #[test]
@@ -64,8 +65,13 @@ fn devices_pipes_and_links_to_folders_are_not_replaced() {
     fs::remove_file(scratch.path("0/out")).unwrap();
     fs::create_dir(scratch.path("0/out")).unwrap();
     let _listener = std::os::unix::net::UnixListener::bind(scratch.path("0/out/pipe")).unwrap();
-    let pushed = scratch.push(1, "folder");
-    assert!(pushed.fault(0).ends_with(NO_FILE), "{}", pushed.fault(0));
+    fs::remove_file(scratch.path("1/out")).unwrap();
+    fs::create_dir(scratch.path("1/out")).unwrap();
+    assert!(Command::new("mkfifo").arg(scratch.path("1/out/pipe")).status().unwrap().success());
+    let pushed = scratch.push(2, "folder");
+    for rank in [0, 1] {
+        assert!(pushed.fault(rank).ends_with(NO_FILE), "{}", pushed.fault(rank));
+    }
 }
 
 #[test]
