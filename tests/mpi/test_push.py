@@ -18,6 +18,7 @@ import pytest
 import broadleaf as bl
 from broadleaf import pushing
 from broadleaf.mpi import Mpi, find_mpi, start_of
+from broadleaf.mpi.job import termination_raises
 from broadleaf.mpi.own_rank import OwnRank, own_rank
 from broadleaf.pushing import owner_of, unknown_links
 from broadleaf.pushing.job import lost_host
@@ -138,6 +139,33 @@ def test_a_folder_to_full_disks_and_others(hosts_of: Bench, targets: Path) -> No
         assert (targets / "host3/out/deep" / f"file{number}").read_bytes() == wanted
 
 
+def test_a_full_disk_with_an_older_version_is_not_left_full(hosts_of: Bench, targets: Path) -> None:
+    data = os.urandom(3 * BLOCK)
+    (targets / "source").write_bytes(data)
+    (targets / "older").write_bytes(os.urandom(BLOCK) + data[BLOCK : 2 * BLOCK])
+    words = command(hosts_of.mpi, "source", "--to", f"{targets}/{{host}}/out", "-n", "2", "--json")
+    # No room for a copy of the block that the older version has.
+    line = f"mount -t tmpfs -o size=10m none {targets}/host1 && cp older host1/out"
+    line += ' && "$0" "$@"; code=$?; ls -A host1 >&2; exit $code'
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        pytest.skip("mount namespaces cannot be had here; run as root")
+    inside = ["unshare", "--mount", "/bin/sh", "-c", line, *words]
+    done = subprocess.run(inside, cwd=targets, capture_output=True, text=True, timeout=TIMEOUT_S)
+    fault = told(done, 1)["hosts"][1]["fault"]
+    assert fault == f"{targets}/host1/out: No space left on device; free space there, and push again"
+    assert done.stderr.split() == ["out"]
+    assert (targets / "host0/out").read_bytes() == data
+
+
+def test_more_sources_than_one_argument_holds(bench: Bench, targets: Path) -> None:
+    names = [f"{number:0200}" for number in range(800)]
+    for name in names:
+        (targets / name).write_text(name)
+    done = push(bench, targets, *names, "--to", "host{rank}/out", "-n", "2", "--json")
+    assert told(done)["files"] == len(names)
+    assert (targets / "host1/out" / names[-1]).read_text() == names[-1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "facts"),
     [
@@ -149,6 +177,8 @@ def test_a_folder_to_full_disks_and_others(hosts_of: Bench, targets: Path) -> No
         (("source", "--to", "out", "-n", "2", "--platform", "none.json"), ["none.json"]),
         (("source", "--to", "out", "-n", "2", "--report", "r.html"), ["a report needs the network"]),
         (("--to", "out", "-n", "2"), ["SOURCE"]),
+        (("source", "--to", "", "-n", "2"), ["nowhere to push to; name a path with --to"]),
+        (("source", "--to", os.fsdecode(b"\xff"), "-n", "2"), ["\\udcff: the name is no UTF-8 text"]),
         (("source", "hosts", "none", "--to", "out", "-n", "2"), ["none: no such file or folder; name one"]),
         (("source", "--to", "out", "-n", "2", "--hosts", "hosts"), ["2 hosts are asked for and 1 are named"]),
     ],
@@ -308,8 +338,10 @@ def test_a_push_follows_its_network(hosts_of: Bench, targets: Path) -> None:
     assert "--state is for a program that follows the network; add --adapt" in refused.stderr
 
 
+# In the terminal, and when that is closed.
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGHUP])
 def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
-    hosts_of: Bench, targets: Path
+    hosts_of: Bench, targets: Path, how: signal.Signals
 ) -> None:
     data = os.urandom(10 * BLOCK)
     (targets / "source").write_bytes(data)
@@ -319,7 +351,7 @@ def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
     left_over = targets / "host1/.out.broadleaf"
     # A window and more has been written.
     wait_for(lambda: left_over.exists() and left_over.stat().st_blocks * 512 >= 2 * BLOCK)
-    job.send_signal(signal.SIGINT)
+    job.send_signal(how)
     out, err = job.communicate(timeout=TIMEOUT_S)
     assert (job.returncode, out, err.strip()) == (130, "", "broadleaf: interrupted")
     wait_for(lambda: not ranks_of(targets), 30)
@@ -328,6 +360,15 @@ def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
     # Data that were written before are not sent again.
     assert 0 < hosts[1]["written_bytes"] <= 8 * BLOCK
     assert (targets / "host1/out").read_bytes() == data
+
+
+def test_signals_that_are_ignored_stay_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with termination_raises():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 # MPICH 5.0.2 does not start between host names that share one network.

@@ -72,8 +72,8 @@ BINDINGS = [
     *("advisor", "tune", "clusters", "grid_paper", "adaptive_paper"),
 ]
 PUSH = [
-    *("wire", "fault", "ranks", "index", "digest", "folder", "sparse", "source", "place", "asked", "pace"),
-    *("progress", "stock", "schedule", "stream", "row", "writers", "push"),
+    *("wire", "fault", "ranks", "index", "digest", "folder", "sparse", "unfinished", "source", "place"),
+    *("asked", "pace", "progress", "stock", "schedule", "stream", "row", "writers", "push"),
 ]
 C_FILES = [
     *(

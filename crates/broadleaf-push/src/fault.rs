@@ -7,8 +7,18 @@ use std::fmt;
 pub struct Fault(pub String);
 
 impl Fault {
-    /// A system error at `path`, with a remedy if the error implies one.
-    pub fn system(path: impl fmt::Display, error: &std::io::Error) -> Fault {
+    /// A system error at a path of the source.
+    pub fn source(path: impl fmt::Display, error: &std::io::Error) -> Fault {
+        let remedy = match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => "; push as a user who may read it",
+            Some(libc::ENOENT) => "; push again when nothing changes there",
+            _ => "",
+        };
+        Fault::with_remedy(path, error, remedy)
+    }
+
+    /// A system error at a path of the target, with a remedy if the error implies one.
+    pub fn target(path: impl fmt::Display, error: &std::io::Error) -> Fault {
         let remedy = match error.raw_os_error() {
             Some(libc::ENOSPC | libc::EDQUOT) => "; free space there, and push again",
             Some(libc::EACCES | libc::EPERM) => "; push as a user who may write there",
@@ -18,6 +28,10 @@ impl Fault {
             Some(libc::ENOTDIR | libc::ELOOP) => "; remove what is no folder there",
             _ => "",
         };
+        Fault::with_remedy(path, error, remedy)
+    }
+
+    fn with_remedy(path: impl fmt::Display, error: &std::io::Error, remedy: &str) -> Fault {
         let text = error.to_string();
         let reason = text.split(" (os error").next().unwrap_or(&text);
         Fault(format!("{path}: {reason}{remedy}"))

@@ -7,6 +7,9 @@ use std::io::{Error, Result};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+/// The fault of a name that a file must not replace.
+pub const NO_FILE: &str = "it is a device, pipe or socket; name a file";
+
 /// An open folder.
 pub struct Folder(OwnedFd);
 
@@ -64,7 +67,8 @@ impl Folder {
         }
     }
 
-    /// Opens the file for reading, if it is a regular one.
+    /// Opens the file for reading; `None` if the name is free or a link. Refuses anything else, which a rename would
+    /// replace.
     pub fn read(&self, name: &[u8]) -> Result<Option<File>> {
         let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK;
         match opened(self.0.as_raw_fd(), name, flags, 0) {
@@ -74,9 +78,16 @@ impl Folder {
                 if kind.is_dir() {
                     return Err(Error::from_raw_os_error(libc::EISDIR));
                 }
-                Ok(kind.is_file().then_some(file))
+                if !kind.is_file() {
+                    return Err(Error::other(NO_FILE));
+                }
+                Ok(Some(file))
             }
             Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ELOOP)) => Ok(None),
+            // A socket, or a device that is not there.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENODEV)) => {
+                Err(Error::other(NO_FILE))
+            }
             Err(error) => Err(error),
         }
     }
@@ -91,11 +102,6 @@ impl Folder {
             0o600,
         )?
         .into())
-    }
-
-    /// Whether a folder has the name.
-    pub fn has_folder(&self, name: &[u8]) -> bool {
-        self.enter(name).is_ok()
     }
 
     pub fn rename(&self, from: &[u8], to: &[u8]) -> Result<()> {

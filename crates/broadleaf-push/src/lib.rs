@@ -26,6 +26,8 @@ mod folder;
 
 mod sparse;
 
+mod unfinished;
+
 mod source;
 
 mod place;

@@ -1,11 +1,12 @@
 //! A host's target: unfinished copies beside the final names, to which they are renamed.
 
 use crate::fault::Fault;
-use crate::folder::{self, Folder};
+use crate::folder::{self, Folder, NO_FILE};
 use crate::index::{Block, Entry, Index, Kind};
+use crate::unfinished::unfinished;
 use std::collections::HashSet;
 use std::fs::{File, Permissions};
-use std::io::{Error, Result};
+use std::io::{Error, ErrorKind, Result};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{fchown, FileExt, MetadataExt, PermissionsExt};
 
@@ -44,19 +45,10 @@ pub struct Place {
     last_folder: Option<(Vec<u8>, Folder)>,
     /// The unfinished copy that was used last.
     last_file: Option<(usize, File)>,
+    /// Unfinished copies that this push has found or made: a missing one is not made again, without its data.
+    begun: HashSet<usize>,
     /// Unfinished copies whose owner, mode and time are set.
     dressed: HashSet<usize>,
-}
-
-/// The name of an unfinished copy: the same in every push, so that the next one finds it.
-fn unfinished(name: &[u8]) -> Vec<u8> {
-    // The system's limit of a name's length.
-    const LONGEST: usize = 255;
-    let named = [b".", name, b".broadleaf"].concat();
-    if named.len() <= LONGEST {
-        return named;
-    }
-    format!(".{}.broadleaf", blake3::hash(name).to_hex()).into_bytes()
 }
 
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
@@ -66,11 +58,22 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
+/// A missing unfinished copy, as someone else has removed it; other errors unchanged.
+fn gone(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::NotFound => Error::other("its unfinished copy was removed; push again"),
+        _ => error,
+    }
+}
+
 impl Place {
     /// Opens the target, makes its folders, and keeps other pushes to it out.
     pub fn open(shown: &str, index: &Index, manner: Manner) -> std::result::Result<Place, Fault> {
-        let refused = |error: Error| Fault::system(shown, &error);
-        let path = shown.trim_end_matches('/').as_bytes();
+        let refused = |error: Error| Fault::target(shown, &error);
+        let path = match shown.trim_end_matches('/').as_bytes() {
+            b"" if shown.starts_with('/') => b"/",
+            path => path,
+        };
         let is_folder =
             matches!(index.entries.first(), Some(Entry { kind: Kind::Folder | Kind::Around, .. }));
         let (parent, name) = split(path);
@@ -85,6 +88,7 @@ impl Place {
             _lock: None,
             last_folder: None,
             last_file: None,
+            begun: HashSet::new(),
             dressed: HashSet::new(),
         };
         let is_free = if is_folder {
@@ -104,12 +108,18 @@ impl Place {
             }
             place.top.lock()
         } else {
-            if name.is_empty() || shown.ends_with('/') || place.top.has_folder(name) {
+            // Where the name leads, since a link to a folder or a device is not meant to be replaced either.
+            let found = std::fs::metadata(shown).ok().map(|found| found.file_type());
+            if name.is_empty() || shown.ends_with('/') || found.is_some_and(|found| found.is_dir()) {
                 return Err(Fault(format!("{shown}: it is a folder; name a file")));
+            }
+            if found.is_some_and(|found| !found.is_file()) {
+                return Err(Fault(format!("{shown}: {NO_FILE}")));
             }
             let file = place.top.write(&unfinished(name), true).map_err(refused)?;
             let is_free = folder::lock(file.as_raw_fd());
             place._lock = Some(file);
+            place.begun.insert(0);
             is_free
         };
         if !is_free {
@@ -126,9 +136,9 @@ impl Place {
     /// A system error at an entry.
     pub fn refused(&self, entry: &Entry, error: &Error) -> Fault {
         if entry.path.is_empty() {
-            return Fault::system(&self.shown, error);
+            return Fault::target(&self.shown, error);
         }
-        Fault::system(format!("{}/{}", self.shown, String::from_utf8_lossy(&entry.path)), error)
+        Fault::target(format!("{}/{}", self.shown, String::from_utf8_lossy(&entry.path)), error)
     }
 
     fn folder_of(&mut self, entry: &Entry) -> Result<&Folder> {
@@ -157,10 +167,15 @@ impl Place {
     }
 
     /// The unfinished copy of an entry from an interrupted push.
-    pub fn left_over(&mut self, entry: &Entry) -> Result<Option<File>> {
+    pub fn left_over(&mut self, index: &Index, number: usize) -> Result<Option<File>> {
+        let entry = &index.entries[number];
         let name = unfinished(&self.name_of(entry));
         let found = self.folder_of(entry)?.read(&name)?;
-        Ok(found.filter(|file| file.metadata().is_ok_and(|found| found.len() > 0)))
+        let found = found.filter(|file| file.metadata().is_ok_and(|found| found.len() > 0));
+        if found.is_some() {
+            self.begun.insert(number);
+        }
+        Ok(found)
     }
 
     /// The unfinished copy of an entry, with the final length.
@@ -168,7 +183,9 @@ impl Place {
         if self.last_file.as_ref().is_none_or(|(last, _)| *last != number) {
             let entry = &index.entries[number];
             let name = unfinished(&self.name_of(entry));
-            let file = self.folder_of(entry)?.write(&name, true)?;
+            let is_new = self.begun.insert(number);
+            let opened = self.folder_of(entry)?.write(&name, is_new);
+            let file = if is_new { opened? } else { opened.map_err(gone)? };
             // A new file of one block gets its length from the write.
             if !self.is_made || !index.is_written_at_once(number) {
                 let (bytes, found) = (index.file_bytes(number), file.metadata()?.len());
@@ -290,7 +307,7 @@ impl Place {
                         self.dress(&file, entry)?;
                     }
                 }
-                self.folder_of(entry)?.rename(&draft, &name)
+                self.folder_of(entry)?.rename(&draft, &name).map_err(gone)
             }
             Kind::Link(text) => {
                 let folder = self.folder_of(entry)?;
@@ -315,12 +332,13 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
-    use super::unfinished;
+    use super::*;
 
     #[test]
-    fn unfinished_copies_have_names_of_a_length_that_the_system_takes() {
-        assert_eq!(unfinished(b"model"), b".model.broadleaf");
-        let (one, other) = (unfinished(&[b'x'; 255]), unfinished(&[b'y'; 255]));
-        assert!(one.len() <= 255 && one != other);
+    fn the_root_folder_is_a_target_like_others() {
+        let entry = Entry { path: Vec::new(), mode: 0o755, changed: (0, 0), kind: Kind::Around };
+        let place = Place::open("/", &Index::new(vec![entry]), Manner::default()).unwrap();
+        assert!(place.top.enter(b"proc").is_ok());
+        assert!(!place.is_made());
     }
 }

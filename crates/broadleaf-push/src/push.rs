@@ -18,7 +18,7 @@ use crate::source::Source;
 use crate::stock::Stock;
 use crate::stream::{stream, Keeping, Reading};
 use crate::wire::{bit, packed, Reader, Writer};
-use crate::writers::{is_same_file, writers};
+use crate::writers::{is_source, writers};
 use serde_json::{json, Value};
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -95,6 +95,9 @@ pub fn push(ranks: &dyn Ranks, settings: &str, say: &mut dyn FnMut(Value)) -> bo
             break;
         }
     }
+    if let Some(source) = source.as_mut().filter(|_| host.place.is_none() && host.fault.is_none()) {
+        host.failed.extend(host.stock.read_rest(&host.index, source));
+    }
     host.finish(source.as_ref());
     host.report(&writers)
 }
@@ -125,8 +128,7 @@ impl Host<'_> {
                 "hosts": writers.iter().filter(|&&writes| writes).count(),
             }));
         }
-        let is_source =
-            self.is_root() && matches!(&self.asked.sources[..], [only] if is_same_file(only, &target));
+        let is_source = self.is_root() && is_source(&self.asked.sources, &target);
         if bit(&writing, self.ranks.rank()) && !is_source {
             match Place::open(&target, &self.index, self.asked.manner) {
                 Ok(place) => self.place = Some(place),

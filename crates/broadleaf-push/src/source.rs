@@ -4,6 +4,7 @@ use crate::digest::{self, BlockHasher, Digest};
 use crate::fault::Fault;
 use crate::index::{Block, Entry, Index, Kind};
 use crate::sparse::data_ranges;
+use crate::unfinished::is_unfinished;
 use std::collections::HashMap;
 use std::fs::{self, File, Metadata};
 use std::io::{Error, ErrorKind};
@@ -61,7 +62,7 @@ impl Source {
             let base = Path::new(source);
             let found = fs::metadata(base).map_err(|error| match error.kind() {
                 ErrorKind::NotFound => Fault(format!("{source}: no such file or folder; name one")),
-                _ => Fault::system(source, &error),
+                _ => Fault::source(source, &error),
             })?;
             let name = match base.file_name() {
                 _ if sources.len() == 1 => Vec::new(),
@@ -149,7 +150,8 @@ impl Walk {
     }
 
     fn add(&mut self, at: &Path, path: Vec<u8>, found: &Metadata) -> Result<(), Fault> {
-        let refused = |error: Error| Fault::system(at.display(), &error);
+        let refused = |error: Error| Fault::source(at.display(), &error);
+        refuse_unfinished(at, &path)?;
         let what = found.file_type();
         let kind = if what.is_dir() {
             Kind::Folder
@@ -203,11 +205,22 @@ impl Walk {
                 }
                 below.extend_from_slice(name.as_bytes());
                 let at = at.join(name);
-                let found = each.metadata().map_err(|error| Fault::system(at.display(), &error))?;
+                let found = each.metadata().map_err(|error| Fault::source(at.display(), &error))?;
                 self.add(&at, below, &found)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Refuses the unfinished copies of another push: the targets use these names themselves.
+fn refuse_unfinished(at: &Path, path: &[u8]) -> Result<(), Fault> {
+    let at = at.display();
+    match path.rsplit(|&byte| byte == b'/').next() {
+        Some(name) if is_unfinished(name) => {
+            Err(Fault(format!("{at}: an unfinished copy of a push; finish that push, or remove it")))
+        }
+        _ => Ok(()),
     }
 }
 

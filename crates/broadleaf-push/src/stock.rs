@@ -5,10 +5,14 @@ use crate::digest::{self, Digest};
 use crate::fault::Fault;
 use crate::index::{Block, Index};
 use crate::place::Place;
+use crate::source::Source;
 use crate::sparse::has_data;
 use std::fs::File;
 use std::io::Result;
 use std::os::unix::fs::FileExt;
+
+/// Instead of the digest of a block that the root has not read.
+const UNREAD: Digest = [0; 32];
 
 /// One host's blocks, and the digests of all blocks.
 pub struct Stock {
@@ -24,7 +28,7 @@ impl Stock {
     pub fn empty(index: &Index) -> Stock {
         Stock {
             has: vec![false; index.blocks.len()],
-            digests: vec![[0; 32]; index.blocks.len()],
+            digests: vec![UNREAD; index.blocks.len()],
             is_there: vec![false; index.entries.len()],
         }
     }
@@ -42,7 +46,9 @@ impl Stock {
             let flags = &mut found[blocks.clone()];
             if place.older(entry).map_err(|error| place.refused(entry, &error))?.is_some() {
                 flags.fill(true);
-            } else if let Some(file) = place.left_over(entry).map_err(|error| place.refused(entry, &error))? {
+            } else if let Some(file) =
+                place.left_over(index, number).map_err(|error| place.refused(entry, &error))?
+            {
                 for (flag, block) in flags.iter_mut().zip(&index.blocks[blocks]) {
                     *flag = has_data(&file, block.offset..block.offset + block.bytes as u64);
                 }
@@ -61,8 +67,12 @@ impl Stock {
         for number in index.files() {
             let candidates = &candidates[index.blocks_of[number].clone()];
             if candidates.is_empty() || candidates.contains(&true) {
-                self.take_entry(index, place, number, candidates)
-                    .map_err(|error| place.refused(&index.entries[number], &error))?;
+                self.take_entry(index, place, number, candidates).map_err(|error| {
+                    let entry = &index.entries[number];
+                    // Frees the space of a full disk.
+                    place.discard(entry);
+                    place.refused(entry, &error)
+                })?;
             }
         }
         Ok(())
@@ -87,17 +97,18 @@ impl Stock {
             self.is_there[number] = true;
             return Ok(());
         }
-        let left_over = place.left_over(entry)?;
+        let left_over = place.left_over(index, number)?;
         let in_left_over = self.matching(index, number, candidates, left_over.as_ref());
         let mut data = Vec::new();
         for (at, block) in blocks.clone().zip(&index.blocks[blocks]) {
             let first = at - index.blocks_of[number].start;
             self.has[at] = in_left_over[first];
             if let Some(older) = older.as_ref().filter(|_| in_older[first] && !in_left_over[first]) {
-                data.resize(if block.is_hole { 0 } else { block.bytes }, 0);
-                older.read_exact_at(&mut data, block.offset)?;
-                place.write(index, block, &data)?;
-                self.has[at] = true;
+                // Compared again, since another program may have written to the older version meanwhile.
+                if is_at(older, block, file_bytes, &self.digests[at], &mut data) {
+                    place.write(index, block, &data)?;
+                    self.has[at] = true;
+                }
             }
         }
         Ok(())
@@ -109,13 +120,25 @@ impl Stock {
         let file_bytes = index.file_bytes(number);
         let blocks = index.blocks_of[number].clone();
         let of_block = |((block, known), &is_candidate): ((&Block, &Digest), &bool)| {
-            data.resize(block.bytes, 0);
-            is_candidate
-                && file.is_some_and(|file| file.read_exact_at(&mut data, block.offset).is_ok())
-                && digest::of_block(&data, block.offset, file_bytes) == *known
+            is_candidate && file.is_some_and(|file| is_at(file, block, file_bytes, known, &mut data))
         };
         let known = index.blocks[blocks.clone()].iter().zip(&self.digests[blocks]);
         known.zip(candidates).map(of_block).collect()
+    }
+
+    /// The digests of blocks that no host has asked for, which matter if the source itself is the root's copy. Returns
+    /// the entries that have changed since the walk.
+    pub fn read_rest(&mut self, index: &Index, source: &mut Source) -> Vec<usize> {
+        let (mut data, mut changed) = (Vec::new(), Vec::new());
+        let unread = self.digests.iter_mut().zip(&index.blocks).filter(|(digest, _)| **digest == UNREAD);
+        for (digest, block) in unread {
+            data.resize(if block.is_hole { 0 } else { block.bytes }, 0);
+            match source.read(block, &mut data) {
+                Some(found) => *digest = found,
+                None => changed.push(block.entry),
+            }
+        }
+        changed
     }
 
     /// Whether the host has all of an entry's blocks.
@@ -157,6 +180,13 @@ impl Stock {
         }
         *blake3::hash(&lines).as_bytes()
     }
+}
+
+/// Whether a file has a block with that digest; read into `data`.
+fn is_at(file: &File, block: &Block, file_bytes: u64, known: &Digest, data: &mut Vec<u8>) -> bool {
+    data.resize(block.bytes, 0);
+    file.read_exact_at(data, block.offset).is_ok()
+        && digest::of_block(data, block.offset, file_bytes) == *known
 }
 
 #[cfg(test)]

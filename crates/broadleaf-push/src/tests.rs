@@ -309,6 +309,25 @@ fn ranks_of_one_host_and_target_write_once() {
 }
 
 #[test]
+fn the_source_is_not_its_own_target() {
+    let scratch = Scratch::new("itself");
+    let [one, two] = ["0/one", "0/two"].map(|name| scratch.write(name, BLOCK + 1));
+    fs::set_permissions(&one, Permissions::from_mode(0o4755)).unwrap();
+    let digest = |pushed: &Pushed| pushed.hosts()[0]["digest"].as_str().unwrap().to_owned();
+    for ranks in [1, 2] {
+        let alone = scratch.push_as(ranks, "0/one", &json!({"to": scratch.path("{rank}/one")}), 0);
+        assert!(alone.is_everywhere, "{:?}", alone.events);
+        assert_eq!(digest(&alone), blake3::hash(&contents(BLOCK + 1)).to_hex().to_string());
+    }
+    let both = json!({"sources": [one, two], "to": scratch.path("{rank}")});
+    let together: Vec<Pushed> =
+        [1, 2].into_iter().map(|ranks| scratch.push_as(ranks, "", &both, 0)).collect();
+    assert_eq!(digest(&together[0]), digest(&together[1]));
+    assert_eq!(fs::metadata(one).unwrap().mode() & 0o7777, 0o4755);
+    assert_eq!(names(&scratch.path("1")), ["one", "two"]);
+}
+
+#[test]
 fn several_sources_go_into_one_folder() {
     let scratch = Scratch::new("several");
     fs::create_dir(scratch.path("folder")).unwrap();

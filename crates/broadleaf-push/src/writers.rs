@@ -4,6 +4,7 @@ use crate::ranks::Ranks;
 use crate::wire::Writer;
 use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// Bytes of a host's name that are sent to the root ahead of the report.
 const NAME_BYTES: usize = 64;
@@ -26,8 +27,19 @@ pub fn writers(ranks: &dyn Ranks, target: &str) -> (Vec<bool>, Vec<String>) {
     ranks.gather_equal(&mine).chunks_exact(mine.len()).map(of_one).unzip()
 }
 
+/// Whether the target is the source, or, of several sources, the folder that they are in.
+pub fn is_source(sources: &[String], target: &str) -> bool {
+    match sources {
+        [only] => is_same_file(only, target),
+        all => all.iter().map(Path::new).all(|source| {
+            let name = source.file_name();
+            name.is_some_and(|name| is_same_file(source, Path::new(target).join(name)))
+        }),
+    }
+}
+
 /// Whether two paths lead to one file.
-pub fn is_same_file(one: &str, other: &str) -> bool {
+fn is_same_file(one: impl AsRef<Path>, other: impl AsRef<Path>) -> bool {
     let (Ok(one), Ok(other)) = (std::fs::metadata(one), std::fs::metadata(other)) else {
         return false;
     };

@@ -14,6 +14,9 @@ from typing import IO, NoReturn
 # The launcher's time to end its ranks before it is killed.
 GRACE_S = 5.0
 
+# From `kill` or a scheduler; from a terminal that is closed or a connection that is lost.
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+
 
 class LaunchError(ValueError):
     """A launcher that cannot be started; the message is one line."""
@@ -76,7 +79,7 @@ def end(job: subprocess.Popen[str]) -> None:
 
 @contextmanager
 def termination_raises() -> Iterator[None]:
-    """Makes SIGTERM act as an interrupt, so that the launcher is ended too."""
+    """Makes SIGTERM, and the end of the terminal, act as an interrupt, so that the launcher is ended too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -84,8 +87,14 @@ def termination_raises() -> Iterator[None]:
     def leave(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, leave)
+    before = {number: signal.signal(number, leave) for number in ENDS if is_heard(number)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def is_heard(number: int) -> bool:
+    """Whether a signal is not ignored, as `nohup` has it."""
+    return signal.getsignal(number) != signal.SIG_IGN

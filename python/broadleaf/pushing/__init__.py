@@ -125,6 +125,8 @@ def push(
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     if not sources:
         raise PushError("nothing to push; name a file or a folder")
+    if not to:
+        raise PushError("nowhere to push to; name a path with --to")
     refuse_unwritable(save_platform)
     if report is not None:
         refuse_unwritable(report)
@@ -172,8 +174,8 @@ def push(
     try:
         json.dumps(settings, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        names = " ".join(map(str, sources))
-        raise PushError(f"{visible(names)}: the name is no UTF-8 text; rename it") from None
+        name = next(name for name in (*settings["sources"], to) if not is_text(name))
+        raise PushError(f"{visible(name)}: the name is no UTF-8 text; rename it") from None
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
         described = known = None
         if platform is not None:
@@ -189,7 +191,8 @@ def push(
             root = machines[0].name if machines else None
             out = Path(scratch) / "measured.json"
             unknown = UnknownLinks(start, launcher, launcher_args, out, known, root)
-        job = Job(*(start, count, machines, settings, described, stats, progress, own, unknown))
+        files = (Path(scratch), described, stats)
+        job = Job(*(start, count, machines, settings, *files, progress, own, unknown))
         hosts_file = str(hosts) if isinstance(hosts, str | os.PathLike) else None
         folder = None if state is None else str(state)
         with advisor(
@@ -215,6 +218,11 @@ def push(
         seconds=took_s,
         hosts=[*ended["hosts"], *job.lost],
     )
+
+
+def is_text(name: str) -> bool:
+    """Whether a path is UTF-8 throughout; its other bytes are surrogates."""
+    return not any("\ud800" <= each <= "\udfff" for each in name)
 
 
 def join(own: OwnRank, *, mpi: Flavour | None, platform: File | None, has_report: bool) -> NoReturn:

@@ -18,6 +18,10 @@ from broadleaf.mpi.job import first_complaint, started
 from broadleaf.mpi.own_rank import OwnRank, own_environment
 from broadleaf.pushing.unknown_links import UnknownLinks
 
+# Bytes of settings in an argument; rank 0 reads longer ones from a file. The system takes 128 KiB an
+# argument, and Open MPI puts all of them into one variable.
+LONGEST_ARGUMENT = 64 << 10
+
 # Launchers' messages on a host whose process has died or that is lost. For a rank that ends because another
 # one has, they have other messages.
 LOST = (
@@ -62,6 +66,8 @@ class Job:
     ranks: int
     machines: list[Host]
     settings: dict[str, Any]
+    # A folder for files of the job.
+    scratch: Path
     platform: Path | None
     # Where the statistics of the broadcasts go.
     stats: Path | None
@@ -121,7 +127,12 @@ class Job:
             "BROADLEAF_ADVICE": self.advice,
         }
         variables = {name: str(path) for name, path in files.items() if path is not None}
-        program = [str(self.start.mpi.program("push")), json.dumps(self.settings, ensure_ascii=False)]
+        text = json.dumps(self.settings, ensure_ascii=False)
+        if len(text.encode()) > LONGEST_ARGUMENT:
+            listed = self.scratch / "settings.json"
+            listed.write_text(text, encoding="utf-8")
+            text = f"@{listed}"
+        program = [str(self.start.mpi.program("push")), text]
         if self.own is not None:
             argv, environment = program, own_environment(self.start.mpi, variables)
         else:

@@ -20,6 +20,9 @@ pub struct PushJob {
     hear: extern "C" fn(u32, *mut u32, *mut u64) -> u32,
 }
 
+/// Precedes the file of settings that are too long for an argument.
+const IN_FILE: char = '@';
+
 struct Lent<'a> {
     job: &'a PushJob,
     host: String,
@@ -76,6 +79,11 @@ pub unsafe extern "C" fn bl_push_run(job: *const PushJob, settings: *const c_cha
             let mut out = std::io::stdout().lock();
             let _ = writeln!(out, "{event}").and_then(|()| out.flush());
         };
-        c_int::from(!push(&ranks, &CStr::from_ptr(settings).to_string_lossy(), &mut say))
+        let mut settings = CStr::from_ptr(settings).to_string_lossy().into_owned();
+        if let Some(file) = settings.strip_prefix(IN_FILE).filter(|_| job.rank == 0) {
+            // What cannot be read is refused as settings.
+            settings = std::fs::read_to_string(file).unwrap_or_default();
+        }
+        c_int::from(!push(&ranks, &settings, &mut say))
     })
 }

@@ -2,10 +2,12 @@
 
 use super::threads::Job;
 use super::{contents, names, Scratch, BLOCK};
+use crate::folder::NO_FILE;
 use crate::index::BLOCK_BYTES;
 use serde_json::json;
 use std::fs::{self, File};
 use std::os::unix::fs::{symlink, FileExt, MetadataExt};
+use std::process::Command;
 use std::sync::Mutex;
 
 #[test]
@@ -20,6 +22,90 @@ fn a_bad_source_is_one_line_and_nothing_is_sent() {
         assert!(message.contains(wanted), "{message}");
         assert!(names(&scratch.path("1")).is_empty());
     }
+}
+
+#[test]
+fn unfinished_copies_in_the_source_are_refused() {
+    let scratch = Scratch::new("drafts");
+    fs::create_dir(scratch.path("source")).unwrap();
+    scratch.write("source/x", 10);
+    // Without the refusal it would become the contents of x.
+    scratch.write("source/.x.broadleaf", BLOCK + 1);
+    let settings = json!({
+        "sources": [scratch.path("source/x"), scratch.path("source/.x.broadleaf")], "to": scratch.path("{rank}/out"),
+        "verify": false, "keep_set_id": false,
+    });
+    for pushed in [scratch.push(2, "source"), scratch.push_while(2, &settings, Job::default())] {
+        let message = pushed.events[0]["message"].as_str().unwrap();
+        assert!(message.contains("source/.x.broadleaf: an unfinished copy of a push"), "{message}");
+    }
+    // By itself it may be sent under another name.
+    assert!(scratch.push(2, "source/.x.broadleaf").is_everywhere);
+}
+
+#[test]
+fn devices_pipes_and_links_to_folders_are_not_replaced() {
+    let scratch = Scratch::new("devices");
+    scratch.write("source", 10);
+    symlink("/dev/null", scratch.path("0/out")).unwrap();
+    symlink("..", scratch.path("1/out")).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(scratch.path("2/out")).unwrap();
+    symlink("nowhere", scratch.path("3/out")).unwrap();
+    let pushed = scratch.push(4, "source");
+    for (rank, fault) in [(0, NO_FILE), (1, "it is a folder; name a file"), (2, NO_FILE)] {
+        assert!(pushed.fault(rank).ends_with(fault), "{}", pushed.fault(rank));
+        let found = fs::symlink_metadata(scratch.path(&format!("{rank}/out"))).unwrap();
+        assert!(!found.is_file());
+    }
+    assert_eq!(pushed.fault(3), "");
+    assert_eq!(fs::read(scratch.path("3/out")).unwrap(), contents(10));
+
+    fs::create_dir(scratch.path("folder")).unwrap();
+    scratch.write("folder/pipe", 10);
+    fs::remove_file(scratch.path("0/out")).unwrap();
+    fs::create_dir(scratch.path("0/out")).unwrap();
+    let _listener = std::os::unix::net::UnixListener::bind(scratch.path("0/out/pipe")).unwrap();
+    fs::remove_file(scratch.path("1/out")).unwrap();
+    fs::create_dir(scratch.path("1/out")).unwrap();
+    assert!(Command::new("mkfifo").arg(scratch.path("1/out/pipe")).status().unwrap().success());
+    let pushed = scratch.push(2, "folder");
+    for rank in [0, 1] {
+        assert!(pushed.fault(rank).ends_with(NO_FILE), "{}", pushed.fault(rank));
+    }
+}
+
+#[test]
+fn an_unfinished_copy_that_is_removed_meanwhile_is_not_replaced_by_zeros() {
+    let scratch = Scratch::new("removed");
+    fs::create_dir(scratch.path("source")).unwrap();
+    scratch.write("source/a", BLOCK + 1);
+    scratch.write("source/b", BLOCK + 1);
+    fs::create_dir(scratch.path("1/out")).unwrap();
+    let copy = scratch.write("1/out/.a.broadleaf", BLOCK + 1);
+    let settings = json!({
+        "sources": [scratch.path("source")], "to": scratch.path("{rank}/out"), "verify": false, "keep_set_id": false,
+    });
+    let remove = move || fs::remove_file(copy).unwrap();
+    let job = Job { meanwhile: Mutex::new(Some(Box::new(remove))), ..Job::default() };
+    let pushed = scratch.push_while(2, &settings, job);
+    assert!(
+        pushed.fault(1).ends_with("a: its unfinished copy was removed; push again"),
+        "{}",
+        pushed.fault(1)
+    );
+    assert_eq!(names(&scratch.path("1/out")), ["b"]);
+    assert!(scratch.push(2, "source").is_everywhere);
+
+    let single = json!({
+        "sources": [scratch.path("source/a")], "to": scratch.path("{rank}/single"), "verify": false,
+        "keep_set_id": false,
+    });
+    let copy = scratch.path("1/.single.broadleaf");
+    let remove = move || fs::remove_file(copy).unwrap();
+    let job = Job { meanwhile: Mutex::new(Some(Box::new(remove))), ..Job::default() };
+    let pushed = scratch.push_while(2, &single, job);
+    assert!(pushed.fault(1).ends_with("its unfinished copy was removed; push again"), "{}", pushed.fault(1));
+    assert!(names(&scratch.path("1")).iter().all(|name| name == "out"));
 }
 
 #[test]
