@@ -1,6 +1,6 @@
 /* broadleaf-push: a file or a folder to every host of a job. Started under mpiexec by `broadleaf push`, with the
- * settings as its one argument, or @ and their file on rank 0; rank 0 writes progress and results to standard output as lines of JSON. The logic is
- * in crates/broadleaf-push; this file has the MPI calls for it.
+ * settings as its one argument, or @ and the name of their file on rank 0. Rank 0 writes progress and results to
+ * standard output as lines of JSON. The logic is in crates/broadleaf-push; this file has the MPI calls for it.
  *
  * MPI's errors stay fatal: after one the launcher ends all ranks, and `broadleaf push` starts again without the host. */
 #include <stdint.h>
