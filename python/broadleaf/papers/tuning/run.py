@@ -88,7 +88,7 @@ def local_effort(quick: bool) -> Effort:
 
 def default_model_effort(quick: bool) -> Effort:
     if quick:
-        return Effort((2, 8), (256, 32 << 10))
+        return Effort((2, 8), (256, 64 << 10))
     return Effort((2, 3, 4, 8, 16, 32, 50), tuple(1 << power for power in range(0, 23, 2)))
 
 
