@@ -1,7 +1,7 @@
 //! What a broadcast carries beside its data, and how much later the data arrive for that.
 //!
 //! Paper 3: "in addition to the propagation of the actual message during broadcast, information regarding the dynamic
-//! tree should also be propagated to the nodes". It does not say how. Here the tree goes ahead of the data on the same
+//! tree should also be propagated to the nodes". It does not state how. Here the tree goes ahead of the data on the same
 //! ways, and the broadcast has ended when all hosts have both; [`Travel::apart_s`] has the time if the tree were
 //! broadcast by itself before.
 
