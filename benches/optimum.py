@@ -1,8 +1,9 @@
 """The throughput optimum and the planner `optimal` against their limits.
 
-`optimum.py NAME…` measures those figures only (size, printed, named, quality, turns). Times are processor
-seconds, medians of some runs; memory is that of a whole process. Raw samples go to .bench/optimum.json, time
-and memory against size to .bench/optimum.csv and .bench/optimum.png. Another --seed draws other platforms.
+`optimum.py NAME…` measures those figures only (size, printed, named, quality, turns, startup). Times are
+processor seconds, medians of some runs; memory is that of a whole process. Raw samples go to
+.bench/optimum.json, time and memory against size to .bench/optimum.csv and .bench/optimum.png. Another --seed
+draws other platforms.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,12 @@ ROOT = Path(__file__).resolve().parent.parent
 RAW = ROOT / ".bench" / "optimum.json"
 SEGMENT = 1 << 20
 RATES = (1e6, 1e7, 5e7)
+# Latency and start-up of far links, s.
+FAR = (5e-3, 1e-3)
+STARTUP = (
+    "optimal", "best", "least with equal segments", "the rate's bound for optimal's segments",
+    "the load of optimal's trees",
+)  # fmt: skip
 # Nodes, links, requested gap.
 SIZES = (
     (20, 80, 1e-4), (50, 250, 1e-4), (65, 386, 1e-4), (100, 800, 1e-4), (200, 2_000, 1e-4),
@@ -197,9 +205,37 @@ def quality(seed: int) -> list[dict[str, Any]]:
     return rows
 
 
+def least_s(network: bl.Platform, plan: bl.Plan) -> float:
+    """No order of the transfers of these equal trees ends earlier: a port begins when the first segment can
+    be there, is busy for all its transfers, and after its last one the segment has the least way to go on."""
+    document = plan.to_dict()
+    each = document["message_bytes"] / document["segment_bytes"] / len(document["trees"])
+    busy_s: dict[tuple[str, str], float] = {}
+    head_s: dict[tuple[str, str], float] = {}
+    tail_s: dict[tuple[str, str], float] = {}
+
+    def visit(children: dict[str, list[str]], node: str, at_s: float) -> float:
+        """Notes the ports of a node's transfers; how long after its arrival a segment is everywhere below."""
+        below_s = 0.0
+        for child in children.get(node, ()):
+            one_s = network.transfer_s(node, child, document["segment_bytes"])
+            then_s = visit(children, child, at_s + one_s)
+            below_s = max(below_s, one_s + then_s)
+            for port in (("out", node), ("in", child)):
+                busy_s[port] = busy_s.get(port, 0.0) + each * one_s
+                head_s[port] = min(head_s.get(port, at_s), at_s)
+                tail_s[port] = min(tail_s.get(port, then_s), then_s)
+        return below_s
+
+    for tree in document["trees"]:
+        visit(tree["children"], plan.root, 0.0)
+    return max(head_s[port] + busy_s[port] + tail_s[port] for port in busy_s)
+
+
 def turns(seed: int) -> list[dict[str, Any]]:
-    """The part of their load bound that several trees reach in 3,000 segments, without and with a period;
-    and with the same period in ten times as many, where start-up hardly counts and only waiting ports do."""
+    """The part of their load bound that several trees reach in 3,000 segments, without and with a period,
+    and what no order of their transfers exceeds; and with the same period in ten times as many, where
+    start-up hardly counts and only waiting ports do."""
     random_, tiers = bl.generate.random, bl.generate.tiers
     networks = [
         make(nodes, density, seed=seed + 40 * nodes + at)
@@ -209,7 +245,9 @@ def turns(seed: int) -> list[dict[str, Any]]:
     ]
     rows = []
     for few in (2, 4, 8):
-        parts: dict[str, list[float]] = {"by themselves": [], "with a period": [], "30,000 segments": []}
+        parts: dict[str, list[float]] = {
+            "by themselves": [], "with a period": [], "30,000 segments": [], "by any order": [],
+        }  # fmt: skip
         for network in networks:
             root, message = network.hosts[0], 3_000 * SEGMENT
             document = bl.plan(network, root, message, "grow", segment_bytes=SEGMENT).to_dict()
@@ -217,14 +255,78 @@ def turns(seed: int) -> list[dict[str, Any]]:
             alone = bl.Plan.from_dict(document)
             in_turn = bl.with_period(network, alone)
             longer = bl.Plan.from_dict(in_turn.to_dict() | {"message_bytes": 10 * message})
-            for how, plan in zip(parts, (alone, in_turn, longer), strict=True):
+            for how, plan in zip(parts, (alone, in_turn, longer), strict=False):
                 simulated = plan.to_dict()["message_bytes"] / bl.simulate(network, plan).makespan_s
                 parts[how].append(simulated / bl.throughput(network, plan))
+            parts["by any order"].append(message / least_s(network, alone) / bl.throughput(network, alone))
         for how, reached_parts in parts.items():
             limit = 0.97 if how == "with a period" else None
             name = f"{few} trees {how}, {len(networks)} platforms"
             rows.append(row(name, reached_parts, "of the bound by load, mean", limit))
     return rows
+
+
+def far(network: bl.Platform) -> bl.Platform:
+    """With a latency of 5 ms and a start-up of 1 ms on every link."""
+    document = network.to_dict()
+    for link in document["links"]:
+        link["latency_s"], link["startup_s"] = FAR
+    return bl.Platform.from_dict(document)
+
+
+def equal_segments_s(network: bl.Platform, message_bytes: int) -> float:
+    """No plan whose segments are equal, and travel one by one, is faster: for each range of sizes by the
+    prices of the longest, with which ports pay the fewest start-ups, and a port's first segment no earlier
+    than the shortest can be there."""
+    root = network.hosts[0]
+    hops = {root: 0}
+    queue = [root]
+    for node in queue:
+        for other in network.successors(node):
+            if other not in hops:
+                hops[other] = hops[node] + 1
+                queue.append(other)
+    least_s = float("inf")
+    for longest, shortest in pairwise(-(-message_bytes // round(1.1**power)) for power in range(80)):
+        optimum = bl.optimum(network, root, longest)
+        quickest_s = min(
+            network.transfer_s(node, other, shortest) for node in hops for other in network.successors(node)
+        )
+        waits_s = 0.0
+        for port, price in optimum.prices.items():
+            way, node = port.split(" ", 1)
+            before = hops[node] if way == "out" else max(hops[node] - 1, 0)
+            # The last segment is everywhere a latency after the port's last transfer at the earliest.
+            waits_s += price * (before * (FAR[0] + quickest_s) + FAR[0])
+        least_s = min(least_s, message_bytes / optimum.upper_bound_bytes_per_s + waits_s)
+    return least_s
+
+
+def startup(seed: int) -> list[dict[str, Any]]:
+    """Makespans where segments have a latency and a start-up, as times the bound of every plan: what is
+    planned, what equal segments permit, and the parts of the difference."""
+    message = 256 << 20
+    parts: dict[str, list[float]] = {name: [] for name in STARTUP}
+    for at, density in enumerate(2 * (0.08, 0.12, 0.2, 0.3, 0.5)):
+        network = far(bl.generate.random(20, density, seed=seed + 50 * 20 + at))
+        root = network.hosts[0]
+        plan, best = (bl.plan(network, root, message, planner) for planner in ("optimal", "best"))
+        bound_s = plan.bound_s or float("nan")
+        segment = plan.segment_bytes
+        seconds = (
+            bl.simulate(network, plan).makespan_s,
+            bl.simulate(network, best).makespan_s,
+            equal_segments_s(network, message),
+            message / bl.optimum(network, root, segment).upper_bound_bytes_per_s,
+            message / bl.throughput(network, plan),
+        )
+        for name, taken_s in zip(STARTUP, seconds, strict=True):
+            parts[name].append(taken_s / bound_s)
+    limits = {STARTUP[0]: 1.05, STARTUP[1]: 1.05}
+    return [
+        row(f"20 nodes, 5 ms, 1 ms: {name}", ratios, "times the bound", limits.get(name))
+        for name, ratios in parts.items()
+    ]
 
 
 def plot(rows: list[dict[str, Any]]) -> None:
@@ -256,6 +358,7 @@ FIGURES: dict[str, Callable[[int], list[dict[str, Any]]]] = {
     "named": named,
     "quality": quality,
     "turns": turns,
+    "startup": startup,
 }
 
 

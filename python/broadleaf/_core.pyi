@@ -342,7 +342,8 @@ def replay(
     monitor_s: float = 300.0,
     robust: bool = False,
     latencies: Sequence[tuple[str, str, list[tuple[float, float]]]] = (),
-) -> list[tuple[float, Plan, bool, bool]]: ...
+    planning: tuple[float, float] | None = None,
+) -> list[tuple[float, Plan, bool, bool, tuple[int, float, float]]]: ...
 def trace_events(
     processes: list[str],
     lanes: list[str],

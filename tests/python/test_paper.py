@@ -190,6 +190,13 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
         if (sample["bed"], sample["collective"], sample["nodes"]) == (local[0]["bed"], "bcast", 2)
     ]
     assert local[0]["error %, median"] == pytest.approx(median(by_hand), abs=0.1)
+    # Where a message behind another takes less, the bulk gap makes the flat scatter's model exact.
+    bulk = [
+        dict(zip(sheets["bulk-flat"]["columns"], row, strict=True)) for row in sheets["bulk-flat"]["rows"]
+    ]
+    (long,) = (row for row in bulk if row["bytes"] == 64 << 10)
+    assert long["error % by g(m) alone, least"] > 2
+    assert max(abs(long["with the bulk gap, least"]), abs(long["most "])) < 0.1
     # Three nodes, a long message: the printed binomial tree takes half of the measured time.
     binomial = next(s for s in cases["bcast", 3, 256 << 10] if s["technique"] == "binomial")
     assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)
@@ -222,6 +229,25 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
     for ours_s, static_s, is_stale, is_loaded in zip(*of.values(), stale, loaded, strict=True):
         if not is_stale and not is_loaded:
             assert ours_s <= 1.01 * static_s
+    # What goes with the data: a parent for each of 64 hosts, a header, and once in a while a plan.
+    travel = [dict(zip(sheets["travel"]["columns"], row, strict=True)) for row in sheets["travel"]["rows"]]
+    carried = {row["line"]: row["bytes with every broadcast"] for row in travel}
+    assert (carried["mpich-g2"], carried["annealing"], carried["broadleaf, adaptive"]) == (0, 256, 48)
+    changed = {row["line"]: row["broadcasts with a new plan"] for row in travel}
+    assert changed["annealing"] == changed["broadleaf, static"] == 0 < changed["broadleaf, adaptive"]
+    without, counted, apart = (
+        next(row[name] for row in travel if row["line"] == "annealing")
+        for name in (
+            "better than mpich-g2 unloaded, %, without travel",
+            "with it",
+            "by a broadcast of its own",
+        )
+    )
+    assert apart < counted < without
+    # Twice the time: most plans come too late for the broadcast that they are for.
+    planning = {row[2]: row[3] for row in sheets["planning"]["rows"]}
+    assert list(planning) == ["at once", 0.5, 1.0, 2.0]
+    assert planning[2.0] < planning["at once"]
 
 
 def test_round_robin_shows_what_the_paper_claims() -> None:

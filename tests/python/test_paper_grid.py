@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import broadleaf as bl
 from broadleaf import grid
+from broadleaf.checkout import CHECKOUT
 from broadleaf.papers.grid import draws
 from outcome import Command, PaperRun, refused
 
@@ -131,6 +133,21 @@ def test_what_was_predicted_is_what_was_measured(paper_run: Callable[[str], Pape
         if row["predicted_s"] is not None and row["bytes"] == PAPERS_BYTES
     }
     assert all(0.9 < ratio < 1.1 for ratio in ratios.values()), ratios
+
+
+@needs_smpi
+@pytest.mark.parametrize("network", ["", "-2006"])
+def test_the_reference_is_predicted_by_the_rule_of_its_sends(
+    paper_run: Callable[[str], PaperRun], network: str
+) -> None:
+    reference = [row for row in runs(paper_run("grid"), network) if row["strategy"] == "default"]
+    for row in reference:
+        assert row["measured_1_s"] == pytest.approx(row["predicted_s"], rel=0.01), row["bytes"]
+    # Without that rule the latencies of a short message make a third of the difference.
+    platform = bl.Platform.load(CHECKOUT / "platforms" / f"grid5000-88{network}.json")
+    for row in (row for row in reference if row["bytes"] == 64 << 10):
+        plan = bl.plan(platform, row["root"], row["bytes"], "binomial", segment_bytes=row["bytes"])
+        assert row["measured_1_s"] > 1.3 * bl.simulate(platform, plan).makespan_s
 
 
 @needs_smpi

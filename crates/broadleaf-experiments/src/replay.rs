@@ -1,9 +1,13 @@
 //! A program replayed in simulated time while its network changes: paper 3's experiment, and the advisor's test.
 //!
 //! The [`Advisor`] itself decides; this module simulates its environment. Each broadcast is simulated with the rates at
-//! its time; its transfers, a few for each pair of clusters, are the passive samples. Probes and planning take no time,
-//! but a plan that is published between two calls travels with the second and is current from the third on, as in the
-//! runtime's switch-over.
+//! its time; its transfers, a few for each pair of clusters, are the passive samples. Probes and the advisor's planning
+//! take no time, but a plan that is published between two calls travels with the second and is current from the third
+//! on, as in the runtime's switch-over. The time of that travel, and of what goes ahead of every broadcast, is part of a
+//! broadcast's seconds ([`travel`]). [`monitored`] has the paper's own set-up.
+
+mod monitored;
+mod travel;
 
 use crate::varying_rates::{Course, Rates};
 use broadleaf::adapt::advisor::{Advice, Advisor, AdvisorSettings, PlanKey};
@@ -12,13 +16,15 @@ use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::adapt::search::search;
 use broadleaf::budget::Budget;
 use broadleaf::plan::{Plan, PlanError, Programs};
-use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{Hop, LinkChange, LinkEnd, NodeId, Platform};
 use broadleaf::portfolio::Coarsening;
 use broadleaf::simulate::{run_varying, Trace};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+pub use monitored::PlanningTime;
+pub use travel::Travel;
 
 /// Bytes of a probe: a low load on the network, and more than start-ups account for.
 const PROBE_BYTES: u64 = 1 << 16;
@@ -67,8 +73,9 @@ pub struct Program<'a> {
 pub enum PlanSource<'a> {
     /// One planner's for the platform as measured, in one segment.
     Fixed(&'a str),
-    /// One planner's for the rates last monitored, in one segment: the paper's set-up.
-    Monitored { planner: &'a str, every_s: f64 },
+    /// One planner's for the rates last monitored, in one segment: the paper's set-up. Without a planning time plans
+    /// take no time.
+    Monitored { planner: &'a str, every_s: f64, planning: Option<PlanningTime> },
     /// These, by size class, without changes.
     Static(&'a BTreeMap<u32, Arc<Plan>>),
     /// The advisor's, with these at first, and a monitor that probes all links every `every_s`.
@@ -80,7 +87,9 @@ pub enum PlanSource<'a> {
 pub struct Broadcast {
     pub at_s: f64,
     pub bytes: u64,
+    /// Until the last host has the message, that of the travel included.
     pub seconds: f64,
+    pub travel: Travel,
     pub plan: Arc<Plan>,
     /// Whether the plan was chosen with another estimate of a link that it uses, or with a link estimated as slow or
     /// far that no longer is, or a better plan is on its way.
@@ -95,8 +104,10 @@ pub struct Broadcast {
 /// A platform that the planners cannot plan for.
 pub fn replay(program: &Program, source: &PlanSource) -> Result<Vec<Broadcast>, PlanError> {
     match source {
-        PlanSource::Fixed(planner) => program.monitored(planner, f64::INFINITY),
-        PlanSource::Monitored { planner, every_s } => program.monitored(planner, *every_s),
+        PlanSource::Fixed(planner) => program.fixed(planner),
+        PlanSource::Monitored { planner, every_s, planning } => {
+            program.monitored(planner, *every_s, *planning)
+        }
         PlanSource::Static(plans) => {
             program.calls.iter().map(|&call| program.as_first(call, plans)).collect()
         }
@@ -144,35 +155,24 @@ impl Program<'_> {
         Arc::new(self.platform.changed(&changes, &[]))
     }
 
-    fn went(&self, (at_s, bytes): (f64, u64), plan: Plan) -> Result<Broadcast, PlanError> {
-        let seconds = self.trace(at_s, &plan, false)?.makespan_s;
-        Ok(Broadcast { at_s, bytes, seconds, plan: Arc::new(plan), is_stale: false, is_unaware: false })
-    }
-
-    /// Each size class is planned for once after each round of the monitor, in one segment; with an infinite interval,
-    /// only for the platform as measured.
-    fn monitored(&self, planner: &str, every_s: f64) -> Result<Vec<Broadcast>, PlanError> {
-        let mut plans: BTreeMap<(String, u32), Plan> = BTreeMap::new();
-        let mut went = Vec::new();
-        for &(at_s, bytes) in self.calls {
-            let platform = match every_s.is_finite() {
-                true => self.seen((at_s / every_s).floor() * every_s),
-                false => Arc::clone(&self.platform),
-            };
-            let plan = match plans.entry((platform.digest().to_string(), bytes.max(1).ilog2())) {
-                Entry::Occupied(known) => known.get().resized(bytes),
-                Entry::Vacant(slot) => {
-                    let instance = Instance::new(&platform, self.root, bytes)?;
-                    slot.insert(plan_with(find(planner)?, &instance, &Budget::UNLIMITED)?).clone()
-                }
-            };
-            went.push(self.went((at_s, bytes), Plan { segment_bytes: bytes, ..plan })?);
-        }
-        Ok(went)
+    /// A broadcast with `beside` bytes ahead of its data.
+    fn went(&self, (at_s, bytes): (f64, u64), plan: Plan, beside: u64) -> Result<Broadcast, PlanError> {
+        let data_s = self.trace(at_s, &plan, false)?.makespan_s;
+        let travel = self.ahead(at_s, &plan, data_s, beside)?;
+        let seconds = data_s + travel.seconds;
+        Ok(Broadcast {
+            at_s,
+            bytes,
+            seconds,
+            travel,
+            plan: Arc::new(plan),
+            is_stale: false,
+            is_unaware: false,
+        })
     }
 
     fn as_first(&self, call: (f64, u64), plans: &BTreeMap<u32, Arc<Plan>>) -> Result<Broadcast, PlanError> {
-        self.went(call, self.first(call.1, plans)?.resized(call.1))
+        self.went(call, self.first(call.1, plans)?.resized(call.1), travel::HEADER_BYTES)
     }
 
     fn first(&self, bytes: u64, plans: &BTreeMap<u32, Arc<Plan>>) -> Result<Arc<Plan>, PlanError> {
@@ -261,14 +261,17 @@ impl<'a> Advised<'a> {
         let is_stale = self.next.contains_key(&key)
             || unknown.iter().any(|pair| in_use.contains(pair) || is_better_again(pair));
         let is_unaware = !unknown.is_empty();
+        let new_bytes = self.next.get(&key).map_or(0, |next| travel::plan_bytes(next));
+        let beside = travel::HEADER_BYTES + new_bytes;
+        let travel = self.program.ahead(at_s, &plan.resized(bytes), trace.makespan_s, beside)?;
         // The plan that travelled with this call is current from the next call on.
         self.current.append(&mut self.next);
         self.advisor.called(Call { stream: self.stream, at_s, bytes });
-        let end_s = at_s + trace.makespan_s;
+        let seconds = trace.makespan_s + travel.seconds;
+        let end_s = at_s + seconds;
         self.sample(&trace, end_s);
         self.follow(end_s)?;
-        let seconds = trace.makespan_s;
-        Ok(Broadcast { at_s, bytes, seconds, plan, is_stale, is_unaware })
+        Ok(Broadcast { at_s, bytes, seconds, travel, plan, is_stale, is_unaware })
     }
 
     fn pair(&self, from: NodeId, to: NodeId) -> Pair {

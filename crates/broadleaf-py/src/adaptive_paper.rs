@@ -9,7 +9,7 @@ use broadleaf::planners::baselines::annealing::Allowance;
 use broadleaf::platform::LinkEnd;
 use broadleaf::portfolio::Coarsening;
 use broadleaf_experiments::annealing_progress::annealing_progress as progress;
-use broadleaf_experiments::replay::{first_plans, replay as run, PlanSource, Program};
+use broadleaf_experiments::replay::{first_plans, replay as run, PlanSource, PlanningTime, Program};
 use broadleaf_experiments::varying_rates::{Course, Rates};
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -18,21 +18,22 @@ use std::sync::Arc;
 /// Steps of a factor: start in seconds, factor.
 type Steps = Vec<(f64, f64)>;
 
-/// The result of a broadcast: seconds, its plan, whether the plan was stale, and whether the estimate of any link was
-/// wrong.
-type Went = (f64, Plan, bool, bool);
+/// The result of a broadcast: seconds, its plan, whether the plan was stale, whether the estimate of any link was
+/// wrong, and the travel of what is not data: bytes, seconds, and seconds if it were broadcast by itself before.
+type Went = (f64, Plan, bool, bool, (u64, f64, f64));
 
 /// Each broadcast of a program: `calls` are (seconds, bytes), `links` the rates (from cluster, to cluster, steps), of
 /// `pipes` (id, steps); `latencies` are factors too, of those between clusters.
 ///
 /// `way`: `fixed` or `monitored` plans of `planner` in one segment, or the `static` or `advised` ones, which begin with
-/// `first`, a plan for each size class.
+/// `first`, a plan for each size class. `planning`: each monitored plan takes this part of the predicted time until the
+/// next broadcast, with this many moves of the annealer a second; `None`: no time.
 #[pyfunction]
 #[pyo3(
     signature = (platform, root, calls, links, pipes, way, *, planner="best", first=Vec::new(), monitor_s=300.0,
-        robust=false, latencies=Vec::new()),
+        robust=false, latencies=Vec::new(), planning=None),
     text_signature = "(platform, root, calls, links, pipes, way, *, planner='best', first=(), \
-        monitor_s=300.0, robust=False, latencies=())"
+        monitor_s=300.0, robust=False, latencies=(), planning=None)"
 )]
 #[allow(clippy::too_many_arguments)]
 pub fn replay(
@@ -48,6 +49,7 @@ pub fn replay(
     monitor_s: f64,
     robust: bool,
     latencies: Vec<(String, String, Steps)>,
+    planning: Option<(f64, f64)>,
 ) -> PyResult<Vec<Went>> {
     let core = Arc::clone(&platform.core);
     let refused = |fact: String| PlatformError::new_err(fact);
@@ -81,7 +83,7 @@ pub fn replay(
         first.iter().map(|plan| (plan.core.message_bytes.max(1).ilog2(), Arc::clone(&plan.core))).collect();
     let source = match way {
         "fixed" => PlanSource::Fixed(planner),
-        "monitored" => PlanSource::Monitored { planner, every_s: monitor_s },
+        "monitored" => PlanSource::Monitored { planner, every_s: monitor_s, planning: in_time(planning)? },
         "static" => PlanSource::Static(&first),
         "advised" => {
             let settings = AdvisorSettings { coarsening: coarsening(robust), ..AdvisorSettings::default() };
@@ -98,8 +100,21 @@ pub fn replay(
     Ok(went
         .into_iter()
         .map(|one| ((*one.plan).clone(), one))
-        .map(|(plan, one)| (one.seconds, plan.into(), one.is_stale, one.is_unaware))
+        .map(|(plan, one)| {
+            let travel = (one.travel.bytes, one.travel.seconds, one.travel.apart_s);
+            (one.seconds, plan.into(), one.is_stale, one.is_unaware, travel)
+        })
         .collect())
+}
+
+fn in_time(planning: Option<(f64, f64)>) -> PyResult<Option<PlanningTime>> {
+    let Some((part, moves_per_s)) = planning else { return Ok(None) };
+    let is_above_0 = |value: f64| value.is_finite() && value > 0.0;
+    if !is_above_0(part) || !is_above_0(moves_per_s) {
+        let fact = format!("planning at {part} of the time, {moves_per_s} moves/s; give numbers above 0");
+        return Err(PlatformError::new_err(fact));
+    }
+    Ok(Some(PlanningTime { part, moves_per_s }))
 }
 
 /// The advisor's plans for the first size of each size class on the platform as given: `first` of `replay`.

@@ -27,7 +27,8 @@ SOME, INTO, OUT, BOTH = "some links", "all into C3", "all out of C3", "all at C3
 # rate, where a latency L becomes L / (1 - taken).
 ELSEWHERE, TWO = "some links at C6", "some links at C3 and C6"
 RAMP, LONGER = "some links, growing", "some links, longer"
-KINDS = (SOME, INTO, OUT, BOTH, ELSEWHERE, TWO, RAMP, LONGER)
+PAPERS_KINDS = (SOME, INTO, OUT, BOTH)
+KINDS = (*PAPERS_KINDS, ELSEWHERE, TWO, RAMP, LONGER)
 # A growing load's ramps: their steps, and the part of its time that each ramp takes.
 RAMP_STEPS, RAMP_PART = 4, 0.25
 

@@ -17,47 +17,44 @@ from statistics import fmean
 import broadleaf as bl
 from broadleaf._core import annealing_progress, replay, unloaded_plans
 from broadleaf.papers.adaptive import loads as scene
+from broadleaf.papers.adaptive.overheads import (
+    PARTS,
+    planned_line,
+    planning_remark,
+    planning_sheet,
+    travel_remark,
+    travel_sheet,
+)
+from broadleaf.papers.adaptive.samples import (
+    ADAPTIVE,
+    ANNEALING,
+    LINES,
+    MATEESCU,
+    MPICH_G2,
+    STATIC,
+    Sample,
+    Travel,
+    improvements,
+    times_faster,
+)
 from broadleaf.papers.results import Cell, Results, Sheet, Start
 
 QUICK_SEEDS, FULL_SEEDS = 1, 10
 MONITOR_S = 300.0
 # The monitor's refresh varied, to find out how much of the annealer's gain stale views cost.
 REFRESHES_S = (MONITOR_S, 60.0, 1.0)
+# Draws of each of the paper's loads, at C3, for the annealer's planning time; and what the advisor's machine
+# does meanwhile. It is counted in moves, so that any machine finds the same.
+PLANNED_SEEDS = 3
+MOVES_A_SECOND, QUICK_MOVES_A_SECOND = 5_000, 2_000
 # The least load of the paper's "80 % or more".
 HEAVY = 0.8
 
-# Line: how its plans are made (see `replay`), and its planner.
-MPICH_G2, MATEESCU, ANNEALING, STATIC, ADAPTIVE = (
-    "mpich-g2", "mateescu", "annealing", "broadleaf, static", "broadleaf, adaptive",
-)  # fmt: skip
-LINES = {
-    MPICH_G2: ("fixed", "mpich-g2"),
-    MATEESCU: ("monitored", "mateescu"),
-    ANNEALING: ("monitored", "annealing"),
-    STATIC: ("static", "best"),
-    ADAPTIVE: ("advised", "best"),
-}
 # Printed in the paper: the average under load, and its range.
 PRINTED_AVERAGE, PRINTED_RANGE = 19.58, (1.47, 64.57)
 
 FIGURE_3_NODES, FIGURE_3_BYTES = 32, 1_000_000
 PHASES = {False: "randomization", True: "refinement"}
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One broadcast of one line."""
-
-    kind: str
-    seed: int
-    line: str
-    call: int
-    message_bytes: int
-    # The load's share at that time; 0: no load.
-    taken: float
-    seconds: float
-    is_stale: bool
-    is_unaware: bool
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,11 @@ def run(quick: bool, start: Start) -> Results:
     """All of section 3; ten draws for each kind of load, or one."""
     seeds = range(QUICK_SEEDS if quick else FULL_SEEDS)
     kinds = scene.KINDS[:1] if quick else scene.KINDS
-    advance = start(len(seeds) * len(kinds) * (len(LINES) + len(REFRESHES_S) - 1) + 2)
+    planned = [
+        (kind, seed) for kind in (kinds if quick else scene.PAPERS_KINDS) for seed in seeds[:PLANNED_SEEDS]
+    ]
+    steps = len(seeds) * len(kinds) * (len(LINES) + len(REFRESHES_S) - 1) + len(planned) * len(PARTS) + 2
+    advance = start(steps)
     network = scene.platform()
     first = unloaded_plans(network, scene.ROOT, scene.calls())
     advance()
@@ -86,6 +87,15 @@ def run(quick: bool, start: Start) -> Results:
         for sample in refreshed_samples(network, first, kind, seed, refresh_s, advance)
     ]
     refresh = refresh_sheet([*samples, *refreshed], kinds)
+    moves = QUICK_MOVES_A_SECOND if quick else MOVES_A_SECOND
+    in_time = [
+        sample
+        for kind, seed in planned
+        for part in PARTS
+        for sample in planned_samples(network, first, kind, seed, (part, moves), advance)
+    ]
+    planning = planning_sheet([*(s for s in samples if (s.kind, s.seed) in planned), *in_time])
+    travel = travel_sheet(samples)
     progress = figure_3(1_000_000 if quick else 10_000_000)
     advance()
     from broadleaf.papers.adaptive.figures import draw_broadcasts, draw_progress
@@ -110,11 +120,14 @@ def run(quick: bool, start: Start) -> Results:
             seed_sheet(samples, kinds),
             stale_sheet(samples, kinds),
             refresh,
+            planning,
+            travel,
             Sheet(
                 "samples", "every broadcast",
-                ("loads on", "seed", "line", "broadcast", "bytes", "load", "seconds", "stale", "unaware"),
+                ("loads on", "seed", "line", "broadcast", "bytes", "load", "seconds", "stale", "unaware",
+                 "travel_s"),
                 [(s.kind, s.seed, s.line, s.call, s.message_bytes, s.taken, s.seconds, int(s.is_stale),
-                  int(s.is_unaware)) for s in samples],
+                  int(s.is_unaware), s.travel.seconds) for s in [*samples, *in_time]],
                 is_shown=False,
             ),
             Sheet("figure-3", "best estimate so far", ("moves", "seconds", "best_s", "phase"),
@@ -126,7 +139,10 @@ def run(quick: bool, start: Start) -> Results:
             "figure-3": draw_progress(progress),
             **{name: draw_trees(network, on(network, plan)) for name, plan in trees.items()},
         },
-        remarks=[*remarks(samples, kinds[0]), refresh_remark(refresh)],
+        remarks=[
+            *remarks(samples, kinds[0]), refresh_remark(refresh), planning_remark(planning, moves),
+            travel_remark(travel),
+        ],
     )  # fmt: skip
 
 
@@ -155,22 +171,25 @@ def replayed_line(
     loads: list[scene.Load],
     line: str,
     monitor_s: float = MONITOR_S,
+    planning: tuple[float, float] | None = None,
 ) -> tuple[list[Sample], list[bl.Plan]]:
     """One line's broadcasts under these loads, and their plans."""
     calls, courses = scene.calls(), scene.courses(loads)
     way, planner = LINES[line]
     went = replay(
         network, scene.ROOT, calls, courses.links, courses.pipes, way, planner=planner, first=first,
-        monitor_s=monitor_s, latencies=courses.latencies,
+        monitor_s=monitor_s, latencies=courses.latencies, planning=planning,
     )  # fmt: skip
     samples = []
-    for call, ((at_s, message_bytes), (seconds, _, stale, unaware)) in enumerate(
+    for call, ((at_s, message_bytes), (seconds, _, stale, unaware, travel)) in enumerate(
         zip(calls, went, strict=True)
     ):
         load = scene.load_at(loads, at_s)
         taken = load.taken_at(at_s) if load else 0.0
-        samples.append(Sample(kind, seed, line, call, message_bytes, taken, seconds, stale, unaware))
-    return samples, [plan for _, plan, _, _ in went]
+        samples.append(
+            Sample(kind, seed, line, call, message_bytes, taken, seconds, stale, unaware, Travel(*travel))
+        )
+    return samples, [plan for _, plan, *_ in went]
 
 
 def refreshed_samples(
@@ -188,6 +207,21 @@ def refreshed_samples(
     return [replace(sample, line=refreshed_line(refresh_s)) for sample in samples]
 
 
+def planned_samples(
+    network: bl.Platform,
+    first: list[bl.Plan],
+    kind: str,
+    seed: int,
+    planning: tuple[float, float],
+    advance: Callable[[], None],
+) -> list[Sample]:
+    """The annealer's broadcasts where each plan takes a part of the predicted time until the next one."""
+    loads = scene.drawn_loads(seed, kind, network, scene.calls()[-1][0])
+    samples, _ = replayed_line(network, first, kind, seed, loads, ANNEALING, planning=planning)
+    advance()
+    return [replace(sample, line=planned_line(planning[0])) for sample in samples]
+
+
 def refreshed_line(refresh_s: float) -> str:
     return ANNEALING if refresh_s == MONITOR_S else f"{ANNEALING}, {refresh_s:g} s"
 
@@ -198,22 +232,6 @@ def loaded_call(one: Run) -> int:
     middle_s = (load.begin_s + load.end_s) / 2
     calls = scene.calls()
     return min(range(len(calls)), key=lambda call: abs(calls[call][0] - middle_s))
-
-
-def improvements(samples: list[Sample], line: str, over: str, least: float, most: float = 1.0) -> list[float]:
-    """The time saved by `line` against `over`, per cent, for each broadcast under loads in this range."""
-    times: dict[tuple[str, int, int], dict[str, float]] = {}
-    for s in samples:
-        if least <= s.taken <= most:
-            times.setdefault((s.kind, s.seed, s.call), {})[s.line] = s.seconds
-    return [100 * (1 - by_line[line] / by_line[over]) for by_line in times.values()]
-
-
-def times_faster(samples: list[Sample], line: str, over: str, least: float, most: float = 1.0) -> float:
-    """Total time of the broadcasts under loads in this range, the paper's over Broadleaf's."""
-    these = [s for s in samples if least <= s.taken <= most]
-    of = {name: [s.seconds for s in these if s.line == name] for name in (line, over)}
-    return sum(of[over]) / sum(of[line]) if of[line] else float("nan")
 
 
 def improvement_sheet(samples: list[Sample], kinds: tuple[str, ...]) -> Sheet:

@@ -33,6 +33,7 @@ from broadleaf.papers.tuning.figures import figures
 from broadleaf.papers.tuning.parameters import COLUMNS, Parameters, measured_parameters
 from broadleaf.papers.tuning.samples import Sample, outcomes_of
 from broadleaf.papers.tuning.sheets import (
+    bulk_by_size,
     bulk_effect,
     by_ranks,
     choices,
@@ -51,11 +52,16 @@ REASONS = [
     "On SMPI a host sends one message at a time and receives one at a time, in order (cluster-50). That is "
     "the model that predicts: its errors show only what the formulas leave out.",
     "SMPI's default model stretches latencies by 2 to 11.6, and rates by the message's size: that is in g(m) "
-    "of two ranks. A host's messages share its card there, which is no one-port, and is in no prediction.",
+    "of two ranks. A host's messages in flight share its card there, which is no one-port, and is in no "
+    "prediction. With one transfer at a time (maxmin/concurrency-limit 1) the binomial scatter's median "
+    "error on 32 nodes falls from 43 to 1 %. Segmented chains have 64 segments in flight: with 16 and 4 the "
+    "error of 1 MiB on 8 nodes falls from 75 to 44 and 17 %.",
     "Between namespaces real TCP goes through shapers of 200 Mb/s: short messages pass on a shaper's credit, "
     "and all hosts share this machine's cores.",
     "Local ranks share cores and memory: g(m) between two of them says little of many at once. start_s is "
     "what the first message after the common start takes more; it is in all that is measured.",
+    "How much each of these takes between namespaces and on local ranks was not tried apart: the size of "
+    "their errors is not explained.",
 ]
 
 
@@ -82,7 +88,7 @@ def local_effort(quick: bool) -> Effort:
 
 def default_model_effort(quick: bool) -> Effort:
     if quick:
-        return Effort((2, 8), (256, 32 << 10))
+        return Effort((2, 8), (256, 64 << 10))
     return Effort((2, 3, 4, 8, 16, 32, 50), tuple(1 << power for power in range(0, 23, 2)))
 
 
@@ -171,6 +177,7 @@ def results_of(samples: list[Sample], parameters: list[tuple[Cell, ...]], remark
             worst_cases(outcomes),
             *by_ranks(samples, outcomes),
             bulk_effect(samples),
+            bulk_by_size(samples),
             differences(samples),
             Sheet("parameters", "What was measured between two ranks", COLUMNS, parameters),
             choices(outcomes),

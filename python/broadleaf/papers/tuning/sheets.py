@@ -119,6 +119,32 @@ def bulk_effect(samples: list[Sample]) -> Sheet:
     )
 
 
+def bulk_by_size(samples: list[Sample]) -> Sheet:
+    """The flat scatter, in which all but the first message go behind another, where the bulk effect is exact:
+    by SMPI's default model it depends on the size."""
+    rows: list[tuple[Cell, ...]] = []
+    flat = [
+        s
+        for s in samples
+        if (s.bed, s.collective, s.algorithm) == (DefaultModelBed.name, "scatter", "flat") and s.nodes >= 3
+    ]
+    for bytes_ in sorted({s.message_bytes for s in flat}):
+        own = [s for s in flat if s.message_bytes == bytes_]
+        alone = [100 * ((s.without_bulk_s or 0.0) / s.measured_s - 1) for s in own]
+        behind = [100 * (s.corrected_s / s.measured_s - 1) for s in own]
+        rows.append(
+            (
+                bytes_,
+                len(own),
+                *(round(edge(errors), 2) for errors in (alone, behind) for edge in (min, max)),
+            )
+        )
+    columns = (
+        "bytes", "cases", "error % by g(m) alone, least", "most", "with the bulk gap, least", "most ",
+    )  # fmt: skip
+    return Sheet("bulk-flat", f"The flat scatter by size ({DefaultModelBed.name})", columns, rows)
+
+
 def worst_cases(outcomes: list[Outcome]) -> Sheet:
     """Where the choice lost most, on each bed."""
     rows: list[tuple[Cell, ...]] = []

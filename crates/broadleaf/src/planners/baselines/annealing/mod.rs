@@ -53,7 +53,7 @@ const MOVES_A_PAIR: u64 = 32;
 const MOST_MOVES: u64 = 1_000_000;
 
 /// Moves in a unit of work.
-const MOVES_PER_UNIT: u64 = 2;
+pub const MOVES_PER_UNIT: u64 = 2;
 
 /// The limit of a search among `hosts` hosts without a time limit.
 fn usual_allowance(hosts: usize) -> Allowance {
