@@ -1,6 +1,6 @@
 //! Plans for other collectives than broadcasts.
 
-use super::adjust::fastest_as_run;
+use super::adjust::{fastest_as_run, without_skips};
 use super::job::Limit;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
@@ -88,7 +88,7 @@ impl ExchangeJob<'_> {
             let best = make(&instance, name, SegmentChoice::Auto, effort, &budget)?;
             // A block that goes whole waits for one turn, not for one per segment.
             if best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree)) {
-                return Ok(best.plan);
+                return Ok(without_skips(handled, best.plan));
             }
             fastest_as_run(&instance, self.placement, best, effort, &budget)
         });
