@@ -88,11 +88,11 @@ impl ExchangeJob<'_> {
             let best = make(&instance, name, SegmentChoice::Auto, effort, &budget)?;
             // A block that goes whole waits for one turn, not for one per segment.
             if best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree)) {
-                return Ok(without_skips(handled, best.plan));
+                return Ok(best.plan);
             }
             fastest_as_run(&instance, self.placement, best, effort, &budget)
         });
-        let plan = made.map_err(|error: PlanError| error.to_string())?;
+        let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
         // The call's own blocks take the place of the nodes', which are those of several ranks together.
         Ok(Plan { segment_bytes, weights: None, ..plan })
