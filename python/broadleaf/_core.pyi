@@ -381,6 +381,10 @@ def grid_schedule(
 @final
 class Optimum:
     @property
+    def collective(self) -> str: ...
+    @property
+    def weights(self) -> dict[str, float] | None: ...
+    @property
     def root(self) -> str: ...
     @property
     def segment_bytes(self) -> int: ...
@@ -414,7 +418,14 @@ def makespan_bound_s(
     collective: str = "bcast",
     weights: Mapping[str, float] | None = None,
 ) -> float: ...
-def optimum(platform: Platform, root: str, segment_bytes: _Size, gap: float = 1e-4) -> Optimum: ...
+def optimum(
+    platform: Platform,
+    root: str,
+    segment_bytes: _Size,
+    gap: float = 1e-4,
+    collective: str = "bcast",
+    weights: Mapping[str, float] | None = None,
+) -> Optimum: ...
 
 @final
 class Forecast:

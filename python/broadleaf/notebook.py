@@ -94,15 +94,17 @@ def optimum_html(optimum: Optimum) -> str:
         ("trees", str(len(optimum.trees))),
         *([("a bound only", optimum.bound_only)] if optimum.bound_only else []),
     ]
-    title = f"Throughput from {optimum.root} in segments of {size(optimum.segment_bytes)}"
+    what = "" if optimum.collective == "bcast" else f" of {optimum.collective}"
+    title = f"Throughput{what} from {optimum.root} in segments of {size(optimum.segment_bytes)}"
     page = f"<p><b>{shown(title)}</b></p>{table(facts)}"
     if not math.isfinite(most):
         return page
-    few = [(str(count), rate(reached)) for count, reached in optimum.throughput_by_trees().items()]
+    by_trees = optimum.throughput_by_trees() if optimum.collective == "bcast" else {}
+    few = [(str(count), rate(reached)) for count, reached in by_trees.items()]
     dearest = sorted(optimum.prices.items(), key=lambda item: -item[1])[:MOST_PRICES]
     prices = [(name, f"{price:.3f}") for name, price in dearest if price >= LEAST_PRICE]
     limits = table(prices, ("what limits it", "price"))
-    return page + table(few, ("trees", "load bound")) + limits
+    return page + (table(few, ("trees", "load bound")) if few else "") + limits
 
 
 def platform_html(platform: Platform) -> str:

@@ -104,6 +104,29 @@ def test_other_collectives_have_a_makespan_bound(command: Command) -> None:
     assert command(*asked, "--json").document["bound_s"] == pytest.approx(1.0)
     assert command(*asked, "--weights", "b=4,c=1", "--json").document["bound_s"] == pytest.approx(2.5)
     assert "at least 1000 ms" in command(*asked).out
-    refused(command("bound", "net.json", "--collective", "scatter"), "give --size")
+    refused(command("bound", "net.json", "--collective", "allreduce"), "give --size")
     refused(command(*asked[:4], "--weights", "b=4"), "no block for each host")
     refused(command(*asked[:4], "--collective", "gossip"), "gossip")
+
+
+def test_blocks_have_a_certificate(command: Command) -> None:
+    write("net.json", triangle())
+    # Two blocks of 1000 bytes come in by a port of 1000 bytes/s.
+    asked = ("bound", "net.json", "--collective", "reduce-scatter", "--segment", "1000")
+    shown = command(*asked, "--size", "2000").out
+    for part in ("makespan of reduce-scatter, 2 kB", "throughput of reduce-scatter", "at most 500 B/s"):
+        assert part in shown
+    assert "few trees" not in shown
+    document = command(*asked, "--json").document
+    assert document["throughput_bytes_per_s"] == pytest.approx(500)
+    assert document["collective"] == "reduce-scatter"
+    assert {tree["root"] for tree in document["trees"]} == set("abc")
+    assert sum(document["prices"].values()) == pytest.approx(1)
+    loads = sum(link["segments_per_s"] for link in document["link_load"] if link["to"] == "b")
+    assert loads == pytest.approx(1)
+    weighed = command(*asked, "--json", "--weights", "a=2").document
+    assert weighed["weights"] == {"a": 2, "b": 1, "c": 1}
+    assert weighed["upper_bound_bytes_per_s"] == pytest.approx(1000 / 3, rel=1e-4)
+    # A lone host has nothing to send.
+    write("net.json", {**triangle(), "nodes": [{"id": "a"}], "meshes": []})
+    assert "nothing limits it" in command("bound", "net.json", "--collective", "gather").out

@@ -10,6 +10,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf import smpi
+from broadleaf.benchmarks.collectives import Simulated, Way, ours
 from broadleaf.formats.simgrid import write_simgrid
 
 ROOT = Path(__file__).parents[2]
@@ -41,3 +42,14 @@ def test_a_chain_keeps_its_wires_busy(program: Path, segment: int, tmp_path: Pat
     # The last of the segments leaves when all others have, and passes 14 more ports and 15 wires.
     ideal_s = (MEBIBYTE // segment + 14) * segment / 125e6 + 15 * 50e-6
     assert ideal_s < float(found[1]) <= 1.05 * ideal_s
+
+
+def test_combined_blocks_follow_each_other(tmp_path: Path) -> None:
+    """The root of a binomial scatter sends 8, 4, 2 and 1 blocks. The first child has its 8 after 8 blocks'
+    time and passes on 7 in 7 more; if all four messages shared the port, it would have them after 15."""
+    bed = Simulated.on("scatter", SMP_16, write_simgrid(bl.Platform.load(SMP_16), tmp_path), tmp_path)
+    way = ours("scatter")
+    binomial = Way(way.name, True, {**way.variables, "BROADLEAF_PLANNER": "binomial"})
+    (taken_s,) = bed.samples(binomial, MEBIBYTE, 120)
+    ideal_s = 15 * MEBIBYTE / 125e6
+    assert ideal_s < taken_s <= 1.05 * ideal_s

@@ -9,9 +9,9 @@ use crate::platform::Platform;
 use crate::trace::resource_name;
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{
-    collective_bound_s, equal_trees, rates_by_trees, solve, Limits, OptimumError, WeightedTree,
+    collective_bound_s, equal_trees, rates_by_trees, solve_collective, Limits, OptimumError, WeightedTree,
 };
-use broadleaf::plan::{Plan, Tree, TreeBuilder};
+use broadleaf::plan::{Collective, Plan, Tree, TreeBuilder};
 use broadleaf::planners::Instance;
 use broadleaf::platform::NodeId;
 use pyo3::exceptions::PyValueError;
@@ -23,14 +23,17 @@ use std::sync::Arc;
 
 /// The most that trees can carry together, enclosed from both sides.
 ///
-/// Two optima are equal if platform, root, segment size and requested gap are equal: the search has no other input.
-/// Pickled as those four, and solved again.
+/// Two optima are equal if platform, root, segment size, requested gap, collective and weights are equal: the search has
+/// no other input. Pickled as those, and solved again.
 #[pyclass(module = "broadleaf", frozen, name = "Optimum")]
 pub struct Optimum {
     core: broadleaf::optimum::Optimum,
     platform: Arc<broadleaf::platform::Platform>,
     asked_gap: f64,
 }
+
+/// Of `optimum`.
+type Arguments<'py> = (Platform, String, u64, f64, &'static str, Option<Bound<'py, PyDict>>);
 
 fn refused(error: OptimumError) -> PyErr {
     match error {
@@ -41,14 +44,36 @@ fn refused(error: OptimumError) -> PyErr {
 
 impl Optimum {
     /// The inputs of the search.
-    fn input(&self) -> (&str, NodeId, u64, u64) {
-        (self.platform.digest(), self.core.root, self.core.segment_bytes, self.asked_gap.to_bits())
+    fn input(&self) -> impl Hash + Eq + '_ {
+        let weights = self.core.weights.as_ref();
+        let weights: Option<Vec<u64>> =
+            weights.map(|weights| weights.iter().map(|weight| weight.to_bits()).collect());
+        let core = &self.core;
+        (
+            self.platform.digest(),
+            core.root,
+            core.segment_bytes,
+            self.asked_gap.to_bits(),
+            core.collective,
+            weights,
+        )
+    }
+
+    /// Refuses what only the trees of a broadcast have.
+    fn of_broadcast(&self, what: &str) -> PyResult<()> {
+        match self.core.collective {
+            Collective::Bcast => Ok(()),
+            other => Err(PlanError::new_err(format!(
+                "{what} are those of a bcast; this is the optimum of {other}"
+            ))),
+        }
     }
 
     /// The trees as in plan documents.
     fn documents<'py>(&self, py: Python<'py>, trees: Vec<Tree>) -> PyResult<Bound<'py, PyAny>> {
         let bytes = self.core.segment_bytes;
         let plan = Plan::bcast(&self.platform, "optimum", self.core.root, bytes, bytes, trees);
+        let plan = Plan { collective: self.core.collective, ..plan };
         to_document(py, &plan.to_json())?.as_any().get_item("trees")
     }
 }
@@ -67,7 +92,26 @@ fn plan_tree(tree: &WeightedTree) -> Tree {
 
 #[pymethods]
 impl Optimum {
-    /// The rate of the trees when their busiest resource is always busy, bytes/s; infinite without a limit.
+    /// The collective whose blocks or message the trees carry.
+    ///
+    /// Type: `str`
+    #[getter]
+    fn collective(&self) -> &'static str {
+        self.core.collective.name()
+    }
+
+    /// The weights of the hosts' blocks; None if they are equal.
+    ///
+    /// Type: `dict[str, float] | None`
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(weights) = &self.core.weights else { return Ok(None) };
+        let of_host = |host: NodeId| (self.platform.node(host).id.clone(), weights[host.index()]);
+        self.platform.hosts().map(of_host).collect::<Vec<_>>().into_py_dict(py).map(Some)
+    }
+
+    /// The rate of the trees when their busiest resource is always busy, bytes/s, of a block of weight 1 if each host has
+    /// its own; infinite without a limit.
     ///
     /// Type: `float`
     #[getter]
@@ -75,7 +119,7 @@ impl Optimum {
         self.core.throughput_bytes_per_s
     }
 
-    /// The id of the trees' root.
+    /// The id of the trees' root; without meaning if each host has its own trees.
     ///
     /// Type: `str`
     #[getter]
@@ -115,7 +159,8 @@ impl Optimum {
         self.core.bound_only.map(|reason| reason.to_string())
     }
 
-    /// The trees with their shares, largest first, as in a plan document.
+    /// The trees with their shares, by root and the largest first, as in a plan document; the shares of each root sum
+    /// to 1.
     ///
     /// Type: `list[dict]`
     #[getter]
@@ -137,7 +182,8 @@ impl Optimum {
     }
 
     /// The upper bound's proof: a price for each resource, summing to 1, by the names of `Trace.busy_s`. Every
-    /// tree costs at least the cheapest one under them, so no packing carries more than 1 / its cost.
+    /// tree costs at least the cheapest one under them, so no packing carries more than 1 / its cost; with blocks,
+    /// 1 / the sum over all blocks of weight times cheapest path (scatter, gather) or tree (allgather, reduce-scatter).
     ///
     /// Type: `dict[str, float]`
     #[getter]
@@ -150,22 +196,24 @@ impl Optimum {
     }
 
     /// The throughput with at most 1, 2, 4, 8 trees, and with all, by their loads (`throughput`), bytes/s by the number
-    /// of trees.
+    /// of trees; of a bcast only.
     ///
     /// Types: `() -> dict[int, float]`
     fn throughput_by_trees<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.of_broadcast("the rates of few trees")?;
         let rates = py.detach(|| rates_by_trees(&self.platform, &self.core)).map_err(refused)?;
         rates.into_iter().collect::<Vec<_>>().into_py_dict(py)
     }
 
     /// `count` trees of equal share whose total load is near the optimum's, as in a plan document. They reach its
-    /// throughput when they take turns (`with_period`).
+    /// throughput when they take turns (`with_period`). Of a bcast only.
     ///
     /// Types: `(count: int) -> list[dict]`
     fn equal_trees<'py>(&self, py: Python<'py>, count: Count) -> PyResult<Bound<'py, PyAny>> {
         if count.0 == 0 {
             return Err(PyValueError::new_err("0 trees carry nothing; give a count of at least 1"));
         }
+        self.of_broadcast("equal trees")?;
         let (trees, _) = py
             .detach(|| equal_trees(&self.platform, &self.core, count.0, &Budget::UNLIMITED))
             .map_err(refused)?;
@@ -178,10 +226,12 @@ impl Optimum {
         self.documents(py, merged.values().map(plan_tree).collect())
     }
 
-    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, (Platform, String, u64, f64)>> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, Arguments<'py>>> {
         let optimum = slf.get();
         let platform = Platform { core: Arc::clone(&optimum.platform) };
-        let arguments = (platform, optimum.root().to_string(), optimum.core.segment_bytes, optimum.asked_gap);
+        let (root, bytes) = (optimum.root().to_string(), optimum.core.segment_bytes);
+        let weights = optimum.weights(slf.py())?;
+        let arguments = (platform, root, bytes, optimum.asked_gap, optimum.collective(), weights);
         computed(slf.py(), "optimum", arguments)
     }
 
@@ -216,25 +266,41 @@ impl Optimum {
 }
 
 /// The best steady state over any number of trees for segments of that size, to a relative gap between the throughput
-/// and its proved upper bound.
+/// and its proved upper bound. `collective` and `weights` are those of `plan`.
 ///
 /// Raises ValueError for a gap that is not positive and for an empty segment, PlatformError for a root that
-/// the platform does not have, PlanError for a switch as root and for hosts that it cannot reach.
+/// the platform does not have, PlanError for a switch as root, for hosts that it cannot reach, for an allreduce, and for a
+/// collective that is unknown or cannot have weights.
 ///
-/// Types: `(platform: Platform, root: str, segment_bytes: int | str, gap: float=0.0001) -> Optimum`
+/// Types: `(platform: Platform, root: str, segment_bytes: int | str, gap: float=0.0001, collective: str='bcast', weights:
+/// Mapping[str, float] | None=None) -> Optimum`
 #[pyfunction]
-#[pyo3(signature = (platform, root, segment_bytes, gap=1e-4))]
+#[pyo3(signature = (platform, root, segment_bytes, gap=1e-4, collective="bcast", weights=None))]
 pub fn optimum(
     py: Python<'_>,
     platform: &Platform,
     root: &str,
     segment_bytes: &Bound<'_, PyAny>,
     gap: f64,
+    collective: &str,
+    weights: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Optimum> {
     let root = platform.node(root)?;
     let segment_bytes = size("segment_bytes", segment_bytes)?;
-    let core =
-        py.detach(|| solve(&platform.core, root, segment_bytes, gap, Limits::default())).map_err(refused)?;
+    let (collective, weights) = (collective_of(collective)?, by_node(platform, weights)?);
+    let core = &platform.core;
+    let weights = match &weights {
+        // The same weights are refused as for a plan.
+        Some(weights) => {
+            let instance = Instance::new(core, root, segment_bytes.max(1)).map_err(plan_error)?;
+            Instance { collective, ..instance }.weighted(weights).map_err(plan_error)?.weights
+        }
+        None => None,
+    };
+    let limits = Limits::default();
+    let core = py
+        .detach(|| solve_collective(core, collective, root, weights, segment_bytes, gap, limits))
+        .map_err(refused)?;
     Ok(Optimum { core, platform: Arc::clone(&platform.core), asked_gap: gap })
 }
 

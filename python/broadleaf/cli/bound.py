@@ -54,25 +54,31 @@ def command(
     """Bounds the throughput of every plan from above, and with --size the makespan from below.
 
     The proof has two parts: trees with shares that together reach the throughput, and prices of ports and
-    links under which no tree is cheap enough for more. For collectives other than bcast, only the makespan
-    is bounded.
+    links under which no tree is cheap enough for more. Where each host has a block, the throughput is that of
+    one block. Of an allreduce, only the makespan is bounded.
     """
     network = bl.Platform.load(platform)
     root = root_of(network, root)
     bound_s = None
     if message_bytes is not None:
         bound_s = bl.makespan_bound_s(network, root, message_bytes, collective, weights)
-    if collective != "bcast" or weights is not None:
-        if message_bytes is None:
+    if collective == "allreduce":
+        if message_bytes is None or bound_s is None:
             raise click.UsageError(f"of {collective} only the makespan is bounded; give --size")
         print_makespan(network, collective, message_bytes, bound_s, as_json)
         return
     doing = f"the optimum on {network.name}"
-    optimum = wait_for(doing, lambda: bl.optimum(network, root, segment_bytes, gap=gap))
+    optimum = wait_for(
+        doing,
+        lambda: bl.optimum(network, root, segment_bytes, gap=gap, collective=collective, weights=weights),
+    )
+    by_trees = optimum.throughput_by_trees() if collective == "bcast" else {}
     document = {
         "platform": network.name,
         "platform_digest": network.digest,
+        "collective": collective,
         "root": root,
+        "weights": optimum.weights,
         "message_bytes": message_bytes,
         "bound_s": bound_s,
         "segment_bytes": segment_bytes,
@@ -82,8 +88,7 @@ def command(
         "gap": optimum.gap,
         "bound_only": optimum.bound_only,
         "throughput_by_trees": [
-            {"trees": count, "throughput_bytes_per_s": finite(reached)}
-            for count, reached in optimum.throughput_by_trees().items()
+            {"trees": count, "throughput_bytes_per_s": finite(reached)} for count, reached in by_trees.items()
         ],
         "trees": optimum.trees,
         "link_load": [
@@ -99,13 +104,18 @@ def command(
 
 
 def print_makespan(
-    network: bl.Platform, collective: str, message_bytes: int, bound_s: float | None, as_json: bool
+    network: bl.Platform, collective: str, message_bytes: int, bound_s: float, as_json: bool
 ) -> None:
     if as_json:
         named = {"platform": network.name, "platform_digest": network.digest, "collective": collective}
         print_document({**named, "message_bytes": message_bytes, "bound_s": bound_s})
     else:
-        say(f"makespan of {collective}, {size(message_bytes)}: at least {seconds(bound_s)}")
+        print_makespan_bound(collective, message_bytes, bound_s)
+
+
+def print_makespan_bound(collective: str, message_bytes: int, bound_s: float) -> None:
+    named = "" if collective == "bcast" else f"{collective}, "
+    say(f"makespan of {named}{size(message_bytes)}: at least {seconds(bound_s)}")
 
 
 def finite(value: float) -> float | None:
@@ -113,23 +123,26 @@ def finite(value: float) -> float | None:
 
 
 def print_bound(document: dict[str, Any]) -> None:
+    collective = document["collective"]
+    named = "" if collective == "bcast" else f" of {collective}"
     if document["bound_s"] is not None:
-        say(f"makespan of {size(document['message_bytes'])}: at least {seconds(document['bound_s'])}")
+        print_makespan_bound(collective, document["message_bytes"], document["bound_s"])
     at = f"in segments of {size(document['segment_bytes'])} from {document['root']} on {document['platform']}"
     if document["upper_bound_bytes_per_s"] is None:
-        say(f"throughput {at}: nothing limits it")
+        say(f"throughput{named} {at}: nothing limits it")
         return
-    say(f"throughput {at}: at most {rate(document['upper_bound_bytes_per_s'])}")
+    say(f"throughput{named} {at}: at most {rate(document['upper_bound_bytes_per_s'])}")
     trees, reached = document["trees"], document["throughput_bytes_per_s"]
     reach = "1 tree reaches" if len(trees) == 1 else f"{len(trees)} trees reach"
     say(f"{reach} {rate(reached)}, a gap of {document['gap']:.1e}")
     if document["bound_only"]:
         say(document["bound_only"])
-    kept = table_of("few trees, by their loads", "trees", "load bound", "of the bound")
-    for row in document["throughput_by_trees"]:
-        part = row["throughput_bytes_per_s"] / document["upper_bound_bytes_per_s"]
-        kept.add_row(str(row["trees"]), rate(row["throughput_bytes_per_s"]), f"{part:.1%}")
-    print_table(kept)
+    if document["throughput_by_trees"]:
+        kept = table_of("few trees, by their loads", "trees", "load bound", "of the bound")
+        for row in document["throughput_by_trees"]:
+            part = row["throughput_bytes_per_s"] / document["upper_bound_bytes_per_s"]
+            kept.add_row(str(row["trees"]), rate(row["throughput_bytes_per_s"]), f"{part:.1%}")
+        print_table(kept)
     print_first("trees below", ("share", "edges"), [(f"{t['share']:.1%}", edges(t)) for t in trees])
     dearest = sorted(document["prices"].items(), key=lambda item: -item[1])
     print_first("prices above", ("resource", "price"), [(name, f"{price:.4f}") for name, price in dearest])

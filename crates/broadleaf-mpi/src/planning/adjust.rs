@@ -111,6 +111,16 @@ pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError
     Ok(if is_quicker { free } else { plan })
 }
 
+/// The plan as ranks run it: under one-port no sender passes over a busy receiver. A rank cannot see that another sender
+/// holds its receiver's port. It would have messages for all receivers in flight, which share the ports and delay each
+/// other: under SMPI, `site-trees`' 1 MiB takes 34.5 ms on `grid5000-88` with skips and 32.2 ms without, on
+/// `teragrid-64` 490 ms and 447 ms. The model's port serves one sender after the other, which a real one shares, so plans
+/// are compared by their time with skips: on `teragrid-64` that is 384 ms, without skips 512 ms.
+pub fn without_skips(platform: &Platform, plan: Plan) -> Plan {
+    let skip_busy = plan.skip_busy && platform.port_model() == PortModel::MultiPort;
+    Plan { skip_busy, ..plan }
+}
+
 /// A period is dropped if the plan without it takes at most this part of its time.
 const WORTH_LEAVING: f64 = 0.9;
 
@@ -214,5 +224,17 @@ mod tests {
         assert_eq!(in_larger_segments(&platform, plan.clone()).unwrap(), plan);
         let free = Plan { period: None, ..plan };
         assert!(in_larger_segments(&platform, free).unwrap().segment_bytes >= Coarsening::BUSY.least_bytes);
+    }
+
+    #[test]
+    fn ranks_pass_over_busy_receivers_only_where_a_port_serves_several() {
+        let multi_port = four_hosts();
+        let document = multi_port.to_json().to_string().replace("multi-port", "one-port");
+        let one_port = Platform::from_json(&document).unwrap();
+        for (platform, skips) in [(&multi_port, true), (&one_port, false)] {
+            let plan = Plan { skip_busy: true, ..chain(platform, 1 << 20, 4096) };
+            assert_eq!(without_skips(platform, plan.clone()).skip_busy, skips);
+            assert!(!without_skips(platform, Plan { skip_busy: false, ..plan }).skip_busy);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Plans for other collectives than broadcasts.
 
-use super::adjust::fastest_as_run;
+use super::adjust::{fastest_as_run, without_skips};
 use super::job::Limit;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
@@ -92,7 +92,7 @@ impl ExchangeJob<'_> {
             }
             fastest_as_run(&instance, self.placement, best, effort, &budget)
         });
-        let plan = made.map_err(|error: PlanError| error.to_string())?;
+        let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
         let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
         // The call's own blocks take the place of the nodes', which are those of several ranks together.
         Ok(Plan { segment_bytes, weights: None, ..plan })

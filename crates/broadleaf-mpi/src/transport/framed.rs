@@ -107,9 +107,10 @@ impl MpiTransport<'_> {
             let purpose = Purpose::Out { to };
             return self.requests.send(purpose, Buffer::own(frame), to.0, FRAME_TAG, None);
         }
-        self.control.send(&mut self.requests, frame, to.0, FRAME_TAG)?;
         let noted = (message.first.tree, message.first.segment, items.len() as u64);
         let buffer = self.memory.outgoing(&items)?;
+        self.wait_for_port(message, &buffer);
+        self.control.send(&mut self.requests, frame, to.0, FRAME_TAG)?;
         self.requests.send(Purpose::Out { to }, buffer, to.0, FRAME_DATA_TAG, Some(noted))
     }
 }

@@ -206,6 +206,14 @@ impl<'a> MpiTransport<'a> {
         Ok(())
     }
 
+    /// In simulated time, waits for the message's turn at this rank's port.
+    fn wait_for_port(&mut self, message: &Message, buffer: &Buffer) {
+        let Some(output) = message.output else { return };
+        let part_of_segment = buffer.bytes() as f64 / self.part.transfers().segment_bytes as f64;
+        let edge = self.part.edge(&self.part.program().outputs[output as usize]);
+        self.port.wait(self.requests.mpi(), edge.turn, part_of_segment);
+    }
+
     fn check_length(&mut self, from: NodeId, expected: u64, got: u64) -> Result<(), CallError> {
         self.memory.look_at(expected, got);
         if expected == got || self.memory.lack().is_some() {
@@ -250,11 +258,7 @@ impl Transport for MpiTransport<'_> {
         }
         let (to, item) = (message.to, message.first);
         let buffer = self.memory.outgoing(from_ref(&item))?;
-        let part_of_segment = buffer.bytes() as f64 / transfers.segment_bytes as f64;
-        if let Some(output) = message.output {
-            let edge = self.part.edge(&self.part.program().outputs[output as usize]);
-            self.port.wait(self.requests.mpi(), edge.turn, part_of_segment);
-        }
+        self.wait_for_port(message, &buffer);
         let tag = (item.tag + self.salt) as i32;
         let noted = Some((item.tree, item.segment, 1));
         self.requests.send(Purpose::Out { to }, buffer, to.0, tag, noted)

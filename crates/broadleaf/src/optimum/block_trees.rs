@@ -12,12 +12,14 @@
 //! O(sweeps · trees · cheapest tree).
 
 use super::cheapest_from::{Cheapest, NONE};
+use super::demand::Demand;
 use super::error::OptimumError;
 use super::gateways::gateways;
 use super::occupation_table::{refuse, OccupationTable};
 use super::solution::WeightedTree;
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
+use crate::plan::Collective;
 use crate::platform::{Hop, NodeId, Platform};
 
 /// The power of a load in its price. Chosen: lower ones leave more load on the busiest resource, higher ones let it
@@ -48,25 +50,6 @@ pub struct BlockTrees {
     pub prices: Vec<(Resource, f64)>,
 }
 
-/// What a tree carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Each host's block to it, from vertex 0.
-    Scatter,
-    /// The block of the tree's root to all.
-    Allgather,
-}
-
-impl Kind {
-    /// Trees of each block's root whose loads make the prices of a bound: more make better prices.
-    fn trees_for_prices(self) -> usize {
-        match self {
-            Kind::Scatter => 16,
-            Kind::Allgather => 2,
-        }
-    }
-}
-
 /// `count` trees of equal share for a scatter from `root` in segments of `segment_bytes`; `weights` by node.
 ///
 /// # Errors
@@ -79,7 +62,7 @@ pub fn scatter_trees(
     count: usize,
     budget: &Budget,
 ) -> Result<BlockTrees, OptimumError> {
-    block_trees(Kind::Scatter, platform, root, segment_bytes, weights, count, budget)
+    block_trees(Collective::Scatter, platform, root, segment_bytes, weights, count, budget)
 }
 
 /// `count` trees of equal share from every host for an all-gather in segments of `segment_bytes`; `weights` by node.
@@ -93,7 +76,7 @@ pub fn allgather_trees(
     count: usize,
     budget: &Budget,
 ) -> Result<BlockTrees, OptimumError> {
-    block_trees(Kind::Allgather, platform, any_root(platform)?, segment_bytes, weights, count, budget)
+    block_trees(Collective::Allgather, platform, any_host(platform), segment_bytes, weights, count, budget)
 }
 
 /// A table, the prices of its resources, summing to 1, and the rate that they prove, in blocks per unit of time.
@@ -111,7 +94,7 @@ pub(crate) fn scatter_prices(
     weights: &[f64],
     budget: &Budget,
 ) -> Result<Priced, OptimumError> {
-    block_prices(Kind::Scatter, platform, root, held, weights, budget)
+    block_prices(Collective::Scatter, platform, root, held, weights, budget)
 }
 
 /// The same for an all-gather.
@@ -121,42 +104,29 @@ pub(crate) fn allgather_prices(
     weights: &[f64],
     budget: &Budget,
 ) -> Result<Priced, OptimumError> {
-    block_prices(Kind::Allgather, platform, any_root(platform)?, held, weights, budget)
+    block_prices(Collective::Allgather, platform, any_host(platform), held, weights, budget)
 }
 
-/// The first host, if any host reaches any other: it reaches all, and all reach it.
-fn any_root(platform: &Platform) -> Result<NodeId, OptimumError> {
-    let first = platform.hosts().next().expect("a platform has a host");
-    refuse(platform.reversed(), first)?;
-    Ok(first)
+fn any_host(platform: &Platform) -> NodeId {
+    platform.hosts().next().expect("a platform has a host")
 }
 
-fn block_prices(
-    kind: Kind,
-    platform: &Platform,
-    root: NodeId,
-    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
-    weights: &[f64],
-    budget: &Budget,
-) -> Result<Priced, OptimumError> {
-    let table = OccupationTable::of_any_root(platform, root, held)?;
-    let weights: Vec<f64> = table.hosts.iter().map(|host| weights[host.index()]).collect();
-    let may_use = vec![true; table.edge_count()];
-    let mut search = Search::new(kind, &table, &weights, may_use, kind.trees_for_prices());
-    search.sweep(budget);
-    let (rate, prices) = search.bound();
-    Ok(Priced { table, prices, rate })
+/// Trees of each block's root whose loads make the prices of a bound: more make better prices.
+fn trees_for_prices(demand: &Demand) -> usize {
+    match demand {
+        Demand::Allgather(_) => 2,
+        Demand::Broadcast | Demand::Scatter(_) => 16,
+    }
 }
 
-fn block_trees(
-    kind: Kind,
+/// The program of blocks in segments of `segment_bytes`.
+pub(super) fn segment_table(
+    collective: Collective,
     platform: &Platform,
     root: NodeId,
     segment_bytes: u64,
     weights: Option<&[f64]>,
-    count: usize,
-    budget: &Budget,
-) -> Result<BlockTrees, OptimumError> {
+) -> Result<OccupationTable, OptimumError> {
     if segment_bytes == 0 {
         return Err(OptimumError::EmptySegment);
     }
@@ -164,14 +134,81 @@ fn block_trees(
         let windows = occupation(platform, hop, segment_bytes).windows;
         windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
     };
-    let table = OccupationTable::of_any_root(platform, root, held)?;
+    block_table(collective, platform, root, held, weights)
+}
+
+/// The program of blocks: its trees may have any root.
+fn block_table(
+    collective: Collective,
+    platform: &Platform,
+    root: NodeId,
+    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    weights: Option<&[f64]>,
+) -> Result<OccupationTable, OptimumError> {
+    if collective == Collective::Allgather {
+        // If any host reaches all and is reached by all, so does every host.
+        refuse(platform.reversed(), root)?;
+    }
+    let mut table = OccupationTable::of_any_root(platform, root, held)?;
     let weight = |host: &NodeId| weights.map_or(1.0, |weights| weights[host.index()]);
-    let weights: Vec<f64> = table.hosts.iter().map(weight).collect();
-    let may_use = match kind {
-        Kind::Scatter => vec![true; table.edge_count()],
-        Kind::Allgather => gateways(platform, &table),
+    let weights = table.hosts.iter().map(weight).collect();
+    table.demand = Demand::of(collective, weights).ok_or(OptimumError::NoProgram(collective))?;
+    Ok(table)
+}
+
+fn block_prices(
+    collective: Collective,
+    platform: &Platform,
+    root: NodeId,
+    held: impl FnMut(Hop) -> Vec<(Resource, f64)>,
+    weights: &[f64],
+    budget: &Budget,
+) -> Result<Priced, OptimumError> {
+    let table = block_table(collective, platform, root, held, Some(weights))?;
+    let may_use = vec![true; table.edge_count()];
+    let mut search = Search::new(&table, may_use, trees_for_prices(&table.demand));
+    search.sweep(budget);
+    let (rate, prices) = search.bound();
+    Ok(Priced { table, prices, rate })
+}
+
+/// Rounds of different trees and prices of the resources, to start from.
+pub(super) struct Swept {
+    pub rounds: Vec<Vec<u32>>,
+    pub prices: Vec<Vec<f64>>,
+}
+
+/// Those of a few sweeps over direct links. While the trees are farther than `gap` from the bound, each is split in two
+/// that are chosen again, `most_splits` times at most.
+pub(super) fn swept(table: &OccupationTable, gap: f64, most_splits: usize, budget: &Budget) -> Swept {
+    let mut search = Search::new(table, vec![true; table.edge_count()], trees_for_prices(&table.demand));
+    search.sweep(budget);
+    for _ in 0..most_splits {
+        if search.bound().0 * search.busiest() <= 1.0 + gap || budget.is_spent() {
+            break;
+        }
+        search.split();
+        search.sweep(budget);
+    }
+    let rounds = search.trees.chunks(search.roots()).map(<[Vec<u32>]>::concat).collect();
+    Swept { rounds, prices: BOUND_POWERS.iter().map(|&power| normed(prices(&search.load, power))).collect() }
+}
+
+fn block_trees(
+    collective: Collective,
+    platform: &Platform,
+    root: NodeId,
+    segment_bytes: u64,
+    weights: Option<&[f64]>,
+    count: usize,
+    budget: &Budget,
+) -> Result<BlockTrees, OptimumError> {
+    let table = segment_table(collective, platform, root, segment_bytes, weights)?;
+    let may_use = match table.demand {
+        Demand::Allgather(_) => gateways(platform, &table),
+        Demand::Broadcast | Demand::Scatter(_) => vec![true; table.edge_count()],
     };
-    let mut search = Search::new(kind, &table, &weights, may_use, count);
+    let mut search = Search::new(&table, may_use, count);
     search.sweep(budget);
     let (bound, prices) = search.bound();
     let bytes_per_s = |rate: f64| rate / table.unit_s * segment_bytes as f64;
@@ -192,13 +229,12 @@ fn block_trees(
 }
 
 struct Search<'a> {
-    kind: Kind,
     table: &'a OccupationTable,
-    /// By vertex.
-    weights: &'a [f64],
     /// By edge.
     may_use: Vec<bool>,
     share: f64,
+    /// Of a load in its price.
+    power: i32,
     /// The entering edge of each vertex; `NONE` for the root, and for all of a tree that is not chosen yet.
     trees: Vec<Vec<u32>>,
     /// By resource, for all blocks.
@@ -207,40 +243,33 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(
-        kind: Kind,
-        table: &'a OccupationTable,
-        weights: &'a [f64],
-        may_use: Vec<bool>,
-        count: usize,
-    ) -> Search<'a> {
+    fn new(table: &'a OccupationTable, may_use: Vec<bool>, count: usize) -> Search<'a> {
         let vertices = table.hosts.len();
-        let trees = match kind {
-            Kind::Scatter => count,
-            Kind::Allgather => count * vertices,
-        };
         Search {
-            kind,
             table,
-            weights,
             may_use,
             share: 1.0 / count as f64,
-            trees: vec![vec![NONE; vertices]; trees],
+            power: POWER,
+            trees: vec![vec![NONE; vertices]; count * table.demand.trees(vertices)],
             load: vec![0.0; table.resources.len()],
-            cheapest: Cheapest::new(table),
+            cheapest: Cheapest::new(&table.graph),
         }
     }
 
     fn roots(&self) -> usize {
-        match self.kind {
-            Kind::Scatter => 1,
-            Kind::Allgather => self.table.hosts.len(),
-        }
+        self.table.demand.trees(self.table.hosts.len())
     }
 
     /// The vertex of a tree's root.
     fn root_of(&self, tree: usize) -> usize {
         tree % self.roots()
+    }
+
+    /// Twice as many trees of half the share; smaller steps allow steeper prices.
+    fn split(&mut self) {
+        self.trees.extend_from_within(..);
+        self.share /= 2.0;
+        self.power *= 2;
     }
 
     fn busiest(&self) -> f64 {
@@ -255,7 +284,7 @@ impl<'a> Search<'a> {
             for tree in 0..self.trees.len() {
                 budget.spend(units);
                 self.add(tree, -self.share);
-                let prices = prices(&self.load, POWER);
+                let prices = prices(&self.load, self.power);
                 let barred = |edge: usize| if self.may_use[edge] { 0.0 } else { BARRED };
                 let weight = |edge: usize| self.table.weight(edge, &prices) + barred(edge);
                 let weights: Vec<f64> = (0..self.table.edge_count()).map(weight).collect();
@@ -275,40 +304,19 @@ impl<'a> Search<'a> {
 
     /// The cheapest tree under the weights of edges, and the cost of its blocks, weighted.
     fn tree(&mut self, root: usize, weights: &[f64]) -> (Vec<u32>, f64) {
-        match self.kind {
-            Kind::Scatter => {
-                let (entering, distances) = self.cheapest.paths(self.table, root, weights);
-                let costs = distances.iter().zip(self.weights).skip(1);
-                (entering, costs.map(|(distance, weight)| distance * weight).sum())
-            }
-            Kind::Allgather => {
-                let (entering, cost) = self.cheapest.arborescence(root, weights);
-                (entering, cost * self.weights[root])
-            }
-        }
+        self.table.demand.cheapest_from(&mut self.cheapest, &self.table.graph, root, weights)
     }
 
     /// Adds `share` of a tree's blocks to the loads; a tree that is not chosen yet has none.
     fn add(&mut self, tree: usize, share: f64) {
-        let entering = &self.trees[tree];
-        let carried: Vec<f64> = match self.kind {
-            Kind::Allgather => vec![self.weights[tree % self.table.hosts.len()]; entering.len()],
-            Kind::Scatter => below(self.table, entering, self.weights),
-        };
-        for (&edge, carried) in entering.iter().zip(carried).filter(|(edge, _)| **edge != NONE) {
-            for &(resource, time) in self.table.uses(edge as usize) {
-                self.load[resource as usize] += share * carried * time;
-            }
-        }
+        self.table.add_from(tree % self.roots(), &self.trees[tree], share, &mut self.load);
     }
 
     /// The best bound on 1 / τ, and its prices, summing to 1.
     fn bound(&mut self) -> (f64, Vec<f64>) {
         let mut best = (f64::INFINITY, vec![0.0; self.load.len()]);
         for power in BOUND_POWERS {
-            let mut prices = prices(&self.load, power);
-            let sum: f64 = prices.iter().sum();
-            prices.iter_mut().for_each(|price| *price /= sum);
+            let prices = normed(prices(&self.load, power));
             let edges = self.table.edge_count();
             let weights: Vec<f64> = (0..edges).map(|edge| self.table.weight(edge, &prices)).collect();
             let cost: f64 = (0..self.roots()).map(|root| self.tree(root, &weights).1).sum();
@@ -326,15 +334,9 @@ fn prices(load: &[f64], power: i32) -> Vec<f64> {
     load.iter().map(|load| (load.max(0.0) / most).powi(power) + IDLE).collect()
 }
 
-/// The blocks, by weight, of each vertex and all below it.
-fn below(table: &OccupationTable, entering: &[u32], weights: &[f64]) -> Vec<f64> {
-    let mut below = vec![0.0; entering.len()];
-    for (vertex, weight) in weights.iter().enumerate() {
-        let mut at = vertex;
-        while entering[at] != NONE {
-            below[at] += weight;
-            at = table.graph.from[entering[at] as usize] as usize;
-        }
-    }
-    below
+/// The same, summing to 1.
+fn normed(mut prices: Vec<f64>) -> Vec<f64> {
+    let sum: f64 = prices.iter().sum();
+    prices.iter_mut().for_each(|price| *price /= sum);
+    prices
 }

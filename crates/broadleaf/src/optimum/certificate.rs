@@ -2,12 +2,14 @@
 //! solver.
 //!
 //! The capacities are derived again from the platform. The lower side: every tree spans, uses links that
-//! exist, the shares sum to 1, and at the stated throughput no resource is busy more than all the time.
+//! exist, the shares of each root sum to 1, and at the stated throughput no resource is busy more than all the time.
 //! The upper side: the cheapest arborescence under the prices, by Chu and Liu's and Edmonds' contraction,
-//! O(n · m), with switches passed by Bellman and Ford's relaxation.
+//! O(n · m), with switches passed by Bellman and Ford's relaxation; of an all-gather that of each host, of a scatter the
+//! cheapest path to each host. An inward collective is checked as its mirror on the reversed network.
 
-use super::solution::Optimum;
+use super::solution::{Optimum, WeightedTree};
 use crate::model::{occupation, Resource};
+use crate::plan::Collective;
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
@@ -16,6 +18,9 @@ pub const TOLERANCE: f64 = 1e-9;
 
 /// The faults of the certificate; empty if it proves both numbers.
 pub fn check(platform: &Platform, optimum: &Optimum) -> Vec<String> {
+    if optimum.collective.is_inward() {
+        return check(platform.reversed(), &optimum.clone().mirrored());
+    }
     let mut faults = Vec::new();
     check_trees(platform, optimum, &mut faults);
     check_prices(platform, optimum, &mut faults);
@@ -28,55 +33,103 @@ pub fn check(platform: &Platform, optimum: &Optimum) -> Vec<String> {
     faults
 }
 
-fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>) {
-    let name = |node: NodeId| platform.node(node).id.as_str();
-    let shares: f64 = optimum.trees.iter().map(|tree| tree.share).sum();
-    if (shares - 1.0).abs() > TOLERANCE {
-        faults.push(format!("the shares sum to {shares}, not 1"));
+/// The hosts that have trees.
+fn roots(platform: &Platform, optimum: &Optimum) -> Vec<NodeId> {
+    match optimum.collective {
+        Collective::Allgather => platform.hosts().collect(),
+        _ => vec![optimum.root],
     }
+}
+
+fn weight(optimum: &Optimum, host: NodeId) -> f64 {
+    optimum.weights.as_ref().map_or(1.0, |weights| weights[host.index()])
+}
+
+fn check_trees(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>) {
+    let mut shares: HashMap<NodeId, f64> = HashMap::new();
     let mut busy: HashMap<Resource, f64> = HashMap::new();
     let mut crossing: HashMap<(NodeId, NodeId), f64> = HashMap::new();
     for (at, tree) in optimum.trees.iter().enumerate() {
         if tree.share.is_nan() || tree.share <= 0.0 {
             faults.push(format!("tree {at} has share {}", tree.share));
         }
-        for host in platform.hosts() {
-            let mut node = host;
-            let mut steps = 0;
-            while let Some(parent) = tree.parent[node.index()] {
-                node = parent;
-                steps += 1;
-                if steps > platform.node_count() {
-                    break;
-                }
-            }
-            if node != optimum.root {
-                faults.push(format!("tree {at} does not lead from the root to \"{}\"", name(host)));
-                continue;
-            }
-            let Some(parent) = tree.parent[host.index()] else { continue };
-            let mut path = vec![parent];
-            path.extend(tree.via.get(&host).into_iter().flatten());
-            path.push(host);
-            for pair in path.windows(2) {
-                let Some(class) = platform.link(pair[0], pair[1]) else {
-                    faults.push(format!("tree {at} uses {} -> {}, no link", name(pair[0]), name(pair[1])));
-                    continue;
-                };
-                *crossing.entry((pair[0], pair[1])).or_default() += tree.share;
-                let hop = Hop { from: pair[0], to: pair[1], class };
-                for window in occupation(platform, hop, optimum.segment_bytes).windows {
-                    *busy.entry(window.resource).or_default() += tree.share * window.duration_s;
-                }
-            }
-            for &relay in path[1..path.len() - 1].iter() {
-                if platform.node(relay).is_host() {
-                    faults.push(format!("tree {at} relays through the host \"{}\"", name(relay)));
-                }
+        let root = match optimum.collective {
+            Collective::Allgather => tree.root().unwrap_or(optimum.root),
+            _ => optimum.root,
+        };
+        *shares.entry(root).or_default() += tree.share;
+        let carried = check_tree(platform, optimum, (at, tree, root), faults);
+        for (hop, segments) in carried {
+            *crossing.entry((hop.from, hop.to)).or_default() += tree.share * segments;
+            for window in occupation(platform, hop, optimum.segment_bytes).windows {
+                *busy.entry(window.resource).or_default() += tree.share * segments * window.duration_s;
             }
         }
     }
+    for root in roots(platform, optimum) {
+        let sum = shares.remove(&root).unwrap_or(0.0);
+        if (sum - 1.0).abs() > TOLERANCE {
+            faults.push(format!("the shares of \"{}\" sum to {sum}, not 1", platform.node(root).id));
+        }
+    }
+    if !shares.is_empty() {
+        faults.push(format!("{} hosts have trees but no message", shares.len()));
+    }
     check_loads(platform, optimum, &busy, crossing, faults);
+}
+
+/// The hops of a tree, and the segments on each.
+fn check_tree(
+    platform: &Platform,
+    optimum: &Optimum,
+    (at, tree, root): (usize, &WeightedTree, NodeId),
+    faults: &mut Vec<String>,
+) -> Vec<(Hop, f64)> {
+    let name = |node: NodeId| platform.node(node).id.as_str();
+    // The segments that go to each host.
+    let mut into: HashMap<NodeId, f64> = HashMap::new();
+    for host in platform.hosts() {
+        let mut way = vec![host];
+        while let Some(parent) = tree.parent[way[way.len() - 1].index()] {
+            way.push(parent);
+            if way.len() > platform.node_count() {
+                break;
+            }
+        }
+        if way[way.len() - 1] != root {
+            faults.push(format!("tree {at} does not lead from the root to \"{}\"", name(host)));
+            continue;
+        }
+        way.pop();
+        match optimum.collective {
+            Collective::Scatter => {
+                way.iter().for_each(|&to| *into.entry(to).or_default() += weight(optimum, host));
+            }
+            Collective::Allgather => drop(into.insert(host, weight(optimum, root))),
+            _ => drop(into.insert(host, 1.0)),
+        }
+    }
+    let mut hops = Vec::new();
+    for host in platform.hosts() {
+        let (Some(parent), Some(&segments)) = (tree.parent[host.index()], into.get(&host)) else { continue };
+        let mut path = vec![parent];
+        path.extend(tree.via.get(&host).into_iter().flatten());
+        path.push(host);
+        for pair in path.windows(2) {
+            match platform.link(pair[0], pair[1]) {
+                Some(class) => hops.push((Hop { from: pair[0], to: pair[1], class }, segments)),
+                None => {
+                    faults.push(format!("tree {at} uses {} -> {}, no link", name(pair[0]), name(pair[1])))
+                }
+            }
+        }
+        for &relay in path[1..path.len() - 1].iter() {
+            if platform.node(relay).is_host() {
+                faults.push(format!("tree {at} relays through the host \"{}\"", name(relay)));
+            }
+        }
+    }
+    hops
 }
 
 /// No resource is overloaded, and `link_load` is the sum of the trees' loads on each link.
@@ -107,6 +160,7 @@ fn check_loads(
             faults.push(format!("{} -> {}: load {load}, trees say {counted}", name(from), name(to)));
         }
     }
+    crossing.retain(|_, segments| *segments > 0.0);
     if !crossing.is_empty() {
         faults.push(format!("{} loaded links are missing from link_load", crossing.len()));
     }
@@ -130,8 +184,20 @@ fn check_prices(platform: &Platform, optimum: &Optimum, faults: &mut Vec<String>
     let edges = host_edges(platform, optimum, &prices);
     let hosts: Vec<NodeId> = platform.hosts().collect();
     let place: HashMap<NodeId, usize> = hosts.iter().enumerate().map(|(at, &host)| (host, at)).collect();
-    let edges = edges.into_iter().map(|((from, to), weight)| (place[&from], place[&to], weight)).collect();
-    let cheapest = chu_liu(hosts.len(), place[&optimum.root], edges);
+    let edges: Vec<(usize, usize, f64)> =
+        edges.into_iter().map(|((from, to), weight)| (place[&from], place[&to], weight)).collect();
+    let weights = hosts.iter().map(|&host| weight(optimum, host));
+    let cheapest: f64 = match optimum.collective {
+        Collective::Scatter => {
+            let distances = bellman_ford(hosts.len(), place[&optimum.root], &edges);
+            weights.zip(distances).map(|(weight, distance)| weight * distance).sum()
+        }
+        Collective::Allgather => {
+            let cost = |root: usize| chu_liu(hosts.len(), root, edges.clone());
+            weights.enumerate().map(|(root, weight)| weight * cost(root)).sum()
+        }
+        _ => chu_liu(hosts.len(), place[&optimum.root], edges),
+    };
     let proved = sum / cheapest * optimum.segment_bytes as f64;
     if (proved - optimum.upper_bound_bytes_per_s).abs() > TOLERANCE * proved {
         faults.push(format!("the prices prove {proved}, not {}", optimum.upper_bound_bytes_per_s));
@@ -180,6 +246,18 @@ fn host_edges(
         edges.extend(ends.map(|(to, weight)| ((source, to), weight)));
     }
     edges
+}
+
+/// The lengths of the shortest paths from `root`.
+fn bellman_ford(nodes: usize, root: usize, edges: &[(usize, usize, f64)]) -> Vec<f64> {
+    let mut distance = vec![f64::INFINITY; nodes];
+    distance[root] = 0.0;
+    for _ in 1..nodes {
+        for &(from, to, weight) in edges {
+            distance[to] = distance[to].min(distance[from] + weight);
+        }
+    }
+    distance
 }
 
 /// The weight of a cheapest arborescence: every node takes its cheapest entering edge; while these form cycles, each

@@ -1,7 +1,6 @@
-//! Cheapest paths and cheapest arborescences from any vertex of a table.
+//! Cheapest paths and cheapest arborescences from any vertex of a graph.
 
 use super::arborescence::{Arborescence, Digraph};
-use super::occupation_table::OccupationTable;
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,15 +12,14 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) struct Cheapest {
     /// The edges out of each vertex.
     out: Vec<Vec<u32>>,
-    /// The table's vertices, each one higher, and last an edge from a new vertex 0 to the root.
+    /// The graph's vertices, each one higher, and last an edge from a new vertex 0 to the root.
     hung: Digraph,
     solver: Arborescence,
     weights: Vec<f64>,
 }
 
 impl Cheapest {
-    pub fn new(table: &OccupationTable) -> Cheapest {
-        let graph = &table.graph;
+    pub fn new(graph: &Digraph) -> Cheapest {
         let mut out = vec![Vec::new(); graph.vertices];
         for (edge, &from) in (0u32..).zip(&graph.from) {
             out[from as usize].push(edge);
@@ -33,7 +31,7 @@ impl Cheapest {
     }
 
     /// The entering edges of shortest paths from `root`, and the distances; ties go to the lower vertex.
-    pub fn paths(&self, table: &OccupationTable, root: usize, weights: &[f64]) -> (Vec<u32>, Vec<f64>) {
+    pub fn paths(&self, graph: &Digraph, root: usize, weights: &[f64]) -> (Vec<u32>, Vec<f64>) {
         let mut entering = vec![NONE; self.out.len()];
         let mut distances = vec![f64::INFINITY; self.out.len()];
         let mut is_done = vec![false; self.out.len()];
@@ -44,7 +42,7 @@ impl Cheapest {
                 continue;
             }
             for &edge in &self.out[vertex] {
-                let to = table.graph.to[edge as usize] as usize;
+                let to = graph.to[edge as usize] as usize;
                 let onward = distance + weights[edge as usize];
                 if onward < distances[to] && !is_done[to] {
                     (distances[to], entering[to]) = (onward, edge);

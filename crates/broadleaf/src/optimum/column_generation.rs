@@ -6,12 +6,14 @@
 //! 1997), which keeps them from swinging.
 
 use super::arborescence::Arborescence;
+use super::cheapest_from::NONE;
 use super::occupation_table::OccupationTable;
 use super::simplex::{Column, Simplex};
 use super::switch_paths::Relays;
 use crate::budget::Budget;
 
-/// A spanning tree as the entering edge of each vertex; vertex 0 has none.
+/// A spanning tree as the entering edge of each vertex, `u32::MAX` for its root; of an all-gather, the trees of all
+/// vertices one after the other.
 pub(crate) type Entering = Vec<u32>;
 
 /// The best prices known and the rate that they prove, in segments per unit of time.
@@ -51,7 +53,7 @@ impl Pricing {
         self.weights.clear();
         self.weights.extend((0..table.direct).map(|edge| table.weight(edge, prices)));
         let (entering, weight) = match &mut self.relays {
-            None => self.solver.cheapest(&table.graph, &self.weights),
+            None => table.demand.cheapest(&mut self.solver, &table.graph, &self.weights),
             Some(relays) => {
                 let paths = relays.cheapest(table, prices);
                 let mut graph = table.graph.clone();
@@ -62,8 +64,8 @@ impl Pricing {
                     graph.to.push(path.to);
                     self.weights.push(path.weight);
                 }
-                let (mut entering, weight) = self.solver.cheapest(&graph, &self.weights);
-                for edge in entering.iter_mut().skip(1) {
+                let (mut entering, weight) = table.demand.cheapest(&mut self.solver, &graph, &self.weights);
+                for edge in entering.iter_mut().filter(|edge| **edge != NONE) {
                     if let Some(path) = (*edge as usize).checked_sub(table.direct) {
                         *edge = relays.edge(table, &paths[path]);
                     }
@@ -109,9 +111,9 @@ impl Packing {
 const EDGES_PER_UNIT: usize = 10;
 const ENTRIES_PER_UNIT: usize = 200;
 
-/// The cost of a cheapest tree, units of work.
+/// The cost of a round's cheapest trees, units of work.
 pub(crate) fn pricing_units(table: &OccupationTable) -> u64 {
-    (table.edge_count() / EDGES_PER_UNIT) as u64
+    (table.demand.trees(table.graph.vertices) * table.edge_count() / EDGES_PER_UNIT) as u64
 }
 
 /// The share of the best prices in the first mixture.

@@ -1,8 +1,10 @@
 //! Encloses the optimum: prices that bound every packing of trees, and trees whose rate is near the bound.
 
 use super::balance_loads::{balance, LEAST_BALANCING};
+use super::block_trees::swept;
 use super::column_generation::{generate, Master, Packing, Pricing};
 use super::cut_relaxation;
+use super::demand::Demand;
 use super::drawn_trees::Draw;
 use super::occupation_table::OccupationTable;
 use crate::budget::Budget;
@@ -49,6 +51,8 @@ const SWEEPS: usize = 20_000;
 const DRAWN: [usize; 5] = [4, 8, 16, 32, 64];
 /// Drawing continues while it gains this factor.
 const DRAWING_HELPS: f64 = 1.001;
+/// Times that the trees of blocks are split in two before trees are generated one by one.
+const SPLITS: usize = 3;
 /// The part of the gap that the cover may leave open.
 const COVER_PART: f64 = 0.3;
 
@@ -63,8 +67,19 @@ fn pack(
     let mut centre = pricing.bound.clone();
     let mut master = Master::new(table.resources.len());
     master.add(table, first, true);
-    // A cover is over direct links; paths through switches are only found during tree generation.
-    if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
+    // Sweeps and covers are over direct links; paths through switches are only found during tree generation.
+    if table.hops.is_empty() && !matches!(table.demand, Demand::Broadcast) {
+        let splits = if table.graph.vertices > FEW_VERTICES { SPLITS } else { 0 };
+        let swept = swept(table, gap, splits, budget);
+        for round in swept.rounds {
+            master.add(table, round, true);
+        }
+        for prices in &swept.prices {
+            let (round, _) = pricing.tree(table, prices);
+            master.add(table, round, true);
+        }
+        centre = pricing.bound.clone();
+    } else if table.hops.is_empty() && table.graph.vertices > FEW_VERTICES {
         let rough = table.graph.vertices <= SOME_VERTICES;
         let sweeps = if rough { ROUGH_SWEEPS } else { SWEEPS };
         let fraction = cut_relaxation::solve(table, pricing, gap * COVER_PART, sweeps, budget);

@@ -1,5 +1,7 @@
 //! Reasons why an optimum cannot be computed.
 
+use crate::plan::Collective;
+
 /// A request that has no optimum, in one line.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant's message is its documentation")]
@@ -19,4 +21,9 @@ pub enum OptimumError {
          {{{outside}}}; add a link across that cut"
     )]
     Unreachable { node: String, root: String, inside: String, outside: String },
+    #[error(
+        "{0} has no throughput optimum of its own: it is a reduction, then a broadcast; ask for the optimum of reduce \
+         and of bcast, or for a bound on its makespan"
+    )]
+    NoProgram(Collective),
 }

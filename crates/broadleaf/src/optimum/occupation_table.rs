@@ -4,6 +4,8 @@
 //! Vertices are the hosts, the root first; times are in units of [`OccupationTable::unit_s`].
 
 use super::arborescence::Digraph;
+use super::cheapest_from::NONE;
+use super::demand::Demand;
 use super::error::OptimumError;
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
@@ -25,6 +27,8 @@ pub(crate) struct OccupationTable {
     pub hops: Vec<(NodeId, NodeId)>,
     hop_uses: Uses,
     pub unit_s: f64,
+    /// What the trees carry; their edges are held once for each segment on them.
+    pub demand: Demand,
 }
 
 /// Lists of (resource, time), one for each edge, in one piece of memory.
@@ -133,6 +137,7 @@ impl OccupationTable {
             hops: Vec::new(),
             hop_uses: Uses::new(),
             unit_s: 1.0,
+            demand: Demand::Broadcast,
         };
         table.graph.vertices = table.hosts.len();
         let mut entries: Vec<(u32, f64)> = Vec::new();
@@ -164,7 +169,8 @@ impl OccupationTable {
         for from in platform.nodes().filter(|_| has_switches) {
             let from_switch = !platform.node(from).is_host();
             for (to, class) in platform.successors(from) {
-                if to != root && (from_switch || !platform.node(to).is_host()) {
+                let is_entered = first_entered == 0 || to != root;
+                if is_entered && (from_switch || !platform.node(to).is_host()) {
                     add(&mut table, Hop { from, to, class }, &mut entries);
                     table.hop_uses.push(entries.iter().copied());
                     table.hops.push((from, to));
@@ -230,16 +236,24 @@ impl OccupationTable {
         edge.checked_sub(self.direct).map_or(&[], |at| &self.relays[at])
     }
 
-    /// How long each resource is busy for one segment over the tree given by its entering edges.
+    /// How long each resource is busy for one round over the trees given by their entering edges.
     pub fn tree_load(&self, entering: &[u32], load: &mut [f64]) {
         load.fill(0.0);
         self.add_tree(entering, 1.0, load);
     }
 
     pub fn add_tree(&self, entering: &[u32], share: f64, load: &mut [f64]) {
-        for &edge in &entering[1..] {
+        for (root, tree) in entering.chunks(self.graph.vertices).enumerate() {
+            self.add_from(root, tree, share, load);
+        }
+    }
+
+    /// The same of the tree from one vertex.
+    pub fn add_from(&self, root: usize, entering: &[u32], share: f64, load: &mut [f64]) {
+        let carried = self.demand.carried(&self.graph, root, entering);
+        for (&edge, carried) in entering.iter().zip(carried).filter(|(edge, _)| **edge != NONE) {
             for &(resource, time) in self.uses(edge as usize) {
-                load[resource as usize] += share * time;
+                load[resource as usize] += share * carried * time;
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::occupation_table::OccupationTable;
 use crate::model::Resource;
-use crate::plan::{Tree, TreeBuilder};
+use crate::plan::{Collective, Tree, TreeBuilder};
 use crate::platform::{NodeId, Platform};
 use std::collections::BTreeMap;
 
@@ -53,15 +53,20 @@ impl std::fmt::Display for BoundOnly {
 /// The throughput optimum, enclosed from both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Optimum {
-    /// The root of the trees.
+    /// What the trees carry.
+    pub collective: Collective,
+    /// The root of the trees, unless each host has a tree.
     pub root: NodeId,
+    /// The weights of the blocks by node, if they differ.
+    pub weights: Option<Vec<f64>>,
     /// The size at which T(s) of every link is read, bytes.
     pub segment_bytes: u64,
-    /// The rate of `trees` when their busiest resource is always busy; infinite without a limit.
+    /// The rate of `trees` when their busiest resource is always busy, of a block of weight 1 if there are blocks;
+    /// infinite without a limit.
     pub throughput_bytes_per_s: f64,
-    /// Σ prices / cheapest tree under them: no packing of trees carries more.
+    /// Σ prices / cheapest trees for all blocks under them: no packing of trees carries more.
     pub upper_bound_bytes_per_s: f64,
-    /// Largest share first.
+    /// By root, the largest share first; the shares of each root sum to 1.
     pub trees: Vec<WeightedTree>,
     /// n_uv, the segments a second over each link at that throughput, by (from, to); links of 0 left out.
     pub link_load: Vec<(NodeId, NodeId, f64)>,
@@ -79,12 +84,34 @@ impl Optimum {
         if self.throughput_bytes_per_s == self.upper_bound_bytes_per_s {
             return 0.0;
         }
-        1.0 - self.throughput_bytes_per_s / self.upper_bound_bytes_per_s
+        // Rounding may lift an exact throughput above the bound.
+        (1.0 - self.throughput_bytes_per_s / self.upper_bound_bytes_per_s).max(0.0)
     }
 
     /// The trees for a plan, children by id.
     pub fn plan_trees(&self) -> Vec<Tree> {
-        self.trees.iter().map(WeightedTree::plan_tree).collect()
+        let plan_tree = |tree: &WeightedTree| {
+            let mut planned = tree.plan_tree();
+            planned.root = tree.root().filter(|_| !self.collective.is_rooted());
+            planned
+        };
+        self.trees.iter().map(plan_tree).collect()
+    }
+
+    /// The optimum of the mirrored collective on the reversed network: the same trees, with data going the other way.
+    pub(super) fn mirrored(self) -> Optimum {
+        let turned = |resource: Resource| match resource {
+            Resource::Out(node) if self.bound_only != Some(BoundOnly::UnidirectionalOnePort) => {
+                Resource::In(node)
+            }
+            Resource::In(node) => Resource::Out(node),
+            Resource::Link(from, to) => Resource::Link(to, from),
+            resource => resource,
+        };
+        let prices = self.prices.iter().map(|&(resource, price)| (turned(resource), price)).collect();
+        let mut link_load: Vec<_> = self.link_load.iter().map(|&(from, to, load)| (to, from, load)).collect();
+        link_load.sort_unstable_by_key(|&(from, to, _)| (from, to));
+        Optimum { collective: self.collective.mirror(), prices, link_load, ..self }
     }
 }
 
@@ -111,16 +138,20 @@ impl WeightedTree {
 
     /// The links the tree uses, those through switches included, by receiver.
     pub fn hops(&self) -> Vec<(NodeId, NodeId)> {
-        let mut hops = Vec::new();
-        for (to, parent) in self.parent.iter().enumerate() {
-            let (Some(parent), to) = (*parent, NodeId(to as u32)) else { continue };
-            let mut from = parent;
-            for &next in self.via.get(&to).into_iter().flatten().chain([&to]) {
-                hops.push((from, next));
-                from = next;
-            }
-        }
-        hops
+        (0..self.parent.len() as u32).flat_map(|to| self.hops_into(NodeId(to))).collect()
+    }
+
+    /// Those from its parent to a node; none for the root.
+    pub(super) fn hops_into(&self, to: NodeId) -> Vec<(NodeId, NodeId)> {
+        let Some(parent) = self.parent[to.index()] else { return Vec::new() };
+        let mut way = vec![parent];
+        way.extend(self.via.get(&to).into_iter().flatten().chain([&to]));
+        way.windows(2).map(|pair| (pair[0], pair[1])).collect()
+    }
+
+    /// The parent without a parent; `None` of a tree without edges.
+    pub fn root(&self) -> Option<NodeId> {
+        self.parent.iter().flatten().copied().find(|parent| self.parent[parent.index()].is_none())
     }
 
     /// The tree for a plan, children by id.

@@ -78,7 +78,7 @@ impl Relays {
                 }
             }
         }
-        for to in 1..table.hosts.len() {
+        for to in 0..table.hosts.len() {
             let mut node = table.hosts[to].index();
             if to == source || before[node] == u32::MAX {
                 continue;

@@ -29,8 +29,13 @@ fn arborescences(platform: &Platform) -> Vec<Vec<NodeId>> {
     all
 }
 
-/// max Σ x with A x ≤ 1 by the textbook tableau, Bland's rule.
-fn tableau(columns: &[Vec<f64>]) -> f64 {
+/// max Σ x with A x ≤ 1.
+fn packing(columns: &[Vec<f64>]) -> f64 {
+    tableau(columns, &vec![1.0; columns.len()], &vec![1.0; columns[0].len()])
+}
+
+/// max g·x with A x ≤ b, b ≥ 0, by the textbook tableau, Bland's rule.
+pub(super) fn tableau(columns: &[Vec<f64>], gains: &[f64], most: &[f64]) -> f64 {
     let (rows, count) = (columns[0].len(), columns.len());
     let width = count + rows + 1;
     let mut tableau = vec![vec![0.0; width]; rows + 1];
@@ -39,9 +44,9 @@ fn tableau(columns: &[Vec<f64>]) -> f64 {
             tableau[row][at] = column[row];
         }
         tableau[row][count + row] = 1.0;
-        tableau[row][width - 1] = 1.0;
+        tableau[row][width - 1] = most[row];
     }
-    (0..count).for_each(|at| tableau[rows][at] = -1.0);
+    (0..count).for_each(|at| tableau[rows][at] = -gains[at]);
     let mut basis: Vec<usize> = (count..count + rows).collect();
     while let Some(entering) = (0..width - 1).find(|&at| tableau[rows][at] < -1e-12) {
         let ratio = |row: usize| tableau[row][width - 1] / tableau[row][entering];
@@ -84,7 +89,7 @@ fn brute(platform: &Platform) -> f64 {
         .iter()
         .map(|load| rows.iter().map(|row| load.get(row).copied().unwrap_or(0.0)).collect())
         .collect();
-    tableau(&columns) * SEGMENT as f64
+    packing(&columns) * SEGMENT as f64
 }
 
 fn port_model() -> impl Strategy<Value = PortModel> {
@@ -93,7 +98,7 @@ fn port_model() -> impl Strategy<Value = PortModel> {
 
 prop_compose! {
     /// Up to five hosts with every link present or not, some links sharing a pipe, NICs under multi-port.
-    fn tiny()(
+    pub(super) fn tiny()(
         nodes in 2usize..6,
         port_model in port_model(),
         links in prop::collection::vec((0u32..3, 1u32..50, any::<bool>()), 25),

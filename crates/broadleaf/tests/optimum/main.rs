@@ -1,5 +1,6 @@
 //! The throughput optimum against brute force over all spanning arborescences, known values and bad input.
 
+mod blocks;
 mod brute_force;
 
 use broadleaf::budget::Budget;
