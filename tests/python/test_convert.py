@@ -177,6 +177,34 @@ def test_csv_refusals(latency: str, bandwidth: str, fragments: list[str], comman
     assert not Path("net.json").exists()
 
 
+def test_hosts_near_each_other_share_their_way(command: Command) -> None:
+    """Two sites of three hosts, 50 us inside and 5 ms between them; each pair alone reaches 1 MB/s."""
+    site = np.repeat([0, 1], 3)
+    latency = np.where(site[:, None] == site, 5e-5, 5e-3)
+    rate = np.full((6, 6), 1e6)
+    platform = bl.Platform.from_matrices(latency, rate)
+    way = platform.link("n0", "n4")
+    assert way == {"latency_s": 5e-3, "bandwidth_bytes_per_s": 1e6, "uses": ["g0-out", "g1-in"]}
+    assert platform.link("n0", "n1") == {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1e6}
+    document = platform.to_dict()
+    assert document["provenance"]["assumed"].startswith("4 shared pipes")
+    assert {pipe["bandwidth_bytes_per_s"] for pipe in document["shared"]} == {1e6}
+    assert [node["cluster"] for node in document["nodes"]] == ["c0"] * 3 + ["c1"] * 3
+    alone = bl.Platform.from_matrices(latency, rate, shared_pipes=False)
+    assert "shared" not in alone.to_dict()
+    alone.save_csv("net.csv")
+    outcome = command("convert", "net.csv", "-o", "net.json")
+    said = outcome.out + outcome.err
+    assert "assumed 4 shared pipes" in said
+    assert "--no-shared-pipes" in said
+    assert bl.Platform.load("net.json").link("n0", "n4") == way
+    assert command("convert", "net.csv", "--no-shared-pipes", "-o", "net.json").code == 0
+    assert links_of(bl.Platform.load("net.json")) == links_of(alone)
+    # Matrices hold no pipes, so none are assumed on the way to matrices.
+    assert command("convert", "net.csv", "-o", "again.csv").code == 0
+    assert Path("again.bandwidth.csv").read_text() == Path("net.bandwidth.csv").read_text()
+
+
 def test_matrices() -> None:
     latency = np.array([[0, 1e-3], [2e-3, 0]])
     platform = bl.Platform.from_matrices(latency, np.full((2, 2), 1e6), ids=["x", "y"], name="pair")

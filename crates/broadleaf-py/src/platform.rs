@@ -5,6 +5,7 @@ use crate::document::{reduced, to_document, to_python, to_text, to_value, Reduce
 use crate::errors::{platform_error, platform_fault, PlatformError};
 use crate::notebook::{asked, shown};
 use broadleaf::json::Fault;
+use broadleaf::measure::with_assumed_pipes;
 use broadleaf::platform::csv::file_pair;
 use broadleaf::platform::{LinkClassId, Matrices, NodeId};
 use pyo3::prelude::*;
@@ -87,10 +88,13 @@ impl Platform {
     ///
     /// Diagonals are ignored; where `links[i][j]` is false there is no link. Nodes are called `ids`, or n0, n1 ...
     ///
+    /// Matrices do not show what several pairs share. With `shared_pipes`, hosts that are nearer to each other than to
+    /// all others are assumed to share the way there; the platform's provenance records it.
+    ///
     /// Types: `(latency_s: ArrayLike, bandwidth_bytes_per_s: ArrayLike, *, ids: list[str] | None=None, links:
-    /// ArrayLike | None=None, name: str='matrices', port_model: str='one-port') -> Platform`
+    /// ArrayLike | None=None, name: str='matrices', port_model: str='one-port', shared_pipes: bool=True) -> Platform`
     #[staticmethod]
-    #[pyo3(signature = (latency_s, bandwidth_bytes_per_s, *, ids=None, links=None, name="matrices", port_model="one-port"))]
+    #[pyo3(signature = (latency_s, bandwidth_bytes_per_s, *, ids=None, links=None, name="matrices", port_model="one-port", shared_pipes=true))]
     fn from_matrices(
         latency_s: &Bound<'_, PyAny>,
         bandwidth_bytes_per_s: &Bound<'_, PyAny>,
@@ -98,6 +102,7 @@ impl Platform {
         links: Option<&Bound<'_, PyAny>>,
         name: &str,
         port_model: &str,
+        shared_pipes: bool,
     ) -> PyResult<Self> {
         let port_model = arguments::port_model(port_model)?;
         let latency_s: Vec<Vec<f64>> = matrix("latency_s", latency_s, "float")?;
@@ -124,17 +129,20 @@ impl Platform {
         let ids = ids.unwrap_or_else(|| (0..latency_s.len()).map(|at| format!("n{at}")).collect());
         let matrices = Matrices::new(ids, &cells(latency_s), &cells(bandwidth)).map_err(platform_fault)?;
         let core = broadleaf::platform::Platform::from_matrices(name, port_model, &matrices);
+        let core = core.and_then(|core| if shared_pipes { with_assumed_pipes(&core) } else { Ok(core) });
         Ok(core.map_err(platform_fault)?.into())
     }
 
     /// Reads a pair of CSV matrices, NAME.latency.csv (s) and NAME.bandwidth.csv (bytes/s), for NAME.csv or either file
-    /// name: first row and first column are node ids, an empty cell is no link.
+    /// name: first row and first column are node ids, an empty cell is no link. `shared_pipes` as in `from_matrices`.
     ///
-    /// Types: `(path: str | PathLike) -> Platform`
+    /// Types: `(path: str | PathLike, *, shared_pipes: bool=True) -> Platform`
     #[staticmethod]
-    fn load_csv(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, *, shared_pipes=true))]
+    fn load_csv(py: Python<'_>, path: PathBuf, shared_pipes: bool) -> PyResult<Self> {
         let core = py.detach(|| broadleaf::platform::Platform::load_csv(&path)).map_err(platform_error)?;
-        Ok(core.into())
+        let assumed = if shared_pipes { py.detach(|| with_assumed_pipes(&core)) } else { Ok(core) };
+        Ok(assumed.map_err(platform_fault)?.into())
     }
 
     /// Writes the pair of CSV matrices that `load_csv` reads, and returns their paths.

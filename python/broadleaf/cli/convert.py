@@ -27,6 +27,11 @@ from broadleaf.formats.simgrid import PORT_MODELS
     "--to", "form", type=click.Choice(sorted(FORMS)), help="The format, where the ending is ambiguous."
 )
 @click.option("--at", "at_bytes", type=Size(), help="CSV only: message size at which to take rates.")
+@click.option(
+    "--shared-pipes/--no-shared-pipes",
+    default=True,
+    help="CSV only: whether hosts near each other are assumed to share their way to all others.",
+)
 @click.option("--hosts", metavar="FILE", help="SimGrid only: take these hosts, one per line, in that order.")
 @click.option(
     "--clusters",
@@ -50,6 +55,7 @@ def command(
     output: str,
     form: str | None,
     at_bytes: int | None,
+    shared_pipes: bool,
     hosts: str | None,
     tolerance: float | None,
     port_model: str | None,
@@ -73,7 +79,8 @@ def command(
                   writes MSCCL XML of a plan for a link-capacity platform
 
     JSON input is recognised by its content. Matrices cannot hold gap tables and start-up times: --at 1MiB
-    writes each link's rate at that message size.
+    writes each link's rate at that message size. Matrices do not show what several pairs share: hosts that
+    are nearer to each other than to all others are assumed to share the way there.
     """
     form = form or form_of(Path(output))
     refuse_unwritable(output)
@@ -84,7 +91,10 @@ def command(
         network, chunks = plan_to_msccl(Path(file), Path(output), form, platform, min_bytes, max_bytes)
         written = [output]
     else:
-        network = load_any(Path(file), Path(hosts) if hosts is not None else None, port_model)
+        # Matrices have no place for pipes.
+        shared_pipes = shared_pipes and form != "csv"
+        chosen = Path(hosts) if hosts is not None else None
+        network = load_any(Path(file), chosen, port_model, shared_pipes=shared_pipes)
         if tolerance is not None:
             network = clustered(network, tolerance)
         written = save_any(network, Path(output), form, at_bytes)
@@ -93,8 +103,16 @@ def command(
         print_document({**document, "written": written} | ({"chunks": chunks} if chunks else {}))
     else:
         say(f"{network.name}: {len(network.nodes)} nodes written to {', '.join(written)}")
+        if Path(file).suffix == ".csv" and (assumed := assumed_of(network)):
+            say(f"assumed {assumed}; --no-shared-pipes leaves them out")
         if chunks:
             say(f"taken for messages whose number of elements is a multiple of {chunks}")
+
+
+def assumed_of(network: Platform) -> str | None:
+    """What the platform's provenance calls assumed."""
+    assumed = network.to_dict().get("provenance", {}).get("assumed")
+    return None if assumed is None else str(assumed)
 
 
 def plan_to_msccl(

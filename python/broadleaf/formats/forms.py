@@ -14,10 +14,13 @@ from broadleaf.files import read_json, write_whole
 FORMS = {"networkx": ".nx.json", "platform": ".json", "csv": ".csv", "graphml": ".graphml", "msccl": ".xml"}
 
 
-def load_any(path: Path, hosts: Path | None = None, port_model: str | None = None) -> Platform:
+def load_any(
+    path: Path, hosts: Path | None = None, port_model: str | None = None, *, shared_pipes: bool = True
+) -> Platform:
     """Reads a platform in any form: `.csv` a pair of matrices, `.xml` SimGrid's, JSON by its content.
 
-    `hosts` and `port_model` are for SimGrid's files, see `load_simgrid`.
+    `hosts` and `port_model` are for SimGrid's files, see `load_simgrid`; `shared_pipes` is for matrices, see
+    `Platform.load_csv`.
     """
     if path.suffix == ".xml":
         from broadleaf.formats.simgrid import load_simgrid
@@ -27,7 +30,7 @@ def load_any(path: Path, hosts: Path | None = None, port_model: str | None = Non
         if value is not None:
             raise ValueError(f"{path}: {option} is for SimGrid's .xml files; leave it out")
     if path.suffix == ".csv":
-        return Platform.load_csv(path)
+        return Platform.load_csv(path, shared_pipes=shared_pipes)
     if path.suffix == ".graphml":
         from broadleaf.formats.graphml import load_graphml
 

@@ -209,6 +209,49 @@ def test_hosts_are_chosen_and_ports_shared(tmp_path: Path, command: Command) -> 
     refused(command("convert", "net.json", "--hosts", "chosen", "-o", "other.json"), "--hosts is for SimGrid")
 
 
+NEAR_AND_FAR = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="z" routing="Full">
+    <host id="a" speed="1Gf"/> <host id="b" speed="1Gf"/> <host id="c" speed="1Gf"/>
+    <link id="la" bandwidth="10MBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+    <link id="lb" bandwidth="10MBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+    <link id="lc" bandwidth="10MBps" latency="1us" sharing_policy="SPLITDUPLEX"/>
+    <link id="way" bandwidth="4MBps" latency="FAR" sharing_policy="FATPIPE"/>
+    <route src="a" dst="b"><link_ctn id="la" direction="UP"/><link_ctn id="lb" direction="DOWN"/></route>
+    <route src="a" dst="c">
+      <link_ctn id="la" direction="UP"/><link_ctn id="way"/><link_ctn id="lc" direction="DOWN"/></route>
+    <route src="b" dst="c">
+      <link_ctn id="lb" direction="UP"/><link_ctn id="way"/><link_ctn id="lc" direction="DOWN"/></route>
+  </zone>
+</platform>
+"""
+
+
+@pytest.mark.parametrize(
+    ("far", "send_s_per_byte"),
+    [
+        # Beside a transfer to b, 2 us away, one to c gets 2 of 2,004 parts of 10 MB/s, and needs 4 MB/s.
+        ("2ms", 1 / 4e6),
+        # 2 of 4.5 parts, 4.4 MB/s, are enough.
+        ("500ns", None),
+    ],
+)
+def test_a_slow_link_that_yields_to_nearer_ones_holds_the_port(
+    tmp_path: Path, command: Command, far: str, send_s_per_byte: float | None
+) -> None:
+    (tmp_path / "net.xml").write_text(NEAR_AND_FAR.replace("FAR", far))
+    assert command("convert", "net.xml", "--port-model", "multi-port", "-o", "net.json").code == 0
+    platform = bl.Platform.load("net.json")
+    near, slow = platform.link("a", "b"), platform.link("a", "c")
+    assert near is not None
+    assert slow is not None
+    assert "send_s_per_byte" not in near
+    assert slow.get("send_s_per_byte") == send_s_per_byte
+    # All of c's links are as far.
+    assert "recv_s_per_byte" not in slow
+
+
 @needs_simgrid
 def test_wifi_stations_have_the_first_rate(tmp_path: Path, command: Command) -> None:
     text = """<?xml version="1.0"?>

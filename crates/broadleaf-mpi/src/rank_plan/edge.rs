@@ -149,11 +149,13 @@ pub(super) fn edge(
 /// More links than a port has.
 const MOST_LINKS: u16 = 1000;
 
-/// How many links of a class a node's port can feed at once: under the multi-port model, the port's rate over the
-/// link's.
+/// How many links of a class a node's port can feed at once: under the multi-port model, the link's time over the
+/// sender's part of it.
 fn links_of_a_port(platform: &Platform, from: NodeId, class: &LinkClass, segment_bytes: u64) -> u16 {
-    let port = platform.node(from).out_bytes_per_s.filter(|_| platform.port_model() == PortModel::MultiPort);
-    let links = port.map_or(1.0, |rate| rate * class.time.seconds(segment_bytes) / segment_bytes as f64);
+    let port = platform.node(from).out_bytes_per_s.map(|rate| segment_bytes as f64 / rate);
+    let send_s = class.send.map(|send| send.seconds(segment_bytes)).or(port);
+    let send_s = send_s.filter(|_| platform.port_model() == PortModel::MultiPort);
+    let links = send_s.map_or(1.0, |send_s| class.time.seconds(segment_bytes) / send_s);
     // 1 % for the fixed cost of a message.
     (links * 1.01).floor().clamp(1.0, f64::from(MOST_LINKS)) as u16
 }

@@ -100,12 +100,12 @@ fn a_window_covers_what_is_on_its_way() {
     assert_eq!(messages(&far, 4 << 20).0, 1);
 }
 
-/// How many links like the one into each rank the sender's port feeds.
-fn feeds(edges: &[(u32, u32)], port_model: &str) -> Vec<u16> {
+/// How many links like the one into each rank the sender's port feeds; `send` is more of each link.
+fn feeds(edges: &[(u32, u32)], port_model: &str, send: &str) -> Vec<u16> {
     let text = format!(
         r#"{{"format": "broadleaf-platform/1", "name": "three", "port_model": "{port_model}",
         "nodes": [{{"id": "a", "out_bytes_per_s": 1e8}}, {{"id": "b", "out_bytes_per_s": 1e8}}, {{"id": "c"}}],
-        "meshes": [{{"nodes": ["a", "b", "c"], "link": {{"bandwidth_bytes_per_s": 4e7}}}}]}}"#
+        "meshes": [{{"nodes": ["a", "b", "c"], "link": {{"bandwidth_bytes_per_s": 4e7{send}}}}}]}}"#
     );
     let platform = Platform::from_json(&text).unwrap();
     let mut tree = TreeBuilder::new(3);
@@ -121,8 +121,10 @@ fn feeds(edges: &[(u32, u32)], port_model: &str) -> Vec<u16> {
 #[test]
 fn ports_feed_several_slower_links_where_they_serve_several() {
     let tree: &[_] = &[(0, 1), (1, 2)];
-    assert_eq!(feeds(tree, "multi-port"), [1, 2, 2], "100 MB/s feed two of 40");
-    assert_eq!(feeds(tree, "one-port"), [1, 1, 1]);
+    assert_eq!(feeds(tree, "multi-port", ""), [1, 2, 2], "100 MB/s feed two of 40");
+    assert_eq!(feeds(tree, "one-port", ""), [1, 1, 1]);
+    let whole = r#", "send_s_per_byte": 2.5e-8"#;
+    assert_eq!(feeds(tree, "multi-port", whole), [1, 1, 1], "each link holds the port all the time");
 }
 
 /// Whole messages wait for the sender's port and for nothing else: each child gets one.

@@ -19,6 +19,8 @@
 //! 6. `ports`: a node sends to several others at once: where that is much faster than one after the other, the platform
 //!    is multi-port.
 //!
+//! Of a network known by matrices only, `assumed_pipes` recovers clusters and shared pipes.
+//!
 //! `assemble` makes nodes, meshes, bridges, links and shared resources from the findings.
 //!
 //! Results of stages are in `findings`; a measurement that is ended early is assembled from those so far
@@ -40,6 +42,7 @@
 //! medians whose confidence decides when to stop (`statistics`). The constants are in `settings`.
 
 mod assemble;
+mod assumed_pipes;
 mod delay_modes;
 mod doubts;
 mod experiment;
@@ -63,6 +66,7 @@ mod fake_network;
 #[cfg(test)]
 mod tests;
 
+pub use assumed_pipes::with_assumed_pipes;
 pub use doubts::{Doubt, DoubtfulPair, Quality};
 pub use experiment::{Round, Samples, Task, Trial};
 pub use hosts::RankHost;

@@ -24,7 +24,8 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
     """The platform of a network: a pair has its slowest link's rate, and uses the links that hosts share.
 
     A link over which only one host sends, or only one receives, is that host's port and limits no other
-    host. SimGrid shares a link among simultaneous transfers; here they take turns, which takes as long.
+    host. SimGrid shares a link among simultaneous transfers; here they take turns, which takes as long. In
+    multi-port form a link whose transfers yield to nearer ones holds the port all the time (`add_yielding`).
     """
     shared = shared_links(network)
     ports = port_rates(network) if port_model == "multi-port" else {}
@@ -37,6 +38,7 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
             name = f"{network.links[number].name}#{again}"
         ids[number] = name
     classes = {pair: class_of(network, route, ids) for pair, route in network.routes.items()}
+    add_yielding(classes, ports)
     groups: dict[str, list[int]] = defaultdict(list)
     for host, zone in enumerate(network.zones):
         groups[zone].append(host)
@@ -122,6 +124,28 @@ def class_of(network: Network, route: Route, ids: dict[int, str]) -> Document:
     # A link that a route crosses twice is listed twice.
     uses = [ids[link] for link in route.links if link in ids]
     return {**found, "uses": uses} if uses else found
+
+
+def add_yielding(classes: dict[Pair, Document], ports: dict[int, dict[str, float]]) -> None:
+    """Gives the send and receive parts of links that get less of a port than they need.
+
+    Like TCP, SimGrid divides a port between transfers in inverse proportion to their latencies. Beside a
+    transfer to the nearest host, one over a far and slow link stands still, and cannot catch up afterwards:
+    the port is as good as held for the far link's whole time.
+    """
+    for end, (port, part) in enumerate(
+        (("out_bytes_per_s", "send_s_per_byte"), ("in_bytes_per_s", "recv_s_per_byte"))
+    ):
+        nearest_s: dict[int, float] = {}
+        for pair, link in classes.items():
+            nearest_s[pair[end]] = min(nearest_s.get(pair[end], link["latency_s"]), link["latency_s"])
+        for pair, link in classes.items():
+            rate, near_s = link.get("bandwidth_bytes_per_s"), nearest_s[pair[end]]
+            whole = ports.get(pair[end], {}).get(port)
+            if rate is None or whole is None or link["latency_s"] <= near_s:
+                continue
+            if whole * near_s / (near_s + link["latency_s"]) < rate < whole:
+                link[part] = 1.0 / rate
 
 
 def folded(
