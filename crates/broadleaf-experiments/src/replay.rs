@@ -4,7 +4,7 @@
 //! its time; its transfers, a few for each pair of clusters, are the passive samples. Probes and the advisor's planning
 //! take no time, but a plan that is published between two calls travels with the second and is current from the third
 //! on, as in the runtime's switch-over. The time of that travel, and of what goes ahead of every broadcast, is part of a
-//! broadcast's seconds ([`travel`]). [`monitored`] has the paper's own set-up.
+//! broadcast's seconds (`travel`). `monitored` has the paper's own set-up.
 
 mod monitored;
 mod travel;
