@@ -330,7 +330,9 @@ def test_a_push_far_below_the_rate_of_its_platform_is_measured(
 def test_a_push_follows_its_network(hosts_of: Bench, targets: Path) -> None:
     (targets / "source").write_bytes(os.urandom(4 * BLOCK))
     words = ["source", "--to", f"{targets}/{{host}}/out", "-n", str(HOSTS), "--json"]
-    assert len(told(push(hosts_of, targets, *words, "--adapt", "--state", "state"))["hosts"]) == HOSTS
+    # Long enough for the ranks to report, ten times a second.
+    slow = [*words, "--limit", "20MB/s"]
+    assert len(told(push(hosts_of, targets, *slow, "--adapt", "--state", "state"))["hosts"]) == HOSTS
     # The advisor has read what the ranks have reported.
     assert list((targets / "state" / "platforms").iterdir())
     refused = push(hosts_of, targets, *words, "--state", "state")
