@@ -349,7 +349,15 @@ def test_an_interrupt_leaves_nothing_at_the_name_and_a_second_push_goes_on(
     (targets / "source").write_bytes(data)
     words = ["source", "--to", f"{targets}/{{host}}/out", "-n", "2", "--json"]
     slow = command(hosts_of.mpi, *words, "--limit", "20MB/s")
-    job = subprocess.Popen(slow, cwd=targets, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    job = subprocess.Popen(
+        slow,
+        cwd=targets,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Under `nohup` the tests' processes ignore it.
+        preexec_fn=lambda: signal.signal(how, signal.SIG_DFL),
+    )
     left_over = targets / "host1/.out.broadleaf"
     # A window and more has been written.
     wait_for(lambda: left_over.exists() and left_over.stat().st_blocks * 512 >= 2 * BLOCK)
