@@ -15,10 +15,10 @@ use super::cheapest_from::{Cheapest, NONE};
 use super::demand::Demand;
 use super::error::OptimumError;
 use super::gateways::gateways;
-use super::occupation_table::{refuse, OccupationTable};
+use super::occupation_table::{held_by_segments, refuse, OccupationTable};
 use super::solution::WeightedTree;
 use crate::budget::Budget;
-use crate::model::{occupation, Resource};
+use crate::model::Resource;
 use crate::plan::Collective;
 use crate::platform::{Hop, NodeId, Platform};
 
@@ -127,14 +127,7 @@ pub(super) fn segment_table(
     segment_bytes: u64,
     weights: Option<&[f64]>,
 ) -> Result<OccupationTable, OptimumError> {
-    if segment_bytes == 0 {
-        return Err(OptimumError::EmptySegment);
-    }
-    let held = |hop: Hop| -> Vec<(Resource, f64)> {
-        let windows = occupation(platform, hop, segment_bytes).windows;
-        windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
-    };
-    block_table(collective, platform, root, held, weights)
+    block_table(collective, platform, root, held_by_segments(platform, segment_bytes)?, weights)
 }
 
 /// The program of blocks: its trees may have any root.

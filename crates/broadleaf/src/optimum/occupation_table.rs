@@ -78,6 +78,20 @@ fn binding(mut holds: Vec<(Resource, f64)>) -> impl Iterator<Item = (Resource, f
     holds.into_iter().filter(|&(_, seconds)| seconds > 0.0)
 }
 
+/// For how long a segment's hop holds each resource, seconds.
+pub(super) fn held_by_segments(
+    platform: &Platform,
+    segment_bytes: u64,
+) -> Result<impl Fn(Hop) -> Vec<(Resource, f64)> + '_, OptimumError> {
+    if segment_bytes == 0 {
+        return Err(OptimumError::EmptySegment);
+    }
+    Ok(move |hop| {
+        let windows = occupation(platform, hop, segment_bytes).windows;
+        windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
+    })
+}
+
 impl OccupationTable {
     /// The program of segments of `segment_bytes` from `root`.
     pub fn new(
@@ -85,14 +99,7 @@ impl OccupationTable {
         root: NodeId,
         segment_bytes: u64,
     ) -> Result<OccupationTable, OptimumError> {
-        if segment_bytes == 0 {
-            return Err(OptimumError::EmptySegment);
-        }
-        let held = |hop: Hop| -> Vec<(Resource, f64)> {
-            let windows = occupation(platform, hop, segment_bytes).windows;
-            windows.into_iter().map(|window| (window.resource, window.duration_s)).collect()
-        };
-        OccupationTable::of(platform, root, held)
+        OccupationTable::of(platform, root, held_by_segments(platform, segment_bytes)?)
     }
 
     /// The program in which a tree holds `held` for each of its hops, seconds.
