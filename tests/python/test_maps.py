@@ -182,7 +182,7 @@ def test_hosts_of_equal_hardware_by_hwloc_are_one_group(tmp_path: Path) -> None:
     one.write_text(hwloc(*every))
     found = read_map(tmp_path)
     assert list(found.hosts.values()) == [("n1", "n2"), ("n3",), ("n4",), ("n5",)]
-    assert next(iter(found.hosts)) == "EPYC, 1 packages, 2 cores, [15b3:101b] at 15.7538 GB/s"
+    assert next(iter(found.hosts)) == "EPYC, 1 packages, 2 cores, [15b3:101b] at 15.753846 GB/s"
     assert read_map(one).hosts == found.hosts
     (tmp_path / "again.xml").write_text(hwloc(machine("n1", "Xeon")))
     with pytest.raises(MapError, match="n1 is named twice"):

@@ -40,7 +40,7 @@ def hardware(machine: ElementTree.Element) -> str:
     cores = sum(each.get("type") == "Core" for each in objects)
     words = [" and ".join(models) or "unnamed processor", f"{len(packages)} packages", f"{cores} cores"]
     adapters = sorted(
-        f"{device.get('pci_type', '').split()[1]} at {float(device.get('pci_link_speed', 0)):g} GB/s"
+        f"{device.get('pci_type', '').split()[1]} at {device.get('pci_link_speed', '0')} GB/s"
         for device in objects
         if device.get("type") == "PCIDev"
         and len(device.get("pci_type", "").split()) > 1
