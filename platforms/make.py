@@ -7,6 +7,7 @@ Every pipe is full duplex, so each direction is a shared resource of its own.
 
 from __future__ import annotations
 
+import csv
 import json
 import sys
 from itertools import combinations
@@ -142,8 +143,43 @@ def smp_16() -> Document:
     }
 
 
-def heading(name: str) -> Document:
-    return {"format": "broadleaf-platform/1", "name": name, "port_model": "one-port"}
+def clouds_34() -> Document:
+    """One virtual machine in each of 34 regions of AWS and Azure; clouds-34.csv has the measured values."""
+    with (Path(__file__).parent / "clouds-34.csv").open(encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    rates = {(row["from"], row["to"]): float(row["received_bits_per_s"]) / 8 for row in rows}
+    regions = sorted({region for region, _ in rates})
+    pipes = {f"{region} out": max(rates[pair] for pair in rates if pair[0] == region) for region in regions}
+    pipes |= {f"{region} in": max(rates[pair] for pair in rates if pair[1] == region) for region in regions}
+    return {
+        **heading("clouds-34", "multi-port"),
+        "provenance": {
+            "source": "Jain and others, Skyplane: Optimizing Transfer Cost and Throughput Using Cloud-Aware "
+            "Overlays (NSDI 2023): profiles/throughput.csv and profiles/latency.csv of "
+            "https://github.com/skyplane-project/skyplane at 4f0938f and 945dca2, Apache License 2.0",
+            "given": "what 64 TCP connections carried in 5 s from each of 34 regions of AWS (m5.8xlarge) and "
+            "Azure (Standard_D32_v5) to each other, January 2022; the shortest round trip of each pair",
+            "assumed": "one machine a region; a latency of half a round trip; a machine sends, and receives, "
+            "in all what it does over its fastest link, and links share nothing else; left out are regions "
+            "without round trips, and Google's, which have none among themselves",
+        },
+        "nodes": [{"id": region} for region in regions],
+        "shared": shared(pipes),
+        "links": [
+            {
+                "from": one,
+                "to": other,
+                **link(float(row["rtt_ms"]) * 1e3 / 2, rates[one, other]),
+                "uses": [f"{one} out", f"{other} in"],
+            }
+            for row in rows
+            for one, other in [(row["from"], row["to"])]
+        ],
+    }
+
+
+def heading(name: str, port_model: str = "one-port") -> Document:
+    return {"format": "broadleaf-platform/1", "name": name, "port_model": port_model}
 
 
 def cluster_nodes(prefix: str, cluster: str, site: str | None, count: int) -> list[Document]:
@@ -191,7 +227,8 @@ def text_of(document: Document) -> str:
 
 def main() -> None:
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
-    for document in (grid5000_88(), grid5000_88(WAN_2006_BYTES_PER_S), teragrid_64(), cluster_50(), smp_16()):
+    grids = (grid5000_88(), grid5000_88(WAN_2006_BYTES_PER_S), teragrid_64())
+    for document in (*grids, cluster_50(), smp_16(), clouds_34()):
         (folder / f"{document['name']}.json").write_text(text_of(document), encoding="utf-8")
 
 
