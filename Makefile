@@ -95,7 +95,7 @@ format: .venv/.dev ## put sources into the form that check wants
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
-bench: setup ## the speed claims, raw samples kept in .bench
+bench: setup ## the speed claims, raw samples kept in .bench; RIVALS=FOLDER: beside benches/rivals.py, too
 	$(PY) benches/core.py
 	cargo bench --quiet -p broadleaf --bench segment_search
 	$(PY) benches/grid.py
@@ -109,7 +109,8 @@ bench: setup ## the speed claims, raw samples kept in .bench
 	$(PY) benches/smpi_scale.py
 	$(PY) benches/descriptions.py
 	$(PY) benches/smpi_sweep.py
-	$(PY) benches/namespaces.py
+	$(if $(RIVALS),$(PY) benches/smpi_rivals.py $(RIVALS))
+	$(PY) benches/namespaces.py $(if $(RIVALS),--rivals $(RIVALS))
 	$(PY) benches/push.py
 	$(PY) benches/push_rivals.py
 

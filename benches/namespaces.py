@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """16 MiB over real TCP between two shaped clusters of hosts, and a rate that is halved in mid-run.
 
-    benches/namespaces.py [--mpi openmpi|mpich] [--ours]
+    benches/namespaces.py [--mpi openmpi|mpich] [--ours] [--rivals FOLDER]
 
-Compares with every broadcast algorithm of Open MPI and of MPICH (16 minutes; --ours takes one). Then the
-root's port drops to half of its rate while 16 broadcasts run, and BROADLEAF_STATS has the change. Raw samples
-go to .bench/namespaces.json; the exit code is 1 if Broadleaf is not within 1.25 of the limit, if an algorithm
-is ahead of it, or if the statistics have no change. Needs root.
+Compares with every broadcast algorithm of Open MPI and of MPICH (16 minutes; --ours takes one), and with
+the newest algorithms as their authors wrote them (--rivals; benches/rivals.py says what FOLDER holds). Then
+the root's port drops to half of its rate while 16 broadcasts run, and BROADLEAF_STATS has the change. Raw
+samples go to .bench/namespaces.json; the exit code is 1 if Broadleaf is not within 1.25 of the limit, if an
+algorithm is ahead of it, or if the statistics have no change. Needs root.
 """
 
 from __future__ import annotations
@@ -15,18 +16,30 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from refusals import exit_with
+from rivals import RIVALS
 
 import broadleaf as bl
-from broadleaf.benchmarks import OURS
-from broadleaf.benchmarks.namespaces import DEFAULT_PLATFORM, LUMP, bench_namespaces
+from broadleaf.benchmarks import OURS, BenchError, Row
+from broadleaf.benchmarks.limit import limit_s
+from broadleaf.benchmarks.namespaces import (
+    DEFAULT_PLATFORM,
+    LUMP,
+    PAYLOAD,
+    THEIR_BROADCASTS,
+    bench_namespaces,
+    namespaces_output,
+    seconds_in,
+)
 from broadleaf.mpi import find_mpi
 from broadleaf.mpi.find import Flavour
+from broadleaf.smpi.programs import last_line
 
 ROOT = Path(__file__).resolve().parents[1]
 BED = ROOT / "testbeds/namespaces"
@@ -82,16 +95,51 @@ def halved(flavour: Flavour) -> dict[str, Any]:
     return {"latest_s": latest, "before_s": before, "after_s": after}
 
 
+def rivals_on(flavour: Flavour, folder: Path) -> list[Row]:
+    """The rivals' broadcasts over the MPI's sends."""
+    platform, mpi = bl.Platform.load(str(DEFAULT_PLATFORM)), find_mpi(flavour, compiling=True)
+    ranks = len(platform.hosts)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="broadleaf-bench-") as made:
+        for rival in RIVALS:
+            if "bcast" not in rival.sources or not rival.takes(ranks):
+                continue
+            program = Path(made) / rival.file_name
+            source = str(ROOT / "testbeds/bcast.c")
+            command = [
+                str(mpi.compiler),
+                "-O2",
+                source,
+                "-o",
+                str(program),
+                *rival.options_for("bcast", folder),
+            ]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise BenchError(f"{mpi.compiler} cannot build {rival.name}: {last_line(done.stderr)}")
+            print(f"{BYTES} bytes: {rival.name}")
+            limit = limit_s(platform, platform.hosts[0], BYTES) / PAYLOAD
+            arguments = [str(program), str(BYTES), str(THEIR_BROADCASTS)]
+            row = Row(rival.name, ranks, BYTES, limit)
+            row.samples_s = seconds_in(
+                namespaces_output(DEFAULT_PLATFORM, mpi.mpiexec.parent.parent, arguments, [], {}, TIMEOUT_S)
+            )
+            rows.append(row)
+    return rows
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], help="this one only")
     parser.add_argument("--ours", action="store_true", help="no other algorithms")
+    parser.add_argument("--rivals", type=Path, metavar="FOLDER", help="clones of mpich and bine-trees")
     options = parser.parse_args()
     flavours: list[Flavour] = [options.mpi] if options.mpi else ["openmpi", "mpich"]
     holds, document = True, {}
     for flavour in flavours:
         wanted = [OURS] if options.ours else []
         rows = bench_namespaces(DEFAULT_PLATFORM, flavour, [BYTES], wanted, TIMEOUT_S, print)
+        rows += rivals_on(flavour, options.rivals) if options.rivals else []
         for row in sorted(rows, key=lambda row: row.seconds or float("inf")):
             said = (
                 "not done"

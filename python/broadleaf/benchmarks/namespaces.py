@@ -124,7 +124,11 @@ def measured(
     timeout_s: float,
 ) -> list[float]:
     program = [str(TESTBEDS / "bcast.c"), str(size), str(repetitions)]
-    printed = namespaces_output(platform, prefix, program, options, variables, timeout_s)
+    return seconds_in(namespaces_output(platform, prefix, program, options, variables, timeout_s))
+
+
+def seconds_in(printed: str) -> list[float]:
+    """The times of all broadcasts but the first, of those that delivered every byte."""
     found = re.findall(r"repetition=[1-9][0-9]* seconds=([0-9.]+) wrong_bytes=0", printed)
     return [float(seconds) for seconds in found]
 
