@@ -47,9 +47,9 @@ class Rival:
         sources = [folder / name for name in (self.sources[collective], *self.beside)]
         for source in sources:
             if not source.is_file():
-                raise BenchError(f"no {source}; benches/rivals.py says what to clone")
+                raise BenchError(f"no {source}; benches/rivals.py lists what to clone")
         call = collective.capitalize()
-        # The sources are others': their warnings are not ours to mend.
+        # Warnings in the authors' sources stay with them.
         chosen = (f"-DMPI_{call}=rival_{call}", f"-DRIVAL_{collective.upper()}", "-w", *self.options)
         headers = (f"-I{OWN}", f"-I{(folder / CIRCULANT).parent}", f"-I{TESTBEDS}")
         return (*chosen, *headers, *map(str, [*sources, *sorted(OWN.glob("*.c"))]))

@@ -4,7 +4,7 @@
     benches/smpi_rivals.py FOLDER [--collective NAME] [--networks A,B] [--sizes 1KiB,..] [--again]
                            [--seconds WALL] [--table FILE]
 
-FOLDER holds the rivals' sources; benches/rivals.py says which. Networks whose number of ranks a rival does
+FOLDER holds the rivals' sources; benches/rivals.py lists them. Networks whose number of ranks a rival does
 not take are left out for it.
 
 The second call from the first rank. A rival that times out after --seconds of real time, or delivers wrong
@@ -145,8 +145,8 @@ all-gather, and of the vector in a reduction. Made by
 
     python benches/smpi_rivals.py FOLDER --collective NAME --table docs/smpi-rivals.md
 
-for each collective; `benches/rivals.py` says which repositories FOLDER holds. Tried with MPICH 6a79bf6 and
-bine-trees 6dc931e. `-` timed out after {seconds:g} s of real time or delivered wrong bytes.
+for each collective; `benches/rivals.py` lists the repositories that FOLDER holds. Tried with MPICH 6a79bf6
+and bine-trees 6dc931e. `-` timed out after {seconds:g} s of real time or delivered wrong bytes.
 
 | collective | network | size | Broadleaf | fastest of them | s | Broadleaf is |
 | --- | --- | ---: | ---: | --- | ---: | ---: |

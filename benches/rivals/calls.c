@@ -1,6 +1,6 @@
 /* One rival's collective as the function that the timing program calls in place of the MPI's, which it names
- * rival_Bcast and so on. RIVAL_BCAST and the like say which collective is built, BINE that it is the bine trees', and
- * LARGE their form for long messages. */
+ * rival_Bcast and so on. RIVAL_BCAST and the like name the collective, BINE stands for the bine trees, and
+ * LARGE for their form for long messages. */
 #include <mpi.h>
 #include <stddef.h>
 

@@ -228,10 +228,13 @@ def test_simulated_collectives_stand_beside_smpis_own(tmp_path: Path, collective
 
 def test_the_rivals_need_their_sources(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, ROOT / "benches/smpi_rivals.py", tmp_path], capture_output=True, text=True, timeout=60
+        [sys.executable, ROOT / "benches/smpi_rivals.py", tmp_path],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 2
     assert done.stderr == (
         f"smpi_rivals: no {tmp_path}/mpich/src/mpi/coll/bcast/bcast_intra_circ_graph.c; "
-        "benches/rivals.py says what to clone\n"
+        "benches/rivals.py lists what to clone\n"
     )
