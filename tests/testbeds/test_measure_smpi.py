@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import random
 import shutil
 import subprocess
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,14 +30,32 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+# Prints the simulated time at the end.
+TIMED = """
+#include <mpi.h>
+#include <stdio.h>
+int __real_PMPI_Finalize(void);
+int __wrap_PMPI_Finalize(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        printf("{\\"event\\": \\"ended\\", \\"seconds\\": %.9f}\\n", MPI_Wtime());
+    return __real_PMPI_Finalize();
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The probe, built by smpicc."""
     library = script(ROOT / "crates/broadleaf-mpi/build_runtimes.py").build_staticlib()
     program = tmp_path_factory.mktemp("smpi") / "probe"
+    timed = program.with_name("timed.c")
+    timed.write_text(TIMED)
     folders = (PROBE, PROBE.with_name("program"))
     sources = sorted(str(source) for folder in folders for source in folder.glob("*.c"))
-    sources += [f"-I{folder}" for folder in folders]
+    sources += [str(timed), "-Wl,--wrap=PMPI_Finalize", *(f"-I{folder}" for folder in folders)]
     system = ["-lpthread", "-ldl", "-lm", "-lgcc_s", "-Wl,--strip-debug"]
     subprocess.run(["smpicc", "-O2", *sources, str(library), *system, "-o", str(program)], check=True)
     return program
@@ -53,14 +75,26 @@ def measured_xml(
     probe: Path, xml: Path, hosts: list[str], folder: Path, budget_s: float
 ) -> tuple[bl.Platform, list[str]]:
     """The measured platform, and the results that the probe reports as missing."""
+    events = events_of(probe, xml, hosts, folder, budget_s)
+    shortfalls = [json.dumps(event) for event in events if event["event"] == "shortfall"]
+    return platform_in(events), shortfalls
+
+
+def platform_in(events: list[dict[str, Any]]) -> bl.Platform:
+    [document] = [event["document"] for event in events if event["event"] == "platform"]
+    return bl.Platform.from_dict(document)
+
+
+def events_of(
+    probe: Path, xml: Path, hosts: list[str], folder: Path, budget_s: float
+) -> list[dict[str, Any]]:
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
     # Without spaces: smpirun is a shell script that cuts arguments at them.
     settings = json.dumps({"name": "measured", "budget_s": budget_s}, separators=(",", ":"))
     out = smpi.simulate(xml, folder / "hosts", [str(probe), settings])
     events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     assert [event for event in events if event["event"] == "error"] == []
-    shortfalls = [json.dumps(event) for event in events if event["event"] == "shortfall"]
-    return bl.Platform.from_dict(events[-1]["document"]), shortfalls
+    return events
 
 
 def test_three_clusters_of_grid5000(probe: Path, tmp_path: Path) -> None:
@@ -97,6 +131,40 @@ def test_three_clusters_of_grid5000(probe: Path, tmp_path: Path) -> None:
     assert pipes == {
         f"c{a}-to-c{b}": pytest.approx(125e6, rel=0.05) for a in range(3) for b in range(3) if a != b
     }
+
+
+# 1,000 hosts take three minutes of processor time.
+LONG = pytest.mark.skipif("BROADLEAF_SOAK" not in os.environ, reason="long; run by make soak")
+
+
+@pytest.mark.parametrize(("clusters", "most_s"), [(5, 100), pytest.param(20, 600, marks=LONG)])
+def test_four_hosts_of_each_switch_stand_for_fifty(
+    probe: Path, tmp_path: Path, clusters: int, most_s: float
+) -> None:
+    """Up to 1,000 hosts: clusters, each two joined by pipes of random rates and latencies of up to 15 ms."""
+    each, budget_s = 50, 10.0 * clusters
+    network = script(ROOT / "benches/smpi_beds.py").grid("map", [each] * clusters, random.Random(7), tmp_path)
+    truth = bl.Platform.load(network.platform)
+    site = Map("map", {f"s{at}": tuple(f"c{at}-{host}" for host in range(each)) for at in range(clusters)})
+    hosts = representatives(site, list(site.switch_of()))
+    assert len(hosts) == 4 * clusters
+    events = events_of(probe, network.xml, hosts, tmp_path, budget_s)
+    assert events[-1]["seconds"] < most_s
+    whole = expanded(platform_in(events), site)
+    assert len(whole.nodes) == each * clusters
+    pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in truth.to_dict()["shared"]}
+    draw = random.Random(1)
+    for _ in range(500):
+        source, target = draw.sample(whole.nodes, 2)
+        link, true = whole.link(source, target), truth.link(source, target)
+        assert link is not None
+        assert true is not None
+        here, there = source.partition("-")[0], target.partition("-")[0]
+        rate = min(125e6, pipes.get(f"{here}-to-{there}", math.inf))
+        for size in (1, 1000, 1 << 20):
+            expected_s = true["latency_s"] + (size + HEADER_BYTES) / rate
+            ours_s = link["latency_s"] + whole.transfer_s(source, target, size)
+            assert ours_s == pytest.approx(expected_s, rel=0.02), (source, target, size)
 
 
 def written(body: str, folder: Path) -> Path:

@@ -5,6 +5,7 @@ use super::{Probe, ProbeSettings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
 mod artefacts;
+mod company;
 mod doubts;
 mod pairs;
 mod ports;

@@ -3,18 +3,23 @@
 //! The time decides which pairs get one. The order is: every ordered pair of clusters by its representatives, one at a
 //! time, and a first group of each cluster's typical pairs; then the outliers, one of each slowness first; then all
 //! other pairs of a cluster.
+//!
+//! Where there are too many pairs of clusters for that, disjoint ones are measured in company, and each then sends one
+//! burst alone. If that is faster than its table, the pairs share something, and the table is measured again alone.
 
 use super::pair_rounds::{concurrent_groups, covering_rounds};
+use super::screening::{burst_gap_s, is_slower};
 use super::{Clock, Stage};
-use crate::measure::experiment::{Round, Samples};
+use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{ClusterPair, Findings};
 use crate::measure::gap_table::GapTableBuilder;
 use crate::measure::hosts::NodePair;
 use crate::measure::outliers::Outlier;
-use crate::measure::settings::gap_tables::UNCERTAIN;
 use crate::measure::settings::gap_tables::{
-    BUDGET_SHARE, BUDGET_SHARE_OF_CLUSTERS, MAX_POOLED_CERTAINTY, MIN_SLICE_S,
+    BUDGET_SHARE, BUDGET_SHARE_OF_CLUSTERS, LEAST_ROUND_TRIPS, MAX_POOLED_CERTAINTY, MIN_SLICE_S, UNCERTAIN,
 };
+use crate::measure::settings::screening::{MAX_BYTES, MIN_BYTES, REPEATS, WINDOW};
+use crate::measure::tournament;
 use std::collections::{HashSet, VecDeque};
 
 /// Pairs measured at the same time.
@@ -23,10 +28,23 @@ struct TableRound {
     needed: bool,
     /// The number of tables of which the platform takes the median.
     pooled: usize,
+    /// Each is checked by a burst alone.
+    in_company: bool,
+}
+
+impl TableRound {
+    fn alone(pair: NodePair, needed: bool) -> TableRound {
+        TableRound { pairs: vec![pair], needed, pooled: 1, in_company: false }
+    }
 }
 
 pub struct GapTables {
     groups: VecDeque<TableRound>,
+    /// The representatives of each ordered pair of clusters, until the first round.
+    between: Vec<NodePair>,
+    in_company: bool,
+    /// Pairs measured in company that have not sent alone; the first is sending if there are no builders.
+    unchecked: VecDeque<NodePair>,
     builders: Vec<GapTableBuilder>,
     done: usize,
     total: usize,
@@ -34,17 +52,14 @@ pub struct GapTables {
 
 impl GapTables {
     pub fn new(known: &Findings) -> GapTables {
-        let (mut needed, mut kinds, mut outliers, mut others) = (vec![], vec![], vec![], vec![]);
+        let (mut between, mut needed) = (Vec::new(), Vec::new());
+        let (mut kinds, mut outliers, mut others) = (Vec::new(), Vec::new(), Vec::new());
         let (inside, across): (Vec<ClusterPair>, Vec<ClusterPair>) =
             known.cluster_pairs().partition(|(from, to)| from == to);
         for cluster_pair in across {
-            needed.push(TableRound {
-                pairs: vec![known.representative(cluster_pair)],
-                needed: true,
-                pooled: 1,
-            });
+            between.push(known.representative(cluster_pair));
             let sorted = known.split_pairs(cluster_pair);
-            let one = |pair: NodePair| TableRound { pairs: vec![pair], needed: false, pooled: 1 };
+            let one = |pair: NodePair| TableRound::alone(pair, false);
             let first = first_of_kinds(&sorted.outliers, sorted.limit);
             let later =
                 sorted.outliers.iter().map(|outliers| outliers.pair).filter(|pair| !first.contains(pair));
@@ -60,7 +75,7 @@ impl GapTables {
                 let chosen = |round: &Vec<NodePair>| round.iter().copied().filter(wanted).collect::<Vec<_>>();
                 let groups =
                     rounds.iter().flat_map(|round| concurrent_groups(known, cluster_pair, &chosen(round)));
-                groups.map(|pairs| TableRound { pairs, needed: false, pooled }).collect()
+                groups.map(|pairs| TableRound { pairs, needed: false, pooled, in_company: false }).collect()
             };
             let mut ordinary = of_rounds(&|pair| typical.contains(pair), typical.len());
             kinds.extend(of_rounds(&|pair| first.contains(pair), 1));
@@ -72,8 +87,51 @@ impl GapTables {
         }
         let groups: VecDeque<TableRound> =
             needed.into_iter().chain(kinds).chain(outliers).chain(others).collect();
-        let total = groups.iter().map(|group| group.pairs.len()).sum();
-        GapTables { groups, builders: Vec::new(), done: 0, total }
+        let total = between.len() + groups.iter().map(|group| group.pairs.len()).sum::<usize>();
+        GapTables {
+            groups,
+            between,
+            in_company: false,
+            unchecked: VecDeque::new(),
+            builders: Vec::new(),
+            done: 0,
+            total,
+        }
+    }
+
+    /// Puts the pairs of clusters first: one at a time if `left_s` suffices for that, else disjoint ones in company.
+    fn add_between(&mut self, known: &Findings, left_s: f64) {
+        let between = std::mem::take(&mut self.between);
+        let least_s = |&pair: &NodePair| MIN_SLICE_S.max(LEAST_ROUND_TRIPS * known.round_trip_s(pair));
+        let groups: Vec<Vec<NodePair>> = if between.iter().map(least_s).sum::<f64>() <= left_s {
+            between.into_iter().map(|pair| vec![pair]).collect()
+        } else {
+            let rounds = tournament::rounds(known.clusters.len()).into_iter();
+            let there_and_back = rounds.flat_map(|round| {
+                let back = round.iter().map(|&(a, b)| (b, a)).collect();
+                [round, back]
+            });
+            let pairs = there_and_back.map(|round| -> Vec<NodePair> {
+                round.into_iter().map(|cluster_pair| known.representative(cluster_pair)).collect()
+            });
+            pairs.flat_map(|round| known.hosts.groups(&round)).collect()
+        };
+        for pairs in groups.into_iter().rev() {
+            let in_company = pairs.len() > 1;
+            self.groups.push_front(TableRound { pairs, needed: true, pooled: 1, in_company });
+        }
+    }
+
+    /// One burst alone, of messages that take about a round trip together.
+    fn check(pair: NodePair, known: &Findings) -> Task {
+        let mut bytes = MIN_BYTES;
+        let gap_s = |bytes: u64| known.tables.get(&pair).map_or(f64::INFINITY, |table| table.at(bytes).gap_s);
+        while bytes < MAX_BYTES && f64::from(WINDOW) * gap_s(bytes) < known.round_trip_s(pair) {
+            bytes *= 2;
+        }
+        let bytes = bytes.min(known.settings.largest_bytes);
+        let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: REPEATS }];
+        Task { from: pair.0, to: pair.1, trials }
     }
 
     fn start(&mut self, group: &TableRound, known: &Findings, left_s: f64) {
@@ -85,6 +143,7 @@ impl GapTables {
             GapTableBuilder::new(pair, known.round_trip_s(pair), largest_bytes, slice_s, uncertain)
         };
         self.builders = group.pairs.iter().map(builder).collect();
+        self.in_company = group.in_company;
     }
 }
 
@@ -121,7 +180,14 @@ impl Stage for GapTables {
                 self.done += 1;
                 if let Some(table) = builder.finish() {
                     known.tables.insert(builder.pair(), table);
+                    self.unchecked.extend(self.in_company.then_some(builder.pair()));
                 }
+            }
+            if let Some(&pair) = self.unchecked.front() {
+                return Some(vec![GapTables::check(pair, known)]);
+            }
+            if !self.between.is_empty() {
+                self.add_between(known, clock.left(BUDGET_SHARE));
             }
             let share = if known.clusters.len() > 1 { BUDGET_SHARE_OF_CLUSTERS } else { BUDGET_SHARE };
             let left_s = clock.left(share);
@@ -139,7 +205,19 @@ impl Stage for GapTables {
         }
     }
 
-    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, _known: &mut Findings, took_s: f64) {
+    fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, took_s: f64) {
+        if self.builders.is_empty() {
+            let (Some(pair), Some(trials)) = (self.unchecked.pop_front(), samples.into_iter().next()) else {
+                return;
+            };
+            let bytes = round[0].trials[0].bytes_per_repeat() / u64::from(WINDOW);
+            let alone_s = burst_gap_s(known, pair, trials);
+            if known.tables.get(&pair).is_some_and(|table| is_slower(table.at(bytes).gap_s, alone_s)) {
+                self.total += 1;
+                self.groups.push_front(TableRound::alone(pair, true));
+            }
+            return;
+        }
         for (task, samples) in round.iter().zip(samples) {
             let builder = self.builders.iter_mut().find(|builder| builder.pair() == (task.from, task.to));
             if let Some(builder) = builder {

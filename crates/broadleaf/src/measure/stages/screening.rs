@@ -270,8 +270,20 @@ impl Screening {
     }
 }
 
-fn is_slower(in_company_s: f64, alone_s: f64) -> bool {
+pub fn is_slower(in_company_s: f64, alone_s: f64) -> bool {
     in_company_s > (1.0 + DISTURBED) * alone_s
+}
+
+/// Seconds a message in bursts of [`WINDOW`], of the fastest burst: delays only add, and the median of a few bursts may
+/// include one.
+pub fn burst_gap_s(known: &Findings, pair: NodePair, trials: Vec<Samples>) -> f64 {
+    let bursts = trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds);
+    gap_in_s(known, pair, bursts.fold(f64::INFINITY, f64::min))
+}
+
+/// A burst includes one round trip; at least a hundredth of it is kept.
+fn gap_in_s(known: &Findings, pair: NodePair, burst_s: f64) -> f64 {
+    (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0) / f64::from(WINDOW)
 }
 
 fn record(known: &mut Findings, pair: NodePair, gap_s: f64) {
@@ -317,17 +329,14 @@ impl Stage for Screening {
         }
         for (task, trials) in round.iter().zip(samples) {
             let pair = (task.from, task.to);
-            let burst_s: Vec<f64> =
-                trials.into_iter().flat_map(|samples| samples.settled().undisturbed().seconds).collect();
-            let burst_s = match self.purpose {
+            let gap_s = match self.purpose {
                 // The time in company must not be from the one burst during which the others paused.
-                Purpose::Together | Purpose::Company => usual(&burst_s).median,
-                // Delays only add, and the median of a few bursts may include one.
-                _ => burst_s.iter().copied().fold(f64::INFINITY, f64::min),
+                Purpose::Together | Purpose::Company => {
+                    let bursts = trials.into_iter().flat_map(|all| all.settled().undisturbed().seconds);
+                    gap_in_s(known, pair, usual(&bursts.collect::<Vec<f64>>()).median)
+                }
+                _ => burst_gap_s(known, pair, trials),
             };
-            // A burst includes one round trip; at least a hundredth of it is kept.
-            let sending_s = (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0);
-            let gap_s = sending_s / f64::from(WINDOW);
             match self.purpose {
                 Purpose::Sizing => self.sizing.push(gap_s),
                 Purpose::Together => drop(self.together.insert(pair, gap_s)),
