@@ -5,6 +5,7 @@ use broadleaf::optimum::{collective_bound_s, makespan_bound_s};
 use broadleaf::plan::{Collective, Plan, Tree, TreeBuilder};
 use broadleaf::planners::{find, supports, Instance};
 use broadleaf::platform::{NodeId, Platform, PortModel};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 use serde_json::{json, Value};
 use std::ops::RangeInclusive;
@@ -361,4 +362,10 @@ fn a_reduction_s_last_message_is_no_broadcast_s_turned_round() {
     let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
     assert!((makespan_s - 12.0).abs() < 1e-9, "{makespan_s}");
     assert!((bound_s - 10.0).abs() < 1e-4, "{bound_s}");
+    // The bound by which `best` ends its search is the reduction's, too.
+    let instance = Instance::new(&platform, NodeId(0), 700_000).unwrap();
+    let instance = Instance { collective: Collective::Reduce, ..instance };
+    let best = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
+    let told_s = best.plan.predicted.bound_s.unwrap();
+    assert!((told_s - 10.0).abs() < 1e-4, "{told_s}");
 }

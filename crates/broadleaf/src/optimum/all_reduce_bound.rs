@@ -7,8 +7,9 @@
 //!    has it; each of the n − 1 others gets it by one more transfer. Together 2·(n − 1)·m bytes come in at the hosts, each
 //!    at most at the rate of its fastest link in, and go out likewise. On a homogeneous network: Patarasuk and Yuan,
 //!    *Bandwidth optimal all-reduce algorithms for clusters of workstations*, section 3.
+//! 3. *Groups*: the same between sites and between clusters, whose pipes are slower ([`exchanged_s`]).
 
-use super::makespan_bound::one_message_bound_s;
+use super::makespan_bound::{exchanged_s, one_message_bound_s};
 use crate::budget::Budget;
 use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
 
@@ -28,7 +29,9 @@ pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, 
     };
     let halves_s = one_way_s(inward, true).max(one_way_s(outward, false));
     let in_s = transfers_s(platform, message_bytes);
-    halves_s.max(in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING))
+    let by_hosts_s = in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING);
+    let by_groups_s = if budget.is_spent() { 0.0 } else { exchanged_s(platform, message_bytes) };
+    halves_s.max(by_hosts_s).max(by_groups_s)
 }
 
 /// Argument 2 for receives; 0 where a port may receive several messages at a time, or needs no time.

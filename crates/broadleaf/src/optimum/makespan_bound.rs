@@ -20,6 +20,7 @@
 
 mod blocks;
 mod crossing;
+mod exchanged;
 mod imprint;
 mod lanes;
 mod last_window;
@@ -27,6 +28,7 @@ mod priced;
 mod spread;
 
 pub use blocks::{allgather_bound_s, scatter_bound_s};
+pub(super) use exchanged::exchanged_s;
 
 use crate::budget::Budget;
 use crate::platform::{LocalStart, NodeId, Platform, PortModel};
@@ -91,6 +93,12 @@ pub(super) fn one_message_bound_s(
         }
     };
     bound_s * (1.0 - ROUNDING)
+}
+
+/// The links of a platform where every node has bytes from the start, of transfers of up to `bytes` bytes.
+fn outset(platform: &Platform, bytes: u64) -> Crossings<'_> {
+    let from_the_start = vec![0.0; platform.node_count()];
+    Crossings::new(platform, &from_the_start, bytes, &Budget::UNLIMITED).expect("there is time")
 }
 
 struct MakespanBound<'a> {

@@ -9,7 +9,7 @@ use super::outcome::{finish, Outcome, PassedOver, Tried};
 use super::request::{Effort, SegmentChoice};
 use super::settings::{BOUND_PART, ENTRANTS_TOGETHER, MOST_LOOKS, SLOW_PART, WORTH_SEARCHING};
 use crate::budget::Budget;
-use crate::optimum::makespan_bound_within;
+use crate::optimum::collective_bound_s;
 use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
@@ -88,13 +88,13 @@ impl Contest<'_> {
 
     fn is_near_bound(&mut self) -> bool {
         let Some(fastest_s) = self.fastest().map(|fastest| fastest.tuned.makespan_s) else { return false };
-        let Instance { platform, root, message_bytes, collective, .. } = self.task.instance.outward();
-        if collective != Collective::Bcast {
+        let Instance { platform, root, message_bytes, collective, weights, .. } = *self.task.instance;
+        if collective.outward() != Collective::Bcast {
             return false;
         }
         let share = self.budget.divided(BOUND_PART);
-        let bound_s =
-            *self.bound_s.get_or_insert_with(|| makespan_bound_within(platform, root, message_bytes, &share));
+        let bound_s = || collective_bound_s(platform, collective, root, message_bytes, weights, &share);
+        let bound_s = *self.bound_s.get_or_insert_with(bound_s);
         fastest_s <= bound_s * WORTH_SEARCHING
     }
 

@@ -7,10 +7,10 @@
 //! group use one pipe, [`last_window`](super::last_window) holds too, and for all hosts together the prices of
 //! [`priced`](super::priced).
 
-use super::crossing::{Cover, Crossings};
+use super::crossing::Cover;
 use super::last_window::LastWindow;
 use super::priced::priced_blocks_s;
-use super::{one_message_bound_s, ROUNDING};
+use super::{one_message_bound_s, outset, ROUNDING};
 use crate::budget::Budget;
 use crate::plan::{block_bytes, Collective};
 use crate::platform::{NodeId, Platform, SharedId};
@@ -68,7 +68,7 @@ pub fn scatter_bound_s(
         is_inward: collective.is_inward(),
     };
     let all_bytes = blocks.of(|node| node != root.index());
-    let of_all = (all_bytes > 0).then(|| crossings(platform, all_bytes));
+    let of_all = (all_bytes > 0).then(|| outset(platform, all_bytes));
     let entered = groups.iter().filter(|behind| !behind[root.index()]).take_while(|_| !budget.is_spent());
     let entered_s = entered.map(|behind| {
         let bytes = blocks.of(|node| behind[node]);
@@ -87,7 +87,7 @@ pub fn scatter_bound_s(
     };
     let most_s = match (weights, receivers().map(bytes).max()) {
         (Some(_), Some(longest)) if longest > 0 => {
-            let crossings = crossings(platform, longest);
+            let crossings = outset(platform, longest);
             receivers().map(|host| crossings.alone_s(host, bytes(host))).fold(0.0, f64::max)
         }
         _ => 0.0,
@@ -115,10 +115,10 @@ pub fn allgather_bound_s(
         None => platform.hosts().next().map(received),
     };
     let Some(most) = most.filter(|&most| most > 0) else { return 0.0 };
-    let of_one = crossings(platform, most);
+    let of_one = outset(platform, most);
     let received = |host: NodeId| if weights.is_some() { received(host) } else { most };
     let alone_s = platform.hosts().map(|host| of_one.alone_s(host, received(host))).fold(0.0, f64::max);
-    let of_all = crossings(platform, blocks.of(|_| true));
+    let of_all = outset(platform, blocks.of(|_| true));
     let groups = groups(platform);
     let hosts_in = |behind: &[bool]| platform.hosts().filter(|host| behind[host.index()]).count();
     let entered = groups.iter().filter(|behind| hosts_in(behind) > 0).take_while(|_| !budget.is_spent());
@@ -136,17 +136,12 @@ pub fn allgather_bound_s(
     by_cuts_s.max(priced_s) * (1.0 - ROUNDING)
 }
 
-fn crossings(platform: &Platform, bytes: u64) -> Crossings<'_> {
-    let from_the_start = vec![0.0; platform.node_count()];
-    Crossings::new(platform, &from_the_start, bytes, &Budget::UNLIMITED).expect("there is time")
-}
-
 /// The earliest time at which `bytes` bytes can have crossed a cut, seconds.
 fn entered_s(platform: &Platform, behind: &[bool], bytes: u64) -> f64 {
     if bytes == 0 {
         return 0.0;
     }
-    crossings(platform, bytes).crossed_s(behind, Cover::ALL).0
+    outset(platform, bytes).crossed_s(behind, Cover::ALL).0
 }
 
 /// Each cluster and each site, and all but it.

@@ -69,12 +69,13 @@ struct LinkBundle {
 }
 
 /// Links of one class that cross a cut; the ends on each side are either all hosts or all switches.
-struct Crossing<'a> {
-    class: LinkClassId,
-    from: &'a [NodeId],
-    to: &'a [NodeId],
+#[derive(Clone)]
+pub(super) struct Crossing {
+    pub class: LinkClassId,
+    pub from: Vec<NodeId>,
+    pub to: Vec<NodeId>,
     /// Whether new bytes behind the cut must be sent on to another host there, or cross once more.
-    passes_on: bool,
+    pub passes_on: bool,
 }
 
 /// The properties on which the imprints of a hop depend: its class, its ends' NICs (bits of the rates), and whether
@@ -279,22 +280,15 @@ impl<'a> Crossings<'a> {
     /// The earliest time at which all bytes can have arrived behind a cut, by the covers, seconds; and the nodes there
     /// with a link across it.
     pub fn crossed_s(&self, behind: &[bool], covers: &[Cover]) -> (f64, Vec<bool>) {
-        let inside: Vec<NodeId> = self.platform.nodes().filter(|node| behind[node.index()]).collect();
-        let several = inside.iter().filter(|&&node| self.platform.node(node).is_host()).count() > 1;
+        let hosts = self.platform.hosts().filter(|host| behind[host.index()]);
+        let several = hosts.count() > 1;
         let mut lanes: Vec<Lanes> = vec![Lanes::default(); covers.len()];
         let mut entered = vec![false; behind.len()];
-        for group in self.groups_into(&inside) {
-            let before = |node: &&NodeId| !behind[node.index()] && self.first_s[node.index()].is_finite();
-            let from: Vec<NodeId> = group.senders.iter().filter(before).copied().collect();
-            if from.is_empty() {
-                continue;
-            }
-            let is_behind = |node: &&NodeId| behind[node.index()];
-            let to: Vec<NodeId> = group.receivers.iter().filter(is_behind).copied().collect();
-            to.iter().for_each(|node| entered[node.index()] = true);
+        for crossing in self.entering(behind) {
+            crossing.to.iter().for_each(|node| entered[node.index()] = true);
             for (&cover, lanes) in covers.iter().zip(&mut lanes) {
                 let passes_on = several && matches!(cover, Cover::PassedOn(_));
-                self.cross(&Crossing { class: group.class, from: &from, to: &to, passes_on }, cover, lanes);
+                self.cross(&Crossing { passes_on, ..crossing.clone() }, cover, lanes);
             }
         }
         let crossed_s =
@@ -302,8 +296,22 @@ impl<'a> Crossings<'a> {
         (crossed_s, entered)
     }
 
-    fn cross(&self, crossing: &Crossing, cover: Cover, lanes: &mut Lanes) {
-        let &Crossing { class, from, to, passes_on } = crossing;
+    /// The links that cross into the nodes `behind` a cut, from nodes with a first byte.
+    pub fn entering(&self, behind: &[bool]) -> Vec<Crossing> {
+        let inside: Vec<NodeId> = self.platform.nodes().filter(|node| behind[node.index()]).collect();
+        let crossings = self.groups_into(&inside).map(|group| {
+            let before = |node: &&NodeId| !behind[node.index()] && self.first_s[node.index()].is_finite();
+            let is_behind = |node: &&NodeId| behind[node.index()];
+            let from = group.senders.iter().filter(before).copied().collect();
+            let to = group.receivers.iter().filter(is_behind).copied().collect();
+            Crossing { class: group.class, from, to, passes_on: false }
+        });
+        crossings.filter(|crossing| !crossing.from.is_empty()).collect()
+    }
+
+    /// Adds what a cover of the links of a crossing can carry.
+    pub fn cross(&self, crossing: &Crossing, cover: Cover, lanes: &mut Lanes) {
+        let &Crossing { class, ref from, ref to, passes_on } = crossing;
         let ready_s = self.earliest_s(from);
         let first_s = |node: NodeId| self.first_s[node.index()];
         let hop = |from: NodeId, to: NodeId| self.imprints(Hop { from, to, class });
