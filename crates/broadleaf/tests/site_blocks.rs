@@ -96,6 +96,23 @@ fn blocks_that_take_longer_through_a_pipe_than_the_latencies_are_refused() {
     }
 }
 
+/// The nearest hosts' blocks leave last, so nothing arrives later than a latency inside the root's cluster after the last
+/// of 87 has left: the bound. Nothing travels together, so nothing is announced.
+#[test]
+fn a_scatter_s_farthest_blocks_leave_first() {
+    let platform = load("grid5000-88");
+    for block_bytes in [64 << 10, 1 << 20] {
+        let instance = instance(&platform, Collective::Scatter, block_bytes);
+        let made = make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
+        let (makespan_s, bound_s) =
+            (made.plan.predicted.makespan_s.unwrap(), made.plan.predicted.bound_s.unwrap());
+        assert!(!made.plan.combine);
+        assert!((bound_s..1.001 * bound_s).contains(&makespan_s), "{makespan_s} s, bound {bound_s} s");
+    }
+    let binomial = instance(&platform, Collective::Scatter, 1 << 20);
+    assert!(plan_with(find("binomial").unwrap(), &binomial, &Budget::UNLIMITED).unwrap().combine);
+}
+
 /// Three sites in a line, 10 s and 10 bytes/s apart, 10 bytes each. The first byte from one end is at the middle after
 /// 10.1 s; the whole block takes 1 s through the port of the other end, and 10 s of latency. The middle sends four blocks,
 /// which takes 4 s and once the latency.
