@@ -141,8 +141,10 @@ impl Instance<'_> {
             self.segment_bytes,
             vec![tree.build()],
         );
-        // A scatter's blocks with the same way travel together; trees have no other way to save start-ups.
-        let combine = self.collective.is_personalised();
+        // A scatter's blocks with the same way travel together; trees have no other way to save start-ups. Where no edge
+        // has two, a receiver knows the length of what comes, and its sender need not announce it, a latency ahead.
+        let passes_on = plan.trees[0].edges().any(|(_, child)| !plan.trees[0].children(child).is_empty());
+        let combine = self.collective.is_personalised() && (passes_on || plan.segment_count() > 1);
         Plan { seed: self.seed, collective: self.collective, combine, ..plan }
     }
 

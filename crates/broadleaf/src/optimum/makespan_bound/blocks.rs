@@ -3,14 +3,16 @@
 //! Different blocks cannot replace each other: a group of hosts receives all blocks for its members (scatter), or all
 //! contributions of the others (all-gather), each at least once. So argument 2 of the makespan bound holds for each
 //! group with that many bytes, which are there from the start: for each host by itself, for each cluster and site, for
-//! the complements of those, and for the nodes that the root reaches only by one shared resource. Where all links into a
+//! the complements of those, and for the nodes that the root reaches only by one shared resource. What a host gets from
+//! the hosts of another cluster or site is not there from the start, but by argument 1 from when a byte can have come
+//! from the nearest of them: a message that all of them have. Where all links into a
 //! group use one pipe, [`last_window`](super::last_window) holds too, and for all hosts together the prices of
 //! [`priced`](super::priced).
 
-use super::crossing::Cover;
+use super::crossing::{Cover, Crossings};
 use super::last_window::LastWindow;
 use super::priced::priced_blocks_s;
-use super::{one_message_bound_s, outset, ROUNDING};
+use super::{one_message_bound_s, outset, HOST_UNITS, ROUNDING};
 use crate::budget::Budget;
 use crate::plan::{block_bytes, Collective};
 use crate::platform::{NodeId, Platform, SharedId};
@@ -131,9 +133,37 @@ pub fn allgather_bound_s(
         let by_pipe_s = last_window.bound_s(platform, &of_all, behind, bytes);
         entered_s(platform, behind, bytes).max(by_pipe_s)
     });
-    let by_cuts_s = entered_s.fold(alone_s, f64::max);
+    let by_cuts_s = entered_s.fold(alone_s, f64::max).max(from_groups_s(platform, &blocks, &groups, budget));
     let priced_s = priced_blocks_s(platform, None, &blocks.of_node, &of_all, budget);
     by_cuts_s.max(priced_s) * (1.0 - ROUNDING)
+}
+
+/// The latest time at which some host has all blocks of a group that it does not belong to, seconds.
+fn from_groups_s(platform: &Platform, blocks: &BlockBytes, groups: &[Vec<bool>], budget: &Budget) -> f64 {
+    // A transfer may carry other blocks beside those of the group.
+    let most = blocks.of(|_| true);
+    let least_s = |class| {
+        let class = platform.class(class);
+        class.latency_s + class.time.least_seconds(most)
+    };
+    let from_group_s = |inside: &Vec<bool>| {
+        let bytes = blocks.of(|node| inside[node]);
+        let (sources, others): (Vec<NodeId>, Vec<NodeId>) =
+            platform.hosts().partition(|host| inside[host.index()]);
+        if sources.is_empty() || bytes == 0 {
+            return 0.0;
+        }
+        let (first_s, _) = platform.shortest_paths_from(&sources, least_s);
+        let reached = others.into_iter().filter(|host| first_s[host.index()].is_finite());
+        match Crossings::new(platform, &first_s, most, budget) {
+            Some(crossings) => reached
+                .take_while(|_| !budget.spend(HOST_UNITS))
+                .map(|host| crossings.alone_s(host, bytes))
+                .fold(0.0, f64::max),
+            None => 0.0,
+        }
+    };
+    groups.iter().map(from_group_s).fold(0.0, f64::max)
 }
 
 /// The earliest time at which `bytes` bytes can have crossed a cut, seconds.

@@ -42,6 +42,7 @@ mod pipeline_time;
 mod rules;
 mod segmented_tree;
 mod sends;
+mod site_blocks;
 mod site_trees;
 mod unit;
 mod units;

@@ -1,18 +1,22 @@
-//! All-reduce between sites: a few trees that enter each site once, with other inner hosts in each tree.
+//! All-reduce and all-gather between sites: trees that enter each site once, with other inner hosts in each tree.
 //!
-//! Each tree has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of
+//! Of an all-gather, each host has a tree ([`site_blocks`](super::site_blocks)); of an all-reduce there are a few. Each of
+//! these has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of
 //! the site has its own tree, of few children a host. A segment is combined on its way up its tree, and goes out on the
 //! same one. The trees start at other hosts of each cluster, so that the hosts' ports share the work. Their roots are
 //! either all at the site that is nearest to all others, which keeps the way in and out short, or at each site in turn,
 //! which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the least possible. The plan that is
 //! quicker by its busiest resource and its longest way is taken.
 //!
-//! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
-//! sites waiting.
+//! In an all-reduce a sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes,
+//! would keep their sites waiting. In an all-gather the senders to a pipe are many, and ranks do not see each other's
+//! messages there: all share it, and all blocks arrive when it has carried the last. That costs little while it takes
+//! less time than the latencies; longer blocks, which would all be handed on only then, are refused.
 //!
 //! Reference: Kielmann et al., *MagPIe* (one tree that crosses each wide-area link once), and Sanders, Speck and Träff,
 //! *Two-tree algorithms for full bandwidth broadcast, reduction and scan* (other inner hosts in each tree). Cost: about
-//! two messages through each port, or the pipes' part, and the latencies of both ways. Complexity: O(n · g).
+//! two messages through each port, or the pipes' part, and the latencies of both ways; of an all-gather, all blocks
+//! through the busiest port or pipe, and the latencies of one way. Complexity: O(n · g), of an all-gather O(n²).
 //! Guarantee: in each tree, each site is entered and left once.
 //!
 //! ```
@@ -40,10 +44,11 @@
 //! ```
 
 use super::groups::{by_cluster, by_site};
+use super::site_blocks;
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::BTreeMap;
 
@@ -53,19 +58,38 @@ const TREES_OF_ONE_SITE: usize = 2;
 const MOST_TREES: usize = 16;
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
 const MOST_CHILDREN: usize = 4;
+/// An all-gather of more hosts takes longer than a quick plan: n² transfers are simulated.
+const QUICK_BLOCKS: usize = 128;
 
 pub(crate) struct SiteTrees;
 
 static CARD: Card = Card {
     name: "site-trees",
-    summary: "all-reduce along a few trees that enter each site once, with other inner hosts in each",
+    summary: "all-reduce along a few trees that enter each site once, with other inner hosts in each; all-gather along \
+              one for each host",
     reference: "Kielmann et al., MagPIe, PPoPP 1999; Sanders, Speck and Träff, Two-tree algorithms for full bandwidth \
                 broadcast, reduction and scan",
-    objective: "makespan of long all-reduces between sites",
+    objective: "makespan of all-gathers and long all-reduces between sites",
     guarantee: "in each tree, each site is entered and left once",
-    complexity: "O(n g) for g sites",
-    profile: Profile::QUICK,
+    complexity: "O(n g) for g sites; O(n²) for an all-gather",
+    profile: Profile {
+        pace,
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: segments },
+        ..Profile::QUICK
+    },
 };
+
+fn pace(instance: &Instance) -> Pace {
+    match instance.collective {
+        Collective::Allgather => Pace::uncounted(instance, instance.platform.node_count() <= QUICK_BLOCKS),
+        _ => Pace::Quick,
+    }
+}
+
+/// The blocks of an all-gather go whole: they are short, and their own pipeline.
+fn segments(instance: &Instance, _: u64) -> Option<u64> {
+    (instance.collective == Collective::Allgather).then_some(1)
+}
 
 impl Planner for SiteTrees {
     fn card(&self) -> &'static Card {
@@ -73,7 +97,7 @@ impl Planner for SiteTrees {
     }
 
     fn collectives(&self) -> &'static [Collective] {
-        &[Collective::Allreduce]
+        &[Collective::Allgather, Collective::Allreduce]
     }
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
@@ -84,22 +108,41 @@ impl Planner for SiteTrees {
     }
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        let platform = instance.platform;
+        let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
         let sites = sites(platform);
-        let nearest = nearest_to_all(platform, &sites);
+        if collective == Collective::Allgather {
+            let ways = site_blocks::ways(&latencies_s(platform, &sites));
+            let trees = ways.map(|ways| site_blocks::trees(platform, &sites, &ways));
+            let (promise, trees) = quickest(instance, trees, &[false])?;
+            if promise.pipe_s > promise.longest_s {
+                let reason = "the blocks take longer through a pipe than the latencies".to_string();
+                return Err(PlanError::Unsupported { planner: CARD.name.to_string(), reason });
+            }
+            let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
+            return Ok(Plan { collective, seed, ..plan });
+        }
+        let nearest = nearest_to_all(&latencies_s(platform, &sites));
         let at_one = trees(platform, &sites, TREES_OF_ONE_SITE, |_| nearest);
         let in_turn = trees(platform, &sites, sites.len().min(MOST_TREES), |tree| tree);
-        let promised = [at_one, in_turn].map(|trees| promised_s(instance, &trees).map(|s| (s, trees)));
-        let quickest = promised.into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((_, trees)) = quickest else {
-            let reason = "two heads of sites or clusters have no link between them".to_string();
-            return Err(PlanError::Unsupported { planner: CARD.name.to_string(), reason });
-        };
-        let Instance { root, message_bytes, segment_bytes, seed, .. } = *instance;
+        let (_, trees) = quickest(instance, [at_one, in_turn], &[true, false])?;
         let inward = trees.clone();
         let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
-        Ok(Plan { collective: Collective::Allreduce, inward, skip_busy: true, seed, ..plan })
+        Ok(Plan { collective, inward, skip_busy: true, seed, ..plan })
     }
+}
+
+/// The trees that promise to be quickest; the first of equal ones.
+fn quickest(
+    instance: &Instance,
+    sets: [Vec<Tree>; 2],
+    ways: &[bool],
+) -> Result<(Promise, Vec<Tree>), PlanError> {
+    let promised = sets.map(|trees| promise(instance, &trees, ways).map(|promise| (promise, trees)));
+    let quickest = promised.into_iter().flatten().min_by(|(a, _), (b, _)| a.all_s().total_cmp(&b.all_s()));
+    quickest.ok_or_else(|| {
+        let reason = "two heads of sites or clusters have no link between them".to_string();
+        PlanError::Unsupported { planner: CARD.name.to_string(), reason }
+    })
 }
 
 /// By site, its clusters, the largest first; where there is one site only, each cluster counts as a site.
@@ -117,18 +160,25 @@ fn sites(platform: &Platform) -> Vec<Vec<Vec<NodeId>>> {
     sites.into_iter().map(clusters).collect()
 }
 
-/// The site whose farthest other site is nearest, by the latencies between their first hosts.
-fn nearest_to_all(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> usize {
-    let first = |site: usize| sites[site][0][0];
-    let latency_s = |from: usize, to: usize| match platform.link(first(from), first(to)) {
+/// The latencies between the sites' first hosts, seconds; infinite where they have no link.
+fn latencies_s(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> Vec<Vec<f64>> {
+    let first: Vec<NodeId> = sites.iter().map(|site| site[0][0]).collect();
+    let latency_s = |from: NodeId, to: NodeId| match platform.link(from, to) {
+        _ if from == to => 0.0,
         Some(class) => platform.class(class).latency_s,
         None => f64::INFINITY,
     };
+    first.iter().map(|&from| first.iter().map(|&to| latency_s(from, to)).collect()).collect()
+}
+
+/// The site whose farthest other site is nearest.
+fn nearest_to_all(latency_s: &[Vec<f64>]) -> usize {
+    let count = latency_s.len();
     let farthest_s = |site: usize| {
-        let others = (0..sites.len()).filter(|&other| other != site);
-        others.map(|other| latency_s(site, other).max(latency_s(other, site))).fold(0.0, f64::max)
+        let others = (0..count).filter(|&other| other != site);
+        others.map(|other| latency_s[site][other].max(latency_s[other][site])).fold(0.0, f64::max)
     };
-    (0..sites.len()).min_by(|&a, &b| farthest_s(a).total_cmp(&farthest_s(b))).unwrap_or(0)
+    (0..count).min_by(|&a, &b| farthest_s(a).total_cmp(&farthest_s(b))).unwrap_or(0)
 }
 
 /// `count` trees of equal share, each with its root at the site that `root_site` gives it.
@@ -193,16 +243,30 @@ impl SiteTree {
     }
 }
 
-/// The time of the busiest resource, and that of a segment in and out by the longest way, seconds; `None` where an
-/// edge of a tree has no link.
-fn promised_s(instance: &Instance, trees: &[Tree]) -> Option<f64> {
+/// What trees promise, seconds.
+struct Promise {
+    /// The time of the busiest resource, and of the busiest pipe.
+    busiest_s: f64,
+    pipe_s: f64,
+    /// That of a segment by the longest way.
+    longest_s: f64,
+}
+
+impl Promise {
+    fn all_s(&self) -> f64 {
+        self.busiest_s + self.longest_s
+    }
+}
+
+/// `ways` states for each way of a segment whether it is inward. `None` where an edge of a tree has no link.
+fn promise(instance: &Instance, trees: &[Tree], ways: &[bool]) -> Option<Promise> {
     let Instance { platform, message_bytes, segment_bytes, .. } = *instance;
     let segments = message_bytes.div_ceil(segment_bytes) as f64;
     let mut held_s: BTreeMap<Resource, f64> = BTreeMap::new();
     let mut longest_s: f64 = 0.0;
     for tree in trees {
-        let mut both_ways_s = 0.0;
-        for is_inward in [true, false] {
+        let mut way_s = 0.0;
+        for &is_inward in ways {
             let mut at_s = vec![0.0; platform.node_count()];
             for parent in tree.breadth_first(tree.root.unwrap_or(instance.root)) {
                 for &child in tree.children(parent) {
@@ -216,9 +280,11 @@ fn promised_s(instance: &Instance, trees: &[Tree]) -> Option<f64> {
                     }
                 }
             }
-            both_ways_s += at_s.into_iter().fold(0.0, f64::max);
+            way_s += at_s.into_iter().fold(0.0, f64::max);
         }
-        longest_s = longest_s.max(both_ways_s);
+        longest_s = longest_s.max(way_s);
     }
-    Some(held_s.into_values().fold(0.0, f64::max) + longest_s)
+    let pipes = held_s.iter().filter(|(resource, _)| matches!(resource, Resource::Shared(_)));
+    let pipe_s = pipes.map(|(_, &held_s)| held_s).fold(0.0, f64::max);
+    Some(Promise { busiest_s: held_s.into_values().fold(0.0, f64::max), pipe_s, longest_s })
 }

@@ -1,4 +1,8 @@
-//! The flat tree: the root serves every node itself, in id order.
+//! The flat tree: the root serves every node itself, in id order; in a scatter, the farthest first.
+//!
+//! A scatter ends when the last block has arrived, some after the port has sent it. So the blocks with the longest
+//! latencies leave first, which is optimal for one port (Jackson's rule: largest delivery time first). A gather needs no
+//! order: the nearest block comes first.
 //!
 //! Reference: Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*,
 //! table 1 (flat tree; segmented: segment by segment to every node); the inter-cluster strategy of ECO and
@@ -24,12 +28,13 @@
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use crate::platform::NodeId;
 
 pub struct Flat;
 
 static CARD: Card = Card {
     name: "flat",
-    summary: "the root sends to every node itself, in id order",
+    summary: "the root sends to every node itself, in id order; a scatter's farthest blocks first",
     reference:
         "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "makespan of very few nodes",
@@ -53,9 +58,25 @@ impl Planner for Flat {
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
-        for receiver in instance.receivers() {
-            tree.add(instance.root, receiver);
+        let mut receivers: Vec<NodeId> = instance.receivers().collect();
+        if instance.collective == Collective::Scatter {
+            let after_s = latencies_s(instance);
+            receivers.sort_by(|a, b| after_s[b.index()].total_cmp(&after_s[a.index()]).then(a.cmp(b)));
         }
+        receivers.into_iter().for_each(|receiver| {
+            tree.add(instance.root, receiver);
+        });
         Ok(instance.tree_plan(CARD.name, tree))
     }
+}
+
+/// By node, how long after its departure a block from the root arrives, without its time in ports, seconds.
+fn latencies_s(instance: &Instance) -> Vec<f64> {
+    let Instance { platform, root, .. } = *instance;
+    // Without a link of their own, transfers take the quickest path.
+    let mut latency_s = platform.distances(root, |class| platform.class(class).latency_s);
+    for (to, class) in platform.successors(root) {
+        latency_s[to.index()] = platform.class(class).latency_s;
+    }
+    latency_s
 }
