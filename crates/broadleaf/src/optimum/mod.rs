@@ -50,6 +50,7 @@ mod solve;
 mod switch_paths;
 
 pub use all_reduce_bound::allreduce_bound_s;
+pub(crate) use arborescence::{Arborescence, Digraph};
 pub use block_trees::{allgather_trees, scatter_trees, BlockTrees};
 pub use collective_bound::collective_bound_s;
 pub use enclose::Limits;

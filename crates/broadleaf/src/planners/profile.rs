@@ -22,6 +22,9 @@ pub struct Profile {
 pub enum Pace {
     /// As quick as [`Pace::Quick`], and likely to win: must run before the deadline.
     First,
+    /// Among many nodes only, after those and before the quick ones, except in a quick search: likely to win, in some
+    /// tenths of a second.
+    Early,
     /// About a millisecond a plan, so that it may be made inside a program's first broadcast.
     Quick,
     /// After the quick ones, while there is time.
@@ -59,7 +62,7 @@ impl Profile {
 
     /// Whether the planner's turn comes before the slow ones'.
     pub fn is_quick(&self, instance: &Instance) -> bool {
-        matches!(self.pace_of(instance), Pace::First | Pace::Quick)
+        matches!(self.pace_of(instance), Pace::First | Pace::Early | Pace::Quick)
     }
 
     /// Whether the segment size may be chosen.

@@ -144,6 +144,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &baselines::Mateescu,
     &baselines::Annealing,
     &clustered::EcefPipelined,
+    &clustered::GatewayTrees,
     &clustered::Makespan,
     &clustered::Exact,
     &shapes::KNomial,

@@ -14,6 +14,8 @@ use crate::parallel;
 use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
+const TOO_SLOW: &str = "takes longer than a quick search may";
+
 struct Contest<'a> {
     task: Task<'a>,
     /// Until the slow planners' turn, without the part reserved for them.
@@ -40,7 +42,7 @@ pub(super) fn plan(
         (0..PLANNERS.len()).filter(|&at| paces.contains(&pace(PLANNERS[at], instance))).collect()
     };
     let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
-    let slow = of_pace(&[Pace::Slow, Pace::ByName]);
+    let (early, slow) = (of_pace(&[Pace::Early]), of_pace(&[Pace::Slow, Pace::ByName]));
     let mut contest = Contest {
         task: Task { instance, segment, effort },
         budget: if effort == Effort::Thorough { budget.without_last(SLOW_PART) } else { budget.clone() },
@@ -52,14 +54,19 @@ pub(super) fn plan(
         // All others together would take many times as long, so the likely winners are finished first.
         contest.enter(&first)?;
         contest.settle()?;
+        match effort {
+            Effort::Thorough => contest.enter_if_worthwhile(&early)?,
+            Effort::Quick => contest.pass_over(&early, TOO_SLOW),
+        }
         contest.enter_if_worthwhile(&quick)?;
     } else {
+        contest.pass_over(&early, "takes part among many nodes only; ask for it by name");
         contest.enter(&[first, quick].concat())?;
         contest.settle()?;
     }
     contest.budget = budget.clone();
     if effort == Effort::Quick {
-        contest.pass_over(&slow, "takes longer than a quick search may");
+        contest.pass_over(&slow, TOO_SLOW);
     } else {
         contest.enter_if_worthwhile(&slow)?;
     }

@@ -12,6 +12,8 @@ use crate::planners::{finish_with, plan_with, supports, Instance, Pace, Planner,
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
     Sketched,
+    /// As sketched, in the segments that the planner's model chose: the plan is final.
+    Sized,
     /// Simulated at two lengths.
     Rough,
     /// The segment size searched, longer simulations.
@@ -118,10 +120,12 @@ impl Task<'_> {
         let sketched = sketch(self.instance, planner, least_bytes, self.effort, to_beat_s, budget)?;
         let Some(sketched) = sketched else { return Ok(None) };
         if self.effort == Effort::Quick || self.is_large() {
-            return Ok(Some((Look::Sketched, sketched)));
+            let is_final = sketched.is_sized && self.is_large() && planner.card().profile.finish.is_none();
+            let look = if is_final { Look::Sized } else { Look::Sketched };
+            return Ok(Some((look, sketched.tuned)));
         }
         // Comparisons also show the numbers of planners that are not examined again.
-        Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.plan, budget)?)))
+        Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.tuned.plan, budget)?)))
     }
 
     /// The plan that the planner alone would make.
@@ -160,7 +164,7 @@ impl Task<'_> {
     /// The lowest makespan that an entrant may still reach, seconds.
     pub fn hoped_s(&self, entrant: &Entrant) -> f64 {
         let gain = match (self.effort, entrant.look) {
-            (Effort::Thorough, Look::Sketched | Look::Rough) => TUNING_GAIN,
+            (Effort::Thorough, Look::Sketched | Look::Sized | Look::Rough) => TUNING_GAIN,
             _ => 1.0,
         };
         entrant.tuned.makespan_s / gain
@@ -179,6 +183,14 @@ impl Task<'_> {
         }
         match entrant.look {
             Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), budget)?)),
+            // Two short simulations and a whole one take as long as the latter alone.
+            Look::Sized if self.effort == Effort::Thorough && !self.is_long(entrant) => {
+                match entrant.tuned.simulated(platform, budget)? {
+                    Some(tuned) => Ok((Look::Simulated, tuned)),
+                    None => Ok((Look::Tuned, entrant.tuned.clone())),
+                }
+            }
+            Look::Sized => Ok((Look::Tuned, Tuned::estimated(platform, plan(), budget)?)),
             Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at], budget)?)),
             Look::Tuned | Look::Simulated => {
                 let simulated = entrant.tuned.simulated(platform, budget)?;

@@ -16,6 +16,12 @@ use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime, HANDLING_S};
 use crate::simulate::{estimate, estimate_from, estimate_within, makespan};
 
+/// A sketch, and whether its segment size is the one that the planner's model chose, so that no search follows.
+pub(super) struct Sketch {
+    pub tuned: Tuned,
+    pub is_sized: bool,
+}
+
 /// A plan and its predicted makespan, seconds.
 #[derive(Clone, Debug)]
 pub(super) struct Tuned {
@@ -77,7 +83,7 @@ pub(super) fn search(
         Effort::Quick => {
             let sketched = sketch(instance, planner, least_bytes, effort, f64::INFINITY, budget)?;
             let sketched = sketched.expect("there is nothing to beat");
-            Tuned::rough(instance.platform, sketched.plan, budget)
+            Tuned::rough(instance.platform, sketched.tuned.plan, budget)
         }
     }
 }
@@ -315,10 +321,11 @@ pub(super) fn sketch(
     effort: Effort,
     to_beat_s: f64,
     budget: &Budget,
-) -> Result<Option<Tuned>, PlanError> {
+) -> Result<Option<Sketch>, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let counts = match known_count(instance, planner, least_bytes) {
+    let known = known_count(instance, planner, least_bytes);
+    let counts = match known {
         Some(count) => vec![count],
         None => bracket(instance, least_bytes, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
     };
@@ -346,7 +353,7 @@ pub(super) fn sketch(
             best = Some(Tuned { plan, makespan_s });
         }
     }
-    Ok(best)
+    Ok(best.map(|tuned| Sketch { tuned, is_sized: known.is_some() }))
 }
 
 #[cfg(test)]

@@ -50,6 +50,11 @@ impl Marks {
         }
         Marks { has_own_links, meshes }
     }
+
+    /// The meshes that a node is in.
+    pub fn meshes(&self, node: NodeId) -> &[u32] {
+        &self.meshes[node.index()]
+    }
 }
 
 /// The kind of each unit, and the units of each kind.

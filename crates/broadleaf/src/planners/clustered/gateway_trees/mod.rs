@@ -1,0 +1,174 @@
+//! Many trees over clusters of equal hosts: each enters every cluster once, each by another host.
+//!
+//! One tree uses one gateway of each bridge at a time, while all other ports idle. Here a cluster is one vertex with as
+//! many ports as it has hosts, and trees over the clusters share the bridges so that ports and pipes are evenly busy
+//! ([`class_trees`]). Each tree is then laid out over hosts ([`host_trees`]): the hosts of a cluster take turns at
+//! receiving from another cluster and at sending on, and inside the cluster the segment goes round a ring, or down a
+//! binomial tree, from the host that it came in by. The network of clusters is small, so that ten thousand hosts in a
+//! hundred clusters are planned in a fraction of a second.
+//!
+//! Reference: own; after Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (trees that share
+//! the ports) on the clusters, and van de Geijn's scatter and ring inside them. Cost: the last host's first segment, and
+//! the busiest resource's time of the others. Complexity: O(trees · (bridges · log + n)). Guarantee: none.
+//!
+//! ```
+//! use broadleaf::budget::Budget;
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{Bridge, LinkClass, Mesh, Node, NodeId, PlatformBuilder, PortModel};
+//!
+//! // The root's way to each of the two hosts of B takes 2 s a segment, the one between them 1 s.
+//! let mut builder = PlatformBuilder::new("one and two", PortModel::OnePort);
+//! let (a, b) = (builder.cluster("A"), builder.cluster("B"));
+//! let mut add = |id: &str, cluster| {
+//!     builder.add_node(Node { id: id.into(), cluster: Some(cluster), ..Node::default() }).unwrap()
+//! };
+//! let hosts: Vec<NodeId> = [("r", a), ("x", b), ("y", b)].map(|(id, cluster)| add(id, cluster)).into();
+//! let (far, near) = (LinkClass::affine(0.0, 0.5), LinkClass::affine(0.0, 1.0));
+//! let (far, near) = (builder.add_class(far), builder.add_class(near));
+//! builder.add_bridge(Bridge { from: a, to: b, both_ways: true, class: far }).unwrap();
+//! builder.add_mesh(Mesh { nodes: hosts[1..].to_vec(), class: near }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, hosts[0], 4).unwrap().segmented(1);
+//! let plan = find("gateway-trees").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
+//! // x and y take turns at receiving from r, and pass on what they get.
+//! assert_eq!(plan.trees[0].children(hosts[0]), [hosts[1]]);
+//! assert_eq!(plan.trees[1].children(hosts[0]), [hosts[2]]);
+//! // The root sends for 8 s, and the last segment has one more hop.
+//! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
+//! assert_eq!(trace.makespan_s, 9.0);
+//! ```
+
+mod class_network;
+mod class_trees;
+mod host_trees;
+
+use crate::budget::Budget;
+use crate::plan::{Collective, Plan, PlanError, Predicted};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
+use class_network::{are_classes, ClassNetwork};
+use class_trees::{class_trees, Aim, ClassTrees};
+use host_trees::{host_trees, Layout, Shape};
+use std::collections::BTreeMap;
+
+pub(crate) struct GatewayTrees;
+
+static CARD: Card = Card {
+    name: "gateway-trees",
+    summary: "many trees over clusters of equal hosts, each of which enters a cluster by another host",
+    reference: "own; after Beaumont, Marchal and Robert, Broadcast trees for heterogeneous platforms, between clusters",
+    objective: "makespan of long messages over many clusters of equal hosts",
+    guarantee: "none",
+    complexity: "O(trees · (bridges · log + n))",
+    profile: Profile {
+        // Among few nodes the planners that search come nearer to the bound.
+        pace: |_| Pace::Early,
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: modelled_count },
+        ..Profile::QUICK
+    },
+};
+
+/// Trees at least, if the message has as many segments; a larger cluster has one for each of its hosts. Chosen: ports
+/// are as even as with more.
+const TREES: usize = 64;
+/// Edges of all trees at most: 100 trees of 100,000 hosts.
+const MOST_EDGES: usize = 10_000_000;
+/// Edges of trees, over clusters and over hosts, per unit of work.
+const EDGES_PER_UNIT: usize = 10;
+/// The search for the number of segments starts here, by doubling and halving.
+const START_SEGMENTS: u64 = 256;
+/// Twice as many segments must be quicker by this factor: hosts have to handle them. Chosen, as `ecef-pipelined`'s.
+const WORTH_TWICE: f64 = 1.03;
+/// The factor beyond this many messages in all: a simulation of more takes longer than planning may. Chosen.
+const MANY_MESSAGES: u64 = 1_500_000;
+const WORTH_MANY: f64 = 1.1;
+/// What is tried for each number of segments.
+const WAYS: [(Aim, Shape); 4] = [
+    (Aim::Load, Shape::Chain),
+    (Aim::Load, Shape::Binomial),
+    (Aim::Arrival, Shape::Chain),
+    (Aim::Arrival, Shape::Binomial),
+];
+
+impl Planner for GatewayTrees {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        if instance.collective != Collective::Bcast {
+            return Err(Unsupported(format!("it plans bcast, not {}", instance.collective)));
+        }
+        are_classes(instance.platform)
+    }
+
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        let network = ClassNetwork::new(instance);
+        let Choice { makespan_s, trees, shape } = choose(instance, &network);
+        let nodes = instance.platform.node_count();
+        let edges = trees.entering.len() * (WAYS.len() * network.between.len() + nodes);
+        budget.spend((edges / EDGES_PER_UNIT) as u64);
+        let trees = host_trees(&network, &trees, shape, nodes);
+        let Instance { platform, root, message_bytes, segment_bytes, seed, .. } = *instance;
+        let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
+        let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
+        Ok(Plan { predicted, seed, ..plan })
+    }
+}
+
+/// The way that is quickest by the model.
+struct Choice {
+    makespan_s: f64,
+    trees: ClassTrees,
+    shape: Shape,
+}
+
+fn choose(instance: &Instance, network: &ClassNetwork) -> Choice {
+    let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    let largest = network.groups.iter().map(Vec::len).max().unwrap_or(1);
+    // Whole turns of the largest cluster.
+    let wanted = TREES.next_multiple_of(largest).min(MOST_EDGES / instance.platform.node_count()).max(1);
+    let count = wanted.min(usize::try_from(segments).unwrap_or(usize::MAX));
+    let mut best: Option<Choice> = None;
+    for (aim, shape) in WAYS {
+        let trees = class_trees(network, count, aim);
+        let makespan_s = modelled_s(network, &trees, shape, segments);
+        if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
+            best = Some(Choice { makespan_s, trees, shape });
+        }
+    }
+    best.expect("there are ways")
+}
+
+/// The latest first arrival, and the busiest resource's time of all segments but the first, seconds.
+fn modelled_s(network: &ClassNetwork, trees: &ClassTrees, shape: Shape, segments: u64) -> f64 {
+    let mut layout = Layout::new(network, shape);
+    let arrivals_s = trees.entering.iter().enumerate().map(|(number, entering)| {
+        let gateways = layout.gateways(number, entering);
+        layout.last_arrival_s(entering, &gateways)
+    });
+    let first_s = arrivals_s.fold(0.0, f64::max);
+    let others = (segments - 1) as f64 / trees.entering.len() as f64;
+    first_s + others * trees.busiest_s * shape.waiting()
+}
+
+/// The number of segments with the least modelled makespan; of plans this large no two can be simulated in time.
+fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+    let mut known: BTreeMap<u64, f64> = BTreeMap::new();
+    let mut makespan_s = |count: u64| {
+        *known.entry(count).or_insert_with(|| {
+            let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+            choose(&sized, &ClassNetwork::new(&sized)).makespan_s
+        })
+    };
+    let hosts = instance.platform.hosts().count() as u64;
+    // The factor that twice as many segments must gain.
+    let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
+    let mut best = START_SEGMENTS.min(most);
+    while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
+        best *= 2;
+    }
+    while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
+        best /= 2;
+    }
+    Some(best)
+}

@@ -1,0 +1,127 @@
+//! `gateway-trees`: its plans on drawn networks of clusters, and what `best` gains by it among many nodes.
+
+use broadleaf::budget::Budget;
+use broadleaf::optimum::makespan_bound_s;
+use broadleaf::plan::{check, Plan};
+use broadleaf::planners::{find, supports, Instance};
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use broadleaf::random::Random;
+use broadleaf::simulate::simulate;
+use serde_json::{json, Value};
+use std::collections::BTreeMap;
+
+const MODELS: [&str; 4] = ["one-port", "one-port-unidirectional", "multi-port", "link-capacity"];
+
+/// Clusters of about 1 Gb/s to 10 Gb/s inside, joined by a drawn tree of bridges and some more, each slower than a
+/// host's port, some with a pipe that fewer than all hosts of a cluster fill.
+fn network(model: &str, sizes: &[usize], seed: u64) -> Platform {
+    let mut random = Random::new(seed);
+    let (mut nodes, mut meshes, mut shared, mut bridges) = (vec![], vec![], vec![], vec![]);
+    for (cluster, &size) in sizes.iter().enumerate() {
+        let members: Vec<Value> = (0..size).map(|at| json!(format!("c{cluster}-{at}"))).collect();
+        nodes.extend(members.iter().map(|member| json!({"id": member, "cluster": format!("C{cluster}")})));
+        let link = json!({"latency_s": random.between(1e-5, 1e-4), "startup_s": 1e-6,
+            "bandwidth_bytes_per_s": random.between(1e8, 1e9)});
+        meshes.push(json!({"nodes": members, "link": link}));
+    }
+    let mut pairs: Vec<(usize, usize)> =
+        (1..sizes.len()).map(|cluster| (random.below(cluster), cluster)).collect();
+    pairs.extend((2..sizes.len()).map(|cluster| (random.below(cluster), cluster)));
+    pairs.sort_unstable();
+    pairs.dedup();
+    for (at, (one, other)) in pairs.into_iter().enumerate() {
+        let mut link = json!({"latency_s": random.between(1e-4, 2e-3), "startup_s": 1e-6,
+            "bandwidth_bytes_per_s": random.between(1e7, 1e8)});
+        if at % 2 == 1 {
+            let pipe = format!("pipe {at}");
+            shared.push(json!({"id": pipe, "bandwidth_bytes_per_s": random.between(2e8, 1e9)}));
+            link["uses"] = json!([pipe]);
+        }
+        bridges.push(json!({"from_cluster": format!("C{one}"), "to_cluster": format!("C{other}"),
+            "both_ways": true, "link": link}));
+    }
+    let document = json!({"format": "broadleaf-platform/1", "name": "clusters", "port_model": model,
+        "nodes": nodes, "shared": shared, "meshes": meshes, "bridges": bridges});
+    Platform::from_json(&document.to_string()).unwrap()
+}
+
+fn planned(platform: &Platform, name: &str, bytes: u64) -> Plan {
+    let instance = Instance::new(platform, NodeId(0), bytes).unwrap();
+    let budget = Budget::of_planning(None);
+    make(&instance, name, SegmentChoice::Auto, Effort::Thorough, &budget).unwrap().plan
+}
+
+/// By cluster but the root's, by host, the number of trees in which the host is the first to get a segment.
+fn entries(platform: &Platform, plan: &Plan) -> Vec<Vec<usize>> {
+    let cluster = |node: NodeId| platform.node(node).cluster.unwrap();
+    let mut count: BTreeMap<_, BTreeMap<NodeId, usize>> = BTreeMap::new();
+    for host in platform.hosts() {
+        count.entry(cluster(host)).or_default().insert(host, 0);
+    }
+    for tree in &plan.trees {
+        for (parent, child) in tree.edges().filter(|&(parent, child)| cluster(parent) != cluster(child)) {
+            assert_ne!(parent, child);
+            *count.get_mut(&cluster(child)).unwrap().get_mut(&child).unwrap() += 1;
+        }
+    }
+    count.remove(&cluster(plan.root));
+    count.into_values().map(|hosts| hosts.into_values().collect()).collect()
+}
+
+#[test]
+fn each_tree_enters_each_cluster_once_and_hosts_take_turns() {
+    for (seed, model) in MODELS.into_iter().enumerate() {
+        let platform = network(model, &[1 + 4 * (seed % 2), 7, 1, 4, 2], seed as u64);
+        for segments in [1, 3, 40, 500] {
+            let bytes = 400_000;
+            let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
+            let instance = instance.segmented(bytes.div_ceil(segments));
+            let plan = find("gateway-trees").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
+            assert!(check::faults(&platform, &plan).is_empty(), "{:?}", check::faults(&platform, &plan));
+            for hosts in entries(&platform, &plan) {
+                assert_eq!(hosts.iter().sum::<usize>(), plan.trees.len());
+                let (least, most) = (hosts.iter().min().unwrap(), hosts.iter().max().unwrap());
+                assert!(most - least <= 1, "{model}, {segments} segments: {hosts:?}");
+            }
+            let found_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+            assert!(found_s >= makespan_bound_s(&platform, NodeId(0), bytes));
+        }
+    }
+}
+
+/// A single tree's bridges each use one port of many.
+#[test]
+fn best_comes_near_the_bound_among_many_nodes() {
+    let platform = network("one-port", &[40; 13], 1);
+    for (bytes, most, ahead) in [(64 << 10, 1.6, 1.0), (16 << 20, 1.5, 1.5)] {
+        let bound_s = makespan_bound_s(&platform, NodeId(0), bytes);
+        let best = planned(&platform, "best", bytes);
+        assert_eq!(best.planner, "gateway-trees");
+        let found_s = simulate(&platform, &best, false).unwrap().makespan_s;
+        assert!(found_s <= most * bound_s, "{bytes} bytes: {found_s} s, bound {bound_s} s");
+        let other_s = planned(&platform, "ecef-pipelined", bytes).predicted.makespan_s.unwrap();
+        assert!(other_s >= ahead * found_s, "{bytes} bytes: {found_s} s, ecef-pipelined {other_s} s");
+    }
+}
+
+#[test]
+fn hosts_that_differ_are_refused() {
+    let refusal = |document: Value| {
+        let platform = Platform::from_json(&document.to_string()).unwrap();
+        let instance = Instance::new(&platform, NodeId(0), 1000).unwrap();
+        supports(find("gateway-trees").unwrap(), &instance).unwrap_err().0
+    };
+    let near = json!({"bandwidth_bytes_per_s": 1e8});
+    let mut document = json!({"format": "broadleaf-platform/1", "name": "two", "port_model": "one-port",
+        "nodes": [{"id": "a", "cluster": "A"}, {"id": "b", "cluster": "B"}, {"id": "c", "cluster": "B"}],
+        "meshes": [{"nodes": ["b", "c"], "link": near}],
+        "bridges": [{"from_cluster": "A", "to_cluster": "B", "link": near}]});
+    document["links"] = json!([{"from": "a", "to": "c", "bandwidth_bytes_per_s": 1e6}]);
+    assert!(refusal(document.clone()).contains("link of its own"));
+    document["links"] = json!([]);
+    document["meshes"] = json!([]);
+    assert!(refusal(document.clone()).contains("not in the same meshes"));
+    document["nodes"] = json!([{"id": "a", "cluster": "A"}, {"id": "b", "cluster": "B"}]);
+    assert!(refusal(document).contains("two clusters"));
+}
