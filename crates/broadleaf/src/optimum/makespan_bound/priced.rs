@@ -35,7 +35,7 @@ const LIMITS: Limits = Limits { rounds: 200 };
 /// How often the prices are made anew for a higher bound, and the gain below which that ends.
 const ROUNDS: usize = 4;
 const LEAST_GAIN: f64 = 1e-3;
-/// The least part of the bound that a resource counts as ready for: one that is ready later gets a high price else.
+/// The least part of the known bound that a resource counts as ready for, also where its first byte comes later.
 const LEAST_PART: f64 = 1e-3;
 
 /// Argument 5 for nodes that have their first byte at `first_s`, without local broadcasts, seconds; 0 where it gives
