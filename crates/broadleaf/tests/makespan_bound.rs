@@ -54,6 +54,10 @@ fn alike_nodes_by_hand() {
     assert_bound(&mesh("one-port", 4, 0.0), 400, 4.01);
     // With latency, the first copy of the last byte is there at 4.5 s, the second at 4.51 s.
     assert_bound(&mesh("one-port", 3, 0.5), 400, 4.51);
+    // Eight receivers' 800 bytes hold sending ports for 8 s: the root's until a latency before the end, t − 1, and the
+    // others' from when a byte can be there, 1.01 s, which leaves t − 2.01: t − 1 + 8 (t − 2.01) = 8.
+    assert_bound(&mesh("one-port", 9, 1.0), 100, 25.08 / 9.0);
+    assert_bound(&mesh("multi-port", 9, 1.0), 100, 25.08 / 9.0);
     // Links alone: all four in parallel into each node (from the root at once, from the two others as soon as
     // a byte can be there): x/2 s from the root, the rest from the others: t = (400 + 1 + 1) / 300.
     assert_bound(&mesh("link-capacity", 4, 0.0), 400, 402.0 / 300.0);

@@ -14,7 +14,8 @@
 //!    spreading only when the root has sent all others.
 //! 4. *Single ports*: under unidirectional one-port every byte a host gets also occupies its sender's only port.
 //! 5. *Prices* ([`priced`]): the time for which all trees together hold all resources, weighted by the prices of the
-//!    throughput optimum: the bound for a pipe that several receivers need, or for cuts between other sets of nodes.
+//!    throughput optimum: the bound for a pipe that several receivers need, or for cuts between other sets of nodes. For
+//!    short messages, by prices for what each resource can still carry from when its first byte can be there.
 //!
 //! A host that stands for a cluster adds its local broadcast to its own completion.
 
@@ -151,6 +152,7 @@ impl<'a> MakespanBound<'a> {
                 self.message_bytes,
                 &self.first_s,
                 &self.crossings,
+                by_host.max(spread_s).max(passed_on_s) - least_local_s,
                 self.budget,
             ),
         };

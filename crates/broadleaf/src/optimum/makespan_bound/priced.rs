@@ -8,7 +8,11 @@
 //! max(0, makespan − ready_r) with ready_r = begin_r − after_r, and the makespan is at least the t at which Σ p_r ·
 //! max(0, t − ready_r) = C.
 //!
-//! That holds for any prices; those of the optimum make it tight for long messages.
+//! That holds for any prices. Those of the optimum make it tight for long messages: then every resource has the whole time.
+//! For shorter ones a resource that is ready late counts less. So the optimum is solved again with each resource slower
+//! by what the known bound t leaves of it, t / (t − ready_r): its prices for that network, as prices of seconds there, are
+//! the best for this one where t is the makespan (Dinkelbach's method, On nonlinear fractional programming, Management
+//! Science 1967).
 
 use super::crossing::Crossings;
 use super::imprint::Role;
@@ -28,15 +32,21 @@ const MOST_TREE_LINKS: usize = 1_000_000;
 /// The relative gap of the prices to the best ones, and the limit of their work.
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
+/// How often the prices are made anew for a higher bound, and the gain below which that ends.
+const ROUNDS: usize = 4;
+const LEAST_GAIN: f64 = 1e-3;
+/// The least part of the known bound that a resource counts as ready for, also where its first byte comes later.
+const LEAST_PART: f64 = 1e-3;
 
 /// Argument 5 for nodes that have their first byte at `first_s`, without local broadcasts, seconds; 0 where it gives
-/// no bound.
+/// no bound. `known_s` is a bound by other arguments.
 pub(super) fn priced_s(
     platform: &Platform,
     root: NodeId,
     message_bytes: u64,
     first_s: &[f64],
     crossings: &Crossings,
+    known_s: f64,
     budget: &Budget,
 ) -> f64 {
     if link_count(platform) > MOST_LINKS {
@@ -47,7 +57,30 @@ pub(super) fn priced_s(
     let of_hop = |hop: Hop| held.of_hop(hop, message_bytes as f64);
     let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { return 0.0 };
     let bound = enclose(&mut table, GAP, LIMITS, budget).0.bound;
-    held.carried_s(&table, &bound.prices, bound.rate)
+    let mut priced_s = held.carried_s(&table, &bound.prices, bound.rate);
+    for _ in 0..ROUNDS {
+        let until_s = known_s.max(priced_s);
+        if until_s <= 0.0 || budget.is_spent() {
+            break;
+        }
+        let ready_s: HashMap<Resource, f64> =
+            held.all.iter().map(|(&resource, held)| (resource, held.ready_s())).collect();
+        let part = |resource: &Resource| ((until_s - ready_s[resource]) / until_s).max(LEAST_PART);
+        let of_hop = |hop: Hop| {
+            let holds = held.of_hop(hop, message_bytes as f64).into_iter();
+            holds.map(|(resource, seconds)| (resource, seconds / part(&resource))).collect()
+        };
+        let Ok(mut table) = OccupationTable::of(platform, root, of_hop) else { break };
+        let bound = enclose(&mut table, GAP, LIMITS, budget).0.bound;
+        let prices =
+            table.resources.iter().zip(&bound.prices).map(|(resource, price)| price / part(resource));
+        let again_s = held.carried_s(&table, &prices.collect::<Vec<f64>>(), bound.rate);
+        if again_s <= priced_s.max(known_s) * (1.0 + LEAST_GAIN) {
+            return priced_s.max(again_s);
+        }
+        priced_s = again_s;
+    }
+    priced_s
 }
 
 /// The same for blocks of `block_bytes` by node: C is the sum of what each block costs by itself, over a cheapest path
@@ -104,8 +137,8 @@ impl<'a> HeldResources<'a> {
         held.collect()
     }
 
-    /// The least time in which the resources can be held for what the prices prove, seconds: the rate is Σ p / C in the
-    /// table's unit of time, and the prices sum to 1.
+    /// The least time in which the resources can be held for what the prices prove, seconds: C is 1 / rate in the table's
+    /// unit of time.
     fn carried_s(&self, table: &OccupationTable, prices: &[f64], rate: f64) -> f64 {
         if !rate.is_finite() {
             return 0.0;

@@ -9,18 +9,20 @@ use crate::budget::Budget;
 use crate::optimum::WeightedTree;
 use crate::plan::{Period, Slot};
 
-/// The candidate that ends first, after shortening the first `shortened` if none ends within
+/// The candidate that ends first, after shortening the first few with some effort each if none ends within
 /// [`sets::GOOD`] times `least_s`; `None` if there are none.
 pub(super) fn soonest(
     mut laid_out: Vec<Candidate>,
     least_s: f64,
-    shortened: usize,
+    effort: usize,
     budget: &Budget,
 ) -> Option<Candidate> {
     laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
+    // Several starts may lead to the same period.
+    laid_out.dedup_by(|a, b| a.done_s == b.done_s);
     if laid_out.first()?.done_s > least_s * sets::GOOD {
-        for candidate in laid_out.iter_mut().take(shortened) {
-            candidate.tighten(budget);
+        for candidate in laid_out.iter_mut().take(shortening::SETS) {
+            candidate.tighten(effort, budget);
         }
     }
     laid_out.into_iter().min_by(|a, b| a.done_s.total_cmp(&b.done_s))
@@ -76,19 +78,33 @@ impl Candidate {
         segments: u64,
         (stretch, tries): (f64, usize),
     ) -> Option<Candidate> {
-        let periods = segments.div_ceil(trees.len() as u64);
-        let resources = layout.resources.len();
         let period_s = layout.busiest_s() * (1.0 + stretch);
-        let (start_s, period_s) = Timetable::fit(&layout.transfers, resources, period_s, tries)?;
-        let mut shop = ServingOrders::new(&layout.transfers, resources, &start_s, period_s);
-        let period_s = shop.compress(period_s);
-        let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
-        Some(Candidate { trees, layout, periods, timetable, done_s, shop })
+        let starts = Timetable::fit(&layout.transfers, layout.resources.len(), period_s, tries)?;
+        Some(Candidate::started(trees, layout, segments, starts))
     }
 
-    /// Searches for a shorter period near the known one.
-    pub fn tighten(&mut self, budget: &Budget) {
-        let tries = shortening::EFFORT / self.layout.transfers.len().max(1);
+    /// The trees with a dense period of the given urgency.
+    pub fn dense(trees: Vec<WeightedTree>, layout: Layout, segments: u64, urgency: f64) -> Candidate {
+        let starts = Timetable::dense(&layout.transfers, layout.resources.len(), urgency);
+        Candidate::started(trees, layout, segments, starts)
+    }
+
+    fn started(
+        trees: Vec<WeightedTree>,
+        layout: Layout,
+        segments: u64,
+        (start_s, period_s): (Vec<f64>, f64),
+    ) -> Candidate {
+        let periods = segments.div_ceil(trees.len() as u64);
+        let mut shop = ServingOrders::new(&layout.transfers, layout.resources.len(), &start_s, period_s);
+        let period_s = shop.compress(period_s);
+        let (done_s, timetable) = timed(&layout, &shop, period_s, periods);
+        Candidate { trees, layout, periods, timetable, done_s, shop }
+    }
+
+    /// Searches for a shorter period near the known one; the effort is exchanges times transfers.
+    pub fn tighten(&mut self, effort: usize, budget: &Budget) {
+        let tries = effort / self.layout.transfers.len().max(1);
         let Some(period_s) = self.shop.tighten(tries, budget) else { return };
         let (done_s, timetable) = timed(&self.layout, &self.shop, period_s, self.periods);
         if done_s < self.done_s {

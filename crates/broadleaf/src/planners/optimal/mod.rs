@@ -220,7 +220,7 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         laid_out.push(candidate);
     }
     let best =
-        soonest(laid_out, least_s, shortening::SETS, budget).expect("one segment a period always fits");
+        soonest(laid_out, least_s, shortening::EFFORT, budget).expect("one segment a period always fits");
     let period = best.period();
     Ok(Plan { period, ..tree_plan(instance, CARD.name, merged(&best.trees)) })
 }

@@ -90,18 +90,22 @@ impl ServingOrders {
         shop
     }
 
-    /// The shortest period of these orders; `None` if they wait for each other in a circle.
+    /// The shortest period of these orders; `None` if they wait for each other in a circle, or if it is `limit_s` or
+    /// longer: most exchanges are worse than one already tried, and a single cycle shows it.
     ///
     /// Starts are pushed back until nothing overlaps at the period of the longest cycle known; a longer cycle appears
     /// among the waits that pushed last (Howard's policy iteration, as in Dasdan, *Experimental analysis of the
     /// fastest optimum cycle ratio and mean algorithms*, 2004).
-    fn measure(&mut self) -> Option<Cycle> {
+    fn measure(&mut self, limit_s: f64) -> Option<Cycle> {
         let mut longest = Cycle { period_s: self.busiest_s, windows: Vec::new() };
         let mut marks = vec![0u32; self.tight.len()];
         // Every round finds a longer cycle or changes the last pushes; far fewer rounds are needed than there are
         // transfers.
         for _ in 0..4 * self.tight.len() + 10 {
             self.longest_tight(&mut longest, &mut marks)?;
+            if longest.period_s >= limit_s {
+                return None;
+            }
             let period_s = longest.period_s;
             let touch_s = TOUCH * period_s;
             let mut pushed = false;
@@ -218,7 +222,7 @@ impl ServingOrders {
     /// starts where none shorter is found.
     pub fn compress(&mut self, known_s: f64) -> f64 {
         let known_start_s = self.start_s.clone();
-        match self.measure() {
+        match self.measure(f64::INFINITY) {
             Some(cycle) if cycle.period_s < known_s => cycle.period_s,
             _ => {
                 self.start_s = known_start_s;
@@ -232,7 +236,7 @@ impl ServingOrders {
     ///
     /// The first exchange that shortens the period is made; where none does, the one that lengthens it least.
     pub fn tighten(&mut self, mut tries: usize, budget: &Budget) -> Option<f64> {
-        let mut cycle = self.measure()?;
+        let mut cycle = self.measure(f64::INFINITY)?;
         let mut best = (cycle.period_s, self.clone());
         let mut recent: VecDeque<(u32, u32)> = VecDeque::new();
         while tries > 0 && !budget.is_spent() && best.0 > self.busiest_s * ENOUGH && !cycle.windows.is_empty()
@@ -243,15 +247,18 @@ impl ServingOrders {
                 let mut tried = self.clone();
                 tried.exchange(a);
                 tries = tries.saturating_sub(1);
-                let Some(then) = tried.measure() else { continue };
-                if recent.contains(&(a, b)) && then.period_s >= best.0 * (1.0 - TOUCH) {
-                    continue;
-                }
-                let shortens = then.period_s < cycle.period_s * (1.0 - TOUCH);
-                if found.as_ref().is_none_or(|(known, ..)| then.period_s < known.period_s) {
+                let is_over = tries == 0 || budget.spend((self.next.len() / TRANSFERS_PER_UNIT) as u64);
+                let limit_s = found.as_ref().map_or(f64::INFINITY, |(known, ..)| known.period_s);
+                let is_new =
+                    |then: &Cycle| !recent.contains(&(a, b)) || then.period_s < best.0 * (1.0 - TOUCH);
+                if let Some(then) = tried.measure(limit_s).filter(is_new) {
+                    let shortens = then.period_s < cycle.period_s * (1.0 - TOUCH);
                     found = Some((then, tried, (b, a)));
+                    if shortens {
+                        break;
+                    }
                 }
-                if shortens || tries == 0 || budget.spend((self.next.len() / TRANSFERS_PER_UNIT) as u64) {
+                if is_over {
                     break;
                 }
             }

@@ -3,12 +3,12 @@
 //! Trees that only have an order of children serve first come, first served: a port that is nearly always busy then
 //! often waits for a transfer whose other end is busy, and several trees stay far below their load bound. The period
 //! of `optimal` corrects that for any trees. It repeats the trees as often as that helps: a longer period wastes less
-//! of the ports' time, a shorter one starts up sooner. Short ones are laid out loosely, too, so that segments hardly
-//! wait at each hop, and shortened then.
+//! of the ports' time, a shorter one starts up sooner. Short ones are laid out from several starts and with the trees in
+//! several orders, and each is shortened: which becomes the shortest shows only then.
 
 use super::candidate::{soonest, Candidate};
 use super::period_layout::Layout;
-use super::settings::{sets, shortening, turns};
+use super::settings::{sets, shortening, timetables, turns};
 use crate::budget::Budget;
 use crate::optimum::WeightedTree;
 use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
@@ -52,7 +52,8 @@ pub fn with_period(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<
     }
     let least_s = plan.message_bytes as f64 / bytes_per_s;
     let laid_out = laid_out(&instance, &trees, least_s, budget);
-    let period = soonest(laid_out, least_s, shortening::SETS, budget).and_then(|best| best.period());
+    let period = soonest(laid_out, least_s, turns::THOROUGH * shortening::EFFORT, budget)
+        .and_then(|best| best.period());
     Ok(Plan { period, skip_busy: false, predicted: Predicted::default(), ..plan })
 }
 
@@ -74,19 +75,44 @@ fn laid_out(instance: &Instance, trees: &[WeightedTree], least_s: f64, budget: &
         if laid_out.last().is_some_and(|candidate| candidate.done_s <= least_s * sets::GOOD) {
             break;
         }
-        for stretch in turns::LOOSE.into_iter().filter(|_| transfers <= turns::MOST_LOOSE) {
-            if budget.is_spent() {
-                break;
+        if transfers > turns::MOST_LOOSE {
+            continue;
+        }
+        for order in 0..if times == 1 { turns::ORDERS.min(width) } else { 1 } {
+            let mut turned = repeated.clone();
+            turned.rotate_left(order);
+            let first_s = shortened(instance, &turned, segments, budget, &mut laid_out);
+            if first_s <= least_s * sets::GOOD {
+                return laid_out;
             }
-            // A loose period counts as slower until it is shortened, even if its segments arrive early.
-            let loose = Candidate::loose(repeated.clone(), layout(), segments, (stretch, turns::TRIES));
-            laid_out.extend(loose.map(|mut loose| {
-                loose.tighten(budget);
-                loose
-            }));
         }
     }
     laid_out
+}
+
+/// Adds periods from loose and from dense starts, each shortened: which start leads to the shortest period is not known
+/// before. Returns when the message is everywhere by the best period known, seconds.
+fn shortened(
+    instance: &Instance,
+    trees: &[WeightedTree],
+    segments: u64,
+    budget: &Budget,
+    laid_out: &mut Vec<Candidate>,
+) -> f64 {
+    let layout = || Layout::of(instance, trees);
+    let loose = turns::LOOSE
+        .into_iter()
+        .filter_map(|stretch| Candidate::loose(trees.to_vec(), layout(), segments, (stretch, turns::TRIES)));
+    let urgencies = timetables::URGENCIES.into_iter();
+    let dense = urgencies.map(|urgency| Candidate::dense(trees.to_vec(), layout(), segments, urgency));
+    for mut candidate in loose.chain(dense) {
+        if budget.is_spent() {
+            break;
+        }
+        candidate.tighten(shortening::EFFORT, budget);
+        laid_out.push(candidate);
+    }
+    laid_out.iter().map(|candidate| candidate.done_s).fold(f64::INFINITY, f64::min)
 }
 
 /// How many segments of the shortest period each share stands for; `None` where a short one has no whole numbers.
