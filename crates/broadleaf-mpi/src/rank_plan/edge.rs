@@ -142,8 +142,17 @@ pub(super) fn edge(
     if simulated && is_whole {
         // One message per child: only turns separate them.
         edge.window = MAX_WINDOW as u16;
+        if !is_inward && serves_leaves_alone(plan, tree, parent) {
+            edge.turn = Turn::default();
+        }
     }
     edge
+}
+
+/// Whether no child passes anything on, in the only tree. Then only the last arrival counts, which is no later if
+/// messages share the port; in turns, the port would wait for a far message's latency.
+fn serves_leaves_alone(plan: &Plan, tree: &Tree, parent: NodeId) -> bool {
+    plan.trees.len() == 1 && tree.children(parent).iter().all(|&child| tree.children(child).is_empty())
 }
 
 /// More links than a port has.

@@ -131,17 +131,19 @@ fn ports_feed_several_slower_links_where_they_serve_several() {
 #[test]
 fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
-        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
-        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 1.9e-5, "bandwidth_bytes_per_s": 1.25e8}}]}"#;
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
+        "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"latency_s": 1.9e-5, "bandwidth_bytes_per_s": 1.25e8}}]}"#;
     let platform = Platform::from_json(text).unwrap().handled();
-    let edge_of = |segment_bytes: u64, simulated: bool| {
-        let mut tree = TreeBuilder::new(3);
+    let edge_below = |fourth: NodeId, segment_bytes: u64, simulated: bool| {
+        let mut tree = TreeBuilder::new(4);
         tree.add(NodeId(0), NodeId(1));
         tree.add(NodeId(0), NodeId(2));
+        tree.add(fourth, NodeId(3));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
         edge(&plan, &platform, &plan.trees[0], ends, simulated, &HashMap::new())
     };
+    let edge_of = |segment_bytes, simulated| edge_below(NodeId(1), segment_bytes, simulated);
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
     let whole = edge_of(1000, true);
     assert!((f64::from(whole.turn.port_s) - 8e-6).abs() < 1e-12);
@@ -151,6 +153,9 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     assert_eq!(edge_of(500, true).window, 10 + 1 + 2);
     assert_eq!(edge_of(500, false).window, 5 + 1 + 1);
     assert_eq!(edge_of(500, false).turn, Turn::default());
+    // Three children that pass nothing on: the last has its message at the same time without turns.
+    assert_eq!(edge_below(NodeId(0), 1000, true).turn, Turn::default());
+    assert_ne!(edge_below(NodeId(0), 500, true).turn, Turn::default());
 }
 
 /// With one message in flight, the only link of a sender would be idle for its latency after each message.
