@@ -104,6 +104,7 @@ bench: setup ## the speed claims, raw samples kept in .bench; RIVALS=FOLDER: bes
 	$(PY) benches/local.py
 	$(PY) benches/adapt_overhead.py
 	$(PY) benches/searches.py
+	$(PY) benches/many_nodes.py
 	$(PY) benches/intervals.py
 	$(PY) benches/smpi_broadcast.py
 	$(PY) benches/smpi_scale.py

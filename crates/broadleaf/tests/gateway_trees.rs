@@ -106,6 +106,19 @@ fn best_comes_near_the_bound_among_many_nodes() {
 }
 
 #[test]
+fn planners_of_single_nodes_leave_thousands_to_it() {
+    let platform = network("one-port", &[60; 40], 3);
+    let instance = Instance::new(&platform, NodeId(0), 64 << 10).unwrap();
+    let budget = Budget::of_planning(None);
+    let outcome = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
+    let names: Vec<&str> = outcome.tried.iter().map(|tried| tried.name).collect();
+    assert_eq!(names, ["ecef-pipelined", "gateway-trees"]);
+    let reason = |name: &str| &outcome.passed_over.iter().find(|other| other.name == name).unwrap().reason;
+    assert_eq!(reason("binomial"), "plans for each of so many nodes by itself; ask for it by name");
+    assert_eq!(reason("exact"), "not exact where transfers share a pipe; use makespan");
+}
+
+#[test]
 fn hosts_that_differ_are_refused() {
     let refusal = |document: Value| {
         let platform = Platform::from_json(&document.to_string()).unwrap();

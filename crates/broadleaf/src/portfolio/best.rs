@@ -7,7 +7,9 @@
 use super::entrant::{is_twin, pace, Attempt, Entrant, Look, Task};
 use super::outcome::{finish, Outcome, PassedOver, Tried};
 use super::request::{Effort, SegmentChoice};
-use super::settings::{BOUND_PART, ENTRANTS_TOGETHER, MOST_LOOKS, SLOW_PART, WORTH_SEARCHING};
+use super::settings::{
+    BOUND_PART, ENTRANTS_TOGETHER, MOST_LOOKS, MOST_NODES_ONE_BY_ONE, SLOW_PART, WORTH_SEARCHING,
+};
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
 use crate::parallel;
@@ -15,6 +17,7 @@ use crate::plan::{Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
 const TOO_SLOW: &str = "takes longer than a quick search may";
+const ONE_BY_ONE: &str = "plans for each of so many nodes by itself; ask for it by name";
 
 struct Contest<'a> {
     task: Task<'a>,
@@ -58,6 +61,10 @@ pub(super) fn plan(
             Effort::Thorough => contest.enter_if_worthwhile(&early)?,
             Effort::Quick => contest.pass_over(&early, TOO_SLOW),
         }
+        if contest.is_left_to(&early) {
+            contest.pass_over(&[quick, slow].concat(), ONE_BY_ONE);
+            return contest.outcome();
+        }
         contest.enter_if_worthwhile(&quick)?;
     } else {
         contest.pass_over(&early, "takes part among many nodes only; ask for it by name");
@@ -79,6 +86,12 @@ impl Contest<'_> {
         self.entrants
             .iter()
             .min_by(|a, b| a.tuned.makespan_s.total_cmp(&b.tuned.makespan_s).then(a.at.cmp(&b.at)))
+    }
+
+    /// Whether one of these planners takes part, among more nodes than the others may have.
+    fn is_left_to(&self, planners: &[usize]) -> bool {
+        let is_there = self.entrants.iter().any(|entrant| planners.contains(&entrant.at));
+        is_there && self.task.instance.platform.node_count() > MOST_NODES_ONE_BY_ONE
     }
 
     /// Lets planners enter, and examines them closely, unless the bound leaves them nothing to gain.

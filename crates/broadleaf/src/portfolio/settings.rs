@@ -48,5 +48,8 @@ pub(super) const MOST_LOOKS: usize = 64;
 pub(super) const TUNING_GAIN: f64 = 1.25;
 /// Slow planners enter only if they could gain more than this over the quick ones' best.
 pub(super) const WORTH_SEARCHING: f64 = 1.05;
+/// Where a planner over clusters of equal hosts takes part, planners of single nodes enter up to this many nodes: among
+/// more, most take longer than all of planning may. Chosen.
+pub(super) const MOST_NODES_ONE_BY_ONE: usize = 2_000;
 /// The most transfers of a plan that is simulated from end to end; a longer one keeps its estimate.
 pub(super) const FULL_TRANSFERS: u64 = 2_000_000;

@@ -20,8 +20,8 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// By which factor waiting at ports lengthens the busiest resource's time. By experiment on drawn networks of 20
-    /// clusters: 1.05 to 1.1, and 1.4 to 1.6, since transfers of different trees meet at the ports of a binomial tree.
+    /// The factor by which waiting at ports lengthens the busiest resource's time: transfers of different trees meet at
+    /// the ports of a binomial tree. Chosen.
     pub fn waiting(self) -> f64 {
         match self {
             Shape::Chain => 1.07,
