@@ -32,7 +32,7 @@ const MOST_TREE_LINKS: usize = 1_000_000;
 /// The relative gap of the prices to the best ones, and the limit of their work.
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
-/// How often the prices are made anew for a higher bound, and the gain below which that ends.
+/// How often the prices are recomputed for a higher bound, and the gain below which that ends.
 const ROUNDS: usize = 4;
 const LEAST_GAIN: f64 = 1e-3;
 /// The least part of the known bound that a resource counts as ready for, also where its first byte comes later.

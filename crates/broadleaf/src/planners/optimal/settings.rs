@@ -114,7 +114,7 @@ pub(super) mod turns {
     pub const MOST_PARTS: usize = 64;
     /// How far shares may be from whole parts of a period: plans print them in decimals.
     pub const SHARE: f64 = 1e-6;
-    /// The orders of the trees in which the shortest period is laid out anew. Chosen: more starts in one order gain less.
+    /// The orders of the trees in which the shortest period is laid out again. Chosen: more starts in one order gain less.
     pub const ORDERS: usize = 4;
     /// The effort of shortening the best periods in the end, in [`shortening::EFFORT`](super::shortening::EFFORT)s: some
     /// seconds. Chosen.
