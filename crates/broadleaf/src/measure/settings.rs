@@ -152,7 +152,7 @@ pub(super) mod gap_tables {
     pub const BUDGET_SHARE_OF_CLUSTERS: f64 = 0.5;
     /// Least time for one table, seconds: a few whole tables give more than many that end early. Chosen.
     pub const MIN_SLICE_S: f64 = 0.2;
-    /// Round trips that a table takes at least, about: counted under SMPI, 15 ms long.
+    /// Round trips that a table takes at least, about. Chosen.
     pub const LEAST_ROUND_TRIPS: f64 = 150.0;
     /// Limit of the factor by which a table of a median over many may be less certain. Chosen.
     pub const MAX_POOLED_CERTAINTY: f64 = 4.0;

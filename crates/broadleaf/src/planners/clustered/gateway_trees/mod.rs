@@ -4,8 +4,7 @@
 //! many ports as it has hosts, and trees over the clusters share the bridges so that ports and pipes are evenly busy
 //! ([`class_trees`]). Each tree is then laid out over hosts ([`host_trees`]): the hosts of a cluster take turns at
 //! receiving from another cluster and at sending on, and inside the cluster the segment goes round a ring, or down a
-//! binomial tree, from the host that it came in by. The network of clusters is small, so that ten thousand hosts in a
-//! hundred clusters are planned in a fraction of a second.
+//! binomial tree, from the host that it came in by. The network of clusters is small, however many hosts they have.
 //!
 //! Reference: own; after Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (trees that share
 //! the ports) on the clusters, and van de Geijn's scatter and ring inside them. Cost: the last host's first segment, and
