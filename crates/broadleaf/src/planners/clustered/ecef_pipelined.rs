@@ -32,13 +32,13 @@
 
 use super::frontier::Frontier;
 use super::heuristic::supports;
+use super::modelled_segments::SegmentCounts;
 use super::pipeline_time::Pipeline;
 use super::segmented_tree::budgets;
 use super::units::Units;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Predicted};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported, LARGE_NODES};
-use std::collections::BTreeMap;
 
 pub(crate) struct EcefPipelined;
 
@@ -88,35 +88,13 @@ fn pace(instance: &Instance) -> Pace {
 
 /// The model is as accurate as a simulation, and faster.
 fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
-    let mut known: BTreeMap<u64, f64> = BTreeMap::new();
-    let mut makespan_s = |count: u64| {
-        *known.entry(count).or_insert_with(|| {
-            let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-            tree(&Units::of_hosts(&sized), count).0
-        })
-    };
-    let hosts = instance.platform.hosts().count() as u64;
-    // The factor that twice as many segments must gain.
-    let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
-    let mut best = START_SEGMENTS.min(most);
-    while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
-        best *= 2;
-    }
-    while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
-        best /= 2;
-    }
-    Some(best)
+    Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count).0))
 }
 
-/// The makespan has nearly a single minimum over the number of segments. The search for it starts here, by doubling
-/// and halving.
-const START_SEGMENTS: u64 = 64;
-/// Twice as many messages must be quicker by this factor: hosts have to handle them.
-const WORTH_TWICE: f64 = 1.03;
-/// The factor beyond this many messages in all: where ranks share processors, or one process simulates them all, each
-/// message takes time that no platform states.
-const MANY_MESSAGES: u64 = 150_000;
-const WORTH_MANY: f64 = 1.15;
+/// Where ranks share processors, or one process simulates them all, each message takes time that no platform states: so
+/// many messages must gain more.
+const COUNTS: SegmentCounts =
+    SegmentCounts { start: 64, worth_twice: 1.03, worth_many: 1.15, many_messages: 150_000 };
 
 /// The makespan by the formula, seconds, and each host's parent; the root is its own parent.
 fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {

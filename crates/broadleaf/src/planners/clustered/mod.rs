@@ -36,6 +36,7 @@ mod magpie;
 mod makespan;
 mod makespan_search;
 mod mixed;
+mod modelled_segments;
 mod mpich_g2;
 mod offers;
 mod ordered_tree;

@@ -43,11 +43,11 @@ mod host_trees;
 
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Predicted};
+use crate::planners::clustered::modelled_segments::SegmentCounts;
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use class_network::{are_classes, ClassNetwork};
 use class_trees::{class_trees, Aim, ClassTrees};
 use host_trees::{host_trees, Layout, Shape};
-use std::collections::BTreeMap;
 
 pub(crate) struct GatewayTrees;
 
@@ -73,13 +73,9 @@ const TREES: usize = 64;
 const MOST_EDGES: usize = 10_000_000;
 /// Edges of trees, over clusters and over hosts, per unit of work.
 const EDGES_PER_UNIT: usize = 10;
-/// The search for the number of segments starts here, by doubling and halving.
-const START_SEGMENTS: u64 = 256;
-/// Twice as many segments must be quicker by this factor: hosts have to handle them. Chosen, as `ecef-pipelined`'s.
-const WORTH_TWICE: f64 = 1.03;
-/// The factor beyond this many messages in all: a simulation of more takes longer than planning may. Chosen.
-const MANY_MESSAGES: u64 = 1_500_000;
-const WORTH_MANY: f64 = 1.1;
+/// As `ecef-pipelined`'s, but a simulation of more messages takes longer than planning may. Chosen.
+const COUNTS: SegmentCounts =
+    SegmentCounts { start: 256, worth_twice: 1.03, worth_many: 1.1, many_messages: 1_500_000 };
 /// What is tried for each number of segments.
 const WAYS: [(Aim, Shape); 4] = [
     (Aim::Load, Shape::Chain),
@@ -150,24 +146,8 @@ fn modelled_s(network: &ClassNetwork, trees: &ClassTrees, shape: Shape, segments
     first_s + others * trees.busiest_s * shape.waiting()
 }
 
-/// The number of segments with the least modelled makespan; of plans this large no two can be simulated in time.
+/// Of plans this large no two can be simulated in time.
 fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
-    let mut known: BTreeMap<u64, f64> = BTreeMap::new();
-    let mut makespan_s = |count: u64| {
-        *known.entry(count).or_insert_with(|| {
-            let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-            choose(&sized, &ClassNetwork::new(&sized)).makespan_s
-        })
-    };
-    let hosts = instance.platform.hosts().count() as u64;
-    // The factor that twice as many segments must gain.
-    let worth = |count: u64| if 2 * count * hosts > MANY_MESSAGES { WORTH_MANY } else { WORTH_TWICE };
-    let mut best = START_SEGMENTS.min(most);
-    while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
-        best *= 2;
-    }
-    while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
-        best /= 2;
-    }
-    Some(best)
+    let modelled_s = |sized: &Instance, _| choose(sized, &ClassNetwork::new(sized)).makespan_s;
+    Some(COUNTS.best(instance, most, modelled_s))
 }
