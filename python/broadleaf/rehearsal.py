@@ -43,13 +43,13 @@ def rehearsed(
     budget_s: float | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """For each size the predicted and the least, median and greatest measured seconds; empty where too little
-    time is left, or where broadcasts are not planned.
+    """For each size the predicted and the least, median and greatest measured seconds.
 
     `platform` has a node for each of at least two ranks. Broadcasts take a tenth of `budget_s` at most, and
     seven jobs start. `progress` is called with the jobs done and to do.
 
-    Raises RehearsalError, LaunchError or MpiNotFoundError."""
+    Raises RehearsalError, also where no size fits in the time and where broadcasts are not planned, LaunchError
+    or MpiNotFoundError."""
     limit_s = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s / 10)
     predicted_s: dict[int, float] = {}
     calls = JOBS * (UNTIMED + TIMED)
@@ -61,14 +61,12 @@ def rehearsed(
         ):
             predicted_s[size] = made.makespan_s
     if not predicted_s:
-        return []
+        raise RehearsalError(f"{calls} broadcasts of {SIZES[0] >> 10} KiB do not fit in {limit_s:g} s")
     found: dict[int, list[float]] = {size: [] for size in predicted_s}
     for done in range(JOBS):
         if progress is not None:
             progress(done, JOBS)
         of_job = timed(start, ranks, hosts, platform, list(predicted_s), limit_s / JOBS)
-        if of_job is None:
-            return []
         for size, seconds in of_job.items():
             found[size] += seconds
     return [row_of(size, found[size], made_s) for size, made_s in predicted_s.items()]
@@ -76,8 +74,8 @@ def rehearsed(
 
 def timed(
     start: Start, ranks: int, hosts: Sequence[Host], platform: Platform, sizes: list[int], limit_s: float
-) -> dict[int, list[float]] | None:
-    """The seconds of each size in one job; None where broadcasts are not planned."""
+) -> dict[int, list[float]]:
+    """The seconds of each size in one job."""
     with tempfile.TemporaryDirectory(prefix="broadleaf-") as scratch:
         described, stats = Path(scratch) / "platform.json", Path(scratch) / "stats.json"
         platform.save(described)
@@ -103,7 +101,7 @@ def timed(
             if job.returncode != 0:
                 raise RehearsalError(f"broadcasts failed: {first_complaint(complaints.read())}")
         if not is_planned(stats):
-            return None
+            raise RehearsalError("the MPI carried broadcasts itself")
     found = times_of(output)
     ended = min(len(found.get(size, ())) for size in sizes)
     if ended < TIMED:
