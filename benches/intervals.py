@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """How many later broadcasts are within the interval of their prediction; wanted: nine of ten.
 
-    benches/intervals.py [--mpi openmpi|mpich] [--jobs N]
+    benches/intervals.py [--mpi openmpi|mpich] [--jobs N] [--settings jitter,loss]
 
-In each of three settings `broadleaf measure` measures the network. Then N jobs under `broadleaf run` time
+In each of five settings `broadleaf measure` measures the network. Then N jobs under `broadleaf run` time
 five broadcasts each of 64 KiB to 16 MiB, between the sizes that were rehearsed, too. Sizes without an
 interval, far beyond those that there was time to rehearse, do not count. The settings:
 
 - namespaces: the eight hosts of testbeds/namespaces/two-clusters.json, real TCP at shaped rates;
+- jitter: the same, and every cable delays packets by an exponentially distributed time of 0.3 ms on average;
+- loss: the same, and every cable loses one packet in 2,000;
 - local: four ranks of this machine;
 - busy: the same four, beside a program that keeps one core busy from before the measurement to the end.
 
@@ -26,6 +28,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +45,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BED = ROOT / "testbeds/namespaces"
 sys.path.insert(0, str(BED))
 from launch import launcher_words, on_first_host, write_agent  # noqa: E402
-from network import Network, rates_of  # noqa: E402
+from network import Disturbance, Network, rates_of  # noqa: E402
 
 OUT = ROOT / ".bench/intervals.json"
 SIZES = (1 << 16, 3 << 17, 1 << 20, 3 << 20, 1 << 24)
@@ -63,11 +66,13 @@ def called(command: list[str], environment: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def namespaces(mpi: Mpi, folder: Path) -> Iterator[tuple[Broadleaf, list[str]]]:
+def namespaces(
+    mpi: Mpi, folder: Path, disturbance: Disturbance | None = None
+) -> Iterator[tuple[Broadleaf, list[str]]]:
     platform, prefix = bl.Platform.load(str(DEFAULT_PLATFORM)), mpi.mpiexec.parent.parent
     listed = folder / "hosts"
     listed.write_text("\n".join(platform.hosts))
-    with Network(f"blival{os.getpid()}", rates_of(platform), LUMP) as bed:
+    with Network(f"blival{os.getpid()}", rates_of(platform), LUMP, disturbance) as bed:
         words = shlex.join(launcher_words(prefix, write_agent(bed, folder)))
 
         def broadleaf(arguments: list[str]) -> str:
@@ -128,13 +133,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="mpich")
     parser.add_argument("--jobs", type=int, default=10)
+    parser.add_argument("--settings", help="only these, by name: jitter,loss")
     options = parser.parse_args()
     flavour: Flavour = options.mpi
     mpi = find_mpi(flavour)
-    settings = {"namespaces": namespaces, "local": local, "busy": busy}
+    on_namespaces = {
+        "namespaces": namespaces,
+        "jitter": partial(namespaces, disturbance=Disturbance(jitter_s=3e-4)),
+        "loss": partial(namespaces, disturbance=Disturbance(loss=1 / 2000)),
+    }
+    settings = {**on_namespaces, "local": local, "busy": busy}
+    if options.settings is not None:
+        unknown = set(options.settings.split(",")) - set(settings)
+        if unknown:
+            parser.error(f"no setting {min(unknown)!r}; there are {', '.join(settings)}")
+        settings = {name: settings[name] for name in options.settings.split(",")}
     if os.geteuid() != 0:
-        print("namespaces: left out, they need root")
-        del settings["namespaces"]
+        print(f"{', '.join(on_namespaces)}: left out, they need root")
+        settings = {name: setting for name, setting in settings.items() if name not in on_namespaces}
     found, missed = {}, 0
     for name, setting in settings.items():
         with (

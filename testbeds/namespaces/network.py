@@ -1,8 +1,9 @@
 """A platform as network namespaces of this machine: one a host, on one bridge, with shaped rates.
 
 Each host's end of its cable is shaped to its NIC's outgoing rate, and below that to a rate for each
-destination; the switch's end of the cable to the NIC's incoming rate. Nothing leaves the namespaces.
-Needs root and iproute2, and changes nothing outside the namespaces except their files in /etc/netns.
+destination; the switch's end of the cable to the NIC's incoming rate. Cables may also delay and lose packets
+(relay.c). Nothing leaves the namespaces. Needs root and iproute2, and changes nothing outside the namespaces
+except their files in /etc/netns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +48,25 @@ class Rates:
     out: list[float]
     into: list[float]
     pairs: list[list[float]]
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What each cable does to the packets in either direction."""
+
+    delay_s: float = 0.0
+    # Mean of the further, exponentially distributed delay; packets keep their order.
+    jitter_s: float = 0.0
+    # Probability that a packet is lost.
+    loss: float = 0.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not (self.delay_s >= 0 and self.jitter_s >= 0 and 0 <= self.loss < 1):
+            raise TestbedError(
+                f"delay {self.delay_s} s, jitter {self.jitter_s} s, loss {self.loss}:"
+                " give times from 0 on and a probability below 1"
+            )
 
 
 def rates_of(platform: bl.Platform) -> Rates:
@@ -95,7 +116,8 @@ def tool(*command: str, lines: list[str] | None = None) -> str:
     try:
         done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
     except FileNotFoundError:
-        raise TestbedError(f"{command[0]} is missing; install iproute2") from None
+        package = "a C compiler" if command[0] == "cc" else "iproute2"
+        raise TestbedError(f"{command[0]} is missing; install {package}") from None
     if done.returncode:
         said = (done.stderr.strip() or "no message").splitlines()[0]
         raise TestbedError(f"{' '.join(command)}: {said} (namespaces need root and CAP_NET_ADMIN)")
@@ -105,11 +127,15 @@ def tool(*command: str, lines: list[str] | None = None) -> str:
 class Network:
     """The namespaces NAME-0, NAME-1, ... and NAME-switch; a context manager that removes them again."""
 
-    def __init__(self, name: str, rates: Rates, lump: int = 1) -> None:
+    def __init__(
+        self, name: str, rates: Rates, lump: int = 1, disturbance: Disturbance | None = None
+    ) -> None:
         """`lump` packets may pass a shaper as one: a pass takes time of processors that all hosts share."""
         self.name = name
         self.rates = rates
         self.lump = lump
+        self.disturbance = disturbance
+        self.relay: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Network:
         self.up()
@@ -119,6 +145,8 @@ class Network:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         down(self.name)
+        if self.relay is not None:
+            self.relay.wait()
 
     def namespace(self, host: str) -> str:
         return f"{self.name}-{self.rates.hosts.index(host)}"
@@ -148,21 +176,13 @@ class Network:
             folder = Path("/etc/netns") / mine
             folder.mkdir(parents=True)
             (folder / "hosts").write_text("\n".join(names) + "\n")
-            tool(
-                "ip",
-                "link",
-                "add",
-                "e0",
-                "netns",
-                mine,
-                "type",
-                "veth",
-                "peer",
-                "name",
-                port,
-                "netns",
-                switch,
-            )
+            if self.disturbance is None:
+                ends = ["e0", "netns", mine, "type", "veth", "peer", "name", port, "netns", switch]
+                tool("ip", "link", "add", *ends)
+        if self.disturbance is not None:
+            self.relay = start_relay(self.name, len(hosts), self.disturbance)
+        for index in range(len(hosts)):
+            mine, port = f"{self.name}-{index}", f"port{index}"
             # One packet at a time, or a few: packets of 64 KiB would pass a shaper in lumps.
             segments = str(self.lump)
             tool("ip", "-n", mine, "link", "set", "e0", "gso_max_segs", segments)
@@ -197,6 +217,27 @@ class Network:
         """Changes the rate at which a host sends to all others together, while programs run."""
         line = port_rate("change", "e0", bytes_per_s)
         tool("ip", "netns", "exec", self.namespace(host), "tc", "-batch", "-", lines=[line])
+
+
+def start_relay(name: str, hosts: int, disturbance: Disturbance) -> subprocess.Popen[bytes]:
+    """Lays the cables of a network's namespaces as devices of a process, which ends with the network."""
+    with tempfile.TemporaryDirectory(prefix="broadleaf-relay-") as folder:
+        relay = Path(folder) / "relay"
+        source = Path(__file__).with_name("relay.c")
+        tool("cc", "-O2", str(source), "-o", str(relay), "-lm")
+        laws = [disturbance.delay_s, disturbance.jitter_s, disturbance.loss, disturbance.seed]
+        command = [str(relay), name, str(hosts), *map(str, laws)]
+        # A separate session: an interrupt ends the programs first.
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+        )
+        assert process.stdout is not None
+        with process.stdout:
+            said = process.stdout.readline().decode().strip()
+        if said != "ready":
+            process.wait()
+            raise TestbedError(f"the relay of packets did not start: {said} (it needs root and /dev/net/tun)")
+    return process
 
 
 def address(index: int) -> str:

@@ -2,12 +2,12 @@
 """Runs a real MPI program over real TCP between shaped network namespaces of this machine.
 
     python testbeds/namespaces/run.py run PLATFORM --mpi PREFIX [-n RANKS] -- PROGRAM ARGUMENTS
-    python testbeds/namespaces/run.py up PLATFORM --name NAME
+    python testbeds/namespaces/run.py up PLATFORM --name NAME [--delay S] [--jitter S] [--loss P]
     python testbeds/namespaces/run.py down --name NAME
 
 `run` builds the network, runs the program, and always removes the network again. PLATFORM is a Broadleaf
 platform, PREFIX the folder of an Open MPI 5 or MPICH 5 as pip installs it, PROGRAM a C source or a program.
-Needs root.
+With --delay, --jitter or --loss, which `run` takes as well, cables delay and lose packets. Needs root.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 
 from launch import command_of, write_agent
-from network import Network, TestbedError, down, rates_of
+from network import Disturbance, Network, TestbedError, down, rates_of
 
 import broadleaf as bl
 
@@ -52,11 +52,17 @@ def run(arguments: argparse.Namespace) -> int:
         program = list(arguments.program)
         if program[0].endswith(".c"):
             program[0] = str(build(Path(program[0]), prefix, Path(folder)))
-        with Network(name, rates, arguments.lump) as network:
+        with Network(name, rates, arguments.lump, disturbance_of(arguments)) as network:
             agent = write_agent(network, Path(folder))
             command, environment = command_of(prefix, network, agent, ranks, arguments.option, program)
             # A killed MPI leaves files in its session folder, which is inside this one.
             return bounded(command, {**environment, "TMPDIR": folder}, arguments.timeout)
+
+
+def disturbance_of(arguments: argparse.Namespace) -> Disturbance | None:
+    if arguments.delay == arguments.jitter == arguments.loss == 0:
+        return None
+    return Disturbance(arguments.delay, arguments.jitter, arguments.loss)
 
 
 def bounded(command: list[str], environment: dict[str, str], timeout_s: float) -> int:
@@ -87,6 +93,11 @@ def main() -> int:
         sub.add_argument(
             "--name", default=None if command == "run" else "broadleaf", help="of the namespaces"
         )
+        sub.add_argument("--delay", type=float, default=0.0, help="of each cable, seconds")
+        sub.add_argument(
+            "--jitter", type=float, default=0.0, help="mean of an exponentially distributed delay, seconds"
+        )
+        sub.add_argument("--loss", type=float, default=0.0, help="probability that a cable loses a packet")
         if command == "run":
             sub.add_argument(
                 "--mpi", type=Path, required=True, metavar="PREFIX", help="folder with bin/mpiexec"
@@ -106,7 +117,8 @@ def main() -> int:
         if arguments.command == "run":
             return run(arguments)
         if arguments.command == "up":
-            Network(arguments.name, rates_of(bl.Platform.load(arguments.platform))).up()
+            rates = rates_of(bl.Platform.load(arguments.platform))
+            Network(arguments.name, rates, disturbance=disturbance_of(arguments)).up()
             print(f"up: {arguments.name}-0 ... on {arguments.name}-switch")
         else:
             print(f"down: {len(down(arguments.name))} namespaces")

@@ -46,7 +46,7 @@ def test_broadcasts_are_timed_beside_their_predictions(start: Start) -> None:
 def test_sizes_that_do_not_fit_in_the_time_are_an_error(start: Start) -> None:
     # A message takes 40 ms at least, and 63 of them 2.5 s.
     slow = net(latency_s=0.02)
-    with pytest.raises(RehearsalError, match="63 broadcasts of 64 KiB do not fit in 0.1 s"):
+    with pytest.raises(RehearsalError, match=r"63 broadcasts of 64 KiB do not fit in 0\.1 s"):
         rehearsed(start, 3, [], slow, budget_s=1.0)
 
 

@@ -216,6 +216,69 @@ def test_up_and_down(name: str, tmp_path: Path) -> None:
     assert bed("down", "--name", name).stdout == "down: 0 namespaces\n"
 
 
+ECHO = """
+import socket
+end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+end.bind(("", 7777))
+print("bound", flush=True)
+while True:
+    packet, sender = end.recvfrom(100)
+    end.sendto(packet, sender)
+"""
+
+ROUND_TRIPS = """
+import socket, time
+end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+end.settimeout(0.2)
+for number in range(100):
+    began_s = time.monotonic()
+    end.sendto(b"%d" % number, ("10.77.0.2", 7777))
+    try:
+        while end.recv(100) != b"%d" % number:
+            pass
+        print(time.monotonic() - began_s)
+    except TimeoutError:
+        pass
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/net/tun").exists(), reason="the relay of packets needs /dev/net/tun")
+@pytest.mark.parametrize(
+    ("law", "delay_s", "arriving"), [("delay", 0.01, 1.0), ("jitter", 0.003, 1.0), ("loss", 0.0, 0.9**4)]
+)
+def test_cables_delay_and_lose_packets(
+    law: str, delay_s: float, arriving: float, name: str, tmp_path: Path
+) -> None:
+    try:
+        value = str(delay_s or 0.1)
+        up = bed("up", two_hosts(tmp_path), "--name", name, f"--{law}", value)
+        assert up.returncode == 0, up.stderr
+        inside = [["ip", "netns", "exec", f"{name}-{host}", sys.executable, "-c"] for host in range(2)]
+        with subprocess.Popen([*inside[1], ECHO], stdout=subprocess.PIPE) as echo:
+            assert echo.stdout is not None
+            echo.stdout.readline()
+            done = subprocess.run([*inside[0], ROUND_TRIPS], capture_output=True, text=True, check=True)
+            echo.kill()
+    finally:
+        bed("down", "--name", name)
+    assert left_behind(name) == []
+    round_trips_s = [float(line) for line in done.stdout.split()]
+    # There and back, two cables each; 100 packets, with five standard deviations.
+    mean_s = sum(round_trips_s) / len(round_trips_s)
+    assert mean_s >= 4 * delay_s * (0.75 if law == "jitter" else 1.0)
+    if law == "delay":
+        assert min(round_trips_s) >= 4 * delay_s
+    assert abs(len(round_trips_s) - 100 * arriving) <= 5 * (100 * arriving * (1 - arriving)) ** 0.5
+
+
+@pytest.mark.parametrize(("option", "value"), [("--delay", "-1"), ("--jitter", "nan"), ("--loss", "1")])
+def test_an_impossible_disturbance_is_one_line(option: str, value: str, name: str, tmp_path: Path) -> None:
+    done = bed("up", two_hosts(tmp_path), "--name", name, option, value)
+    assert done.returncode == 2
+    assert "give times from 0 on and a probability below 1" in done.stderr
+    assert left_behind(name) == []
+
+
 @pytest.mark.parametrize(
     ("link", "message"),
     [
