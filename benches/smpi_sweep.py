@@ -91,9 +91,8 @@ def sweep(options: argparse.Namespace, cells: dict[str, Cell]) -> None:
                 print(line(cell), flush=True)
 
 
-# Networks and sizes of a sweep of another collective.
-COLLECTIVE_NETWORKS = ["cluster-16", "teragrid-64", "grid5000-88"]
-COLLECTIVE_SIZES = [64 << 10, 1 << 20, 16 << 20]
+# Sizes of a sweep of another collective.
+COLLECTIVE_SIZES = [1 << 10, 16 << 10, 64 << 10, 1 << 20, 16 << 20]
 SHARED = ("allgather", "reduce-scatter")
 # Bytes of the numbers that a reduction adds.
 ELEMENT = 4
@@ -247,6 +246,7 @@ delivered wrong bytes, are left out; their number stands at the end. Made by
 
 for each collective, which keeps every sample in `.bench/smpi_sweep.json`; `--networks` and `--sizes`
 take a part of it. The table lists completed runs. Those left out may be faster than the fastest here.
+Broadleaf is behind in {behind} of {rows} rows.
 
 | collective | network | size | bound | Broadleaf | x bound | SMPI's fastest | s | Broadleaf is | left out |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |
@@ -255,17 +255,26 @@ take a part of it. The table lists completed runs. Those left out may be faster 
 
 def collectives_page(cells: dict[str, Cell], seconds: float) -> str:
     """A line for each network and size, as Markdown."""
-    rows = []
-    for cell in cells.values():
+    rows, behind = [], 0
+    order = {name: at for at, name in enumerate([*COLLECTIVES, *NETWORKS])}
+    for cell in sorted(
+        (cell for cell in cells.values() if collective_of(cell) != "bcast"),
+        key=lambda cell: (order[collective_of(cell)], order[cell["network"]], cell["bytes"]),
+    ):
         ours, limit_s, (theirs_s, theirs) = cell["seconds"].get(OURS), cell["limit_s"], fastest(cell)
-        if collective_of(cell) == "bcast" or ours is None:
+        if ours is None:
             continue
-        gain = f"{theirs_s / ours:.2f} x as fast" if theirs_s < float("inf") else "-"
+        behind += bool(faults(cell))
         values = [collective_of(cell), cell["network"], shown(cell["bytes"]), short(limit_s), short(ours)]
-        values += [f"{ours / limit_s:.2f} x", theirs, short(theirs_s), gain]
+        values.append(f"{ours / limit_s:.2f} x")
+        if theirs_s < float("inf"):
+            values += [theirs, short(theirs_s), f"{theirs_s / ours:.2f} x as fast"]
+        else:
+            values += ["none ended", "-", "-"]
         values.append(str(sum(taken is None for taken in cell["seconds"].values())))
         rows.append("| " + " | ".join(values) + " |")
-    return COLLECTIVES_PAGE.format(seconds=seconds) + "\n".join(rows) + "\n"
+    head = COLLECTIVES_PAGE.format(seconds=seconds, behind=behind, rows=len(rows))
+    return head + "\n".join(rows) + "\n"
 
 
 def size_in(cell: Cell) -> int:
@@ -291,7 +300,7 @@ def main() -> int:
     known = json.loads(OUT.read_text()) if OUT.is_file() else []
     cells = {key_of(cell): cell for cell in known}
     is_bcast = options.collective == "bcast"
-    options.networks = options.networks or (list(NETWORKS) if is_bcast else COLLECTIVE_NETWORKS)
+    options.networks = options.networks or list(NETWORKS)
     options.sizes = options.sizes or (SIZES if is_bcast else COLLECTIVE_SIZES)
     (sweep if is_bcast else sweep_collective)(options, cells)
     if options.table:
