@@ -2,12 +2,13 @@
 //!
 //! The optimum shares the message among many trees in unequal parts. A plan is better with few trees, because each adds
 //! start-up, and with equal shares, which a short period can carry. The optimum's largest shares alone lose too much
-//! throughput; instead, W trees are drawn along the optimum's link loads, and their loads evened.
+//! throughput; instead, W trees are drawn along the optimum's link loads, their loads evened, and their depths reduced.
 
 use super::balance_loads::{ease, search, LEAST_BALANCING};
 use super::column_generation::PriceBound;
 use super::drawn_trees::{Draw, DrawnTrees};
 use super::error::OptimumError;
+use super::exchanged_parents::exchange_parents;
 use super::occupation_table::OccupationTable;
 use super::replaced_trees::replace;
 use super::solution::{Optimum, WeightedTree};
@@ -95,7 +96,10 @@ pub fn equal_trees(
     let (busiest, mut slots) = best.expect("there is a draw");
     ease(&table, &mut slots, &draw.into, busiest.max(allowed), &budget.at_least(LEAST_BALANCING));
     let bytes = count as f64 / busiest / table.unit_s * optimum.segment_bytes as f64;
-    let trees = (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
+    let mut trees: Vec<WeightedTree> =
+        (0..count).map(|slot| WeightedTree::of(platform, &table, share, &slots.tree(slot))).collect();
+    let root_and_size = (optimum.root, optimum.segment_bytes);
+    exchange_parents(platform, root_and_size, &mut trees, busiest * table.unit_s, budget);
     Ok((trees, bytes))
 }
 

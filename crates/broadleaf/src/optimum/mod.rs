@@ -40,6 +40,7 @@ mod drawn_trees;
 mod enclose;
 mod equal_trees;
 mod error;
+mod exchanged_parents;
 mod gateways;
 mod makespan_bound;
 mod occupation_table;
