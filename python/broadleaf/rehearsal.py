@@ -48,8 +48,8 @@ def rehearsed(
     `platform` has a node for each of at least two ranks. Broadcasts take a tenth of `budget_s` at most, and
     seven jobs start. `progress` is called with the jobs done and to do.
 
-    Raises RehearsalError, also where no size fits in the time and where broadcasts are not planned, LaunchError
-    or MpiNotFoundError."""
+    Raises RehearsalError, also where no size fits in the time and where broadcasts are not planned,
+    LaunchError or MpiNotFoundError."""
     limit_s = LIMIT_S if budget_s is None else min(LIMIT_S, budget_s / 10)
     predicted_s: dict[int, float] = {}
     calls = JOBS * (UNTIMED + TIMED)
