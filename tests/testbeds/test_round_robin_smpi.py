@@ -123,3 +123,20 @@ def test_an_all_gather_is_near_its_limit(
     limit_s = (nodes * each - 1) * size / 125e6
     # The first broadcast also sends its plan to all ranks.
     assert all(limit_s < float(taken) <= 1.05 * limit_s for taken in found), printed
+
+
+def test_short_transfers_of_several_blocks_wait_for_one_latency(gathering: Path, tmp_path: Path) -> None:
+    """Three exchanges of one, two and four blocks, 50 µs each; a receive that waited for a frame would double them."""
+    platform = write_cluster(tmp_path / "net.json", 8)
+    xml, hosts = write_simgrid(bl.Platform.load(str(platform)), tmp_path)
+    variables = {"BROADLEAF_PLATFORM": str(platform), "BROADLEAF_PLANNER": "recursive-doubling"}
+    printed = smpi.simulate(
+        xml,
+        hosts,
+        [str(gathering), "64", "2"],
+        variables=variables | {"BROADLEAF_MIN_BYTES": "1"},
+        timeout_s=120,
+    )
+    found = re.findall(r"seconds=([0-9.]+) wrong_bytes=0$", printed, re.MULTILINE)
+    assert len(found) == 2, printed
+    assert 150e-6 < float(found[1]) <= 1.2 * 150e-6, printed

@@ -61,20 +61,37 @@ fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
     ((1.0 + behind) * busy).ceil().max(1.0) as u16
 }
 
-/// For which part of its sender's time each link of a timetable has a transfer under way, 0 to 1.
-pub(super) fn busy_parts(plan: &Plan, platform: &Platform) -> HashMap<(NodeId, NodeId), f64> {
-    let slots = plan.period.iter().flat_map(|period| &period.slots);
-    let (mut of_link, mut of_sender) = (HashMap::new(), HashMap::new());
-    for slot in slots {
-        let Some(link) = platform.link(slot.from, slot.to) else { continue };
-        let taken_s = platform.class(link).wire_s(plan.segment_bytes);
-        *of_link.entry((slot.from, slot.to)).or_insert(0.0) += taken_s;
-        *of_sender.entry(slot.from).or_insert(0.0) += taken_s;
+/// What the edges of a plan in simulated time have in common.
+pub(super) struct SimulatedPorts {
+    /// For which part of its sender's time each link of a timetable has a transfer under way, 0 to 1.
+    busy: HashMap<(NodeId, NodeId), f64>,
+    /// Whether no host passes anything on, in any tree.
+    is_flat: bool,
+}
+
+impl SimulatedPorts {
+    pub fn of(plan: &Plan, platform: &Platform) -> SimulatedPorts {
+        let slots = plan.period.iter().flat_map(|period| &period.slots);
+        let (mut of_link, mut of_sender) = (HashMap::new(), HashMap::new());
+        for slot in slots {
+            let Some(link) = platform.link(slot.from, slot.to) else { continue };
+            let taken_s = platform.class(link).wire_s(plan.segment_bytes);
+            *of_link.entry((slot.from, slot.to)).or_insert(0.0) += taken_s;
+            *of_sender.entry(slot.from).or_insert(0.0) += taken_s;
+        }
+        let busy = of_link
+            .into_iter()
+            .map(|((from, to), taken_s): (_, f64)| ((from, to), taken_s / of_sender[&from]))
+            .collect();
+        let mut trees = plan.trees.iter().chain(&plan.inward);
+        let is_flat = plan.period.is_none() && trees.all(|tree| serves_leaves(tree, plan.root_of(tree)));
+        SimulatedPorts { busy, is_flat }
     }
-    of_link
-        .into_iter()
-        .map(|((from, to), taken_s): (_, f64)| ((from, to), taken_s / of_sender[&from]))
-        .collect()
+}
+
+/// Whether no child of a node passes anything on.
+fn serves_leaves(tree: &Tree, parent: NodeId) -> bool {
+    tree.children(parent).iter().all(|&child| tree.children(child).is_empty())
 }
 
 /// The messages that could leave while one is on its way and the next is made ready.
@@ -96,17 +113,14 @@ pub fn goes_whole(plan: &Plan, tree: &Tree) -> bool {
 }
 
 /// Between a node of `platform` and one of its children in a tree of `plan`, via the nodes that relay the transfer.
-/// Each hop moves whole segments, so the most demanding hop decides for all. `simulated`: as [`smpi::is_on`]; `busy`:
-/// what [`busy_parts`] gives for the plan.
-///
-/// [`smpi::is_on`]: crate::smpi::is_on
+/// Each hop moves whole segments, so the most demanding hop decides for all. `simulated`: of the plan, in simulated
+/// time.
 pub(super) fn edge(
     plan: &Plan,
     platform: &Platform,
     tree: &Tree,
     ends: Ends,
-    simulated: bool,
-    busy: &HashMap<(NodeId, NodeId), f64>,
+    simulated: Option<&SimulatedPorts>,
 ) -> Edge {
     let bytes = plan.segment_bytes;
     let is_whole = goes_whole(plan, tree);
@@ -119,9 +133,10 @@ pub(super) fn edge(
     }
     let ends = (path[0], path[path.len() - 1]);
     // A real port shares the wire among the messages to all ranks that get the whole message at once.
-    let goes_alone = plan.period.is_some() || (is_whole && !simulated);
-    let in_flight = |class: &LinkClass, message_s: f64| match busy.get(&ends) {
-        Some(&busy) if simulated => in_simulated_timetable(class, message_s, busy),
+    let goes_alone = plan.period.is_some() || (is_whole && simulated.is_none());
+    let busy = simulated.and_then(|ports| ports.busy.get(&ends));
+    let in_flight = |class: &LinkClass, message_s: f64| match busy {
+        Some(&busy) => in_simulated_timetable(class, message_s, busy),
         _ if goes_alone => on_the_wire(class, message_s),
         _ => window(class, message_s),
     };
@@ -132,27 +147,25 @@ pub(super) fn edge(
         let feeds = links_of_a_port(platform, hop[0], class, bytes);
         edge.feeds = if path.len() == 2 { feeds } else { 1 };
         // Simulated hosts take no time for a message.
-        let message_s = if simulated { class.wire_s(bytes) } else { class.time.seconds(bytes) };
+        let message_s = match simulated {
+            Some(_) => class.wire_s(bytes),
+            None => class.time.seconds(bytes),
+        };
         edge.window = edge.window.max(in_flight(class, message_s));
-        if simulated {
+        if simulated.is_some() {
             edge.turn.port_s = edge.turn.port_s.max((message_s / f64::from(feeds)) as f32);
             edge.turn.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
         }
     }
-    if simulated && is_whole {
-        // One message per child: only turns separate them.
+    if let Some(ports) = simulated.filter(|_| is_whole) {
+        // One message per child: only turns separate them. Where no child passes anything on, only the last arrival
+        // counts, which is no later if messages share the port; in turns, the port would wait for a far message's latency.
         edge.window = MAX_WINDOW as u16;
-        if !is_inward && serves_leaves_alone(plan, tree, parent) {
+        if ports.is_flat || (plan.trees.len() == 1 && serves_leaves(tree, parent)) {
             edge.turn = Turn::default();
         }
     }
     edge
-}
-
-/// Whether no child passes anything on, in the only tree. Then only the last arrival counts, which is no later if
-/// messages share the port; in turns, the port would wait for a far message's latency.
-fn serves_leaves_alone(plan: &Plan, tree: &Tree, parent: NodeId) -> bool {
-    plan.trees.len() == 1 && tree.children(parent).iter().all(|&child| tree.children(child).is_empty())
 }
 
 /// More links than a port has.

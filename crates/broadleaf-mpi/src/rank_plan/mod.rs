@@ -18,8 +18,7 @@ use broadleaf::plan::{Collective, Direction, Period, Plan, PlanError, Slot, Tran
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
-use edge::{busy_parts, edge, Ends};
-use std::collections::HashMap;
+use edge::{edge, Ends, SimulatedPorts};
 use std::sync::Arc;
 
 pub use edge::{goes_whole, on_the_wire, Edge};
@@ -58,7 +57,7 @@ pub fn expand(
     let count = ranks.iter().map(Vec::len).sum();
     let leader = |node: NodeId| sites[node.index()][0];
     let local = Edge::local(&memory_link(), plan.segment_bytes);
-    let busy = if smpi::is_on() { busy_parts(&plan, platform) } else { HashMap::new() };
+    let simulated = smpi::is_on().then(|| SimulatedPorts::of(&plan, platform));
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
     let outward = plan.trees.iter().map(|tree| (tree, plan.collective.is_inward()));
     for (tree, is_inward) in outward.chain(plan.inward.iter().map(|tree| (tree, true))) {
@@ -66,7 +65,7 @@ pub fn expand(
         let mut into = vec![local; count];
         for (from, to) in tree.edges() {
             let ends = Ends { parent: from, child: to, is_inward };
-            into[leader(to).index()] = edge(&plan, platform, tree, ends, smpi::is_on(), &busy);
+            into[leader(to).index()] = edge(&plan, platform, tree, ends, simulated.as_ref());
         }
         edges.push(into);
     }

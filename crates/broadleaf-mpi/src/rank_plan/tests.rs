@@ -1,6 +1,6 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
-use super::edge::{busy_parts, edge, on_the_wire, window, Ends, MAX_WINDOW};
+use super::edge::{edge, on_the_wire, window, Ends, SimulatedPorts, MAX_WINDOW};
 use super::encode::{decode_plan, encode_plan};
 use super::expand;
 use crate::smpi::Turn;
@@ -8,9 +8,9 @@ use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::plan::{Collective, Period, Plan, Programs, Slot, TreeBuilder};
-use broadleaf::planners::{plan_with, supports, Instance, PLANNERS};
+use broadleaf::planners::{find, plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
 const NODE_OF_RANK: [u32; 10] = [3, 0, 2, 3, 1, 0, 3, 2, 0, 3];
@@ -141,7 +141,8 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
         tree.add(fourth, NodeId(3));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
-        edge(&plan, &platform, &plan.trees[0], ends, simulated, &HashMap::new())
+        let ports = simulated.then(|| SimulatedPorts::of(&plan, &platform));
+        edge(&plan, &platform, &plan.trees[0], ends, ports.as_ref())
     };
     let edge_of = |segment_bytes, simulated| edge_below(NodeId(1), segment_bytes, simulated);
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
@@ -171,11 +172,11 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     // 36 ms each: a third of one is in flight when the next may leave.
     let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
-    let mut window = |slots: &[u32], simulated| {
+    let mut window = |slots: &[u32], simulated: bool| {
         plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
-        let busy = busy_parts(&plan, &platform);
+        let ports = simulated.then(|| SimulatedPorts::of(&plan, &platform));
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
-        edge(&plan, &platform, &plan.trees[0], ends, simulated, &busy).window
+        edge(&plan, &platform, &plan.trees[0], ends, ports.as_ref()).window
     };
     // All of the sender's time, five sevenths, half: 1.33, 0.95 and 0.67 messages.
     assert_eq!(window(&[1], true), 2);
@@ -183,4 +184,25 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     assert_eq!(window(&[1, 2], true), 1);
     // A real wire is shared with what the next slot sends.
     assert_eq!(window(&[1], false), 1);
+}
+
+/// Every host sends its own block to all others, and the other way round in a reduce-scatter.
+#[test]
+fn blocks_that_are_not_passed_on_take_no_turns() {
+    let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
+        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
+        "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e8}}]}"#;
+    let platform = Platform::from_json(text).unwrap();
+    for collective in [Collective::Allgather, Collective::ReduceScatter] {
+        let instance = Instance::new(&platform, NodeId(0), 1000).unwrap();
+        let instance = Instance { collective, ..instance };
+        for (planner, takes_turns) in [("flat", false), ("ring", true)] {
+            let plan = plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+            let ports = SimulatedPorts::of(&plan, &platform);
+            let is_inward = collective.is_inward();
+            let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward };
+            let turn = edge(&plan, &platform, &plan.trees[0], ends, Some(&ports)).turn;
+            assert_eq!(turn != Turn::default(), takes_turns, "{planner} {collective}");
+        }
+    }
 }

@@ -38,6 +38,21 @@ impl Buffer {
         self.bytes
     }
 
+    pub fn as_slice(&self) -> &[u8] {
+        match self.bytes {
+            0 => &[],
+            // SAFETY: the buffer has these bytes.
+            bytes => unsafe { std::slice::from_raw_parts(self.at, bytes as usize) },
+        }
+    }
+
+    /// Copies as much of `data` as there is room for.
+    pub fn fill(&mut self, data: &[u8]) {
+        let bytes = data.len().min(self.bytes as usize);
+        // SAFETY: the buffer has these bytes, and `data` is memory of another message.
+        unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), self.at, bytes) };
+    }
+
     /// None: the bytes are in place already.
     pub fn into_own(self) -> Option<Vec<u8>> {
         self.own

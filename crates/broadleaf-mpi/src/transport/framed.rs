@@ -1,7 +1,8 @@
 //! Framed messages, for plans whose executor cannot announce its receives: combined transfers and rendezvous.
 //!
-//! A small *frame* lists the items that follow (kind, and tag and segment of each). Their data follows as one
-//! message, without a copy where the items are contiguous.
+//! A small *frame* lists the items (kind, and tag and segment of each). Short data travels in the frame itself. Other data
+//! follows as one message, without a copy where the items are contiguous; its receive is posted when the frame has come,
+//! which costs a large message one more latency.
 
 use super::buffer::Buffer;
 use super::requests::Purpose;
@@ -14,9 +15,17 @@ use broadleaf::plan::NodeProgram;
 use broadleaf::platform::NodeId;
 use std::collections::HashMap;
 
+/// Data of at most so many bytes travels in its frame: a copy at both ends takes less time than a second message, and MPIs
+/// send as much without a rendezvous.
+const IN_FRAME_BYTES: u64 = 8 << 10;
+
 /// The frames still expected from each peer.
 #[derive(Debug, Default)]
-pub(super) struct Frames(HashMap<NodeId, Expected>);
+pub(super) struct Frames {
+    expected: HashMap<NodeId, Expected>,
+    /// Of an item.
+    most_bytes: u64,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Expected {
@@ -27,17 +36,18 @@ struct Expected {
 impl Frames {
     /// Whether an answer to a rendezvous is still to come.
     pub fn await_answers(&self) -> bool {
-        self.0.values().any(|expected| expected.readies > 0)
+        self.expected.values().any(|expected| expected.readies > 0)
     }
 
     /// The room for the next frame; none where nothing more comes.
     fn next_frame(&self, from: NodeId) -> Option<Vec<u8>> {
-        let Expected { items, readies } = self.0.get(&from).copied()?;
-        (items > 0 || readies > 0).then(|| vec![0; frame_bytes(items.max(1) as usize)])
+        let Expected { items, readies } = self.expected.get(&from).copied()?;
+        let data = items.saturating_mul(self.most_bytes).min(IN_FRAME_BYTES) as usize;
+        (items > 0 || readies > 0).then(|| vec![0; frame_bytes(items.max(1) as usize) + data])
     }
 
     fn take_items(&mut self, from: NodeId, count: usize) -> Result<(), CallError> {
-        let expected = self.0.entry(from).or_default();
+        let expected = self.expected.entry(from).or_default();
         let too_many = || CallError::Internal(format!("rank {from} sent more than the plan has"));
         expected.items = expected.items.checked_sub(count as u64).ok_or_else(too_many)?;
         Ok(())
@@ -57,8 +67,9 @@ impl MpiTransport<'_> {
             let blocks = program.input_blocks.get(at).map_or(1, |blocks| blocks.len() as u64);
             *items.entry(input.from).or_default() += segments.in_tree(input.tree as usize) * blocks;
         }
+        self.frames.most_bytes = self.part.programs().blocks().longest_segment_bytes();
         for (from, items) in items {
-            self.frames.0.insert(from, Expected { items, readies: 0 });
+            self.frames.expected.insert(from, Expected { items, readies: 0 });
             self.post_frame(from)?;
         }
         Ok(())
@@ -75,18 +86,24 @@ impl MpiTransport<'_> {
         frame: &[u8],
         done: &mut Vec<Completion>,
     ) -> Result<(), CallError> {
-        let (kind, items) = read_frame(frame, from, self.part.program())?;
+        let Frame { kind, items, data } = read_frame(frame, from, self.part.program())?;
         let &first = items.first().ok_or(Malformed("frame"))?;
         if kind == Kind::Data {
             self.frames.take_items(from, items.len())?;
-            let buffer = self.memory.incoming(&items)?;
+            let mut buffer = self.memory.incoming(&items)?;
             let turn = self.reorder.next((from, FRAMED));
             let noted = (first.tree, first.segment, items.len() as u64);
             let purpose = Purpose::FramedData { from, items, turn };
-            self.requests.receive(purpose, buffer, Some(from.0), FRAME_DATA_TAG, Some(noted))?;
+            if let Some(data) = data {
+                buffer.fill(data);
+                self.requests.note_received(from.0, noted, data.len() as u64);
+                self.take(purpose, buffer, data.len() as u64, done)?;
+            } else {
+                self.requests.receive(purpose, buffer, Some(from.0), FRAME_DATA_TAG, Some(noted))?;
+            }
         } else {
             if kind == Kind::Ready {
-                self.frames.0.entry(from).or_default().readies -= 1;
+                self.frames.expected.entry(from).or_default().readies -= 1;
             }
             done.push(Completion::Received { from, kind, tag: first.tag, segment: first.segment });
         }
@@ -96,22 +113,26 @@ impl MpiTransport<'_> {
     pub(super) fn send_framed(&mut self, message: &Message) -> Result<(), CallError> {
         let (to, items) = (message.to, message.items().collect::<Vec<Item>>());
         if message.kind == Kind::Request {
-            let expected = self.frames.0.entry(to).or_default();
+            let expected = self.frames.expected.entry(to).or_default();
             expected.readies += 1;
             if expected.readies == 1 && expected.items == 0 {
                 self.post_frame(to)?;
             }
         }
-        let frame = write_frame(message.kind, &items);
+        let purpose = Purpose::Out { to };
         if message.kind != Kind::Data {
-            let purpose = Purpose::Out { to };
+            let frame = write_frame(message.kind, &items, None);
             return self.requests.send(purpose, Buffer::own(frame), to.0, FRAME_TAG, None);
         }
-        let noted = (message.first.tree, message.first.segment, items.len() as u64);
+        let noted = Some((message.first.tree, message.first.segment, items.len() as u64));
         let buffer = self.memory.outgoing(&items)?;
         self.wait_for_port(message, &buffer);
-        self.control.send(&mut self.requests, frame, to.0, FRAME_TAG)?;
-        self.requests.send(Purpose::Out { to }, buffer, to.0, FRAME_DATA_TAG, Some(noted))
+        if buffer.bytes() <= IN_FRAME_BYTES {
+            let frame = write_frame(message.kind, &items, Some(buffer.as_slice()));
+            return self.requests.send(purpose, Buffer::own(frame), to.0, FRAME_TAG, noted);
+        }
+        self.control.send(&mut self.requests, write_frame(message.kind, &items, None), to.0, FRAME_TAG)?;
+        self.requests.send(purpose, buffer, to.0, FRAME_DATA_TAG, noted)
     }
 }
 
@@ -119,23 +140,34 @@ fn frame_bytes(items: usize) -> usize {
     8 + 12 * items
 }
 
-fn write_frame(kind: Kind, items: &[Item]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(frame_bytes(items.len()));
-    put_u32(&mut out, kind as u32);
+/// Added to the kind where the data stands behind the items.
+const HAS_DATA: u32 = 1 << 8;
+
+fn write_frame(kind: Kind, items: &[Item], data: Option<&[u8]>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(frame_bytes(items.len()) + data.map_or(0, <[u8]>::len));
+    put_u32(&mut out, kind as u32 | data.map_or(0, |_| HAS_DATA));
     put_u32(&mut out, items.len() as u32);
     for item in items {
         put_u32(&mut out, item.tag);
         put_u64(&mut out, item.segment);
     }
+    out.extend_from_slice(data.unwrap_or_default());
     out
 }
 
-/// What comes from that rank, as the receiver's program has it.
-fn read_frame(bytes: &[u8], sender: NodeId, program: &NodeProgram) -> Result<(Kind, Vec<Item>), Malformed> {
+/// What comes from a rank, as the receiver's program has it.
+struct Frame<'a> {
+    kind: Kind,
+    items: Vec<Item>,
+    data: Option<&'a [u8]>,
+}
+
+fn read_frame<'a>(bytes: &'a [u8], sender: NodeId, program: &NodeProgram) -> Result<Frame<'a>, Malformed> {
     let mut from = Reader { bytes, what: "frame" };
-    let kind = from.u32()?;
+    let code = from.u32()?;
     let kinds = [Kind::Data, Kind::Request, Kind::Ready];
-    let kind = kinds.into_iter().find(|known| *known as u32 == kind).ok_or(Malformed("frame"))?;
+    let kind = kinds.into_iter().find(|known| *known as u32 == code & !HAS_DATA);
+    let kind = kind.ok_or(Malformed("frame"))?;
     let mut items = Vec::new();
     for _ in 0..from.u32()? {
         let (tag, segment) = (from.u32()?, from.u64()?);
@@ -147,5 +179,6 @@ fn read_frame(bytes: &[u8], sender: NodeId, program: &NodeProgram) -> Result<(Ki
             }
         });
     }
-    Ok((kind, items))
+    let data = (code & HAS_DATA != 0).then_some(from.bytes);
+    Ok(Frame { kind, items, data })
 }

@@ -77,6 +77,15 @@ impl<'a> Requests<'a> {
         Ok(self.mpi.irecv(at, bytes, from, tag, number)?)
     }
 
+    /// Notes segments that came in a message for another purpose.
+    pub fn note_received(&mut self, from: u32, noted: Noted, bytes: u64) {
+        let unused = self.under_way.len() as u32;
+        self.note(Side::Receive, unused, from, Some(noted), bytes);
+        if let Some(watch) = &mut self.watch {
+            watch.end(unused);
+        }
+    }
+
     /// Waits until something is done; only polls if not `patient`.
     pub fn wait(&self, events: &mut Vec<Done>, patient: bool) -> Result<(), CallError> {
         Ok(self.mpi.wait_some(events, patient)?)

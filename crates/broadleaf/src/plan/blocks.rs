@@ -80,6 +80,11 @@ impl Blocks {
         (offset + start, each.min(bytes - start))
     }
 
+    /// No segment of any block is longer.
+    pub fn longest_segment_bytes(&self) -> u64 {
+        self.uneven.iter().map(|block| block.segment_bytes).max().unwrap_or(self.segment_bytes)
+    }
+
     /// Whether a block has no bytes, and is not sent, while other blocks have some.
     pub fn is_empty(&self, block: u32) -> bool {
         self.uneven.get(block as usize).is_some_and(|block| block.bytes == 0)

@@ -4,6 +4,10 @@
 //! latencies leave first, which is optimal for one port (Jackson's rule: largest delivery time first). A gather needs no
 //! order: the nearest block comes first.
 //!
+//! In an all-gather every node sends its block to all others itself, beginning with the next one, and no node waits for a
+//! turn or passes anything on. So one latency counts, and n − 1 start-ups. Only where ports serve several transfers at
+//! once: elsewhere `round-robin` takes as long, and keeps two senders from one receiver.
+//!
 //! Reference: Barchet-Steffenel and Mounié, *Fast tuning of intra-cluster collective communications*,
 //! table 1 (flat tree; segmented: segment by segment to every node); the inter-cluster strategy of ECO and
 //! MagPIe in *Scheduling heuristics for efficient broadcast operations on grid environments*, section 2.
@@ -26,38 +30,64 @@
 //! ```
 
 use crate::budget::Budget;
-use crate::plan::{Collective, Plan, PlanError, TreeBuilder};
-use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
-use crate::platform::NodeId;
+use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
+use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
+use crate::platform::{NodeId, PortModel};
+
+/// An all-gather has n² edges; with more hosts they would not fit in a few hundred megabytes.
+const MOST_HOSTS: usize = 1024;
 
 pub struct Flat;
 
 static CARD: Card = Card {
     name: "flat",
-    summary: "the root sends to every node itself, in id order; a scatter's farthest blocks first",
+    summary: "every block's root sends to every node itself, in id order; a scatter's farthest blocks first",
     reference:
         "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "makespan of very few nodes",
     guarantee: "none",
     complexity: "O(n)",
-    profile: Profile::QUICK,
+    profile: Profile {
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: segments_of_a_block },
+        ..Profile::QUICK
+    },
 };
+
+/// Of an all-gather's blocks, which are not passed on: so many that transfers share pipes in turns about as they do at
+/// once on a network.
+const SEGMENTS_OF_A_BLOCK: u64 = 4;
+
+fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
+    (instance.collective == Collective::Allgather).then_some(most.min(SEGMENTS_OF_A_BLOCK))
+}
 
 impl Planner for Flat {
     fn card(&self) -> &'static Card {
         &CARD
     }
 
-    fn supports(&self, _: &Instance) -> Result<(), Unsupported> {
-        Ok(())
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        if instance.collective != Collective::Allgather {
+            return Ok(());
+        }
+        if instance.platform.port_model() != PortModel::MultiPort {
+            return Err(Unsupported("ports serve one transfer at a time; see round-robin".to_string()));
+        }
+        match instance.platform.hosts().count() {
+            hosts if hosts > MOST_HOSTS => Err(Unsupported(format!("{hosts} hosts; at most {MOST_HOSTS}"))),
+            _ => Ok(()),
+        }
     }
 
     fn collectives(&self) -> &'static [Collective] {
-        &[Collective::Bcast, Collective::Scatter]
+        &[Collective::Bcast, Collective::Scatter, Collective::Allgather]
     }
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
+        if instance.collective == Collective::Allgather {
+            return Ok(Plan { trees: trees_of_all(instance), ..instance.tree_plan(CARD.name, tree) });
+        }
         let mut receivers: Vec<NodeId> = instance.receivers().collect();
         if instance.collective == Collective::Scatter {
             let after_s = latencies_s(instance);
@@ -70,6 +100,19 @@ impl Planner for Flat {
     }
 }
 
+/// A tree from every host to the others, in id order from the next one on, so that no two begin with the same receiver.
+fn trees_of_all(instance: &Instance) -> Vec<Tree> {
+    let hosts: Vec<NodeId> = instance.platform.hosts().collect();
+    let from = |place: usize| {
+        let mut tree = TreeBuilder::new(instance.platform.node_count()).root(hosts[place]);
+        for &receiver in hosts[place + 1..].iter().chain(&hosts[..place]) {
+            tree.add(hosts[place], receiver);
+        }
+        tree.build()
+    };
+    (0..hosts.len()).map(from).collect()
+}
+
 /// By node, how long after its departure a block from the root arrives, without its time in ports, seconds.
 fn latencies_s(instance: &Instance) -> Vec<f64> {
     let Instance { platform, root, .. } = *instance;
@@ -79,4 +122,38 @@ fn latencies_s(instance: &Instance) -> Vec<f64> {
         latency_s[to.index()] = platform.class(class).latency_s;
     }
     latency_s
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::check;
+    use crate::planners::plan_with;
+    use crate::platform::Platform;
+    use crate::simulate::estimate;
+
+    /// Four hosts that send at 200 B/s over links of 100 B/s, 1 s apart.
+    fn four(port_model: &str) -> Platform {
+        let hosts: Vec<_> = "abcd"
+            .chars()
+            .map(|id| serde_json::json!({"id": id.to_string(), "out_bytes_per_s": 200.0, "in_bytes_per_s": 200.0}))
+            .collect();
+        let document = serde_json::json!({
+            "format": "broadleaf-platform/1", "name": "four", "port_model": port_model, "nodes": hosts,
+            "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"bandwidth_bytes_per_s": 100.0, "latency_s": 1.0}}]
+        });
+        Platform::from_json(&document.to_string()).unwrap()
+    }
+
+    #[test]
+    fn an_all_gather_takes_one_latency_and_no_turns() {
+        let platform = four("multi-port");
+        let instance = Instance::new(&platform, NodeId(0), 100).unwrap();
+        let instance = Instance { collective: Collective::Allgather, ..instance };
+        let plan = plan_with(&Flat, &instance, &Budget::UNLIMITED).unwrap();
+        assert!(check::faults(&platform, &plan).is_empty());
+        // Three blocks of 0.5 s in each port, the last of which is on its link for 1 s and on its way for 1 s.
+        assert_eq!(estimate(&platform, &plan).unwrap(), 3.0);
+        assert!(Flat.supports(&Instance { platform: &four("one-port"), ..instance }).is_err());
+    }
 }
