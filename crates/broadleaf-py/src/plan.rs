@@ -237,9 +237,9 @@ impl Plan {
         self.listed(py, &self.core.inward, true)
     }
 
-    /// A host's own part of a broadcast plan, from its trees alone: `receives` and `sends` are pairs of a tree's number and
-    /// the other host, in serving order. Its cost does not grow with the number of hosts where the file holds a pattern
-    /// over clusters. Raises PlanError for an unknown host.
+    /// A host's own part of the plan, from its trees alone: `receives` and `sends` are pairs of a tree's number and the
+    /// next host, or switch, in serving order. Its cost does not grow with the number of hosts where a
+    /// broadcast's file holds a pattern over clusters. Raises PlanError for an unknown host.
     ///
     /// Types: `(host: str) -> dict[str, list[tuple[int, str]]]`
     fn program(&self, host: &str) -> PyResult<Parts> {

@@ -1,8 +1,8 @@
 //! Plans over clusters of hosts that take turns, stored by their construction.
 
 use broadleaf::budget::Budget;
-use broadleaf::plan::{check, Plan, Programs, Trees};
-use broadleaf::planners::{find, Instance};
+use broadleaf::plan::{check, Collective, Period, Plan, Programs, Trees};
+use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::simulate::simulate;
 use serde_json::{json, Value};
@@ -55,6 +55,88 @@ fn the_file_holds_the_construction_and_nothing_is_lost() {
     }
 }
 
+/// A reduction has the same trees; the two ways of an all-reduce are listed, and so are trees with a timetable.
+#[test]
+fn files_of_other_collectives_can_be_read() {
+    let platform = network(&[40, 30, 20, 60, 1, 2]);
+    for (collective, is_stored) in [(Collective::Reduce, true), (Collective::Allreduce, false)] {
+        let instance = Instance::new(&platform, NodeId(0), 400_000).unwrap().segmented(1000);
+        let instance = Instance { collective, ..instance };
+        let plan = plan_with(find("gateway-trees").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+        assert!(plan.trees.clusters().is_some());
+        let file = plan.to_file_json();
+        assert_eq!(file.get("pattern").is_some(), is_stored, "{collective}");
+        let read = Plan::from_json(&file.to_string()).unwrap();
+        assert!(check::faults(&platform, &read).is_empty());
+        assert!(read.bind(&platform).unwrap() == plan, "{collective}");
+        let listed = Plan { trees: Trees::from(plan.trees.to_vec()), ..plan.clone() };
+        let [own, listed] = [plan, listed].map(|plan| Programs::for_ranks(Arc::new(plan.into())));
+        assert_eq!(own.node(NodeId(45)), listed.node(NodeId(45)), "{collective}");
+    }
+    let period = Period { segments: 1, slots: Vec::new() };
+    let timed = Plan { period: Some(period), ..planned(&platform) };
+    assert!(timed.to_file_json().get("pattern").is_none());
+}
+
+/// One cluster, clusters of one host, and the root alone in its cluster, in files of other hands.
+#[test]
+fn the_smallest_clusters_have_valid_trees() {
+    for (clusters, insides, from) in [
+        (json!([["a", "b", "c"]]), json!([[[0, 1]]]), json!([])),
+        (json!([["a"]]), json!([[]]), json!([])),
+        (json!([["a"], ["b"], ["c"]]), json!([[]]), json!([0, 1])),
+        (json!([["a"], ["b", "c"]]), json!([[], [[0, 1]]]), json!([0])),
+        (json!([["a", "b"], ["c"]]), json!([[]]), json!([0])),
+    ] {
+        let places = |hosts: &Value, at: usize| hosts.as_array().unwrap().len() - usize::from(at == 0);
+        let lengths: Vec<usize> =
+            insides.as_array().unwrap().iter().map(|inside| inside.as_array().unwrap().len() + 1).collect();
+        let inside = |at: usize, hosts: &Value| {
+            lengths.iter().position(|&length| length == places(hosts, at).max(1)).unwrap()
+        };
+        let listed: Vec<Value> = clusters.as_array().unwrap().clone();
+        let clusters: Value = (0..)
+            .zip(&listed)
+            .map(|(at, hosts)| json!({"hosts": hosts, "inside": inside(at, hosts)}))
+            .collect();
+        let tree = json!({"from": from, "place": vec![0; listed.len() - 1]});
+        let ids: Vec<&str> =
+            listed.iter().flat_map(|hosts| hosts.as_array().unwrap()).filter_map(Value::as_str).collect();
+        let document = json!({"format": "broadleaf-plan/1", "root": "a", "message_bytes": 12, "segment_bytes": 1,
+            "pattern": {"name": "cluster-trees", "clusters": clusters, "insides": insides, "trees": [tree, tree, tree]}});
+        let nodes: Value = ids.iter().map(|id| json!({"id": id})).collect();
+        let platform = json!({"format": "broadleaf-platform/1", "name": "one mesh", "port_model": "one-port",
+            "nodes": nodes, "meshes": [{"nodes": ids, "link": {"bandwidth_bytes_per_s": 1}}]});
+        let platform = Platform::from_json(&platform.to_string()).unwrap();
+        let plan = Plan::from_json(&document.to_string()).unwrap();
+        assert_eq!(check::faults(&platform, &plan), Vec::<String>::new(), "{document}");
+        assert!(
+            simulate(&platform, &plan, false).unwrap().makespan_s >= if ids.len() > 1 { 12.0 } else { 0.0 }
+        );
+        let listed = Plan { trees: Trees::from(plan.trees.to_vec()), ..plan.clone() };
+        let [own, listed] = [plan, listed].map(|plan| Programs::for_ranks(Arc::new(plan.into())));
+        for rank in (0..ids.len() as u32).map(NodeId) {
+            assert_eq!(own.node(rank), listed.node(rank), "{document}");
+        }
+    }
+}
+
+/// The hosts of a file need not be the platform's.
+#[test]
+fn hosts_that_the_platform_does_not_have_and_hosts_that_are_left_out_are_faults() {
+    let platform = network(&[40, 30, 20, 60, 1, 2]);
+    let mut file = planned(&platform).to_file_json();
+    file["pattern"]["clusters"][1]["hosts"][3] = json!("nobody");
+    let plan = Plan::from_json(&file.to_string()).unwrap();
+    assert_eq!(check::faults(&platform, &plan)[0], "unknown node \"nobody\"");
+    let larger = network(&[40, 30, 20, 60, 1, 3]);
+    file["pattern"]["clusters"][1]["hosts"][3] = json!("c1-3");
+    file["platform_digest"] = json!("");
+    let plan = Plan::from_json(&file.to_string()).unwrap();
+    let faults = check::faults(&larger, &plan);
+    assert!(faults[0].ends_with("\"c5-2\" never gets the message"), "{faults:?}");
+}
+
 #[test]
 fn a_rank_has_the_same_program_with_and_without_the_list() {
     for sizes in [[40, 30, 20, 60, 1, 2], [1, 5, 5, 5, 5, 3], [2, 3, 4, 4, 1, 7]] {
@@ -104,7 +186,7 @@ fn bad_constructions_are_refused_in_one_line() {
     let many: Value = (0..100_000).map(|_| json!({"from": [0, 0], "place": [0, 0]})).collect();
     let hosts: Value = (0..200).map(|at| json!(format!("n{at}"))).collect();
     for (path, value, place, fact) in [
-        (vec!["collective"], json!("reduce"), "$.pattern", "in a plan for reduce"),
+        (vec!["collective"], json!("scatter"), "$.pattern", "in a plan for scatter"),
         (vec!["pattern", "name"], json!("rings"), "$.pattern.name", "unknown pattern"),
         (vec!["pattern", "clusters"], json!([]), "$.pattern.clusters", "no clusters"),
         (

@@ -6,7 +6,9 @@ use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotS
 use super::positions::tree_of_positions;
 use super::subtrees::Subtrees;
 use super::tags::{number_tags, number_tags_at};
-use super::{Blocks, ClusterTrees, Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree};
+use super::{
+    Blocks, ClusterTrees, Collective, Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree,
+};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -54,8 +56,10 @@ impl Programs {
     /// Programs of a valid plan's transfers whose nodes are all hosts that can talk directly, e.g. MPI ranks.
     pub fn for_ranks(transfers: Arc<Transfers>) -> Programs {
         let hosts = vec![true; transfers.node_count()];
-        let clusters = Arc::clone(&transfers);
-        Programs::new(transfers, hosts, clusters.trees.clusters())
+        let plan = Arc::clone(&transfers);
+        // A construction has no channels of other collectives.
+        let clusters = plan.trees.clusters().filter(|_| plan.collective == Collective::Bcast);
+        Programs::new(transfers, hosts, clusters)
     }
 
     /// With `clusters`, the construction of the trees, they are not listed.

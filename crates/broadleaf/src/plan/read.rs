@@ -109,17 +109,14 @@ impl Plan {
             return Err(place.fault("a segment of 0 bytes", "write at least 1"));
         }
         let most = message_bytes.div_ceil(segment_bytes).max(1);
-        let is_over_clusters = written.as_ref().is_some_and(|place| ClusterTrees::is_named(place));
-        let clusters = written
-            .as_ref()
-            .filter(|_| is_over_clusters)
-            .map(|place| ClusterTrees::read(place, collective, root, |name| names.id(name)))
-            .transpose()?;
-        let pattern = written
-            .as_ref()
-            .filter(|_| !is_over_clusters)
-            .map(|place| Pattern::read(place, collective, most, |name| names.id(name)))
-            .transpose()?;
+        let (mut clusters, mut pattern) = (None, None);
+        if let Some(place) = &written {
+            let id = |name: &str| names.id(name);
+            match ClusterTrees::is_named(place) {
+                true => clusters = Some(ClusterTrees::read(place, collective, root, id)?),
+                false => pattern = Some(Pattern::read(place, collective, most, id)?),
+            }
+        }
         let mut raw = |field: &str| match &written {
             Some(_) => Ok(Vec::new()),
             None => document

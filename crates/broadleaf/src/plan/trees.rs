@@ -17,7 +17,7 @@ struct Listing {
 }
 
 impl Trees {
-    /// The construction over clusters, if the trees come from one and nobody changed them since.
+    /// The construction over clusters, if the trees come from one and are unchanged.
     pub fn clusters(&self) -> Option<&ClusterTrees> {
         self.0.clusters.as_ref()
     }
@@ -106,6 +106,6 @@ impl PartialEq for Trees {
     fn eq(&self, other: &Trees) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
             || (self.clusters().is_some() && self.clusters() == other.clusters())
-            || self[..] == other[..]
+            || (self.len() == other.len() && self[..] == other[..])
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{in_turn, Cluster, ClusterTrees, Entry, Inside};
 use crate::json::{Fault, Place};
-use crate::plan::Collective;
+use crate::plan::{Collective, Plan};
 use crate::platform::NodeId;
 use serde_json::{json, Value};
 use std::collections::HashSet;
@@ -22,12 +22,17 @@ impl ClusterTrees {
         name.is_some_and(|name| name.string() == Ok(ClusterTrees::NAME))
     }
 
-    fn edge_count(&self) -> usize {
-        self.tree_count() * self.clusters.iter().map(|cluster| cluster.hosts.len()).sum::<usize>()
+    /// Whether a file may have trees over clusters: those of a reduction are a broadcast's, from the root.
+    fn can_store(collective: Collective) -> bool {
+        matches!(collective, Collective::Bcast | Collective::Reduce)
     }
 
-    pub(in crate::plan) fn is_worth_a_pattern(&self) -> bool {
-        self.edge_count() >= WORTH_A_PATTERN
+    /// The construction of a plan's trees where its file is to have that instead.
+    pub(in crate::plan) fn stored(plan: &Plan) -> Option<&ClusterTrees> {
+        let clusters = plan.trees.clusters()?;
+        let hosts: usize = clusters.clusters.iter().map(|cluster| cluster.hosts.len()).sum();
+        let is_worth_it = clusters.tree_count() * hosts >= WORTH_A_PATTERN;
+        (is_worth_it && ClusterTrees::can_store(plan.collective) && plan.period.is_none()).then_some(clusters)
     }
 
     pub(in crate::plan) fn to_json(&self, ids: &[String]) -> Value {
@@ -55,9 +60,9 @@ impl ClusterTrees {
         root: NodeId,
         id: impl FnMut(&str) -> NodeId,
     ) -> Result<ClusterTrees, Fault> {
-        if collective != Collective::Bcast {
+        if !ClusterTrees::can_store(collective) {
             let fact = format!("trees over clusters in a plan for {collective}");
-            return Err(place.fault(fact, "write a bcast, or list its trees"));
+            return Err(place.fault(fact, "write a bcast or reduce, or list its trees"));
         }
         let insides = place.required("insides")?;
         let insides = insides.items()?.map(|inside| read_inside(&inside)).collect::<Result<Vec<_>, _>>()?;

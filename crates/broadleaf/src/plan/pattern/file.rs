@@ -15,8 +15,7 @@ const MOST_SLOTS: u64 = 1 << 22;
 impl Plan {
     /// The plan as written to its file: as [`Plan::to_json`], but a large plan by its construction, if it has one.
     pub fn to_file_json(&self) -> Value {
-        let clusters = self.trees.clusters().filter(|clusters| clusters.is_worth_a_pattern());
-        let over_clusters = clusters.map(|clusters| clusters.to_json(&self.nodes));
+        let over_clusters = ClusterTrees::stored(self).map(|clusters| clusters.to_json(&self.nodes));
         let regular = || self.stored_pattern().map(|pattern| pattern.to_json(&self.nodes));
         match over_clusters.or_else(regular) {
             None => self.to_json(),
