@@ -153,7 +153,9 @@ mod tests {
         let chain = |others: Vec<NodeId>| {
             let mut builder = TreeBuilder::new(12).share(0.5);
             let senders = [&hosts[..1], &others].concat();
-            senders.iter().zip(&others).for_each(|(&from, &to)| drop(builder.add(from, to)));
+            for (&from, &to) in senders.iter().zip(&others) {
+                builder.add(from, to);
+            }
             builder.build()
         };
         let others = hosts[1..].to_vec();

@@ -77,7 +77,8 @@ impl Planner for EcefPipelined {
     }
 }
 
-/// Nodes times kinds of hosts above which it takes many seconds: 6 s of one core at 12,500 nodes in clusters of 50.
+/// Nodes times kinds of hosts above which it takes many seconds: 3 s of one core for 36 million, from
+/// `benches/many_nodes.py --nodes 30000 --sizes 64KiB --planner ecef-pipelined`.
 const MOST_PAIRS: usize = 50_000_000;
 
 /// First where other planners take far longer; late where it takes many seconds itself.
