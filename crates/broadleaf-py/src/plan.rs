@@ -4,13 +4,17 @@ use crate::document::{reduced, to_document, to_text, to_value, Reduced};
 use crate::errors::{plan_error, PlanError};
 use crate::notebook::{asked, shown};
 use crate::platform::Platform;
-use broadleaf::plan::Tree;
+use broadleaf::plan::{Programs, Tree};
 use broadleaf::platform::NodeId;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// By direction, pairs of a tree and the other host.
+type Parts = BTreeMap<&'static str, Vec<(u32, String)>>;
 
 /// A way to move a message: weighted trees, a segment size, and serving orders. Immutable.
 #[pyclass(module = "broadleaf", frozen, name = "Plan")]
@@ -84,7 +88,7 @@ impl Plan {
         Ok(py.detach(|| broadleaf::plan::Plan::from_json(&value.to_string())).map_err(refused)?.into())
     }
 
-    /// Writes the plan file, by rename; large regular plans by their pattern.
+    /// Writes the plan file, by rename; large plans by their pattern, if they have one.
     ///
     /// Types: `(path: str | PathLike) -> None`
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
@@ -153,7 +157,7 @@ impl Plan {
     ///
     /// Type: `dict[str, float] | None`
     #[getter]
-    fn weights(&self) -> Option<std::collections::BTreeMap<&str, f64>> {
+    fn weights(&self) -> Option<BTreeMap<&str, f64>> {
         let weights = self.core.weights.as_ref()?;
         Some(self.core.nodes.iter().map(String::as_str).zip(weights.iter().copied()).collect())
     }
@@ -231,6 +235,22 @@ impl Plan {
     #[getter]
     fn inward<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         self.listed(py, &self.core.inward, true)
+    }
+
+    /// A host's own part of the plan, from its trees alone: `receives` and `sends` are pairs of a tree's number and the
+    /// next host, or switch, in serving order. Its cost does not grow with the number of hosts where a
+    /// broadcast's file holds a pattern over clusters. Raises PlanError for an unknown host.
+    ///
+    /// Types: `(host: str) -> dict[str, list[tuple[int, str]]]`
+    fn program(&self, host: &str) -> PyResult<Parts> {
+        let plan = &self.core;
+        let unknown = || PlanError::new_err(format!("no host \"{host}\" in the plan; `trees` has them all"));
+        let at = plan.nodes.iter().position(|id| id == host).ok_or_else(unknown)?;
+        let program = Programs::for_ranks(Arc::new((**plan).clone().into())).node(NodeId(at as u32));
+        let named = |tree: u32, node: NodeId| (tree, plan.nodes[node.index()].clone());
+        let receives = program.inputs.iter().map(|input| named(input.tree, input.from)).collect();
+        let sends = program.outputs.iter().map(|output| named(output.tree, output.to)).collect();
+        Ok([("receives", receives), ("sends", sends)].into())
     }
 
     /// One NetworkX DiGraph of all trees, its edges in the direction of the data: an edge has the `share` of the segments

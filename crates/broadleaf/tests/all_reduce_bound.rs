@@ -176,7 +176,7 @@ fn no_two_trees_are_faster() {
                     let out = vec![tree(*root, outward)];
                     let plan = Plan::bcast(&platform, "all", host, message_bytes, segment_bytes, out);
                     let inward = vec![tree(*root, inward)];
-                    let plan = Plan { collective: Collective::Allreduce, inward, ..plan };
+                    let plan = Plan { collective: Collective::Allreduce, inward: inward.into(), ..plan };
                     fastest_s = simulate(&platform, &plan, false).unwrap().makespan_s.min(fastest_s);
                 }
             }

@@ -3,7 +3,7 @@
 use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::{check, Plan};
-use broadleaf::planners::{find, supports, Instance};
+use broadleaf::planners::{find, supports, Instance, Pace};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::random::Random;
@@ -116,6 +116,17 @@ fn planners_of_single_nodes_leave_thousands_to_it() {
     let reason = |name: &str| &outcome.passed_over.iter().find(|other| other.name == name).unwrap().reason;
     assert_eq!(reason("binomial"), "plans for each of so many nodes by itself; ask for it by name");
     assert_eq!(reason("exact"), "not exact where transfers share a pipe; use makespan");
+}
+
+/// Of clusters, and not only of nodes, `ecef-pipelined` examines all pairs.
+#[test]
+fn ecef_pipelined_is_late_among_thousands_of_clusters() {
+    let pace = |sizes: &[usize]| {
+        let platform = network("one-port", sizes, 1);
+        let instance = Instance::new(&platform, NodeId(0), 64 << 10).unwrap();
+        find("ecef-pipelined").unwrap().card().profile.pace_of(&instance)
+    };
+    assert_eq!((pace(&[1_800; 4]), pace(&[2; 3_600])), (Pace::First, Pace::Slow));
 }
 
 #[test]

@@ -59,8 +59,14 @@ impl Program<'_> {
         let mut first = plan.trees[0].clone();
         first.share = 1.0;
         let (trees, segment_bytes) = (vec![first], bytes);
-        let alone =
-            Plan { trees, period: None, pattern: None, combine: false, segment_bytes, ..plan.resized(bytes) };
+        let alone = Plan {
+            trees: trees.into(),
+            period: None,
+            pattern: None,
+            combine: false,
+            segment_bytes,
+            ..plan.resized(bytes)
+        };
         Ok(self.trace(at_s, &alone, false)?.makespan_s)
     }
 }

@@ -67,7 +67,7 @@ pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Bloc
         weights: None,
         element_bytes: 1,
         trees: trees.into_iter().map(TreeBuilder::build).collect(),
-        inward: Vec::new(),
+        inward: Vec::new().into(),
         period: Some(Period { segments: count as u32, slots }),
         combine: false,
         skip_busy: false,

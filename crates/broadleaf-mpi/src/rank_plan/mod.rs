@@ -82,7 +82,14 @@ pub fn expand(
         }
         of_rank.into()
     });
-    let transfers = Transfers { root: NodeId(root), weights, trees, inward, period, ..plan.into() };
+    let transfers = Transfers {
+        root: NodeId(root),
+        weights,
+        trees: trees.into(),
+        inward: inward.into(),
+        period,
+        ..plan.into()
+    };
     Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
 }
 

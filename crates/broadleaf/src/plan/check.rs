@@ -196,7 +196,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
     let root = plan.root_of(judged.tree);
     let Judged { index, tree, is_inward } = judged;
     let is_inward = *is_inward;
-    let mut parent_of: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut parent_of: Vec<Option<NodeId>> = vec![None; platform.node_count()];
     for (parent, child) in tree.edges() {
         if !platform.node(parent).is_host() || !platform.node(child).is_host() {
             let switch = if platform.node(parent).is_host() { child } else { parent };
@@ -205,7 +205,7 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
         }
         if child == root {
             faults.push(format!("tree {index}: the root is a child of \"{}\"", name(parent)));
-        } else if let Some(before) = parent_of.insert(child, parent) {
+        } else if let Some(before) = parent_of[child.index()].replace(parent) {
             let fact = if is_inward { "gives every byte twice, to" } else { "gets every byte twice, from" };
             faults.push(format!(
                 "tree {index}: \"{}\" {fact} \"{}\" and \"{}\"",
@@ -218,13 +218,15 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
             return;
         }
     }
-    let mut reached: HashSet<NodeId> = HashSet::from([root]);
+    let mut is_reached = vec![false; platform.node_count()];
+    is_reached[root.index()] = true;
     let mut open = vec![root];
     while let Some(node) = open.pop() {
-        open.extend(tree.children(node).iter().copied().filter(|&child| reached.insert(child)));
+        let children = tree.children(node).iter().copied();
+        open.extend(children.filter(|child| !std::mem::replace(&mut is_reached[child.index()], true)));
     }
-    for host in platform.hosts().filter(|host| !reached.contains(host)).take(MOST_FAULTS) {
-        let fact = match parent_of.get(&host) {
+    for host in platform.hosts().filter(|host| !is_reached[host.index()]).take(MOST_FAULTS) {
+        let fact = match parent_of[host.index()] {
             Some(_) => "hangs on a cycle, not below the root",
             None if is_inward => "never gives its contribution",
             None => "never gets the message",
@@ -252,16 +254,11 @@ fn tree_faults(platform: &Platform, plan: &Plan, judged: &Judged, faults: &mut V
 }
 
 /// The path between a child and its parent passes no node twice, and uses only links that exist.
-fn via_faults(
-    platform: &Platform,
-    judged: &Judged,
-    parent_of: &HashMap<NodeId, NodeId>,
-    faults: &mut Vec<String>,
-) {
+fn via_faults(platform: &Platform, judged: &Judged, parent_of: &[Option<NodeId>], faults: &mut Vec<String>) {
     let name = |node: NodeId| platform.node(node).id.as_str();
     let Judged { index, tree, is_inward } = judged;
     for (&child, relays) in &tree.via {
-        let Some(&parent) = parent_of.get(&child) else {
+        let Some(parent) = parent_of[child.index()] else {
             faults.push(format!("tree {index}: via for \"{}\", which has no parent there", name(child)));
             continue;
         };

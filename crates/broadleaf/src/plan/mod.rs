@@ -6,6 +6,7 @@
 
 mod blocks;
 pub mod check;
+mod cluster_trees;
 mod collective;
 mod error;
 mod flow;
@@ -19,13 +20,16 @@ mod rehearsed;
 mod routed;
 mod segments;
 mod subtrees;
+mod tags;
 mod throughput;
 mod transfers;
 mod tree;
+mod trees;
 mod write;
 
 pub use blocks::Blocks;
 pub(crate) use blocks::{block_bytes, segment_bytes_of};
+pub use cluster_trees::{Cluster, ClusterTrees, Entry, Inside};
 pub use collective::{Collective, Direction};
 pub use error::PlanError;
 pub(crate) use flow::{flows, Flow};
@@ -38,6 +42,7 @@ pub use segments::Segments;
 pub use throughput::throughput;
 pub use transfers::Transfers;
 pub use tree::{Tree, TreeBuilder};
+pub use trees::Trees;
 
 use crate::platform::{NodeId, Platform};
 use std::collections::BTreeSet;
@@ -204,9 +209,9 @@ pub struct Plan {
     /// Of the planner's random draws.
     pub seed: u64,
     /// Spanning trees from the root with their shares of the message; inward, data take them towards the root.
-    pub trees: Vec<Tree>,
+    pub trees: Trees,
     /// For an all-reduce, the tree along which each share comes in to the root of its tree in `trees`; else empty.
-    pub inward: Vec<Tree>,
+    pub inward: Trees,
     /// The order of transfers across trees; with `None`, the trees' child order alone.
     pub period: Option<Period>,
     /// The construction that `trees` and `period` came from, if any; a plan runs from those two alone.
@@ -229,7 +234,7 @@ impl Plan {
         root: NodeId,
         message_bytes: u64,
         segment_bytes: u64,
-        trees: Vec<Tree>,
+        trees: impl Into<Trees>,
     ) -> Plan {
         Plan {
             platform: platform.name().to_string(),
@@ -242,8 +247,8 @@ impl Plan {
             weights: None,
             planner: planner.to_string(),
             seed: 0,
-            trees,
-            inward: Vec::new(),
+            trees: trees.into(),
+            inward: Trees::default(),
             period: None,
             pattern: None,
             combine: false,
@@ -330,8 +335,8 @@ impl Plan {
             nodes: Arc::clone(platform.ids()),
             root: moved(self.root),
             weights,
-            trees: self.trees.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
-            inward: self.inward.iter().map(|tree| tree.renamed(platform.node_count(), &moved)).collect(),
+            trees: self.trees.renamed(platform.node_count(), &moved),
+            inward: self.inward.renamed(platform.node_count(), &moved),
             pattern: self.pattern.as_ref().map(|pattern| pattern.renamed(&moved)),
             period,
             ..self.clone()

@@ -1,10 +1,14 @@
 //! The programs of all nodes, made from the plan on demand, in time proportional to a node's own edges; they are never
 //! expanded over segments.
 
+use super::cluster_trees::channels_over_clusters;
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 use super::positions::tree_of_positions;
 use super::subtrees::Subtrees;
-use super::{Blocks, Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree};
+use super::tags::{number_tags, number_tags_at};
+use super::{
+    Blocks, ClusterTrees, Collective, Direction, Flow, Plan, PlanError, Segments, Slot, Transfers, Tree,
+};
 use crate::platform::{NodeId, Platform};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,8 +19,8 @@ pub struct Programs {
     transfers: Arc<Transfers>,
     segments: Arc<Segments>,
     blocks: Blocks,
-    /// By flow ([`Transfers::flows`]).
-    parents: Vec<Vec<Option<NodeId>>>,
+    /// By flow ([`Transfers::flows`]); `None` where a node's edges follow from the construction of the trees.
+    parents: Option<Vec<Vec<Option<NodeId>>>>,
     /// Hosts that relay, in the order of flows and children.
     relays: HashMap<NodeId, Vec<Relay>>,
     /// Slot indices in which a node sends or receives.
@@ -45,27 +49,28 @@ impl Programs {
     pub fn for_platform(plan: &Plan, platform: &Platform) -> Result<Programs, PlanError> {
         let plan = plan.bind(platform)?.routed(platform)?;
         let is_host = platform.nodes().map(|node| platform.node(node).is_host()).collect();
-        Ok(Programs::new(Arc::new(plan.into()), is_host))
+        // Those of all nodes are faster to make from listed trees.
+        Ok(Programs::new(Arc::new(plan.into()), is_host, None))
     }
 
     /// Programs of a valid plan's transfers whose nodes are all hosts that can talk directly, e.g. MPI ranks.
     pub fn for_ranks(transfers: Arc<Transfers>) -> Programs {
         let hosts = vec![true; transfers.node_count()];
-        Programs::new(transfers, hosts)
+        let plan = Arc::clone(&transfers);
+        // A construction has no channels of other collectives.
+        let clusters = plan.trees.clusters().filter(|_| plan.collective == Collective::Bcast);
+        Programs::new(transfers, hosts, clusters)
     }
 
-    fn new(transfers: Arc<Transfers>, is_host: Vec<bool>) -> Programs {
+    /// With `clusters`, the construction of the trees, they are not listed.
+    fn new(transfers: Arc<Transfers>, is_host: Vec<bool>, clusters: Option<&ClusterTrees>) -> Programs {
         let mut host_index = vec![0; is_host.len()];
-        let hosts = is_host.iter().enumerate().filter(|(_, &is_host)| is_host);
-        let mut host_count = 0;
-        for (node, _) in hosts {
-            host_index[node] = host_count;
-            host_count += 1;
-        }
+        let hosts: Vec<usize> = (0..is_host.len()).filter(|&node| is_host[node]).collect();
+        hosts.iter().zip(0..).for_each(|(&node, at)| host_index[node] = at);
         let plan = &*transfers;
-        let blocks = plan.collective.blocks(host_count as usize) as u32;
+        let blocks = plan.collective.blocks(hosts.len()) as u32;
         let count = plan.message_bytes.div_ceil(plan.segment_bytes.max(1));
-        let shares: Vec<f64> = plan.trees.iter().map(|tree| tree.share).collect();
+        let shares = plan.trees.shares();
         let lengths = match &plan.weights {
             None => Blocks::alike(plan.message_bytes, plan.segment_bytes, u64::from(blocks)),
             Some(weights) => {
@@ -91,8 +96,11 @@ impl Programs {
             true => plan.trees.iter().map(|tree| Subtrees::new(tree, plan.root)).collect(),
             false => Vec::new(),
         };
-        let parents: Vec<_> = plan.flows().iter().map(|flow| flow.tree.parents()).collect();
-        let relays = relays_of(&plan.flows(), &parents, &is_host);
+        let parents = clusters
+            .is_none()
+            .then(|| plan.flows().iter().map(|flow| flow.tree.parents()).collect::<Vec<_>>());
+        let relays =
+            parents.as_ref().map_or_else(HashMap::new, |parents| relays_of(&plan.flows(), parents, &is_host));
         let mut slots_of = Vec::new();
         if let Some(period) = &plan.period {
             slots_of = vec![(Vec::new(), Vec::new()); is_host.len()];
@@ -205,6 +213,37 @@ impl Programs {
 
     /// A node's receiving and sending channels, in the order of [`NodeProgram`].
     fn channels(&self, node: NodeId) -> (Vec<InChannel>, Vec<OutChannel>) {
+        let (mut inputs, mut outputs) = match (&self.parents, self.transfers.trees.clusters()) {
+            (None, Some(clusters)) => channels_over_clusters(clusters, node),
+            (parents, _) => self.listed_channels(parents.as_deref().unwrap_or_default(), node),
+        };
+        let edge = |input: &InChannel| (input.tree, input.is_inward, input.child);
+        inputs.sort_unstable_by_key(|input| (input.from, edge(input)));
+        number_tags(inputs.iter_mut().map(|input| (input.from, &mut input.tag)));
+        let mut by_pair: Vec<usize> = (0..outputs.len()).collect();
+        by_pair.sort_unstable_by_key(|&at| {
+            let output: &OutChannel = &outputs[at];
+            (output.to, output.tree, output.is_inward, output.child)
+        });
+        let mut tags = vec![0; outputs.len()];
+        number_tags_at(&by_pair, &outputs, &mut tags);
+        for (output, tag) in outputs.iter_mut().zip(tags) {
+            output.tag = tag;
+            if let Source::Relay(input) = &mut output.source {
+                let key = (output.tree, output.is_inward, output.child);
+                let found = inputs.iter().position(|input| edge(input) == key);
+                *input = found.expect("a relay receives what it sends") as u32;
+            }
+        }
+        (inputs, outputs)
+    }
+
+    /// The channels of listed trees, their tags not numbered yet.
+    fn listed_channels(
+        &self,
+        parents: &[Vec<Option<NodeId>>],
+        node: NodeId,
+    ) -> (Vec<InChannel>, Vec<OutChannel>) {
         let plan = &self.transfers;
         let relays = self.relays.get(&node).map_or(&[][..], Vec::as_slice);
         let mut inputs = Vec::new();
@@ -227,7 +266,7 @@ impl Programs {
                     send(beside, child, child, Source::Held);
                 }
             }
-            if let Some(parent) = self.parents[index][node.index()] {
+            if let Some(parent) = parents[index][node.index()] {
                 let beside = self.last_host(edges, node).unwrap_or(parent);
                 if is_inward {
                     send(beside, node, parent, Source::Held);
@@ -238,24 +277,6 @@ impl Programs {
             while let Some(relay) = relayed.next_if(|relay| relay.flow == index as u32) {
                 receive(relay.from, relay.child, relay.target);
                 send(relay.to, relay.child, relay.target, Source::Relay(0));
-            }
-        }
-        let edge = |input: &InChannel| (input.tree, input.is_inward, input.child);
-        inputs.sort_unstable_by_key(|input| (input.from, edge(input)));
-        number_tags(inputs.iter_mut().map(|input| (input.from, &mut input.tag)));
-        let mut by_pair: Vec<usize> = (0..outputs.len()).collect();
-        by_pair.sort_unstable_by_key(|&at| {
-            let output: &OutChannel = &outputs[at];
-            (output.to, output.tree, output.is_inward, output.child)
-        });
-        let mut tags = vec![0; outputs.len()];
-        number_tags_at(&by_pair, &outputs, &mut tags);
-        for (output, tag) in outputs.iter_mut().zip(tags) {
-            output.tag = tag;
-            if let Source::Relay(input) = &mut output.source {
-                let key = (output.tree, output.is_inward, output.child);
-                let found = inputs.iter().position(|input| edge(input) == key);
-                *input = found.expect("a relay receives what it sends") as u32;
             }
         }
         (inputs, outputs)
@@ -350,25 +371,4 @@ fn relays_of(
         }
     }
     relays
-}
-
-/// Numbers runs of equal peers 0, 1, 2 …
-fn number_tags<'a>(sorted: impl Iterator<Item = (NodeId, &'a mut u32)>) {
-    let mut before = None;
-    let mut next = 0;
-    for (peer, tag) in sorted {
-        next = if before == Some(peer) { next + 1 } else { 0 };
-        before = Some(peer);
-        *tag = next;
-    }
-}
-
-fn number_tags_at(order: &[usize], outputs: &[OutChannel], tags: &mut [u32]) {
-    let mut before = None;
-    let mut next = 0;
-    for &at in order {
-        next = if before == Some(outputs[at].to) { next + 1 } else { 0 };
-        before = Some(outputs[at].to);
-        tags[at] = next;
-    }
 }

@@ -109,10 +109,15 @@ impl Plan {
             return Err(place.fault("a segment of 0 bytes", "write at least 1"));
         }
         let most = message_bytes.div_ceil(segment_bytes).max(1);
-        let pattern = written
-            .map(|place| Pattern::read(&place, collective, most, |name| names.id(name)))
-            .transpose()?;
-        let mut raw = |field: &str| match &pattern {
+        let (mut clusters, mut pattern) = (None, None);
+        if let Some(place) = &written {
+            let id = |name: &str| names.id(name);
+            match ClusterTrees::is_named(place) {
+                true => clusters = Some(ClusterTrees::read(place, collective, root, id)?),
+                false => pattern = Some(Pattern::read(place, collective, most, id)?),
+            }
+        }
+        let mut raw = |field: &str| match &written {
             Some(_) => Ok(Vec::new()),
             None => document
                 .required(field)?
@@ -150,8 +155,11 @@ impl Plan {
         let (combine, skip_busy) = (switch("combine")?, switch("skip_busy")?);
         let seed = document.optional("seed")?.map(|place| place.whole()).transpose()?.unwrap_or(0);
         let count = names.nodes.len();
-        let built = |raw: Vec<RawTree>| raw.into_iter().map(|tree| tree.build(count)).collect::<Vec<Tree>>();
+        let built = |raw: Vec<RawTree>| raw.into_iter().map(|tree| tree.build(count)).collect::<Trees>();
         let (mut trees, inward) = (built(raw), built(raw_inward));
+        if let Some(clusters) = clusters {
+            trees = clusters.over(count).into();
+        }
         let weights = given.map(|given| {
             let mut weights = vec![1.0; count];
             given.into_iter().for_each(|(node, weight)| weights[node.index()] = weight);
@@ -160,7 +168,7 @@ impl Plan {
         if let Some(pattern) = &pattern {
             let expanded = pattern.expand(count);
             let whole = if collective.is_inward() { expanded.period.mirrored() } else { expanded.period };
-            (trees, period) = (expanded.trees, Some(whole));
+            (trees, period) = (expanded.trees.into(), Some(whole));
         }
         Ok(Plan {
             platform: text("platform")?,

@@ -1,7 +1,7 @@
 //! The load bound of a plan: the steady-state throughput that its busiest resource allows.
 
 use super::subtrees::Subtrees;
-use super::{segment_bytes_of, Flow, Plan, PlanError};
+use super::{segment_bytes_of, Plan, PlanError};
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
@@ -19,35 +19,32 @@ use std::collections::HashMap;
 /// # Errors
 /// An edge of the plan that no path of the platform leads along.
 pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    let routed;
     // Copying a plan of n² edges would take longer than the rest of the function.
-    let is_direct = |flow: &Flow| {
-        flow.tree.edges().all(|(parent, child)| {
-            let (from, to) = flow.ends(parent, child);
-            flow.tree.via.contains_key(&child) || platform.link(from, to).is_some()
-        })
-    };
-    let plan = match plan.nodes == *platform.ids() && plan.flows().iter().all(is_direct) {
-        true => plan,
-        false => {
-            routed = plan.bind(platform)?.routed(platform)?;
-            &routed
+    if plan.nodes == *platform.ids() {
+        match bound_throughput(platform, plan) {
+            Err(PlanError::NoPath { .. }) => {}
+            found => return found,
         }
-    };
+    }
+    bound_throughput(platform, &plan.bind(platform)?.routed(platform)?)
+}
+
+/// [`throughput`] of a plan for the platform's nodes, whose edges have links or relays.
+fn bound_throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     let bytes = plan.segment_bytes.min(plan.message_bytes.max(1));
     let mut busy = Busy {
         ports_s: vec![0.0; 2 * platform.node_count()],
-        others_s: HashMap::new(),
+        shared_s: vec![0.0; platform.shared().len()],
+        links_s: HashMap::new(),
         combining_s: vec![0.0; platform.node_count()],
     };
     for flow in plan.flows() {
         let tree = flow.tree;
         let below = plan.collective.is_personalised().then(|| Subtrees::new(tree, plan.root));
+        let whole = [(segment_of(plan, plan.root_of(tree), bytes), 1.0)];
         for (parent, child) in tree.edges() {
-            let carried = match &below {
-                Some(below) => carried_below(plan, below.below(child), bytes),
-                None => vec![(segment_of(plan, plan.root_of(tree), bytes), 1.0)],
-            };
+            let blocks = below.as_ref().map(|below| carried_below(plan, below.below(child), bytes));
+            let carried = blocks.as_deref().unwrap_or(&whole);
             let (_, to) = flow.ends(parent, child);
             let rate = platform
                 .node(to)
@@ -56,14 +53,14 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
             let combined: f64 = carried.iter().map(|&(bytes, count)| bytes as f64 * count).sum();
             busy.combining_s[to.index()] += tree.share * rate.map_or(0.0, |rate| combined / rate);
             let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
-            let path = [&[parent], relays, &[child]].concat();
-            for pair in path.windows(2) {
-                let (from, to) = flow.ends(pair[0], pair[1]);
+            let mut above = parent;
+            for &next in relays.iter().chain(&[child]) {
+                let (from, to) = flow.ends(std::mem::replace(&mut above, next), next);
                 let class = platform.link(from, to).ok_or_else(|| PlanError::NoPath {
                     from: platform.node(from).id.clone(),
                     to: platform.node(to).id.clone(),
                 })?;
-                for &(bytes, count) in &carried {
+                for &(bytes, count) in carried {
                     for window in occupation(platform, Hop { from, to, class }, bytes).windows {
                         busy.add(window.resource, tree.share * count * window.duration_s);
                     }
@@ -75,7 +72,8 @@ pub fn throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
         .ports_s
         .into_iter()
         .chain(busy.combining_s)
-        .chain(busy.others_s.into_values())
+        .chain(busy.shared_s)
+        .chain(busy.links_s.into_values())
         .fold(0.0, f64::max);
     Ok(bytes as f64 / busiest_s)
 }
@@ -102,7 +100,8 @@ fn carried_below(plan: &Plan, below: &[NodeId], bytes: u64) -> Vec<(u64, f64)> {
 struct Busy {
     /// Of each node, the sending side and the receiving side.
     ports_s: Vec<f64>,
-    others_s: HashMap<Resource, f64>,
+    shared_s: Vec<f64>,
+    links_s: HashMap<Resource, f64>,
     /// By host, the time to combine.
     combining_s: Vec<f64>,
 }
@@ -112,7 +111,8 @@ impl Busy {
         let at = match resource {
             Resource::Out(node) => &mut self.ports_s[2 * node.index()],
             Resource::In(node) => &mut self.ports_s[2 * node.index() + 1],
-            _ => self.others_s.entry(resource).or_default(),
+            Resource::Shared(shared) => &mut self.shared_s[shared.index()],
+            Resource::Link(..) => self.links_s.entry(resource).or_default(),
         };
         *at += held_s;
     }

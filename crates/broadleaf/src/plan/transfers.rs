@@ -1,6 +1,6 @@
 //! The part of a plan that is carried out: the edge and the order of each segment, without the platform's names.
 
-use super::{flows, Collective, Flow, Period, Plan, Protocol, Tree};
+use super::{flows, Collective, Flow, Period, Plan, Protocol, Trees};
 use crate::platform::NodeId;
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub struct Transfers {
     /// Segments of weighted blocks end between elements of `element_bytes` bytes.
     pub element_bytes: u64,
     /// At least one; all over the same nodes.
-    pub trees: Vec<Tree>,
+    pub trees: Trees,
     /// As [`Plan::inward`].
-    pub inward: Vec<Tree>,
+    pub inward: Trees,
     /// As [`Plan::period`].
     pub period: Option<Period>,
     /// Ready items for the same receiver travel as one transfer.
@@ -67,7 +67,7 @@ impl Transfers {
 
     /// The number of nodes, switches included.
     pub fn node_count(&self) -> usize {
-        self.trees.first().map_or(0, Tree::node_count)
+        self.trees.node_count()
     }
 
     /// The same transfers for another message size.

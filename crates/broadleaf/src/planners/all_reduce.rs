@@ -33,7 +33,7 @@ pub(super) fn joined(instance: &Instance, mut way_in: Plan, mut way_out: Plan) -
         let blocks = instance.platform.hosts().count() as u64;
         let count = way_out.message_bytes.div_ceil(segment_bytes) * blocks;
         segment_bytes = instance.message_bytes.div_ceil(count).max(1);
-        for tree in way_out.trees.iter_mut().chain(&mut way_in.trees) {
+        for tree in way_out.trees.iter_mut().chain(way_in.trees.iter_mut()) {
             tree.share /= blocks as f64;
         }
     }

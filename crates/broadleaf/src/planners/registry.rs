@@ -35,9 +35,9 @@ pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupp
         }
     }
     let outward = instance.outward();
-    if let Some(&host) =
-        outward.platform.unreachable_from(instance.root).first().filter(|_| collective.is_inward())
-    {
+    let is_inward = collective.is_inward();
+    let cut_off = if is_inward { outward.platform.unreachable_from(instance.root) } else { Vec::new() };
+    if let Some(&host) = cut_off.first() {
         let id = |node| &instance.platform.node(node).id;
         return Err(Unsupported(format!("\"{}\" cannot send to \"{}\"", id(host), id(instance.root))));
     }

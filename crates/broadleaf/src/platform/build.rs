@@ -260,7 +260,7 @@ impl PlatformBuilder {
             bridges: self.bridges,
             out_links: Vec::new(),
             in_links: Vec::new(),
-            bridge_class: HashMap::new(),
+            bridges_from: Vec::new(),
             meshes_of: Vec::new(),
             digest: String::new(),
             reversed: OnceLock::new(),
@@ -291,14 +291,16 @@ impl Platform {
                 meshes_of[node.index()].push(index as u32);
             }
         }
-        let mut bridge_class = HashMap::new();
+        let mut bridges_from = vec![Vec::new(); self.clusters.len()];
         for bridge in &self.bridges {
             let reverse = (bridge.both_ways && bridge.from != bridge.to).then_some((bridge.to, bridge.from));
-            let pairs = std::iter::once((bridge.from, bridge.to)).chain(reverse);
-            bridge_class.extend(pairs.map(|pair| (pair, bridge.class)));
+            for (from, to) in std::iter::once((bridge.from, bridge.to)).chain(reverse) {
+                bridges_from[from.index()].push((to, bridge.class));
+            }
         }
+        bridges_from.iter_mut().for_each(|bridges: &mut Vec<_>| bridges.sort_unstable());
         (self.out_links, self.in_links) = (out_links, in_links);
-        (self.meshes_of, self.bridge_class) = (meshes_of, bridge_class);
+        (self.meshes_of, self.bridges_from) = (meshes_of, bridges_from);
         self.digest = super::write::digest(&self);
         self.reversed = OnceLock::new();
         self

@@ -163,10 +163,8 @@ impl Platform {
         if self.out_links[from.index()].binary_search_by_key(&to, |&(node, _)| node).is_ok() {
             return None;
         }
-        if let (LinkEnd::Cluster(a), LinkEnd::Cluster(b)) = (self.group(from), self.group(to)) {
-            if self.bridge_class.contains_key(&(a, b)) {
-                return None;
-            }
+        if self.bridge(from, to).is_some() {
+            return None;
         }
         let theirs = &self.meshes_of[to.index()];
         self.meshes_of[from.index()]

@@ -210,7 +210,8 @@ pub struct Platform {
     bridges: Vec<Bridge>,
     out_links: Vec<Vec<(NodeId, LinkClassId)>>,
     in_links: Vec<Vec<(NodeId, LinkClassId)>>,
-    bridge_class: HashMap<(ClusterId, ClusterId), LinkClassId>,
+    /// By cluster, those that a bridge leads to, ascending. Looked up for each edge of each tree: hashing takes longer.
+    bridges_from: Vec<Vec<(ClusterId, LinkClassId)>>,
     /// The meshes a node belongs to, in file order.
     meshes_of: Vec<Vec<u32>>,
     digest: String,
@@ -327,16 +328,19 @@ impl Platform {
         if let Ok(at) = explicit.binary_search_by_key(&to, |&(node, _)| node) {
             return Some(explicit[at].1);
         }
-        if !self.bridge_class.is_empty() {
-            if let (Some(a), Some(b)) = (self.node(from).cluster, self.node(to).cluster) {
-                if let Some(&class) = self.bridge_class.get(&(a, b)) {
-                    return Some(class);
-                }
-            }
+        if let Some(class) = self.bridge(from, to) {
+            return Some(class);
         }
         let theirs = &self.meshes_of[to.index()];
         let mesh = self.meshes_of[from.index()].iter().rev().find(|mesh| theirs.contains(mesh))?;
         Some(self.meshes[*mesh as usize].class)
+    }
+
+    /// The class of the bridge between the clusters of two nodes, if there is one.
+    fn bridge(&self, from: NodeId, to: NodeId) -> Option<LinkClassId> {
+        let (from, to) = (self.node(from).cluster?, self.node(to).cluster?);
+        let bridges = &self.bridges_from[from.index()];
+        bridges.binary_search_by_key(&to, |&(cluster, _)| cluster).ok().map(|at| bridges[at].1)
     }
 
     /// Direct links out of a node, by target id. O(out-degree · log).

@@ -181,11 +181,8 @@ impl Platform {
             if std::mem::replace(&mut seen_cluster[cluster.index()], true) {
                 continue;
             }
-            for other in 0..self.clusters().len() {
-                let other_id = super::ClusterId(other as u32);
-                if self.bridge_class.contains_key(&(cluster, other_id)) {
-                    self.clusters()[other].members.iter().for_each(|&to| reach(to, &mut open));
-                }
+            for (other, _) in &self.bridges_from[cluster.index()] {
+                self.clusters()[other.index()].members.iter().for_each(|&to| reach(to, &mut open));
             }
         }
         self.hosts().filter(|host| !seen[host.index()]).collect()

@@ -11,7 +11,7 @@ use super::settings::{
     REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
 };
 use crate::budget::Budget;
-use crate::plan::{throughput, Plan, PlanError};
+use crate::plan::{throughput, Collective, Plan, PlanError, Segments};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime, HANDLING_S};
 use crate::simulate::{estimate, estimate_from, estimate_within, makespan};
@@ -237,7 +237,18 @@ impl Search<'_> {
 
 /// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds.
 fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    Ok(estimate(platform, &plan.resized(plan.segment_bytes))? + steady_s(platform, plan)?)
+    Ok(estimate(platform, &first_segment(plan))? + steady_s(platform, plan)?)
+}
+
+/// The plan of the first segment alone; in a broadcast, without the trees that would be set up and carry nothing.
+fn first_segment(plan: &Plan) -> Plan {
+    let first = plan.resized(plan.segment_bytes);
+    if plan.collective != Collective::Bcast || plan.period.is_some() {
+        return first;
+    }
+    let mut tree = plan.trees[Segments::deal(1, 1, &plan.trees.shares()).tree_of(0)].clone();
+    tree.share = 1.0;
+    Plan { trees: vec![tree].into(), ..first }
 }
 
 /// The steady part of the makespan without any waiting: all but the last segment through the busiest resource,

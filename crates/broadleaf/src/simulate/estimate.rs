@@ -1,7 +1,7 @@
 //! The makespan of a long message from two short ones.
 
-use super::network::Network;
-use super::static_order;
+use super::network::{Network, EVENTS_PER_LOOK, EVENTS_PER_UNIT};
+use super::{static_order, transfers_of};
 use crate::budget::Budget;
 use crate::plan::{throughput, Plan, PlanError, Programs, Tree};
 use crate::platform::Platform;
@@ -62,6 +62,10 @@ pub fn estimate_from(
     let of_length = |segments: u64| plan.resized((segments - 1) * plan.segment_bytes + tail);
     // The same phase of the cycle at the end as the whole message has.
     let phase = count % cycle.max(1);
+    // To set up the executors of a hundred trees takes longer than some budgets last.
+    if least_units(platform, &of_length(3 * short + 2 * phase)) > budget.left() {
+        return Err(PlanError::OutOfTime);
+    }
     let first_s = finish_s(platform, of_length(short + phase), budget)?;
     let second_s = finish_s(platform, of_length(2 * short + phase), budget)?;
     let further = (count - 2 * short - phase) as f64 / short as f64;
@@ -72,6 +76,18 @@ pub fn estimate_from(
     // In the two lengths an all-reduce's way in may be over before its way out begins; of a longer message, both share
     // the ports.
     Ok(latest_s(extended).max(busiest_s(plan, platform)?))
+}
+
+/// The least work that two simulations of these transfers in all count, units: each frees a port and arrives. 0 where
+/// items share transfers, or where there may be no event queue.
+fn least_units(platform: &Platform, plan: &Plan) -> u64 {
+    match plan.combine || plan.period.is_some() || plan.trees.len() < 2 {
+        true => 0,
+        false => {
+            let events = transfers_of(platform, plan).saturating_mul(2);
+            events.saturating_sub(2 * EVENTS_PER_LOOK) / EVENTS_PER_UNIT
+        }
+    }
 }
 
 /// The time for which the busiest resource is held before the last segment, seconds.
@@ -104,6 +120,8 @@ fn latest_s(times_s: impl Iterator<Item = f64>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::TreeBuilder;
+    use crate::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, PortModel};
 
     /// The busy port of the middle host receives and sends each byte once on the way in and once on the way out: 20,000 s of
     /// receiving. Up to a few hundred segments, nothing has come back before all of its contributions are on their way.
@@ -122,6 +140,33 @@ mod tests {
         let plan = plan.unwrap().bind(&platform).unwrap();
         assert!(estimate(&platform, &plan).unwrap() >= 19_000.0);
         assert!(makespan(&platform, plan, &Budget::UNLIMITED).unwrap() >= 20_000.0);
+    }
+
+    /// 10,000 segments along two chains of twelve hosts.
+    #[test]
+    fn an_estimate_that_the_budget_cannot_pay_for_is_not_begun() {
+        let mut builder = PlatformBuilder::new("twelve", PortModel::OnePort);
+        let hosts: Vec<NodeId> = (0..12).map(|at| builder.add_host(format!("h{at}")).unwrap()).collect();
+        let class = builder.add_class(LinkClass::affine(0.0, 1.0));
+        builder.add_mesh(Mesh { nodes: hosts.clone(), class }).unwrap();
+        let platform = builder.build().unwrap();
+        let chain = |others: Vec<NodeId>| {
+            let mut builder = TreeBuilder::new(12).share(0.5);
+            let senders = [&hosts[..1], &others].concat();
+            for (&from, &to) in senders.iter().zip(&others) {
+                builder.add(from, to);
+            }
+            builder.build()
+        };
+        let others = hosts[1..].to_vec();
+        let trees = vec![chain(others.clone()), chain(others.into_iter().rev().collect())];
+        let plan = Plan::bcast(&platform, "chains", hosts[0], 10_000, 1, trees);
+        let (short, long) = (Budget::of_work(1_000), Budget::of_work(10_000));
+        assert!(matches!(estimate_within(&platform, &plan, &short), Err(PlanError::OutOfTime)));
+        assert_eq!(short.done(), 0);
+        let found_s = estimate_within(&platform, &plan, &long).unwrap();
+        assert_eq!(found_s, estimate(&platform, &plan).unwrap());
+        assert!(long.done() > 1_000, "{}", long.done());
     }
 
     /// A node far away at 2 bytes/s and one close by at 1 byte/s: the far one finishes last in both short simulations.

@@ -19,8 +19,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
 /// Events between two checks of the budget, and events per unit of work.
-const EVENTS_PER_LOOK: u64 = 512;
-const EVENTS_PER_UNIT: u64 = 3;
+pub(super) const EVENTS_PER_LOOK: u64 = 512;
+pub(super) const EVENTS_PER_UNIT: u64 = 3;
 /// Nodes and messages set up per unit of work, before the first event.
 const NODES_PER_UNIT: usize = 2;
 

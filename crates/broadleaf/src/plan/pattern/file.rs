@@ -2,7 +2,7 @@
 
 use super::{Pattern, Regular};
 use crate::json::{Fault, Place};
-use crate::plan::{Collective, Plan};
+use crate::plan::{ClusterTrees, Collective, Plan, Trees};
 use crate::platform::NodeId;
 use serde_json::{json, Map, Value};
 use std::collections::HashSet;
@@ -13,16 +13,18 @@ const WORTH_A_PATTERN: usize = 10_000;
 const MOST_SLOTS: u64 = 1 << 22;
 
 impl Plan {
-    /// The plan as written to its file: as [`Plan::to_json`], but a large regular plan by its construction.
+    /// The plan as written to its file: as [`Plan::to_json`], but a large plan by its construction, if it has one.
     pub fn to_file_json(&self) -> Value {
-        match self.stored_pattern() {
+        let over_clusters = ClusterTrees::stored(self).map(|clusters| clusters.to_json(&self.nodes));
+        let regular = || self.stored_pattern().map(|pattern| pattern.to_json(&self.nodes));
+        match over_clusters.or_else(regular) {
             None => self.to_json(),
             Some(pattern) => {
-                let bare = Plan { trees: Vec::new(), period: None, pattern: None, ..self.clone() };
+                let bare = Plan { trees: Trees::default(), period: None, pattern: None, ..self.clone() };
                 let mut document = bare.to_json();
                 if let Value::Object(fields) = &mut document {
                     fields.remove("trees");
-                    fields.insert("pattern".into(), pattern.to_json(&self.nodes));
+                    fields.insert("pattern".into(), pattern);
                 }
                 document
             }
@@ -35,7 +37,7 @@ impl Plan {
         let period = self.period.as_ref().filter(|period| period.slots.len() >= WORTH_A_PATTERN)?;
         let expanded = pattern.expand(self.nodes.len());
         let whole = if self.collective.is_inward() { expanded.period.mirrored() } else { expanded.period };
-        (expanded.trees == self.trees && whole == *period).then_some(pattern)
+        (expanded.trees[..] == self.trees[..] && whole == *period).then_some(pattern)
     }
 }
 
@@ -70,7 +72,7 @@ impl Pattern {
         let named = place.required("name")?;
         let name = named.string()?;
         let Some(&(_, moves)) = Regular::NAMES.iter().find(|(known, _)| *known == name) else {
-            let known = Regular::NAMES.map(|(known, _)| known).join(", ");
+            let known = Regular::NAMES.map(|(known, _)| known).join(", ") + ", " + ClusterTrees::NAME;
             return Err(named.fault(format!("unknown pattern \"{name}\""), format!("use one of {known}")));
         };
         if moves != collective.outward() {

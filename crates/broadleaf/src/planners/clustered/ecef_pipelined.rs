@@ -77,9 +77,16 @@ impl Planner for EcefPipelined {
     }
 }
 
-/// First where other planners take far longer.
+/// Nodes times kinds of hosts above which it takes many seconds: 3 s of one core for 36 million, from
+/// `benches/many_nodes.py --nodes 30000 --sizes 64KiB --planner ecef-pipelined`.
+const MOST_PAIRS: usize = 50_000_000;
+
+/// First where other planners take far longer; late where it takes many seconds itself.
 fn pace(instance: &Instance) -> Pace {
-    if instance.platform.node_count() > LARGE_NODES {
+    let nodes = instance.platform.node_count();
+    // A cluster's coordinator is of one kind, its other hosts of another.
+    let kinds = 2 * instance.platform.clusters().len();
+    if nodes > LARGE_NODES && nodes * kinds <= MOST_PAIRS {
         Pace::First
     } else {
         Pace::Slow

@@ -127,7 +127,7 @@ impl Planner for SiteTrees {
         let (_, trees) = quickest(instance, [at_one, in_turn], &[true, false])?;
         let inward = trees.clone();
         let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
-        Ok(Plan { collective, inward, skip_busy: true, seed, ..plan })
+        Ok(Plan { collective, inward: inward.into(), skip_busy: true, seed, ..plan })
     }
 }
 

@@ -29,7 +29,7 @@
 //! ```
 
 use crate::budget::Budget;
-use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder};
+use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder, Trees};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 
 /// The planner `two-tree`.
@@ -90,7 +90,7 @@ impl Planner for TwoTree {
             instance.root,
             instance.message_bytes,
             instance.segment_bytes,
-            builders.into_iter().map(TreeBuilder::build).collect(),
+            builders.into_iter().map(TreeBuilder::build).collect::<Trees>(),
         );
         Ok(Plan { seed: instance.seed, period: Some(Period { segments: 2, slots }), ..plan })
     }

@@ -4,8 +4,8 @@
 use super::class_network::{ClassNetwork, Hop};
 use super::class_trees::ClassTrees;
 use crate::plan::pattern::binomial;
-use crate::plan::{Tree, TreeBuilder};
-use crate::platform::NodeId;
+use crate::plan::{Cluster, ClusterTrees, Entry, Inside};
+use std::collections::BTreeMap;
 
 /// The hosts among which the sender to another cluster is chosen, for each such cluster, besides one. Chosen.
 const SENDERS: usize = 2;
@@ -36,6 +36,12 @@ impl Shape {
         }
     }
 
+    fn edges(self, count: usize) -> Inside {
+        let of_place =
+            |place: usize| self.children(place, count).map(move |child| (place as u32, child as u32));
+        (0..count).flat_map(of_place).collect()
+    }
+
     /// By place, the time after the first place has a segment, seconds.
     fn arrivals_s(self, count: usize, hop: Hop) -> Vec<f64> {
         let mut arrival_s = vec![0.0; count];
@@ -58,7 +64,6 @@ pub(super) struct Gateways {
 /// Lays trees over clusters out over hosts.
 pub(super) struct Layout<'a> {
     pub network: &'a ClassNetwork,
-    pub shape: Shape,
     /// By cluster and host, the time of its sends to other clusters so far, seconds.
     sent_s: Vec<Vec<f64>>,
     /// By number of hosts in turn and cluster.
@@ -71,19 +76,13 @@ impl<'a> Layout<'a> {
         let sent_s = groups.clone().map(|group| vec![0.0; network.in_turn(group)]).collect();
         let arrivals_s =
             groups.map(|group| shape.arrivals_s(network.in_turn(group), network.inner[group])).collect();
-        Layout { network, shape, sent_s, arrivals_s }
+        Layout { network, sent_s, arrivals_s }
     }
 
-    /// The host at a place of a cluster in the tree of that number. Turns go backwards: the next segment then enters
-    /// behind the one before, where the ports are free, and not beside it.
+    /// The host at a place of a cluster in the tree of that number, as [`ClusterTrees`] has it.
     fn host(&self, group: usize, tree: usize, place: usize) -> usize {
         let hosts = self.network.in_turn(group);
         (place + hosts - tree % hosts) % hosts
-    }
-
-    fn node(&self, group: usize, tree: usize, place: usize) -> NodeId {
-        let ahead = self.network.groups[group].len() - self.network.in_turn(group);
-        self.network.groups[group][ahead + self.host(group, tree, place)]
     }
 
     /// Chooses who sends to each cluster: of the hosts near the entry, the one that has sent least so far, ties to the
@@ -132,28 +131,6 @@ impl<'a> Layout<'a> {
         }
         last_s
     }
-
-    fn tree(&self, number: usize, entering: &[u32], gateways: &Gateways, builder: &mut TreeBuilder) {
-        let network = self.network;
-        // The ways to other clusters go ahead of those inside: more hosts wait behind them.
-        for &group in &gateways.order[1..] {
-            let from = network.graph.from[entering[group] as usize] as usize;
-            let sender = self.node(from, number, gateways.sender_place[group]);
-            builder.add(sender, self.node(group, number, 0));
-        }
-        let root = network.groups[0][0];
-        if network.groups[0].len() > 1 {
-            builder.add(root, self.node(0, number, 0));
-        }
-        for group in 0..network.groups.len() {
-            let hosts = network.in_turn(group);
-            for place in 0..hosts {
-                for child in self.shape.children(place, hosts) {
-                    builder.add(self.node(group, number, place), self.node(group, number, child));
-                }
-            }
-        }
-    }
 }
 
 /// The trees over hosts, of equal shares.
@@ -162,14 +139,27 @@ pub(super) fn host_trees(
     trees: &ClassTrees,
     shape: Shape,
     nodes: usize,
-) -> Vec<Tree> {
+) -> ClusterTrees {
     let mut layout = Layout::new(network, shape);
-    let share = 1.0 / trees.entering.len() as f64;
+    let mut insides: Vec<Inside> = Vec::new();
+    let mut inside_of = BTreeMap::new();
+    let clusters = network.groups.iter().enumerate().map(|(group, hosts)| {
+        let places = network.in_turn(group);
+        let inside = *inside_of.entry(places).or_insert_with(|| {
+            insides.push(shape.edges(places));
+            insides.len() as u32 - 1
+        });
+        Cluster { hosts: hosts.clone(), inside }
+    });
+    let clusters = clusters.collect();
     let one = |(number, entering): (usize, &Vec<u32>)| {
         let gateways = layout.gateways(number, entering);
-        let mut builder = TreeBuilder::new(nodes).share(share);
-        layout.tree(number, entering, &gateways, &mut builder);
-        builder.build()
+        let entry = |to: usize| Entry {
+            from: network.graph.from[entering[to] as usize],
+            place: gateways.sender_place[to] as u32,
+        };
+        (1..entering.len()).map(entry).collect()
     };
-    trees.entering.iter().enumerate().map(one).collect()
+    let entries = trees.entering.iter().enumerate().map(one).collect();
+    ClusterTrees::new(nodes, clusters, insides, entries)
 }
