@@ -1,7 +1,7 @@
 """The throughput optimum and the planner `optimal` against their limits.
 
-`optimum.py NAME…` measures those figures only (size, printed, named, quality, turns, startup). Times are
-processor seconds, medians of some runs; memory is that of a whole process. Raw samples go to
+`optimum.py NAME…` measures those figures only (size, roots, printed, named, quality, turns, startup). Times
+are processor seconds, medians of some runs; memory is that of a whole process. Raw samples go to
 .bench/optimum.json, time and memory against size to .bench/optimum.csv and .bench/optimum.png. Another --seed
 draws other platforms.
 """
@@ -49,6 +49,8 @@ LIMITS = {
     (10_000, 40_000, 5e-2): (120.0, 4096.0),
     (100_000, 400_000, 1e-2): (60.0, 4096.0),
 }
+# All-gathers: nodes, links and requested gap, and the limit of seconds.
+ROOTS = {(65, 386, 1e-4): 1.0, (1_000, 10_000, 2e-2): 60.0}
 
 
 def three_rates(nodes: int, links: int, seed: int) -> bl.Platform:
@@ -121,6 +123,24 @@ def size(seed: int, at: int) -> list[dict[str, Any]]:
     more = {"nodes": nodes, "links": links, "asked": gap, "gap": left, "trees": len(found.trees)}
     rows = [row(name, samples, "s", limit_s, **more), row(f"{name}: memory", [most_mib], "MiB", limit_mib)]
     rows.append(row(f"{name}: gap left", [left], "", gap))
+    return rows
+
+
+def roots(seed: int) -> list[dict[str, Any]]:
+    """The trees of an all-gather, a set from every host."""
+    rows = []
+    for (nodes, links, gap), limit_s in ROOTS.items():
+        network = bl.generate.random(nodes, links / nodes / (nodes - 1), seed=seed + nodes)
+        samples, found = timed(
+            lambda network=network, gap=gap: bl.optimum(
+                network, network.hosts[0], SEGMENT, gap=gap, collective="allgather"
+            ),
+            3 if nodes <= 100 else 1,
+        )
+        left = 1 - found.throughput_bytes_per_s / found.upper_bound_bytes_per_s
+        name = f"all roots: {nodes:,} nodes, {links:,} links"
+        rows.append(row(f"{name}, gap {gap:g}", samples, "s", limit_s))
+        rows.append(row(f"{name}: gap left", [left], "", gap))
     return rows
 
 
@@ -356,6 +376,7 @@ def plot(rows: list[dict[str, Any]]) -> None:
 
 
 FIGURES: dict[str, Callable[[int], list[dict[str, Any]]]] = {
+    "roots": roots,
     "printed": printed,
     "named": named,
     "quality": quality,

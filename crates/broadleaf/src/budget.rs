@@ -18,6 +18,9 @@ pub const UNITS_PER_S: u64 = 1_000_000;
 /// The work of planning without a time limit, units: a few seconds.
 pub const USUAL_WORK: u64 = 10 * UNITS_PER_S;
 
+/// How much longer than its time limit planning may take, s.
+pub const LATE_S: f64 = 0.05;
+
 /// The remaining work of a search. Every search takes a budget as an argument, counts its work, and stops with the
 /// best so far once the budget is spent.
 ///
@@ -72,6 +75,11 @@ impl Budget {
     /// Whether the caller set a time limit, and so accepts to wait that long.
     pub fn is_timed(&self) -> bool {
         self.guard.is_some()
+    }
+
+    /// Whether work of that many seconds, which cannot be stopped, would end more than [`LATE_S`] after the time limit.
+    pub fn is_too_short_for(&self, least_s: f64) -> bool {
+        self.guard.as_ref().is_some_and(|guard| least_s > guard.whole.as_secs_f64() + LATE_S)
     }
 
     /// Counts work that has been done; whether the budget is spent now.

@@ -9,6 +9,7 @@ use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::{estimate_within, makespan};
+use std::time::Duration;
 
 fn teragrid() -> (Platform, NodeId) {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../platforms/teragrid-64.json");
@@ -89,16 +90,39 @@ fn a_simulation_without_time_says_so_and_a_bound_without_time_is_lower() {
     assert_eq!(before_s, whole_s);
 }
 
+fn mesh(hosts: usize) -> (Platform, NodeId) {
+    let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
+    let nodes: Vec<NodeId> = (0..hosts).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(0.0, 1e8));
+    builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
+    (builder.build().unwrap(), nodes[0])
+}
+
+/// n trees of n edges, or the costs of n² pairs, cannot be cut short. Counted work never refuses, so that it is the same
+/// on every machine.
+#[test]
+fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
+    let (platform, root) = mesh(700);
+    let instance = Instance::new(&platform, root, 64 << 20).unwrap();
+    let within = |name: &str, budget: &Budget| {
+        make(&instance, name, SegmentChoice::Auto, Effort::Thorough, budget).map(|made| made.plan)
+    };
+    for (name, least) in [("van-de-geijn", "1.0 s"), ("mateescu", "0.3 s"), ("annealing", "0.3 s")] {
+        let refusal = within(name, &Budget::within(Duration::from_millis(100))).unwrap_err().to_string();
+        assert!(refusal.ends_with(&format!("than the time limit; give it {least}")), "{refusal}");
+    }
+    for budget in [Budget::of_work(0), Budget::within(Duration::from_millis(100))] {
+        assert_eq!(check::faults(&platform, &within("best", &budget).unwrap()), Vec::<String>::new());
+    }
+    assert!(within("van-de-geijn", &Budget::of_work(0)).is_ok());
+}
+
 /// Among more than 70 hosts the packing starts from a cover. Where that takes all the time, a few trees are drawn from
 /// it in any case: the cheapest tree alone is a star here, a hundredth of the rate.
 #[test]
 fn without_time_optimal_still_draws_several_trees() {
-    let mut builder = PlatformBuilder::new("mesh", PortModel::OnePort);
-    let nodes: Vec<NodeId> = (0..80).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
-    let class = builder.add_class(LinkClass::affine(0.0, 1e8));
-    builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
-    let platform = builder.build().unwrap();
-    let instance = Instance::new(&platform, nodes[0], 64 << 20).unwrap().segmented(1 << 20);
+    let (platform, root) = mesh(80);
+    let instance = Instance::new(&platform, root, 64 << 20).unwrap().segmented(1 << 20);
     units(0, |budget| {
         let plan = find("optimal").unwrap().plan(&instance, budget).unwrap();
         let rate = throughput(&platform, &plan).unwrap();

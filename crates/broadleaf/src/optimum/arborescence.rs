@@ -5,6 +5,10 @@
 //! entering edge; a cycle of sets becomes one set. The price that each set paid is its dual value. The tree's weight is
 //! the sum of these values, because every arborescence enters every set. Skew heaps with lazy subtraction hold the
 //! entering edges: O(m log n).
+//!
+//! Where every vertex reaches every other, one contraction of the whole graph serves all roots: a set's cheapest entering
+//! edge does not depend on the root, and an arborescence enters just the sets without its root (Tarjan, *Finding optimum
+//! branchings*, Networks 1977). So a further root takes O(n).
 
 const NONE: u32 = u32::MAX;
 
@@ -32,6 +36,8 @@ pub(crate) struct Arborescence {
     paid: Vec<f64>,
     state: Vec<State>,
     path: Vec<u32>,
+    /// Sets that are not part of another.
+    apart: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -48,13 +54,51 @@ impl Arborescence {
     ///
     /// Weights are finite and ≥ 0, and every vertex can be reached. Ties go to the lower edge.
     pub fn cheapest(&mut self, graph: &Digraph, weight: &[f64]) -> (Vec<u32>, f64) {
-        let n = graph.vertices;
         self.reset(graph, weight);
-        for start in 1..n as u32 {
+        self.state[0] = State::Rooted;
+        for start in 1..graph.vertices as u32 {
             self.grow_from(start, graph);
         }
-        let total = self.paid.iter().sum();
-        (self.expand(graph), total)
+        self.entered_from(0, graph)
+    }
+
+    /// Contracts the whole graph, for [`Arborescence::entered_from`] any vertex. Every vertex reaches every other, and
+    /// edges may enter vertex 0.
+    pub fn contract_all(&mut self, graph: &Digraph, weight: &[f64]) {
+        self.reset(graph, weight);
+        if graph.vertices > 1 {
+            self.grow_from(0, graph);
+        }
+    }
+
+    /// The arborescence from `root` after [`Arborescence::contract_all`], as [`Arborescence::cheapest`] returns it:
+    /// contracted sets are opened, outermost first, and where a set is entered, its part there gives up its own
+    /// entering edge. No set with the root is entered.
+    pub fn entered_from(&self, root: u32, graph: &Digraph) -> (Vec<u32>, f64) {
+        let mut entering = self.entering.clone();
+        let mut opened = vec![false; self.find.len()];
+        let mut around = root;
+        while around != NONE {
+            opened[around as usize] = true;
+            around = self.parent[around as usize];
+        }
+        let total =
+            self.paid.iter().zip(&opened).filter(|(_, &has_root)| !has_root).map(|(paid, _)| paid).sum();
+        for set in (0..self.find.len()).rev() {
+            if opened[set] {
+                continue;
+            }
+            let edge = entering[set];
+            let mut part = graph.to[edge as usize];
+            while part as usize != set {
+                entering[part as usize] = edge;
+                opened[part as usize] = true;
+                part = self.parent[part as usize];
+            }
+        }
+        entering.truncate(graph.vertices);
+        entering[root as usize] = NONE;
+        (entering, total)
     }
 
     /// The vertices of every contracted set that paid more than `least` in the last call.
@@ -97,7 +141,7 @@ impl Arborescence {
         self.paid.resize(n, 0.0);
         self.state.clear();
         self.state.resize(n, State::New);
-        self.state[0] = State::Rooted;
+        self.apart = n;
         // Melding a queue's front pair to its back builds a heap in linear time; edges that follow each
         // other into the same vertex are one queue.
         let mut queue = std::collections::VecDeque::new();
@@ -121,7 +165,7 @@ impl Arborescence {
         }
     }
 
-    /// Follows cheapest entering edges backwards from `start` to the root's part.
+    /// Follows cheapest entering edges backwards from `start` to the root's part, or until one set is left.
     fn grow_from(&mut self, start: u32, graph: &Digraph) {
         let mut set = self.root_of(start);
         if self.state[set as usize] == State::Rooted {
@@ -141,6 +185,9 @@ impl Arborescence {
                     set = before;
                 }
                 State::OnPath => set = self.contract(before),
+            }
+            if self.apart == 1 {
+                break;
             }
         }
         while let Some(set) = self.path.pop() {
@@ -182,32 +229,15 @@ impl Arborescence {
             self.find[part as usize] = set;
             self.parent[part as usize] = set;
             heap = self.meld(heap, self.heap[part as usize]);
+            self.apart -= 1;
             if part == first {
                 break;
             }
         }
+        self.apart += 1;
         self.heap.push(heap);
         self.path.push(set);
         set
-    }
-
-    /// Opens the contracted sets, outermost first: where a set is entered, its part there gives up its own
-    /// entering edge.
-    fn expand(&mut self, graph: &Digraph) -> Vec<u32> {
-        let mut opened = vec![false; self.find.len()];
-        for set in (1..self.find.len()).rev() {
-            if opened[set] {
-                continue;
-            }
-            let edge = self.entering[set];
-            let mut part = graph.to[edge as usize];
-            while part as usize != set {
-                self.entering[part as usize] = edge;
-                opened[part as usize] = true;
-                part = self.parent[part as usize];
-            }
-        }
-        self.entering[..graph.vertices].to_vec()
     }
 
     fn root_of(&mut self, mut set: u32) -> u32 {
@@ -328,6 +358,42 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(at, 0);
+            }
+        }
+
+        /// One contraction serves every root.
+        #[test]
+        fn the_cheapest_from_every_vertex(
+            n in 1usize..6,
+            picks in prop::collection::vec((0u32..6, 0u32..6, 0u32..9), 0..18),
+        ) {
+            let cycle = (0..n as u32).map(|v| (v, (v + 1) % n as u32, 7));
+            let is_edge = |&(from, to, _): &(u32, u32, u32)| from != to && from.max(to) < n as u32;
+            let edges: Vec<_> = cycle.chain(picks).filter(is_edge).collect();
+            let graph = Digraph {
+                vertices: n,
+                from: edges.iter().map(|edge| edge.0).collect(),
+                to: edges.iter().map(|edge| edge.1).collect(),
+            };
+            let weight: Vec<f64> = edges.iter().map(|edge| f64::from(edge.2)).collect();
+            let mut solver = Arborescence::default();
+            solver.contract_all(&graph, &weight);
+            for root in 0..n as u32 {
+                let (entering, total) = solver.entered_from(root, &graph);
+                let sum: f64 = entering.iter().filter(|&&edge| edge != NONE).map(|&edge| weight[edge as usize]).sum();
+                prop_assert_eq!(total, sum);
+                // With the root as vertex 0.
+                let swapped = |v: u32| if v == 0 { root } else if v == root { 0 } else { v };
+                let (mut rooted, mut weights) = (Digraph { vertices: n, ..Digraph::default() }, Vec::new());
+                for &(from, to, weight) in edges.iter().filter(|edge| edge.1 != root) {
+                    rooted.from.push(swapped(from));
+                    rooted.to.push(swapped(to));
+                    weights.push(f64::from(weight));
+                }
+                prop_assert_eq!(total, brute(&rooted, &weights));
+                let above = |v: usize| entering[v] as usize;
+                let leads_to = |v| (0..n).fold(v, |at, _| graph.from.get(above(at)).map_or(at, |&up| up as usize));
+                prop_assert!((0..n).all(|v| leads_to(v) == root as usize));
             }
         }
     }

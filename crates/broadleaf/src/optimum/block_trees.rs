@@ -9,7 +9,7 @@
 //! The trees are found one by one, each the cheapest under prices that rise steeply with the loads of all others, and
 //! then again and again (Garg and Könemann, *Faster and simpler algorithms for multicommodity flow and other fractional
 //! packing problems*, 2007, with equal trees in place of small steps: a plan needs few trees of equal share).
-//! O(sweeps · trees · cheapest tree).
+//! O(sweeps · trees · cheapest tree); many roots choose a few at a time, from one contraction.
 
 use super::cheapest_from::{Cheapest, NONE};
 use super::demand::Demand;
@@ -21,6 +21,7 @@ use crate::budget::Budget;
 use crate::model::Resource;
 use crate::plan::Collective;
 use crate::platform::{Hop, NodeId, Platform};
+use std::ops::Range;
 
 /// The power of a load in its price. Chosen: lower ones leave more load on the busiest resource, higher ones let it
 /// jump from one resource to another.
@@ -29,6 +30,10 @@ const POWER: i32 = 11;
 const IDLE: f64 = 1e-4;
 /// Times that each tree is chosen again. Chosen: the loads hardly change after the fourth.
 const SWEEPS: usize = 6;
+/// Steps in which all roots choose a tree each: in each step an equal part of them, under the same prices; fewer than
+/// twice as many roots choose one by one. Chosen: a hundredth of the trees hardly changes a load, and of 1,000 roots ten
+/// share a contraction.
+const STEPS: usize = 100;
 /// Powers of the loads tried as prices of the bound.
 const BOUND_POWERS: [i32; 4] = [6, 12, 24, 48];
 /// The price of an edge that is not a gateway, far above all others.
@@ -226,6 +231,8 @@ struct Search<'a> {
     /// By edge.
     may_use: Vec<bool>,
     share: f64,
+    /// Roots that choose a tree each under the same prices.
+    at_once: usize,
     /// Of a load in its price.
     power: i32,
     /// The entering edge of each vertex; `NONE` for the root, and for all of a tree that is not chosen yet.
@@ -242,6 +249,7 @@ impl<'a> Search<'a> {
             table,
             may_use,
             share: 1.0 / count as f64,
+            at_once: (table.demand.trees(vertices) / STEPS).max(1),
             power: POWER,
             trees: vec![vec![NONE; vertices]; count * table.demand.trees(vertices)],
             load: vec![0.0; table.resources.len()],
@@ -258,10 +266,11 @@ impl<'a> Search<'a> {
         tree % self.roots()
     }
 
-    /// Twice as many trees of half the share; smaller steps allow steeper prices.
+    /// Twice as many trees of half the share, as many steps of a sweep; smaller shares allow steeper prices.
     fn split(&mut self) {
         self.trees.extend_from_within(..);
         self.share /= 2.0;
+        self.at_once *= 2;
         self.power *= 2;
     }
 
@@ -273,16 +282,13 @@ impl<'a> Search<'a> {
     fn sweep(&mut self, budget: &Budget) {
         let mut best: Option<(f64, Vec<Vec<u32>>, Vec<f64>)> = None;
         let units = (self.table.edge_count() / EDGES_PER_UNIT) as u64;
+        let (roots, at_once) = (self.roots(), self.at_once);
         for _ in 0..SWEEPS {
-            for tree in 0..self.trees.len() {
-                budget.spend(units);
-                self.add(tree, -self.share);
-                let prices = prices(&self.load, self.power);
-                let barred = |edge: usize| if self.may_use[edge] { 0.0 } else { BARRED };
-                let weight = |edge: usize| self.table.weight(edge, &prices) + barred(edge);
-                let weights: Vec<f64> = (0..self.table.edge_count()).map(weight).collect();
-                self.trees[tree] = self.tree(self.root_of(tree), &weights).0;
-                self.add(tree, self.share);
+            for first in (0..self.trees.len()).step_by(roots) {
+                for root in (0..roots).step_by(at_once) {
+                    budget.spend(units);
+                    self.choose(first, root..roots.min(root + at_once));
+                }
             }
             let busiest = self.busiest();
             if best.as_ref().is_none_or(|(least, ..)| busiest < *least) {
@@ -295,9 +301,22 @@ impl<'a> Search<'a> {
         (_, self.trees, self.load) = best.expect("there is a sweep");
     }
 
-    /// The cheapest tree under the weights of edges, and the cost of its blocks, weighted.
-    fn tree(&mut self, root: usize, weights: &[f64]) -> (Vec<u32>, f64) {
-        self.table.demand.cheapest_from(&mut self.cheapest, &self.table.graph, root, weights)
+    /// Chooses the trees from `first` on of these roots under the loads of all others.
+    fn choose(&mut self, first: usize, roots: Range<usize>) {
+        roots.clone().for_each(|root| self.add(first + root, -self.share));
+        let prices = prices(&self.load, self.power);
+        let barred = |edge: usize| if self.may_use[edge] { 0.0 } else { BARRED };
+        let weight = |edge: usize| self.table.weight(edge, &prices) + barred(edge);
+        let weights: Vec<f64> = (0..self.table.edge_count()).map(weight).collect();
+        for (root, (tree, _)) in roots.clone().zip(self.cheapest(roots, &weights)) {
+            self.trees[first + root] = tree;
+            self.add(first + root, self.share);
+        }
+    }
+
+    /// The cheapest trees of these roots under the weights of edges, and the costs of their blocks, weighted.
+    fn cheapest(&mut self, roots: Range<usize>, weights: &[f64]) -> Vec<(Vec<u32>, f64)> {
+        self.table.demand.cheapest_from(&mut self.cheapest, &self.table.graph, roots, weights)
     }
 
     /// Adds `share` of a tree's blocks to the loads; a tree that is not chosen yet has none.
@@ -312,7 +331,7 @@ impl<'a> Search<'a> {
             let prices = normed(prices(&self.load, power));
             let edges = self.table.edge_count();
             let weights: Vec<f64> = (0..edges).map(|edge| self.table.weight(edge, &prices)).collect();
-            let cost: f64 = (0..self.roots()).map(|root| self.tree(root, &weights).1).sum();
+            let cost: f64 = self.cheapest(0..self.roots(), &weights).iter().map(|(_, cost)| cost).sum();
             if cost > 0.0 && 1.0 / cost < best.0 {
                 best = (1.0 / cost, prices);
             }

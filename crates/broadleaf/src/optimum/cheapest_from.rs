@@ -4,6 +4,7 @@ use super::arborescence::{Arborescence, Digraph};
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// The entering edge of a vertex that has none.
 pub(super) const NONE: u32 = u32::MAX;
@@ -53,8 +54,23 @@ impl Cheapest {
         (entering, distances)
     }
 
-    /// The entering edges of a cheapest arborescence from `root`, and its weight.
-    pub fn arborescence(&mut self, root: usize, weights: &[f64]) -> (Vec<u32>, f64) {
+    /// The entering edges of cheapest arborescences from these vertices, and their weights. Several share one
+    /// contraction, for which every vertex must reach every other.
+    pub fn arborescences(
+        &mut self,
+        graph: &Digraph,
+        roots: Range<usize>,
+        weights: &[f64],
+    ) -> Vec<(Vec<u32>, f64)> {
+        if roots.len() == 1 {
+            return vec![self.arborescence(roots.start, weights)];
+        }
+        self.solver.contract_all(graph, weights);
+        roots.map(|root| self.solver.entered_from(root as u32, graph)).collect()
+    }
+
+    /// The same from `root`.
+    fn arborescence(&mut self, root: usize, weights: &[f64]) -> (Vec<u32>, f64) {
         let last = weights.len();
         self.hung.to[last] = root as u32 + 1;
         self.weights.clear();

@@ -9,6 +9,7 @@
 use super::arborescence::{Arborescence, Digraph};
 use super::cheapest_from::{Cheapest, NONE};
 use crate::plan::Collective;
+use std::ops::Range;
 
 /// The blocks of one round; weights are by vertex.
 #[derive(Clone, Debug)]
@@ -49,24 +50,27 @@ impl Demand {
         }
     }
 
-    /// The cheapest tree from vertex `root`, and the cost of its blocks.
+    /// The cheapest trees from these vertices, and the cost of each one's blocks.
     pub(super) fn cheapest_from(
         &self,
         cheapest: &mut Cheapest,
         graph: &Digraph,
-        root: usize,
+        roots: Range<usize>,
         costs: &[f64],
-    ) -> (Vec<u32>, f64) {
+    ) -> Vec<(Vec<u32>, f64)> {
         match self {
-            Demand::Broadcast => cheapest.arborescence(root, costs),
-            Demand::Scatter(weights) => {
-                let (entering, distances) = cheapest.paths(graph, root, costs);
-                let blocks = distances.iter().zip(weights).skip(1);
-                (entering, blocks.map(|(distance, weight)| distance * weight).sum())
-            }
+            Demand::Broadcast => cheapest.arborescences(graph, roots, costs),
+            Demand::Scatter(weights) => roots
+                .map(|root| {
+                    let (entering, distances) = cheapest.paths(graph, root, costs);
+                    let blocks = distances.iter().zip(weights).skip(1);
+                    (entering, blocks.map(|(distance, weight)| distance * weight).sum())
+                })
+                .collect(),
             Demand::Allgather(weights) => {
-                let (entering, cost) = cheapest.arborescence(root, costs);
-                (entering, cost * weights[root])
+                let mut trees = cheapest.arborescences(graph, roots.clone(), costs);
+                trees.iter_mut().zip(&weights[roots]).for_each(|(tree, weight)| tree.1 *= weight);
+                trees
             }
         }
     }
@@ -76,14 +80,10 @@ impl Demand {
         if matches!(self, Demand::Broadcast) {
             return solver.cheapest(graph, costs);
         }
-        let mut cheapest = Cheapest::new(graph);
-        let (mut round, mut sum) = (Vec::new(), 0.0);
-        for root in 0..self.trees(graph.vertices) {
-            let (entering, cost) = self.cheapest_from(&mut cheapest, graph, root, costs);
-            round.extend(entering);
-            sum += cost;
-        }
-        (round, sum)
+        let roots = 0..self.trees(graph.vertices);
+        let trees = self.cheapest_from(&mut Cheapest::new(graph), graph, roots, costs);
+        let sum = trees.iter().map(|(_, cost)| cost).sum();
+        (trees.into_iter().flat_map(|(entering, _)| entering).collect(), sum)
     }
 }
 

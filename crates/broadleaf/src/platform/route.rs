@@ -89,6 +89,19 @@ impl Platform {
         sources: &[NodeId],
         seconds: impl Fn(LinkClassId) -> f64,
     ) -> (Vec<f64>, Vec<Option<Hop>>) {
+        self.shortest_paths_to(None, sources, seconds)
+    }
+
+    /// The same; with `targets`, it ends when these have their paths.
+    fn shortest_paths_to(
+        &self,
+        targets: Option<&[NodeId]>,
+        sources: &[NodeId],
+        seconds: impl Fn(LinkClassId) -> f64,
+    ) -> (Vec<f64>, Vec<Option<Hop>>) {
+        let mut waiting_for = vec![targets.is_none(); self.node_count()];
+        targets.into_iter().flatten().for_each(|target| waiting_for[target.index()] = true);
+        let mut missing = waiting_for.iter().filter(|&&is_target| is_target).count();
         let mut search = RouteSearch {
             platform: self,
             distance: vec![f64::INFINITY; self.node_count()],
@@ -113,6 +126,10 @@ impl Platform {
         while let Some(Reverse((OrderedFloat(at_s), node))) = search.queue.pop() {
             if std::mem::replace(&mut search.done[node.index()], true) {
                 continue;
+            }
+            missing -= usize::from(waiting_for[node.index()]);
+            if missing == 0 {
+                break;
             }
             for &(to, class) in &self.out_links[node.index()] {
                 search.reach(at_s + seconds(class), Hop { from: node, to, class });
@@ -140,7 +157,7 @@ impl Platform {
     /// The quickest paths for `bytes` bytes from one node to each of `targets`, in their order.
     pub fn routes(&self, from: NodeId, targets: &[NodeId], bytes: u64) -> Vec<Option<Route>> {
         let seconds = |class| self.class(class).latency_s + self.transfer_s(class, bytes);
-        let (_, before) = self.shortest_paths(from, seconds);
+        let (_, before) = self.shortest_paths_to(Some(targets), &[from], seconds);
         let path_to = |&to: &NodeId| {
             let mut hops = Vec::new();
             let mut node = to;

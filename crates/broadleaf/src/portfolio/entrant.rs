@@ -2,11 +2,12 @@
 
 use super::outcome::unsupported;
 use super::request::{Effort, SegmentChoice};
-use super::segment_search::{search, sketch, steady_s, Tuned};
+use super::segment_search::{routed, search, sketch, Tuned};
 use super::settings::{FULL_TRANSFERS, TUNING_GAIN};
+use super::unwaiting::steady_s;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{finish_with, plan_with, supports, Instance, Pace, Planner, LARGE_NODES, PLANNERS};
+use crate::planners::{finish_with, supports, Instance, Pace, Planner, LARGE_NODES, PLANNERS};
 
 /// How closely an entrant has been examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,7 +109,7 @@ impl Task<'_> {
             return Ok(Some((Look::Tuned, self.tune(planner, budget)?)));
         }
         let Some(least_bytes) = self.searched_from(planner) else {
-            let plan = plan_with(planner, &self.sized()?, budget)?;
+            let plan = routed(planner, &self.sized()?, budget)?;
             if steady_s(platform, &plan)? >= to_beat_s {
                 return Ok(None);
             }
@@ -133,7 +134,7 @@ impl Task<'_> {
         let tuned = match self.searched_from(planner) {
             Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, budget)?,
             None => {
-                let plan = plan_with(planner, &self.sized()?, budget)?;
+                let plan = routed(planner, &self.sized()?, budget)?;
                 Tuned::estimated(self.instance.platform, plan, budget)?
             }
         };
@@ -216,7 +217,7 @@ impl Task<'_> {
             let planner = PLANNERS[entrant.at];
             let plan = match entrant.look {
                 Look::Tuned => entrant.tuned.plan.clone(),
-                _ => plan_with(planner, &self.instance.segmented(known.plan.segment_bytes), budget)?,
+                _ => routed(planner, &self.instance.segmented(known.plan.segment_bytes), budget)?,
             };
             if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
                 return Ok(Some((other.look, Tuned { plan, makespan_s: known.makespan_s })));

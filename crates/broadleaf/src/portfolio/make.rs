@@ -3,11 +3,11 @@
 use super::best;
 use super::outcome::{finish, unsupported, Outcome};
 use super::request::{Effort, SegmentChoice};
-use super::segment_search::{search, Tuned};
+use super::segment_search::{routed, search, Tuned};
 use super::settings::{BOUND_PART, FULL_TRANSFERS};
 use crate::budget::Budget;
 use crate::plan::PlanError;
-use crate::planners::{find, finish_with, plan_with, supports, Instance, Planner, BEST};
+use crate::planners::{find, finish_with, supports, Instance, Planner, BEST};
 
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
 ///
@@ -52,7 +52,7 @@ fn alone(
         Some(least_bytes) if profile.is_segmentable() => {
             search(instance, planner, least_bytes, effort, budget)?
         }
-        _ => Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?, budget)?,
+        _ => Tuned::estimated(instance.platform, routed(planner, &sized, budget)?, budget)?,
     };
     if effort == Effort::Thorough {
         tuned.plan = finish_with(planner, instance, &tuned.plan).unwrap_or(tuned.plan);

@@ -9,6 +9,7 @@ mod outcome;
 mod request;
 mod segment_search;
 mod settings;
+mod unwaiting;
 
 pub(crate) use settings::MOST_SEGMENTS;
 

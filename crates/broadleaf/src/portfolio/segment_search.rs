@@ -7,14 +7,16 @@
 
 use super::request::Effort;
 use super::settings::{
-    DEEP_SEGMENTS_PER_NODE, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, MOST_SEGMENTS, OTHER_TREES,
-    REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
+    DEEP_SEGMENTS_PER_NODE, EDGES_PER_S, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, MOST_SEGMENTS,
+    OTHER_TREES, REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS,
+    WORTH_REFINING,
 };
+use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
 use crate::budget::Budget;
-use crate::plan::{throughput, Collective, Plan, PlanError, Segments};
+use crate::plan::{Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
 use crate::platform::{Platform, TransferTime, HANDLING_S};
-use crate::simulate::{estimate, estimate_from, estimate_within, makespan};
+use crate::simulate::{estimate_from, estimate_within, makespan};
 
 /// A sketch, and whether its segment size is the one that the planner's model chose, so that no search follows.
 pub(super) struct Sketch {
@@ -31,7 +33,7 @@ pub(super) struct Tuned {
 
 impl Tuned {
     /// The plan with its makespan from two simulations that reach the steady state; without a budget for them, from
-    /// one segment's and the steady rate.
+    /// the way of one segment and the steady rate.
     pub fn estimated(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
         let estimated = estimate_within(platform, &plan, budget);
         Tuned::in_any_case(platform, plan, estimated)
@@ -49,7 +51,7 @@ impl Tuned {
         estimated: Result<f64, PlanError>,
     ) -> Result<Tuned, PlanError> {
         let makespan_s = match estimated {
-            Err(PlanError::OutOfTime) => unwaiting_s(platform, &plan)?,
+            Err(PlanError::OutOfTime) => unsimulated_s(platform, &plan)?,
             estimated => estimated?,
         };
         Ok(Tuned { plan, makespan_s })
@@ -74,9 +76,9 @@ pub(super) fn search(
     effort: Effort,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
-    if let Some(count) = known_count(instance, planner, least_bytes) {
+    if let Some(count) = known_count(instance, planner, least_bytes, budget) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        return Tuned::estimated(instance.platform, plan_with(planner, &sized, budget)?, budget);
+        return Tuned::estimated(instance.platform, routed(planner, &sized, budget)?, budget);
     }
     match effort {
         Effort::Thorough => thorough(instance, planner, least_bytes, budget),
@@ -88,9 +90,25 @@ pub(super) fn search(
     }
 }
 
+/// The planner's plan, routed: each of its estimates would find the paths again. A regular plan, whose trees are as many
+/// as the hosts, is refused where these take longer than the time limit only to be routed and added up.
+pub(super) fn routed(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+    let plan = plan_with(planner, instance, budget)?;
+    let edges = if plan.pattern.is_some() { plan.trees.len() * plan.nodes.len() } else { 0 };
+    let least_s = edges as f64 / EDGES_PER_S;
+    if budget.is_too_short_for(least_s) {
+        let planner = planner.card().name.to_string();
+        let reason =
+            format!("{edges} edges of its trees take longer than the time limit; give it {least_s:.1} s");
+        return Err(PlanError::Unsupported { planner, reason });
+    }
+    plan.routed(instance.platform)
+}
+
 /// The number of segments, where no search is needed.
-fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
-    let modelled = planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes));
+fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64, budget: &Budget) -> Option<u64> {
+    let modelled =
+        planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes), budget);
     // All segments that are ready for the same receiver travel as one transfer, at any segment size.
     modelled.or(instance.collective.is_personalised().then_some(1))
 }
@@ -145,7 +163,7 @@ impl Search<'_> {
         let segment_bytes = self.instance.message_bytes.div_ceil(count);
         let plan = match &self.varied {
             Some(plan) => Plan { segment_bytes, ..plan.clone() },
-            None => plan_with(self.planner, &self.instance.segmented(segment_bytes), self.budget)?,
+            None => routed(self.planner, &self.instance.segmented(segment_bytes), self.budget)?,
         };
         let least_s = steady_s(self.instance.platform, &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
@@ -172,7 +190,7 @@ impl Search<'_> {
         if self.varied.is_none() {
             share = share.at_least(FIRST_PLAN);
         }
-        let plan = plan_with(self.planner, &sized, &share)?;
+        let plan = routed(self.planner, &sized, &share)?;
         self.varied = Some(plan);
         self.seen.clear();
         Ok(())
@@ -233,28 +251,6 @@ impl Search<'_> {
         }
         Ok(())
     }
-}
-
-/// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds.
-fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    Ok(estimate(platform, &first_segment(plan))? + steady_s(platform, plan)?)
-}
-
-/// The plan of the first segment alone; in a broadcast, without the trees that would be set up and carry nothing.
-fn first_segment(plan: &Plan) -> Plan {
-    let first = plan.resized(plan.segment_bytes);
-    if plan.collective != Collective::Bcast || plan.period.is_some() {
-        return first;
-    }
-    let mut tree = plan.trees[Segments::deal(1, 1, &plan.trees.shares()).tree_of(0)].clone();
-    tree.share = 1.0;
-    Plan { trees: vec![tree].into(), ..first }
-}
-
-/// The steady part of the makespan without any waiting: all but the last segment through the busiest resource,
-/// seconds.
-pub(super) fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
 }
 
 fn thorough(
@@ -335,14 +331,13 @@ pub(super) fn sketch(
 ) -> Result<Option<Sketch>, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let known = known_count(instance, planner, least_bytes);
+    let known = known_count(instance, planner, least_bytes, budget);
     let counts = match known {
         Some(count) => vec![count],
         None => bracket(instance, least_bytes, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
     };
     let middle = counts[counts.len() / 2];
-    let plan = plan_with(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?
-        .routed(platform)?;
+    let plan = routed(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?;
     let has_time = effort == Effort::Thorough && !is_large && !budget.is_timed();
     let is_simulated = plan.period.is_some() || has_time;
     let mut best: Option<Tuned> = None;

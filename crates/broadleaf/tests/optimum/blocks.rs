@@ -234,6 +234,27 @@ fn a_ring_receives_every_other_block_once() {
     }
 }
 
+/// Of 200 hosts and more, several choose their trees under the same prices.
+#[test]
+fn trees_of_many_roots_are_proved() {
+    let hosts = 220;
+    let mut state = 1u64;
+    let mut draw = |limit: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32 % limit
+    };
+    let mut links = Vec::new();
+    for host in 0..hosts {
+        for step in [1, hosts - 1, 2 + draw(hosts - 3)] {
+            links.push((host, (host + step) % hosts, f64::from(1 + draw(9))));
+        }
+    }
+    let platform = directed(PortModel::OnePort, hosts as usize, &links);
+    let optimum = solved(&platform, Collective::Allgather, None, 0.02).unwrap();
+    assert_eq!(certificate::check(&platform, &optimum), Vec::<String>::new());
+    assert!(optimum.gap() <= 0.02, "{}", optimum.gap());
+}
+
 #[test]
 fn an_all_reduce_has_no_program() {
     let platform = directed(PortModel::OnePort, 2, &[(0, 1, 1.0), (1, 0, 1.0)]);

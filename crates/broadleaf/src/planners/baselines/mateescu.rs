@@ -62,8 +62,8 @@ impl Planner for Mateescu {
         pairs::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        Ok(pairs::plan(instance, CARD.name, tree))
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+        pairs::plan(instance, CARD.name, budget, tree)
     }
 }
 

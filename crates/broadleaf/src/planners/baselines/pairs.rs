@@ -4,13 +4,18 @@
 //! start-up and the size over the bandwidth, and arrives a latency later. Bandwidths are those of a benchmark between
 //! the two hosts alone: a pipe on their way counts, but not that two sends may share it.
 
-use crate::plan::{Plan, TreeBuilder};
+use crate::budget::Budget;
+use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::clustered::host_times::HostTimes;
 use crate::planners::{Instance, Unsupported};
 use crate::platform::{NodeId, SharedId};
 
 /// Hosts beyond which the matrices take too much memory: two of 2,048² numbers are 64 MiB.
 const MOST_HOSTS: usize = 2048;
+
+/// Pairs whose costs are found in a second. Measured: 0.7 µs each on a sparse random network of 1,000 nodes
+/// (`benches/time_limits.py random-1000`), less where hosts have links.
+const PAIRS_PER_S: f64 = 1.4e6;
 
 /// The matrices of one instance, or of some of its hosts. Hosts are numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,16 +101,27 @@ pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
 
 /// The plan of the tree that `grow` returns for the matrices and the root: its edges (parent, child), each parent's
 /// in serving order.
+///
+/// # Errors
+/// A time limit in which the costs of all pairs cannot be found.
 pub(super) fn plan(
     instance: &Instance,
     name: &str,
+    budget: &Budget,
     grow: impl FnOnce(&Pairs, usize) -> Vec<(usize, usize)>,
-) -> Plan {
+) -> Result<Plan, PlanError> {
+    let pairs = instance.platform.hosts().count().pow(2);
+    let least_s = pairs as f64 / PAIRS_PER_S;
+    if budget.is_too_short_for(least_s) {
+        let reason =
+            format!("the costs of {pairs} pairs take longer than the time limit; give it {least_s:.1} s");
+        return Err(PlanError::Unsupported { planner: name.to_string(), reason });
+    }
     let (matrices, hosts) = Pairs::of(instance);
     let root = hosts.partition_point(|&host| host < instance.root);
     let mut tree = TreeBuilder::new(instance.platform.node_count());
     for (parent, child) in grow(&matrices, root) {
         tree.add(hosts[parent], hosts[child]);
     }
-    instance.tree_plan(name, tree)
+    Ok(instance.tree_plan(name, tree))
 }

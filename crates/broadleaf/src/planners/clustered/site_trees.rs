@@ -87,7 +87,7 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The blocks of an all-gather go whole: they are short, and their own pipeline.
-fn segments(instance: &Instance, _: u64) -> Option<u64> {
+fn segments(instance: &Instance, _: u64, _: &Budget) -> Option<u64> {
     (instance.collective == Collective::Allgather).then_some(1)
 }
 

@@ -57,7 +57,7 @@ static CARD: Card = Card {
 /// once on a network.
 const SEGMENTS_OF_A_BLOCK: u64 = 4;
 
-fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
+fn segments_of_a_block(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     (instance.collective == Collective::Allgather).then_some(most.min(SEGMENTS_OF_A_BLOCK))
 }
 
@@ -86,7 +86,7 @@ impl Planner for Flat {
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         if instance.collective == Collective::Allgather {
-            return Ok(Plan { trees: trees_of_all(instance), ..instance.tree_plan(CARD.name, tree) });
+            return Ok(Plan { trees: trees_of_all(instance).into(), ..instance.tree_plan(CARD.name, tree) });
         }
         let mut receivers: Vec<NodeId> = instance.receivers().collect();
         if instance.collective == Collective::Scatter {

@@ -88,7 +88,7 @@ impl Planner for Annealing {
     }
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-        Ok(pairs::plan(instance, CARD.name, |matrices, root| {
+        pairs::plan(instance, CARD.name, budget, |matrices, root| {
             let allowance = match budget.asked() {
                 Some(_) => Allowance::Moves(budget.left().saturating_mul(MOVES_PER_UNIT)),
                 None => usual_allowance(matrices.len()),
@@ -99,7 +99,7 @@ impl Planner for Annealing {
                 return mateescu::tree(matrices, root);
             }
             found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect()
-        }))
+        })
     }
 }
 

@@ -1,0 +1,68 @@
+//! The makespan of a plan in which no transfer waits for another: the first segment's, and the rest at the steady rate.
+//!
+//! A sketch needs no more; and where the time is up before a simulation, a plan has this estimate.
+
+use crate::plan::{throughput, Collective, Plan, PlanError, Segments, Tree};
+use crate::platform::Platform;
+use crate::simulate::estimate;
+
+/// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds.
+pub(super) fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    Ok(estimate(platform, &first_segment(plan))? + steady_s(platform, plan)?)
+}
+
+/// The plan of the first segment alone; in a broadcast, without the trees that would be set up and carry nothing.
+fn first_segment(plan: &Plan) -> Plan {
+    let first = plan.resized(plan.segment_bytes);
+    if plan.collective != Collective::Bcast || plan.period.is_some() {
+        return first;
+    }
+    let mut tree = plan.trees[Segments::deal(1, 1, &plan.trees.shares()).tree_of(0)].clone();
+    tree.share = 1.0;
+    Plan { trees: vec![tree].into(), ..first }
+}
+
+/// The same without a simulation, which for n trees takes longer than to plan them.
+pub(super) fn unsimulated_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    let whole_s = plan.message_bytes as f64 / throughput(platform, plan)?;
+    Ok((first_segments_s(platform, &first_segment(plan)) + steady_s(platform, plan)?).max(whole_s))
+}
+
+/// When the first segment of every tree has come to all, if trees do not wait for each other; seconds.
+fn first_segments_s(platform: &Platform, plan: &Plan) -> f64 {
+    let of_trees =
+        |trees: &[Tree]| trees.iter().map(|tree| first_segment_s(platform, plan, tree)).fold(0.0, f64::max);
+    of_trees(&plan.trees) + of_trees(&plan.inward)
+}
+
+/// When the first segment of a routed tree has come to all, each child served after those before it; seconds. The way
+/// in takes as long.
+fn first_segment_s(platform: &Platform, plan: &Plan, tree: &Tree) -> f64 {
+    let root = plan.root_of(tree);
+    let mut at_s = vec![0.0; tree.node_count()];
+    for parent in tree.breadth_first(root) {
+        let mut free_s = at_s[parent.index()];
+        for &child in tree.children(parent) {
+            let relays = tree.via.get(&child).map_or(&[][..], Vec::as_slice);
+            let path = [&[parent], relays, &[child]].concat();
+            let hops = path
+                .windows(2)
+                .filter_map(|hop| platform.link(hop[0], hop[1]).or_else(|| platform.link(hop[1], hop[0])));
+            let times: Vec<(f64, f64)> = hops
+                .map(|class| {
+                    (platform.transfer_s(class, plan.segment_bytes), platform.class(class).latency_s)
+                })
+                .collect();
+            at_s[child.index()] =
+                free_s + times.iter().map(|(busy_s, latency_s)| busy_s + latency_s).sum::<f64>();
+            free_s += times.first().map_or(0.0, |(busy_s, _)| *busy_s);
+        }
+    }
+    at_s.into_iter().fold(0.0, f64::max)
+}
+
+/// The steady part of the makespan without any waiting: all but the last segment through the busiest resource,
+/// seconds.
+pub(super) fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
+}
