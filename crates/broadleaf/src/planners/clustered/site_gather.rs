@@ -17,8 +17,7 @@ use crate::plan::{Plan, PlanError};
 use crate::planners::Instance;
 use crate::platform::{NodeId, Platform, SharedId};
 
-/// Blocks are long where the busiest pipe takes more than this part of the time of the longest way. Chosen: from there on
-/// the prediction for long blocks is the lower one on the grids of `benches/smpi_beds.py`.
+/// Blocks are long where the busiest pipe takes more than this part of the time of the longest way; chosen.
 const LONG_PART: f64 = 0.5;
 /// Segments of a long block.
 const SEGMENTS: u64 = 4;
