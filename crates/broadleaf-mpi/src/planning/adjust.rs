@@ -1,9 +1,9 @@
 //! Changes to plans for effects of real ports and processors that the models lack.
 
-use crate::rank_plan::on_the_wire;
+use crate::rank_plan::{goes_whole, on_the_wire};
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
-use broadleaf::plan::{Plan, PlanError};
+use broadleaf::plan::{Collective, Plan, PlanError};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{Platform, PortModel};
 use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
@@ -87,7 +87,8 @@ pub fn fastest_as_run(
 /// The predicted time of an adjusted plan.
 fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     let handled = &placement.handled;
-    if plan.period.is_none() {
+    // A block that goes whole waits for one turn, not for one per segment.
+    if plan.period.is_none() || plan.trees.iter().all(|tree| goes_whole(plan, tree)) {
         return estimate(handled, plan);
     }
     let in_turn = placement
@@ -122,9 +123,11 @@ pub fn without_skips(platform: &Platform, plan: Plan) -> Plan {
 /// A period is dropped if the plan without it takes at most this part of its time.
 const WORTH_LEAVING: f64 = 0.9;
 
-/// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments.
+/// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of
+/// all hosts: they are few, and a sender of short ones fills pipes that the model's leaves idle.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    if plan.period.is_some() || plan.pattern.is_some() {
+    let are_of_all = plan.collective.outward() == Collective::Allgather;
+    if plan.period.is_some() || plan.pattern.is_some() || are_of_all {
         return Ok(plan);
     }
     coarsened(platform, plan, Coarsening::BUSY)

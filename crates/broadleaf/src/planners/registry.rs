@@ -120,6 +120,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::Magpie,
     &clustered::MpichG2,
     &clustered::SiteTrees,
+    &clustered::SiteRelays,
     &throughput::PRUNE_SIMPLE,
     &throughput::PRUNE_REFINED,
     &throughput::GROW,

@@ -1,10 +1,14 @@
 //! The trees of an all-gather between sites: one for each host, which enters each other site and each cluster once.
 //!
 //! A block goes between sites by the least latencies, over other sites where that is shorter, or straight from its own
-//! site to each other one, which leaves out the pipes on the way. In each site the host at which it enters gives it to
-//! a host of each other cluster, and each of these to its cluster by a binomial tree. Blocks enter at the hosts of a
-//! site in turn, so their ports share the work of handing them on. The next site comes before the own one: what takes
-//! longest starts first.
+//! site to each other one, which leaves out the pipes on the way, or around all sites. In each site the host at which it
+//! enters gives it to a host of each other cluster, and each of these to its cluster by a binomial tree. Blocks enter at
+//! the hosts of a site in turn, so their ports share the work of handing them on. The next site comes before the own
+//! one: what takes longest starts first.
+//!
+//! [`Handing::Relayed`]: two hosts' blocks leave a site through one of them, one after the other, so that the first are
+//! handed on beyond the pipe while the others are still in it; and another host than the one at which a block enters,
+//! which waits for the pipe, hands it on.
 
 use crate::plan::{Tree, TreeBuilder};
 use crate::planners::shapes::add_binomial;
@@ -21,6 +25,37 @@ pub(super) struct Ways {
     before: Vec<Option<usize>>,
     /// The other sites, each behind the one before it.
     order: Vec<usize>,
+}
+
+/// Who hands blocks over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Handing {
+    /// Each host its own block, and the host at which a block enters.
+    Alone,
+    /// One of two hosts both blocks, and beyond the pipe another host than the one at which a block enters.
+    Relayed,
+}
+
+/// The ways from each site around all sites, always to the nearest that is left.
+pub(super) fn round(latency_s: &[Vec<f64>]) -> Vec<Ways> {
+    let count = latency_s.len();
+    let mut left: Vec<usize> = (1..count).collect();
+    let mut around = vec![0];
+    while !left.is_empty() {
+        let from = &latency_s[around[around.len() - 1]];
+        let nearest = (0..left.len()).min_by(|&a, &b| from[left[a]].total_cmp(&from[left[b]]));
+        around.push(left.remove(nearest.expect("a site is left")));
+    }
+    let ways_from = |own: usize| {
+        let at = around.iter().position(|&site| site == own).expect("all sites are in the round");
+        let order: Vec<usize> = (1..count).map(|step| around[(at + step) % count]).collect();
+        let mut before = vec![None; count];
+        for (step, &site) in order.iter().enumerate() {
+            before[site] = Some(around[(at + step) % count]);
+        }
+        Ways { before, order }
+    };
+    (0..count).map(ways_from).collect()
 }
 
 /// The ways from each site: by the least latencies, then straight.
@@ -58,66 +93,110 @@ fn ways_from(own: usize, latency_s: &[Vec<f64>], straight: bool) -> Ways {
     Ways { before, order }
 }
 
-/// A tree for each host, those of different sites in turn.
-pub(super) fn trees(platform: &Platform, sites: &Sites, ways: &[Ways]) -> Vec<Tree> {
+/// A tree for each host, those of different sites in turn. The hosts of a site take the sets of ways in turn.
+pub(super) fn trees(platform: &Platform, sites: &Sites, ways: &[Vec<Ways>], handing: Handing) -> Vec<Tree> {
     let hosts = |site: &Vec<Vec<NodeId>>| site.iter().flatten().copied().collect::<Vec<_>>();
     let of_site: Vec<Vec<NodeId>> = sites.iter().map(hosts).collect();
-    let mut entries = Entries {
+    let mut turns = Turns {
         of_site: vec![0; sites.len()],
+        of_relay: vec![0; sites.len()],
         of_cluster: sites.iter().map(|site| vec![0; site.len()]).collect(),
     };
     let most = of_site.iter().map(Vec::len).max().unwrap_or(0);
-    let turns = (0..most).flat_map(|place| (0..sites.len()).map(move |site| (site, place)));
-    let roots = turns.filter_map(|(site, place)| Some((site, *of_site[site].get(place)?)));
-    let tree = |(own, root): (usize, NodeId)| {
-        let mut tree = TreeBuilder::new(platform.node_count()).root(root);
+    let places = (0..most).flat_map(|place| (0..sites.len()).map(move |site| (site, place)));
+    let roots = places.filter_map(|(site, place)| Some((site, place, *of_site[site].get(place)?)));
+    let tree = |(own, place, root): (usize, usize, NodeId)| {
+        let ways = &ways[place % ways.len()][own];
+        let mut tree = BlockTree::new(platform, root);
         let mut entered = vec![root; sites.len()];
-        for &site in &ways[own].order {
-            entered[site] = Entries::next(&mut entries.of_site[site], &of_site[site]);
-            let before = ways[own].before[site].expect("another site");
-            tree.add(entered[before], entered[site]);
+        let mut leaving = root;
+        if handing == Handing::Relayed {
+            leaving = first_of_pair(&sites[own], root);
+            tree.add(root, leaving);
+        }
+        for &site in &ways.order {
+            entered[site] = next(&mut turns.of_site[site], &of_site[site]);
+            let before = ways.before[site].expect("another site");
+            tree.add(if before == own { leaving } else { entered[before] }, entered[site]);
         }
         for (at, site) in sites.iter().enumerate() {
-            add_site(&mut tree, site, entered[at], &mut entries.of_cluster[at]);
+            let mut from = entered[at];
+            if handing == Handing::Relayed && at != own && of_site[at].len() > 1 {
+                let others: Vec<NodeId> = of_site[at].iter().copied().filter(|&host| host != from).collect();
+                let relay = next(&mut turns.of_relay[at], &others);
+                tree.add(from, relay);
+                from = relay;
+            }
+            tree.add_site(site, from, &mut turns.of_cluster[at]);
         }
-        tree.build()
+        tree.edges.build()
     };
     roots.map(tree).collect()
 }
 
-/// The number of blocks that have entered each site and each cluster.
-struct Entries {
+/// The host through which a host's block leaves, itself or its partner. Partners are of different clusters where there
+/// are some: within a cluster, most blocks are handed on among the same hosts.
+fn first_of_pair(clusters: &[Vec<NodeId>], host: NodeId) -> NodeId {
+    let most = clusters.iter().map(Vec::len).max().unwrap_or(0);
+    let in_turn = (0..most).flat_map(|place| clusters.iter().filter_map(move |cluster| cluster.get(place)));
+    let in_turn: Vec<NodeId> = in_turn.copied().collect();
+    let at = in_turn.iter().position(|&other| other == host).expect("a host of the site");
+    in_turn[at - at % 2]
+}
+
+/// How often hosts of each site were those at which a block enters, relays of one, and those at which it enters a cluster.
+struct Turns {
     of_site: Vec<usize>,
+    of_relay: Vec<usize>,
     of_cluster: Vec<Vec<usize>>,
 }
 
-impl Entries {
-    /// The host at which the next block enters.
-    fn next(count: &mut usize, hosts: &[NodeId]) -> NodeId {
-        *count += 1;
-        hosts[(*count - 1) % hosts.len()]
-    }
+/// The host whose turn it is.
+fn next(count: &mut usize, hosts: &[NodeId]) -> NodeId {
+    *count += 1;
+    hosts[(*count - 1) % hosts.len()]
 }
 
-/// Hands a block on inside the site that it enters at `entered`, the largest cluster first.
-fn add_site(tree: &mut TreeBuilder, clusters: &[Vec<NodeId>], entered: NodeId, counts: &mut [usize]) {
-    let mut heads: Vec<(&Vec<NodeId>, NodeId)> = Vec::new();
-    for (cluster, count) in clusters.iter().zip(counts) {
-        let head = match cluster.contains(&entered) {
-            true => entered,
-            false => Entries::next(count, cluster),
-        };
-        heads.push((cluster, head));
+struct BlockTree {
+    edges: TreeBuilder,
+    /// By node, whether it gets the block already.
+    gets: Vec<bool>,
+}
+
+impl BlockTree {
+    fn new(platform: &Platform, root: NodeId) -> BlockTree {
+        let nodes = platform.node_count();
+        let mut gets = vec![false; nodes];
+        gets[root.index()] = true;
+        BlockTree { edges: TreeBuilder::new(nodes).root(root), gets }
     }
-    heads.sort_by_key(|&(cluster, head)| (head != entered, Reverse(cluster.len()), head));
-    heads[1..].iter().for_each(|&(_, head)| {
-        tree.add(entered, head);
-    });
-    for (cluster, head) in heads {
-        let mut hosts = cluster.clone();
-        let at = hosts.iter().position(|&host| host == head).expect("a host of the cluster");
-        hosts.rotate_left(at);
-        add_binomial(tree, &hosts);
+
+    fn add(&mut self, from: NodeId, to: NodeId) {
+        if !std::mem::replace(&mut self.gets[to.index()], true) {
+            self.edges.add(from, to);
+        }
+    }
+
+    /// Hands a block on from a host of the site to all that do not get it yet, the largest cluster first.
+    fn add_site(&mut self, clusters: &[Vec<NodeId>], from: NodeId, counts: &mut [usize]) {
+        let mut heads: Vec<(Vec<NodeId>, NodeId)> = Vec::new();
+        for (cluster, count) in clusters.iter().zip(counts) {
+            let left: Vec<NodeId> =
+                cluster.iter().copied().filter(|host| *host == from || !self.gets[host.index()]).collect();
+            if left.is_empty() {
+                continue;
+            }
+            let head = if left.contains(&from) { from } else { next(count, &left) };
+            heads.push((left, head));
+        }
+        heads.sort_by_key(|(cluster, head)| (*head != from, Reverse(cluster.len()), *head));
+        heads.iter().for_each(|&(_, head)| self.add(from, head));
+        for (mut hosts, head) in heads {
+            let at = hosts.iter().position(|&host| host == head).expect("a host of the cluster");
+            hosts.rotate_left(at);
+            add_binomial(&mut self.edges, &hosts);
+            hosts.iter().for_each(|host| self.gets[host.index()] = true);
+        }
     }
 }
 
@@ -140,5 +219,8 @@ mod tests {
         assert_eq!(straight[0].before, [None, Some(0), Some(0), Some(0)]);
         assert_eq!(straight[0].order, [3, 2, 1]);
         assert_eq!(shortest[2].before, [Some(2), Some(2), None, Some(2)]);
+        let round = round(&latency_s);
+        assert_eq!(round[2].before, [Some(3), Some(0), None, Some(2)]);
+        assert_eq!(round[2].order, [3, 0, 1]);
     }
 }

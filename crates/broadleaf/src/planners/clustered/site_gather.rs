@@ -1,0 +1,92 @@
+//! The all-gather between sites: the ways of the blocks, by how long the pipes are busy.
+//!
+//! While all blocks take less time through a pipe than the latencies do, the ways of the least latencies or the straight
+//! ones are taken. Longer blocks need all pipes. Where each two sites have a pipe of their own, the hosts of a site take
+//! both kinds of ways in turn. Where the ways of a site to several others share a pipe, blocks go around all sites: on a
+//! shared pipe the near sites' messages, whose latency is short, are quicker than the far ones', which come last (RTT
+//! unfairness of TCP; SMPI has it too), and a round has one kind of them in each pipe.
+//!
+//! In a round, and if they are very long, blocks go in a few segments, so that they are handed on sooner.
+//!
+//! A sender passes over busy receivers and pipes in the model (`skip_busy`). Ranks start a message while an earlier one
+//! waits for a pipe, so that is nearer to how they run the plan than a port that waits.
+
+use super::site_blocks::{self, Handing, Ways};
+use super::site_promise::{latencies_s, quickest, sites};
+use crate::plan::{Plan, PlanError};
+use crate::planners::Instance;
+use crate::platform::{NodeId, Platform, SharedId};
+
+/// Blocks are long where the busiest pipe takes more than this part of the time of the longest way; chosen.
+const LONG_PART: f64 = 0.5;
+/// Segments of a long block.
+const SEGMENTS: u64 = 4;
+/// A block that crosses one pipe after another goes in segments of at least this many bytes: shorter ones are mostly
+/// headers on the wire.
+const LEAST_BYTES: u64 = 2 << 10;
+/// One that crosses no pipe but the first goes whole up to this many bytes; chosen.
+const WHOLE_BYTES: u64 = 64 << 10;
+
+/// The plan, named `name`; unsupported where two heads have no link between them, or short blocks would be relayed.
+pub(super) fn plan(instance: &Instance, name: &str, handing: Handing) -> Result<Plan, PlanError> {
+    let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
+    let sites = sites(platform);
+    let (ways, is_long) = ways(name, instance, &sites)?;
+    if handing == Handing::Relayed && !is_long {
+        let reason = "the blocks take less time through a pipe than the latencies".to_string();
+        return Err(PlanError::Unsupported { planner: name.to_string(), reason });
+    }
+    let trees = site_blocks::trees(platform, &sites, &ways, handing);
+    let plan = Plan::bcast(platform, name, root, message_bytes, segment_bytes, trees);
+    Ok(Plan { collective, skip_busy: true, seed, ..plan })
+}
+
+/// The number of segments of a block, at most `most`.
+pub(super) fn segments(instance: &Instance, most: u64) -> u64 {
+    let bytes = instance.message_bytes;
+    let count = match ways("", instance, &sites(instance.platform)) {
+        Ok((ways, true)) if ways.len() == 1 => bytes / LEAST_BYTES,
+        Ok((_, true)) => bytes / WHOLE_BYTES * SEGMENTS,
+        _ => 1,
+    };
+    count.clamp(1, SEGMENTS.min(most))
+}
+
+/// The sets of ways that a site's hosts take in turn, and whether they are those of long blocks.
+fn ways(
+    name: &str,
+    instance: &Instance,
+    sites: &[Vec<Vec<NodeId>>],
+) -> Result<(Vec<Vec<Ways>>, bool), PlanError> {
+    let platform = instance.platform;
+    let latency_s = latencies_s(platform, sites);
+    let [shortest, straight] = site_blocks::ways(&latency_s);
+    let trees_of =
+        |ways: &Vec<Ways>| site_blocks::trees(platform, sites, std::slice::from_ref(ways), Handing::Alone);
+    let whole = instance.segmented(instance.message_bytes);
+    let (promise, at) = quickest(name, &whole, &[trees_of(&shortest), trees_of(&straight)], &[false])?;
+    if promise.pipe_s <= LONG_PART * promise.longest_s {
+        return Ok((vec![if at == 0 { shortest } else { straight }], false));
+    }
+    let long = match share_pipes(platform, sites) {
+        true => vec![site_blocks::round(&latency_s)],
+        false => vec![shortest, straight],
+    };
+    Ok((long, true))
+}
+
+/// Whether the ways between a site and two others share a pipe.
+fn share_pipes(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> bool {
+    let uses = |from: usize, to: usize| -> &[SharedId] {
+        platform.link(sites[from][0][0], sites[to][0][0]).map_or(&[], |class| &platform.class(class).uses)
+    };
+    let all = 0..sites.len();
+    let shares = |site: usize, one: usize, other: usize| {
+        uses(site, one).iter().any(|pipe| uses(site, other).contains(pipe))
+            || uses(one, site).iter().any(|pipe| uses(other, site).contains(pipe))
+    };
+    all.clone().any(|site| {
+        let others = || all.clone().filter(|&other| other != site);
+        others().any(|one| others().any(|other| one < other && shares(site, one, other)))
+    })
+}

@@ -1,0 +1,96 @@
+//! The sites of a platform, and what trees between them promise before any simulation.
+
+use super::groups::{by_cluster, by_site};
+use crate::model::{occupation, Resource};
+use crate::plan::{PlanError, Tree};
+use crate::planners::Instance;
+use crate::platform::{Hop, NodeId, Platform};
+use std::collections::BTreeMap;
+
+/// By site, its clusters, the largest first; where there is one site only, each cluster counts as a site.
+pub(super) fn sites(platform: &Platform) -> Vec<Vec<Vec<NodeId>>> {
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let mut sites = by_site(platform, hosts.clone());
+    if sites.len() == 1 {
+        sites = by_cluster(platform, hosts);
+    }
+    let clusters = |site: Vec<NodeId>| {
+        let mut clusters = by_cluster(platform, site);
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
+        clusters
+    };
+    sites.into_iter().map(clusters).collect()
+}
+
+/// The latencies between the sites' first hosts, seconds; infinite where they have no link.
+pub(super) fn latencies_s(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> Vec<Vec<f64>> {
+    let first: Vec<NodeId> = sites.iter().map(|site| site[0][0]).collect();
+    let latency_s = |from: NodeId, to: NodeId| match platform.link(from, to) {
+        _ if from == to => 0.0,
+        Some(class) => platform.class(class).latency_s,
+        None => f64::INFINITY,
+    };
+    first.iter().map(|&from| first.iter().map(|&to| latency_s(from, to)).collect()).collect()
+}
+
+/// The set of trees that promises to be quickest, by its number; the first of equal ones.
+pub(super) fn quickest(
+    planner: &str,
+    instance: &Instance,
+    sets: &[Vec<Tree>; 2],
+    ways: &[bool],
+) -> Result<(Promise, usize), PlanError> {
+    let promised = sets.iter().enumerate();
+    let promised = promised.map(|(at, trees)| promise(instance, trees, ways).map(|promise| (promise, at)));
+    let quickest = promised.flatten().min_by(|(a, _), (b, _)| a.all_s().total_cmp(&b.all_s()));
+    quickest.ok_or_else(|| {
+        let reason = "two heads of sites or clusters have no link between them".to_string();
+        PlanError::Unsupported { planner: planner.to_string(), reason }
+    })
+}
+
+/// What trees promise, seconds.
+pub(super) struct Promise {
+    /// The time of the busiest resource, and of the busiest pipe.
+    busiest_s: f64,
+    pub pipe_s: f64,
+    /// That of a segment by the longest way.
+    pub longest_s: f64,
+}
+
+impl Promise {
+    fn all_s(&self) -> f64 {
+        self.busiest_s + self.longest_s
+    }
+}
+
+/// `ways` states for each way of a segment whether it is inward. `None` where an edge of a tree has no link.
+fn promise(instance: &Instance, trees: &[Tree], ways: &[bool]) -> Option<Promise> {
+    let Instance { platform, message_bytes, segment_bytes, .. } = *instance;
+    let segments = message_bytes.div_ceil(segment_bytes) as f64;
+    let mut held_s: BTreeMap<Resource, f64> = BTreeMap::new();
+    let mut longest_s: f64 = 0.0;
+    for tree in trees {
+        let mut way_s = 0.0;
+        for &is_inward in ways {
+            let mut at_s = vec![0.0; platform.node_count()];
+            for parent in tree.breadth_first(tree.root.unwrap_or(instance.root)) {
+                for &child in tree.children(parent) {
+                    let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+                    let class = platform.link(from, to)?;
+                    let held = occupation(platform, Hop { from, to, class }, segment_bytes);
+                    at_s[child.index()] = at_s[parent.index()] + held.arrival_s;
+                    for window in held.windows {
+                        *held_s.entry(window.resource).or_default() +=
+                            window.duration_s * segments * tree.share;
+                    }
+                }
+            }
+            way_s += at_s.into_iter().fold(0.0, f64::max);
+        }
+        longest_s = longest_s.max(way_s);
+    }
+    let pipes = held_s.iter().filter(|(resource, _)| matches!(resource, Resource::Shared(_)));
+    let pipe_s = pipes.map(|(_, &held_s)| held_s).fold(0.0, f64::max);
+    Some(Promise { busiest_s: held_s.into_values().fold(0.0, f64::max), pipe_s, longest_s })
+}
