@@ -123,11 +123,14 @@ pub fn without_skips(platform: &Platform, plan: Plan) -> Plan {
 /// A period is dropped if the plan without it takes at most this part of its time.
 const WORTH_LEAVING: f64 = 0.9;
 
+/// Of a block.
+const FEW_SEGMENTS: u64 = 4;
+
 /// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of
-/// all hosts: they are few, and a sender of short ones fills pipes that the model's leaves idle.
+/// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    let are_of_all = plan.collective.outward() == Collective::Allgather;
-    if plan.period.is_some() || plan.pattern.is_some() || are_of_all {
+    let are_few = plan.collective.outward() == Collective::Allgather && plan.segment_count() <= FEW_SEGMENTS;
+    if plan.period.is_some() || plan.pattern.is_some() || are_few {
         return Ok(plan);
     }
     coarsened(platform, plan, Coarsening::BUSY)

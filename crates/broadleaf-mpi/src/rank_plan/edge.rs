@@ -65,8 +65,8 @@ fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
 pub(super) struct SimulatedPorts {
     /// For which part of its sender's time each link of a timetable has a transfer under way, 0 to 1.
     busy: HashMap<(NodeId, NodeId), f64>,
-    /// Whether no host passes anything on, in any tree.
-    is_flat: bool,
+    /// As [`Plan::is_direct`].
+    is_direct: bool,
 }
 
 impl SimulatedPorts {
@@ -83,9 +83,7 @@ impl SimulatedPorts {
             .into_iter()
             .map(|((from, to), taken_s): (_, f64)| ((from, to), taken_s / of_sender[&from]))
             .collect();
-        let mut trees = plan.trees.iter().chain(&plan.inward);
-        let is_flat = plan.period.is_none() && trees.all(|tree| serves_leaves(tree, plan.root_of(tree)));
-        SimulatedPorts { busy, is_flat }
+        SimulatedPorts { busy, is_direct: plan.is_direct() }
     }
 }
 
@@ -161,7 +159,7 @@ pub(super) fn edge(
         // One message per child: only turns separate them. Where no child passes anything on, only the last arrival
         // counts, which is no later if messages share the port; in turns, the port would wait for a far message's latency.
         edge.window = MAX_WINDOW as u16;
-        if ports.is_flat || (plan.trees.len() == 1 && serves_leaves(tree, parent)) {
+        if ports.is_direct || (plan.trees.len() == 1 && serves_leaves(tree, parent)) {
             edge.turn = Turn::default();
         }
     }

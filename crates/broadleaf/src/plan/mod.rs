@@ -285,6 +285,14 @@ impl Plan {
         tree.root.unwrap_or(self.root)
     }
 
+    /// Whether no host passes on what it receives, in any tree, and none waits for a turn.
+    pub fn is_direct(&self) -> bool {
+        let is_flat = |tree: &Tree| {
+            tree.children(self.root_of(tree)).iter().all(|&child| tree.children(child).is_empty())
+        };
+        self.period.is_none() && self.trees.iter().chain(&self.inward[..]).all(is_flat)
+    }
+
     /// k = ⌈m/s⌉, of one block if there are several; a message of no bytes has no segments.
     pub fn segment_count(&self) -> u64 {
         self.message_bytes.div_ceil(self.segment_bytes.max(1))

@@ -76,7 +76,7 @@ pub(super) fn search(
     effort: Effort,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
-    if let Some(count) = known_count(instance, planner, least_bytes, budget) {
+    if let Some(count) = known_count(instance, planner, least_bytes) {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
         return Tuned::estimated(instance.platform, routed(planner, &sized, budget)?, budget);
     }
@@ -106,9 +106,8 @@ pub(super) fn routed(planner: &dyn Planner, instance: &Instance, budget: &Budget
 }
 
 /// The number of segments, where no search is needed.
-fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64, budget: &Budget) -> Option<u64> {
-    let modelled =
-        planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes), budget);
+fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
+    let modelled = planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes));
     // All segments that are ready for the same receiver travel as one transfer, at any segment size.
     modelled.or(instance.collective.is_personalised().then_some(1))
 }
@@ -331,7 +330,7 @@ pub(super) fn sketch(
 ) -> Result<Option<Sketch>, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let known = known_count(instance, planner, least_bytes, budget);
+    let known = known_count(instance, planner, least_bytes);
     let counts = match known {
         Some(count) => vec![count],
         None => bracket(instance, least_bytes, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),

@@ -65,10 +65,10 @@ impl Planner for EcefPipelined {
         supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let hosts = Units::of_hosts(instance);
         let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-        let (makespan_s, parents) = tree(&hosts, segments, budget);
+        let (makespan_s, parents) = tree(&hosts, segments);
         let mut pipeline = Pipeline::new(&hosts.grid, segments);
         pipeline.makespan_s(&parents);
         let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &pipeline.sends()));
@@ -94,8 +94,8 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The model is as accurate as a simulation, and faster.
-fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
-    Some(COUNTS.best(instance, most, budget, |sized, count| tree(&Units::of_hosts(sized), count, budget).0))
+fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+    Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count).0))
 }
 
 /// Where ranks share processors, or one process simulates them all, each message takes time that no platform states: so
@@ -103,18 +103,13 @@ fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64
 const COUNTS: SegmentCounts =
     SegmentCounts { start: 64, worth_twice: 1.03, worth_many: 1.15, many_messages: 150_000 };
 
-/// The makespan by the formula, seconds, and each host's parent; the root is its own parent. Past the limit, of the
-/// budgets tried so far.
-fn tree(hosts: &Units, segments: u64, limit: &Budget) -> (f64, Vec<u32>) {
+/// The makespan by the formula, seconds, and each host's parent; the root is its own parent.
+fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
     let grid = &hosts.grid;
     let of_segment = grid.divided(segments as f64);
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
     for budget_s in budgets(&of_segment) {
-        // The first is none at all.
-        if best.is_some() && limit.is_spent() {
-            break;
-        }
         let Some(parents) = parents(Frontier::within_budget(&of_segment, budget_s)) else { continue };
         let makespan_s = pipeline.makespan_s(&parents);
         if best.as_ref().is_none_or(|best| makespan_s < best.0) {

@@ -1,6 +1,5 @@
 //! The number of segments with the least makespan by a planner's model.
 
-use crate::budget::Budget;
 use crate::planners::Instance;
 use std::collections::BTreeMap;
 
@@ -17,14 +16,7 @@ pub(super) struct SegmentCounts {
 
 impl SegmentCounts {
     /// The count of at most `most` segments by `modelled_s`: the makespan of an instance in that many segments, seconds.
-    /// Once the budget is spent, the best so far.
-    pub fn best(
-        &self,
-        instance: &Instance,
-        most: u64,
-        budget: &Budget,
-        modelled_s: impl Fn(&Instance, u64) -> f64,
-    ) -> u64 {
+    pub fn best(&self, instance: &Instance, most: u64, modelled_s: impl Fn(&Instance, u64) -> f64) -> u64 {
         let mut known: BTreeMap<u64, f64> = BTreeMap::new();
         let mut makespan_s = |count: u64| {
             *known.entry(count).or_insert_with(|| {
@@ -41,11 +33,10 @@ impl SegmentCounts {
             }
         };
         let mut best = self.start.min(most);
-        while !budget.is_spent() && 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best)
-        {
+        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
             best *= 2;
         }
-        while !budget.is_spent() && best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
+        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
             best /= 2;
         }
         best

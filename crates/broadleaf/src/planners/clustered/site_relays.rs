@@ -49,7 +49,7 @@ static CARD: Card = Card {
         pace: site_trees::pace,
         segments: Segmentation::Guided {
             whole: |_, count| count,
-            modelled: |instance, most, _| Some(site_gather::segments(instance, most)),
+            modelled: |instance, most| Some(site_gather::segments(instance, most)),
         },
         ..Profile::QUICK
     },

@@ -83,7 +83,7 @@ pub(super) fn pace(instance: &Instance) -> Pace {
     }
 }
 
-fn segments(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
+fn segments(instance: &Instance, most: u64) -> Option<u64> {
     (instance.collective == Collective::Allgather).then(|| site_gather::segments(instance, most))
 }
 

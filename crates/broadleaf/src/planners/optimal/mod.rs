@@ -156,7 +156,7 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The number of segments of blocks; a broadcast's is searched.
-fn segments(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
+fn segments(instance: &Instance, most: u64) -> Option<u64> {
     match instance.collective {
         Collective::Scatter => scatter::segments(instance, most),
         Collective::Allgather => allgather::segments(instance, most),

@@ -48,7 +48,7 @@ static CARD: Card = Card {
         // In one piece, which is best apart from latencies.
         segments: Segmentation::Guided {
             whole: |_, count| count,
-            modelled: |instance, _, _| (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1),
+            modelled: |instance, _| (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1),
         },
         ..Profile::QUICK
     },
