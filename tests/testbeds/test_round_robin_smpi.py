@@ -126,7 +126,7 @@ def test_an_all_gather_is_near_its_limit(
 
 
 def test_short_transfers_of_several_blocks_wait_for_one_latency(gathering: Path, tmp_path: Path) -> None:
-    """Three exchanges of one, two and four blocks, 50 µs each; a receive that waited for a frame would double them."""
+    """Three exchanges of one, two and four blocks, 50 µs each; receives that wait for frames double them."""
     platform = write_cluster(tmp_path / "net.json", 8)
     xml, hosts = write_simgrid(bl.Platform.load(str(platform)), tmp_path)
     variables = {"BROADLEAF_PLATFORM": str(platform), "BROADLEAF_PLANNER": "recursive-doubling"}

@@ -15,7 +15,7 @@ use broadleaf::plan::NodeProgram;
 use broadleaf::platform::NodeId;
 use std::collections::HashMap;
 
-/// Data of at most so many bytes travels in its frame: a copy at both ends takes less time than a second message, and MPIs
+/// The most data that travels in its frame: a copy at both ends takes less time than a second message, and MPIs
 /// send as much without a rendezvous.
 const IN_FRAME_BYTES: u64 = 8 << 10;
 

@@ -53,8 +53,8 @@ static CARD: Card = Card {
     },
 };
 
-/// Of an all-gather's blocks, which are not passed on: so many that transfers share pipes in turns about as they do at
-/// once on a network.
+/// Of an all-gather's block, which is not passed on. Segments of four blocks or more in turn take about as long on a pipe of
+/// the model as transfers that share it.
 const SEGMENTS_OF_A_BLOCK: u64 = 4;
 
 fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
