@@ -22,7 +22,7 @@ pub struct Cluster {
     /// In the order of the turn. In the first cluster, the plan's root comes first, and takes no turn if there are
     /// others: it sends each tree's segments to the host at place 0.
     pub hosts: Vec<NodeId>,
-    /// The place of its inner tree among [`ClusterTrees::insides`].
+    /// The place of its inner tree among `insides`.
     pub inside: u32,
 }
 
