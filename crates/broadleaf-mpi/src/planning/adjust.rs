@@ -123,7 +123,7 @@ pub fn without_skips(platform: &Platform, plan: Plan) -> Plan {
 /// A period is dropped if the plan without it takes at most this part of its time.
 const WORTH_LEAVING: f64 = 0.9;
 
-/// Of a block.
+/// The most segments of a block that stay as they were planned.
 const FEW_SEGMENTS: u64 = 4;
 
 /// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of

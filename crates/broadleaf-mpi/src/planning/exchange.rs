@@ -129,19 +129,37 @@ mod tests {
 
     /// Sixteen hosts, 50 µs apart, 1 Gb/s.
     fn planned(collective: Collective, bytes: u64) -> RankPlan {
+        planned_by(BEST, "one-port", collective, bytes)
+    }
+
+    fn planned_by(planner: &str, port_model: &str, collective: Collective, bytes: u64) -> RankPlan {
         let names: Vec<String> = (0..16).map(|at| format!("n{at}")).collect();
         let document = serde_json::json!({
-            "format": "broadleaf-platform/1", "name": "sixteen", "port_model": "one-port",
+            "format": "broadleaf-platform/1", "name": "sixteen", "port_model": port_model,
             "nodes": names.iter().map(|name| serde_json::json!({"id": name})).collect::<Vec<_>>(),
             "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}],
         });
         let platform = Platform::from_json(&document.to_string()).unwrap();
         let nodes: Vec<NodeId> = platform.hosts().collect();
         let placement = Placement::on(&platform, &nodes).unwrap();
-        let settings = PlanSettings::read(&|_| None).unwrap();
+        let settings =
+            PlanSettings { planner: planner.to_string(), ..PlanSettings::read(&|_| None).unwrap() };
         ExchangeJob { placement: &placement, collective, root: 0, bytes, sizes: None, element_bytes: 8 }
             .plan(&settings)
             .unwrap()
+    }
+
+    /// Planned in four segments, for the pipes of the model.
+    #[test]
+    fn blocks_that_are_not_passed_on_go_whole() {
+        for collective in [Collective::Allgather, Collective::ReduceScatter] {
+            let planned = planned_by("flat", "multi-port", collective, 16 << 10);
+            assert_eq!(
+                (&planned.planner[..], planned.transfers.segment_bytes),
+                ("flat", 16 << 10),
+                "{collective}"
+            );
+        }
     }
 
     /// A reduction in long segments waits in each turn, which costs more than a timetable gains; of short segments

@@ -87,11 +87,6 @@ impl SimulatedPorts {
     }
 }
 
-/// Whether no child of a node passes anything on.
-fn serves_leaves(tree: &Tree, parent: NodeId) -> bool {
-    tree.children(parent).iter().all(|&child| tree.children(child).is_empty())
-}
-
 /// The messages that could leave while one is on its way and the next is made ready.
 fn behind(class: &LinkClass, message_s: f64) -> f64 {
     (class.latency_s + TURNAROUND_S) / message_s
@@ -159,7 +154,7 @@ pub(super) fn edge(
         // One message per child: only turns separate them. Where no child passes anything on, only the last arrival
         // counts, which is no later if messages share the port; in turns, the port would wait for a far message's latency.
         edge.window = MAX_WINDOW as u16;
-        if ports.is_direct || (plan.trees.len() == 1 && serves_leaves(tree, parent)) {
+        if ports.is_direct || (plan.trees.len() == 1 && tree.serves_leaves(parent)) {
             edge.turn = Turn::default();
         }
     }

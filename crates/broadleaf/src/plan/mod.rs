@@ -287,9 +287,7 @@ impl Plan {
 
     /// Whether no host passes on what it receives, in any tree, and none waits for a turn.
     pub fn is_direct(&self) -> bool {
-        let is_flat = |tree: &Tree| {
-            tree.children(self.root_of(tree)).iter().all(|&child| tree.children(child).is_empty())
-        };
+        let is_flat = |tree: &Tree| tree.serves_leaves(self.root_of(tree));
         self.period.is_none() && self.trees.iter().chain(&self.inward[..]).all(is_flat)
     }
 

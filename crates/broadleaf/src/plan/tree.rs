@@ -23,6 +23,11 @@ impl Tree {
         self.first.len() - 1
     }
 
+    /// Whether no child of a node passes anything on.
+    pub fn serves_leaves(&self, parent: NodeId) -> bool {
+        self.children(parent).iter().all(|&child| self.children(child).is_empty())
+    }
+
     /// The children of a node in serving order.
     pub fn children(&self, node: NodeId) -> &[NodeId] {
         let at = node.index();

@@ -46,7 +46,7 @@ static CARD: Card = Card {
         "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "makespan of very few nodes",
     guarantee: "none",
-    complexity: "O(n)",
+    complexity: "O(n); O(n²) for an all-gather",
     profile: Profile {
         segments: Segmentation::Guided { whole: |_, count| count, modelled: segments_of_a_block },
         ..Profile::QUICK
