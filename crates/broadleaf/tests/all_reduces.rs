@@ -43,6 +43,51 @@ fn the_ring_and_recursive_halving_reach_the_bound() {
     }
 }
 
+/// Five hosts, blocks of 100 bytes at 1 byte/s, 50 s of latency. Whole blocks take four hops of 150 s. In two segments a host
+/// sends without a pause, and the last segment, begun at 350 s, arrives at 450 s; no more segments end the hops sooner.
+#[test]
+fn a_ring_passes_on_one_segment_while_the_next_one_comes() {
+    let platform = mesh(5, 50.0);
+    let blocks = Instance { collective: Collective::Allgather, ..allreduce(&platform, 100) };
+    for (segment_bytes, wanted_s) in [(100, 600.0), (50, 450.0)] {
+        let plan = plan_with(find("ring").unwrap(), &blocks.segmented(segment_bytes), &Budget::UNLIMITED);
+        let trace = simulate(&platform, &plan.unwrap(), false).unwrap();
+        assert!((trace.makespan_s - wanted_s).abs() < 1e-9, "{segment_bytes}: {} s", trace.makespan_s);
+    }
+    let chosen = |instance: &Instance| {
+        let made = make(instance, "ring", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED);
+        made.unwrap().plan.segment_bytes
+    };
+    assert_eq!(chosen(&blocks), 50);
+    // An all-reduce's segments are those of its blocks, a fifth of the message.
+    assert_eq!(chosen(&allreduce(&platform, 500)), 50);
+}
+
+/// Beyond 256 hosts the lags of a round each would be longer than what they save.
+#[test]
+fn a_ring_of_many_hosts_passes_on_whole_blocks() {
+    for (hosts, longest_lag) in [(256, 254), (257, 0)] {
+        let platform = mesh(hosts, 1.0);
+        let instance = Instance { collective: Collective::Allgather, ..allreduce(&platform, 1 << 10) };
+        let made = make(&instance, "ring", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
+        let period = made.plan.period.as_ref().unwrap();
+        assert_eq!(period.slots.iter().map(|slot| slot.lag).max(), Some(longest_lag));
+        assert_eq!(check::faults(&platform, &made.plan), [""; 0]);
+    }
+}
+
+/// `flat` plans all-gathers under multi-port only; elsewhere its all-reduce is a reduction and a broadcast.
+#[test]
+fn an_all_reduce_is_made_of_the_first_half_that_the_planner_supports() {
+    for (port_model, trees, block_bytes) in [("multi-port", 4, Some(25)), ("one-port", 1, None)] {
+        let text = mesh(4, 0.0).to_json().to_string().replace("one-port", port_model);
+        let platform = Platform::from_json(&text).unwrap();
+        let plan = plan_with(find("flat").unwrap(), &allreduce(&platform, 100), &Budget::UNLIMITED).unwrap();
+        assert_eq!((plan.trees.len(), plan.block_bytes()), (trees, block_bytes), "{port_model}");
+        assert_eq!(check::faults(&platform, &plan), [""; 0]);
+    }
+}
+
 /// A chain in and out again: inner hosts send every segment both ways through one port, 2 s each; by tree order they wait for
 /// each other at times.
 #[test]

@@ -3,11 +3,12 @@
 use crate::rank_plan::{goes_whole, on_the_wire};
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
-use broadleaf::plan::{Collective, Plan, PlanError};
+use broadleaf::plan::{Collective, Period, Plan, PlanError, Slot};
 use broadleaf::planners::Instance;
 use broadleaf::platform::{Platform, PortModel};
 use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
 use broadleaf::simulate::estimate;
+use std::collections::HashMap;
 
 /// The fastest plan of `best`; or, if that plan has turns whose waiting is predicted to cost more than they gain, the
 /// fastest plan without turns. A rank that waits for its turn waits for the one before it to arrive (`in_turn` is the
@@ -87,8 +88,10 @@ pub fn fastest_as_run(
 /// The predicted time of an adjusted plan.
 fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     let handled = &placement.handled;
-    // A block that goes whole waits for one turn, not for one per segment.
-    if plan.period.is_none() || plan.trees.iter().all(|tree| goes_whole(plan, tree)) {
+    // A block that goes whole waits for one turn, not for one per segment. A sender with one receiver keeps its link full.
+    let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan.collective, period))
+        && !plan.trees.iter().all(|tree| goes_whole(plan, tree));
+    if !waits {
         return estimate(handled, plan);
     }
     let in_turn = placement
@@ -96,6 +99,14 @@ fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
         .map_err(|fault| PlanError::BadRequest(fault.to_string()))?;
     let worth = if handled.port_model() == PortModel::MultiPort { WORTH_TURNS } else { 1.0 };
     Ok(estimate(&in_turn, plan)? * worth)
+}
+
+/// Whether every sender has one receiver, as in a ring. In an all-reduce the segments on their way out wait for those on
+/// their way in.
+fn serves_one_each(collective: Collective, period: &Period) -> bool {
+    let mut receiver_of = HashMap::new();
+    let serves_one = |slot: &Slot| *receiver_of.entry(slot.from).or_insert(slot.to) == slot.to;
+    collective != Collective::Allreduce && period.slots.iter().all(serves_one)
 }
 
 /// Under multi-port, a plan with turns is used only if it is predicted to be faster by this factor.
@@ -127,19 +138,28 @@ const WORTH_LEAVING: f64 = 0.9;
 const FEW_SEGMENTS: u64 = 4;
 
 /// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of
-/// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle.
+/// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle. No segment is longer
+/// than a block, whose trees it goes along.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    let are_few = plan.collective.outward() == Collective::Allgather && plan.segment_count() <= FEW_SEGMENTS;
+    let block = plan.block_bytes();
+    let are_few = block.is_some_and(|bytes| bytes.div_ceil(plan.segment_bytes) <= FEW_SEGMENTS);
     if plan.period.is_some() || plan.pattern.is_some() || are_few {
         return Ok(plan);
     }
-    coarsened(platform, plan, Coarsening::BUSY)
+    let Coarsening { least_bytes, most_bytes, .. } = Coarsening::BUSY;
+    let longest = block.unwrap_or(u64::MAX);
+    let limits = Coarsening {
+        least_bytes: least_bytes.min(longest),
+        most_bytes: most_bytes.min(longest),
+        ..Coarsening::BUSY
+    };
+    coarsened(platform, plan, limits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf::plan::{check, Period};
+    use broadleaf::plan::check;
     use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, TransferTime};
 
     fn four_hosts() -> Platform {
@@ -219,6 +239,36 @@ mod tests {
             let found = waiting_s(bytes);
             assert!((found.0 - taken_s).abs() < 1e-12 && (found.1 - latency_s).abs() < 1e-12, "{found:?}");
         }
+    }
+
+    /// A ring's hosts have one receiver, those of recursive doubling one a round; an all-reduce has two ways.
+    #[test]
+    fn only_a_sender_with_one_receiver_waits_for_no_turn() {
+        let platform = four_hosts();
+        let instance = Instance::new(&platform, NodeId(0), 4096).unwrap();
+        for (name, collective, serves_one) in [
+            ("ring", Collective::Allgather, true),
+            ("ring", Collective::ReduceScatter, true),
+            ("ring", Collective::Allreduce, false),
+            ("recursive-doubling", Collective::Allgather, false),
+        ] {
+            let instance = Instance { collective, ..instance };
+            let segments = SegmentChoice::Bytes(1024);
+            let made = make(&instance, name, segments, Effort::Quick, &Budget::UNLIMITED).unwrap();
+            let period = made.plan.period.as_ref().unwrap();
+            assert_eq!(serves_one_each(collective, period), serves_one, "{name}, {collective:?}");
+        }
+    }
+
+    /// Segments of all roots' blocks grow to a block at most.
+    #[test]
+    fn no_segment_is_longer_than_a_block() {
+        let platform = four_hosts();
+        let instance = Instance::new(&platform, NodeId(0), 8192).unwrap();
+        let instance = Instance { collective: Collective::Allreduce, ..instance };
+        let made = make(&instance, "flat", SegmentChoice::Bytes(256), Effort::Quick, &Budget::UNLIMITED);
+        let plan = in_larger_segments(&platform, made.unwrap().plan).unwrap();
+        assert_eq!((plan.block_bytes(), plan.segment_bytes), (Some(2048), 2048));
     }
 
     #[test]

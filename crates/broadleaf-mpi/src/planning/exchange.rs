@@ -94,9 +94,8 @@ impl ExchangeJob<'_> {
         });
         let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
         // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
-        let goes_whole = self.has_blocks_of_all() && plan.is_direct();
-        let segment_bytes = if goes_whole { plan.message_bytes } else { plan.segment_bytes };
-        let segment_bytes = segment_bytes.next_multiple_of(self.element_bytes);
+        let whole = plan.block_bytes().filter(|_| plan.is_direct());
+        let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);
         // The call's own blocks take the place of the nodes', which are those of several ranks together.
         Ok(Plan { segment_bytes, weights: None, ..plan })
     }

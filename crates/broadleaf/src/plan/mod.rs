@@ -34,6 +34,7 @@ pub use collective::{Collective, Direction};
 pub use error::PlanError;
 pub(crate) use flow::{flows, Flow};
 pub use node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
+pub(crate) use pattern::MOST_FOLLOWING;
 pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
 pub(crate) use positions::tree_of_positions;
 pub use program::Programs;
@@ -289,6 +290,18 @@ impl Plan {
     pub fn is_direct(&self) -> bool {
         let is_flat = |tree: &Tree| tree.serves_leaves(self.root_of(tree));
         self.period.is_none() && self.trees.iter().chain(&self.inward[..]).all(is_flat)
+    }
+
+    /// The length of a block of each host, bytes: an all-gather's or reduce-scatter's, and the part of an all-reduce that one
+    /// host combines and gives out. `None` where the blocks or the message have one root.
+    pub fn block_bytes(&self) -> Option<u64> {
+        match self.collective.outward() {
+            Collective::Allgather => Some(self.message_bytes),
+            Collective::Allreduce if self.trees.iter().all(|tree| tree.root.is_some()) => {
+                Some(self.message_bytes.div_ceil(self.trees.len().max(1) as u64))
+            }
+            _ => None,
+        }
     }
 
     /// k = ⌈m/s⌉, of one block if there are several; a message of no bytes has no segments.

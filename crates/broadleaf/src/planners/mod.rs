@@ -22,6 +22,7 @@ pub use optimal::with_period;
 pub use pipelines::{RoundRobin, TwoTree};
 pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};
+pub(crate) use registry::all_gather_of;
 pub use registry::{collectives_of, find, finish_with, plan_with, supports, BEST, PLANNERS};
 
 /// Platforms of more nodes are searched with less effort.

@@ -45,10 +45,10 @@ pub trait Planner: Sync {
         &[Collective::Bcast]
     }
 
-    /// The outward collective from whose plans all-reduces are made, if it plans one; an all-gather before a broadcast,
-    /// since it moves less through each port where a broadcast has one tree.
-    fn all_reduce_from(&self) -> Option<Collective> {
-        [Collective::Allgather, Collective::Bcast].into_iter().find(|half| self.collectives().contains(half))
+    /// The outward collectives from whose plans all-reduces are made; of these, the first that it plans for an instance. An
+    /// all-gather comes before a broadcast, since it moves less through each port where a broadcast has one tree.
+    fn all_reduce_from(&self) -> &'static [Collective] {
+        &[Collective::Allgather, Collective::Bcast]
     }
 
     /// A valid plan; without a limit to the budget the same instance and seed give the same bytes.

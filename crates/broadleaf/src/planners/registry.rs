@@ -14,12 +14,7 @@ use crate::platform::PortModel;
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
     let collective = instance.collective;
     if is_joined(planner, instance) {
-        let Some(half) = all_reduce::half_of(planner) else {
-            return Err(Unsupported(
-                "no plans for allreduce, since for neither bcast nor allgather".to_string(),
-            ));
-        };
-        return all_reduce::halves(half, instance).iter().try_for_each(|half| supports(planner, half));
+        return all_reduce::half_of(planner, instance).map(|_| ());
     }
     if !planner.collectives().contains(&collective.outward()) {
         let known: Vec<&str> = collectives_of(planner).map(Collective::name).collect();
@@ -49,10 +44,20 @@ fn is_joined(planner: &dyn Planner, instance: &Instance) -> bool {
     instance.collective == Collective::Allreduce && !planner.collectives().contains(&Collective::Allreduce)
 }
 
+/// The all-gather that the planner's all-reduce of the instance is made of, if it is made of one.
+pub(crate) fn all_gather_of<'a>(planner: &dyn Planner, instance: &Instance<'a>) -> Option<Instance<'a>> {
+    let half = if is_joined(planner, instance) {
+        all_reduce::half_of(planner, instance).ok()?
+    } else {
+        return None;
+    };
+    (half == Collective::Allgather).then(|| all_reduce::halves(half, instance)[1])
+}
+
 /// The collectives that the planner plans: its own, their mirrors, and an all-reduce made from one of them.
 pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     Collective::ALL.into_iter().filter(|&collective| match collective {
-        Collective::Allreduce if all_reduce::half_of(planner).is_some() => true,
+        Collective::Allreduce if all_reduce::may_be_made_by(planner) => true,
         _ => planner.collectives().contains(&collective.outward()),
     })
 }
@@ -67,7 +72,7 @@ const NODE_UNITS: u64 = 2;
 /// An instance that the planner does not support, or for which it finds no plan.
 pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
     if is_joined(planner, instance) {
-        let half = all_reduce::half_of(planner).unwrap_or(Collective::Bcast);
+        let half = all_reduce::half_of(planner, instance).unwrap_or(Collective::Bcast);
         let [inward, outward] = all_reduce::halves(half, instance);
         let way_in = plan_with(planner, &inward, budget)?;
         return all_reduce::joined(instance, way_in, plan_with(planner, &outward, budget)?);

@@ -7,6 +7,7 @@ mod entrant;
 mod make;
 mod outcome;
 mod request;
+mod segment_counts;
 mod segment_search;
 mod settings;
 mod unwaiting;

@@ -6,16 +6,16 @@
 //! than sizes, since of all sizes that make k segments the smallest, ⌈m/k⌉, is the best.
 
 use super::request::Effort;
+use super::segment_counts::SegmentCounts;
 use super::settings::{
-    DEEP_SEGMENTS_PER_NODE, EDGES_PER_S, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, MOST_SEGMENTS,
-    OTHER_TREES, REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS,
-    WORTH_REFINING,
+    DEEP_SEGMENTS_PER_NODE, EDGES_PER_S, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, OTHER_TREES,
+    REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
 };
 use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
-use crate::platform::{Platform, TransferTime, HANDLING_S};
+use crate::platform::Platform;
 use crate::simulate::{estimate_from, estimate_within, makespan};
 
 /// A sketch, and whether its segment size is the one that the planner's model chose, so that no search follows.
@@ -76,12 +76,13 @@ pub(super) fn search(
     effort: Effort,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
-    if let Some(count) = known_count(instance, planner, least_bytes) {
-        let sized = instance.segmented(instance.message_bytes.div_ceil(count));
+    let counts = SegmentCounts::new(instance, planner, least_bytes);
+    if let Some(count) = counts.known() {
+        let sized = instance.segmented(counts.segment_bytes(count));
         return Tuned::estimated(instance.platform, routed(planner, &sized, budget)?, budget);
     }
     match effort {
-        Effort::Thorough => thorough(instance, planner, least_bytes, budget),
+        Effort::Thorough => thorough(instance, planner, counts, budget),
         Effort::Quick => {
             let sketched = sketch(instance, planner, least_bytes, effort, f64::INFINITY, budget)?;
             let sketched = sketched.expect("there is nothing to beat");
@@ -105,40 +106,10 @@ pub(super) fn routed(planner: &dyn Planner, instance: &Instance, budget: &Budget
     plan.routed(instance.platform)
 }
 
-/// The number of segments, where no search is needed.
-fn known_count(instance: &Instance, planner: &dyn Planner, least_bytes: u64) -> Option<u64> {
-    let modelled = planner.card().profile.segments.modelled(instance, most_segments(instance, least_bytes));
-    // All segments that are ready for the same receiver travel as one transfer, at any segment size.
-    modelled.or(instance.collective.is_personalised().then_some(1))
-}
-
-/// The segment counts worth trying: 1, 2, 4 … and the most.
-fn bracket(instance: &Instance, least_bytes: u64, factor: u64) -> Vec<u64> {
-    let most = most_segments(instance, least_bytes);
-    let mut counts: Vec<u64> = std::iter::successors(Some(1u64), |count| count.checked_mul(factor))
-        .take_while(|&count| count < most)
-        .collect();
-    counts.push(most);
-    counts
-}
-
-/// The most segments worth trying. On a link without a start-up, a host's handling time limits them; a given or
-/// measured start-up describes it better.
-fn most_segments(instance: &Instance, least_bytes: u64) -> u64 {
-    let silent = |time: &TransferTime| match *time {
-        TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
-        _ => None,
-    };
-    let fastest =
-        instance.platform.classes().iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
-    let smallest = (fastest * HANDLING_S).max(least_bytes as f64);
-    ((instance.message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
-}
-
 struct Search<'a> {
     instance: &'a Instance<'a>,
     planner: &'a dyn Planner,
-    least_bytes: u64,
+    counts: SegmentCounts<'a>,
     budget: &'a Budget,
     /// The plan whose segment size is varied; `None`: each size gets its own plan.
     varied: Option<Plan>,
@@ -154,12 +125,12 @@ impl Search<'_> {
 
     /// The predicted makespan with `count` segments, seconds.
     fn try_count(&mut self, count: u64) -> Result<f64, PlanError> {
-        let count = self.planner.card().profile.segments.whole(self.instance, count);
+        let count = self.counts.nearest(count);
         let at = match self.seen.binary_search_by_key(&count, |&(seen, _)| seen) {
             Ok(at) => return Ok(self.seen[at].1),
             Err(at) => at,
         };
-        let segment_bytes = self.instance.message_bytes.div_ceil(count);
+        let segment_bytes = self.counts.segment_bytes(count);
         let plan = match &self.varied {
             Some(plan) => Plan { segment_bytes, ..plan.clone() },
             None => routed(self.planner, &self.instance.segmented(segment_bytes), self.budget)?,
@@ -184,7 +155,7 @@ impl Search<'_> {
     /// Plans for `count` segments and varies that plan from now on: slow planners would otherwise spend the search's
     /// time on trees that hardly differ. Each plan of the search gets a part of the budget.
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
-        let sized = self.instance.segmented(self.instance.message_bytes.div_ceil(count));
+        let sized = self.instance.segmented(self.counts.segment_bytes(count));
         let mut share = self.budget.divided(VARIED_PLANS);
         if self.varied.is_none() {
             share = share.at_least(FIRST_PLAN);
@@ -199,11 +170,10 @@ impl Search<'_> {
     /// varying the former does not show whether the latter are better.
     fn go_deep(&mut self) -> Result<(), PlanError> {
         let Some(best) = &self.best else { return Ok(()) };
-        let (best_s, count) = (best.makespan_s, best.plan.segment_count());
+        let (best_s, count) = (best.makespan_s, self.counts.of_bytes(best.plan.segment_bytes));
         let wanted =
             (DEEP_SEGMENTS_PER_NODE * self.instance.platform.node_count() as u64).max(OTHER_TREES * count);
-        let Some(many) = bracket(self.instance, self.least_bytes, 2).into_iter().find(|&many| many >= wanted)
-        else {
+        let Some(many) = self.counts.bracket(2).into_iter().find(|&many| many >= wanted) else {
             return Ok(());
         };
         if self.out_of_time() {
@@ -211,8 +181,7 @@ impl Search<'_> {
         }
         self.vary(many)?;
         let (mut count, mut count_s) = (many, self.try_count(many)?);
-        let further =
-            bracket(self.instance, self.least_bytes, 2).into_iter().filter(|&further| further > many);
+        let further = self.counts.bracket(2).into_iter().filter(|&further| further > many);
         for further in further {
             if self.out_of_time() {
                 return Ok(());
@@ -231,7 +200,7 @@ impl Search<'_> {
 
     /// Halves the step around `count` until it is fine.
     fn refine(&mut self, count: u64) -> Result<(), PlanError> {
-        let most = most_segments(self.instance, self.least_bytes);
+        let most = self.counts.most();
         let mut centre = count;
         let mut centre_s = self.try_count(centre)?;
         for halving in 1..=HALVINGS {
@@ -255,11 +224,10 @@ impl Search<'_> {
 fn thorough(
     instance: &Instance,
     planner: &dyn Planner,
-    least_bytes: u64,
+    counts: SegmentCounts,
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
-    let mut search =
-        Search { instance, planner, least_bytes, budget, varied: None, best: None, seen: Vec::new() };
+    let mut search = Search { instance, planner, counts, budget, varied: None, best: None, seen: Vec::new() };
     match search_thoroughly(&mut search) {
         Err(PlanError::OutOfTime) => {}
         searched => searched?,
@@ -268,9 +236,9 @@ fn thorough(
 }
 
 fn search_thoroughly(search: &mut Search) -> Result<(), PlanError> {
-    let Search { instance, planner, least_bytes, budget, .. } = *search;
+    let Search { instance, planner, budget, .. } = *search;
     let mut bracket_s = Vec::new();
-    let mut counts = bracket(instance, least_bytes, 2);
+    let mut counts = search.counts.bracket(2);
     let middle = counts[counts.len() / 2];
     let is_quick = planner.card().profile.is_quick(instance);
     if !is_quick {
@@ -330,19 +298,20 @@ pub(super) fn sketch(
 ) -> Result<Option<Sketch>, PlanError> {
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
-    let known = known_count(instance, planner, least_bytes);
+    let segments = SegmentCounts::new(instance, planner, least_bytes);
+    let known = segments.known();
     let counts = match known {
         Some(count) => vec![count],
-        None => bracket(instance, least_bytes, if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
+        None => segments.bracket(if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
     };
     let middle = counts[counts.len() / 2];
-    let plan = routed(planner, &instance.segmented(instance.message_bytes.div_ceil(middle)), budget)?;
+    let plan = routed(planner, &instance.segmented(segments.segment_bytes(middle)), budget)?;
     let has_time = effort == Effort::Thorough && !is_large && !budget.is_timed();
     let is_simulated = plan.period.is_some() || has_time;
     let mut best: Option<Tuned> = None;
     for count in counts {
-        let count = planner.card().profile.segments.whole(instance, count);
-        let plan = Plan { segment_bytes: instance.message_bytes.div_ceil(count), ..plan.clone() };
+        let segment_bytes = segments.segment_bytes(segments.nearest(count));
+        let plan = Plan { segment_bytes, ..plan.clone() };
         // The busiest resource alone takes longer than the plan to beat.
         if steady_s(platform, &plan)? >= to_beat_s {
             continue;

@@ -5,15 +5,21 @@
 
 use super::{bine, Layout, Move};
 
-/// Every node forwards to its right-hand neighbour the block that it last got from the left.
+/// The most hosts of a ring whose segments follow each other one hop apart. Beyond, the waiting for the last lags
+/// would take longer than a block.
+pub(crate) const MOST_FOLLOWING: usize = 256;
+
+/// Every node forwards to its right-hand neighbour the block that it last got from the left: a segment one period
+/// after it came, so that no segment waits for the rest of its block.
 pub(super) fn ring(hosts: usize) -> Layout {
     let rounds = 0..hosts.saturating_sub(1);
+    let follow = hosts <= MOST_FOLLOWING;
     let moves = rounds.flat_map(|round| {
         (0..hosts).map(move |from| Move {
             position: ((from + hosts - round) % hosts) as u32,
             from: from as u32,
             to: ((from + 1) % hosts) as u32,
-            lag: 0,
+            lag: if follow { round as u32 } else { 0 },
         })
     });
     Layout::of_own_trees(hosts, moves.collect())

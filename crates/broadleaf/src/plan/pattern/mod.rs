@@ -12,6 +12,8 @@ mod file;
 mod tournament;
 mod van_de_geijn;
 
+pub(crate) use allgather::MOST_FOLLOWING;
+
 use super::{Collective, Period, Slot, Tree, TreeBuilder};
 use crate::platform::NodeId;
 

@@ -86,8 +86,8 @@ impl Planner for Optimal {
     }
 
     /// Its broadcasts' trees share the message as evenly as an all-gather's, in fewer slots.
-    fn all_reduce_from(&self) -> Option<Collective> {
-        Some(Collective::Bcast)
+    fn all_reduce_from(&self) -> &'static [Collective] {
+        &[Collective::Bcast]
     }
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {

@@ -2,7 +2,9 @@
 //!
 //! Reference: Thakur, Rabenseifner and Gropp, *Optimization of collective communication operations in MPICH*,
 //! section 4.1; one of the baselines of paper 5's global data exchange.
-//! Cost: (n − 1)·(T(m) + latency) on a homogeneous one-port network, which is optimal but for the latencies.
+//! Cost: (n − 1)·(T(m) + latency) on a homogeneous one-port network, which is optimal but for the latencies. Up to 256
+//! hosts a segment is passed on while the next one comes, so with k segments of s bytes it is about
+//! (n − 1)·max(k·T(s), T(s) + latency).
 //! Complexity: O(n²) slots. Guarantee: none elsewhere.
 //!
 //! ```
@@ -25,14 +27,15 @@
 //! ```
 
 use crate::budget::Budget;
-use crate::plan::{Collective, Plan, PlanError, Regular};
+use crate::plan::{Collective, Plan, PlanError, Regular, MOST_FOLLOWING};
 use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
+use crate::platform::LinkClassId;
 
 /// A plan has n² slots; with more nodes it would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1500;
 
-/// Beyond this, a simulation at every size would take too long.
-const MOST_SEARCHED: usize = 256;
+/// Segments of a block; more would only be shorter.
+const MOST_SEGMENTS: u64 = 32;
 
 pub struct Ring;
 
@@ -45,14 +48,31 @@ static CARD: Card = Card {
     guarantee: "optimal but for latencies on a homogeneous one-port network",
     complexity: "O(n^2)",
     profile: Profile {
-        // In one piece, which is best apart from latencies.
-        segments: Segmentation::Guided {
-            whole: |_, count| count,
-            modelled: |instance, _| (instance.platform.hosts().count() > MOST_SEARCHED).then_some(1),
-        },
+        segments: Segmentation::Guided { whole: |_, count| count, modelled: segments_of_a_block },
         ..Profile::QUICK
     },
 };
+
+/// The segments whose hop is the shortest: all of a block through a port, or one of them and the latency.
+fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
+    let Instance { platform, message_bytes, .. } = *instance;
+    let hosts: Vec<_> = platform.hosts().collect();
+    if hosts.len() > MOST_FOLLOWING {
+        return Some(1);
+    }
+    let neighbours = hosts.iter().zip(hosts.iter().cycle().skip(1));
+    let classes: Vec<_> = neighbours.filter_map(|(&from, &to)| platform.link(from, to)).collect();
+    let longest = |seconds: &dyn Fn(LinkClassId) -> f64| {
+        classes.iter().map(|&class| seconds(class)).fold(0.0, f64::max)
+    };
+    let latency_s = longest(&|class| platform.class(class).latency_s);
+    let hop_s = |count: u64| {
+        let segment_s = longest(&|class| platform.transfer_s(class, message_bytes.div_ceil(count)));
+        (count as f64 * segment_s).max(segment_s + latency_s)
+    };
+    let counts = 1..=most.min(MOST_SEGMENTS);
+    counts.min_by(|&a, &b| hop_s(a).total_cmp(&hop_s(b)))
+}
 
 impl Planner for Ring {
     fn card(&self) -> &'static Card {

@@ -83,11 +83,6 @@ impl Planner for Flat {
         &[Collective::Bcast, Collective::Scatter, Collective::Allgather]
     }
 
-    /// Under every port model, unlike its all-gather.
-    fn all_reduce_from(&self) -> Option<Collective> {
-        Some(Collective::Bcast)
-    }
-
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let mut tree = TreeBuilder::new(instance.platform.node_count());
         if instance.collective == Collective::Allgather {
