@@ -13,18 +13,21 @@ from broadleaf.papers.round_robin.gathering import BANDWIDTH_BYTES_PER_S, LATENC
 
 
 @pytest.mark.parametrize("nodes", [2, 3, 4, 5, 7, 8])
-def test_round_robin_meets_the_limit_and_a_ring_pays_its_latencies(nodes: int, tmp_path: Path) -> None:
+def test_a_ring_of_whole_blocks_pays_its_latencies(nodes: int, tmp_path: Path) -> None:
     platform = bl.Platform.load(cluster(tmp_path, nodes, BANDWIDTH_BYTES_PER_S))
     size = 1 << 16
     step_s = size / BANDWIDTH_BYTES_PER_S
 
-    def taken_s(planner: str) -> float:
-        plan = bl.plan(platform, platform.hosts[0], size, planner, "allgather")
+    def taken_s(planner: str, segment_bytes: int | None = None) -> float:
+        plan = bl.plan(platform, platform.hosts[0], size, planner, "allgather", segment_bytes=segment_bytes)
         return float(bl.simulate(platform, plan).makespan_s)
 
     # By hand: n - 1 contributions come in, one after the other.
-    assert taken_s("round-robin") == pytest.approx((nodes - 1) * step_s + LATENCY_S)
-    assert taken_s("ring") == pytest.approx((nodes - 1) * (step_s + LATENCY_S))
+    limit_s = (nodes - 1) * step_s + LATENCY_S
+    assert taken_s("round-robin") == pytest.approx(limit_s)
+    # In segments a host passes one on while the next one comes.
+    assert taken_s("ring") == pytest.approx(limit_s)
+    assert taken_s("ring", segment_bytes=size) == pytest.approx((nodes - 1) * (step_s + LATENCY_S))
 
 
 def test_rows_are_of_each_algorithm_and_what_cannot_run_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,33 +6,8 @@
 //! segment and sends it out while the next one comes in. The former moves 2·(n − 1)/n messages through each port of a
 //! homogeneous network, the latter two, so a planner of both has its all-gather taken where it plans one.
 
-use super::{supports, Instance, Planner, Unsupported};
+use super::Instance;
 use crate::plan::{tree_of_positions, Collective, Period, Plan, PlanError, Predicted, Slot, Tree};
-
-/// The outward collective from which the planner makes this all-reduce: the first that it plans both ways.
-///
-/// # Errors
-/// Why the planner refuses the last of them.
-pub(super) fn half_of(planner: &dyn Planner, instance: &Instance) -> Result<Collective, Unsupported> {
-    let mut refused =
-        Unsupported("no plans for allreduce, since for neither bcast nor allgather".to_string());
-    for half in halves_of(planner) {
-        match halves(half, instance).iter().try_for_each(|half| supports(planner, half)) {
-            Ok(()) => return Ok(half),
-            Err(reason) => refused = reason,
-        }
-    }
-    Err(refused)
-}
-
-/// Whether the planner plans a collective from which all-reduces are made.
-pub(super) fn may_be_made_by(planner: &dyn Planner) -> bool {
-    halves_of(planner).next().is_some()
-}
-
-fn halves_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
-    planner.all_reduce_from().iter().copied().filter(|half| planner.collectives().contains(half))
-}
 
 /// Both halves as separate instances: inward, then outward.
 pub(super) fn halves<'a>(half: Collective, instance: &Instance<'a>) -> [Instance<'a>; 2] {

@@ -14,7 +14,7 @@ use crate::platform::PortModel;
 pub fn supports(planner: &dyn Planner, instance: &Instance) -> Result<(), Unsupported> {
     let collective = instance.collective;
     if is_joined(planner, instance) {
-        return all_reduce::half_of(planner, instance).map(|_| ());
+        return half_of(planner, instance).map(|_| ());
     }
     if !planner.collectives().contains(&collective.outward()) {
         let known: Vec<&str> = collectives_of(planner).map(Collective::name).collect();
@@ -44,10 +44,35 @@ fn is_joined(planner: &dyn Planner, instance: &Instance) -> bool {
     instance.collective == Collective::Allreduce && !planner.collectives().contains(&Collective::Allreduce)
 }
 
+/// The outward collective from which the planner makes this all-reduce: the first that it plans both ways.
+///
+/// # Errors
+/// Why the planner refuses the last of them.
+fn half_of(planner: &dyn Planner, instance: &Instance) -> Result<Collective, Unsupported> {
+    let mut refused =
+        Unsupported("no plans for allreduce, since for neither bcast nor allgather".to_string());
+    for half in halves_of(planner) {
+        match all_reduce::halves(half, instance).iter().try_for_each(|half| supports(planner, half)) {
+            Ok(()) => return Ok(half),
+            Err(reason) => refused = reason,
+        }
+    }
+    Err(refused)
+}
+
+/// Whether the planner plans a collective from which all-reduces are made.
+fn may_be_made_by(planner: &dyn Planner) -> bool {
+    halves_of(planner).next().is_some()
+}
+
+fn halves_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
+    planner.all_reduce_from().iter().copied().filter(|half| planner.collectives().contains(half))
+}
+
 /// The all-gather that the planner's all-reduce of the instance is made of, if it is made of one.
 pub(crate) fn all_gather_of<'a>(planner: &dyn Planner, instance: &Instance<'a>) -> Option<Instance<'a>> {
     let half = if is_joined(planner, instance) {
-        all_reduce::half_of(planner, instance).ok()?
+        half_of(planner, instance).ok()?
     } else {
         return None;
     };
@@ -57,7 +82,7 @@ pub(crate) fn all_gather_of<'a>(planner: &dyn Planner, instance: &Instance<'a>) 
 /// The collectives that the planner plans: its own, their mirrors, and an all-reduce made from one of them.
 pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     Collective::ALL.into_iter().filter(|&collective| match collective {
-        Collective::Allreduce if all_reduce::may_be_made_by(planner) => true,
+        Collective::Allreduce if may_be_made_by(planner) => true,
         _ => planner.collectives().contains(&collective.outward()),
     })
 }
@@ -72,7 +97,7 @@ const NODE_UNITS: u64 = 2;
 /// An instance that the planner does not support, or for which it finds no plan.
 pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
     if is_joined(planner, instance) {
-        let half = all_reduce::half_of(planner, instance).unwrap_or(Collective::Bcast);
+        let half = half_of(planner, instance).unwrap_or(Collective::Bcast);
         let [inward, outward] = all_reduce::halves(half, instance);
         let way_in = plan_with(planner, &inward, budget)?;
         return all_reduce::joined(instance, way_in, plan_with(planner, &outward, budget)?);
