@@ -71,11 +71,10 @@ fn halves_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
 
 /// The all-gather that the planner's all-reduce of the instance is made of, if it is made of one.
 pub(crate) fn all_gather_of<'a>(planner: &dyn Planner, instance: &Instance<'a>) -> Option<Instance<'a>> {
-    let half = if is_joined(planner, instance) {
-        half_of(planner, instance).ok()?
-    } else {
+    if !is_joined(planner, instance) {
         return None;
-    };
+    }
+    let half = half_of(planner, instance).ok()?;
     (half == Collective::Allgather).then(|| all_reduce::halves(half, instance)[1])
 }
 
