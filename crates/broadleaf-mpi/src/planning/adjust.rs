@@ -141,8 +141,8 @@ const FEW_SEGMENTS: u64 = 4;
 /// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle. No segment is longer
 /// than a block, whose trees it goes along.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
-    let block = plan.block_bytes();
-    let are_few = block.is_some_and(|bytes| bytes.div_ceil(plan.segment_bytes) <= FEW_SEGMENTS);
+    let block = plan.block_bytes().map(|bytes| bytes.max(1));
+    let are_few = block.is_some_and(|bytes| bytes.div_ceil(plan.segment_bytes.max(1)) <= FEW_SEGMENTS);
     if plan.period.is_some() || plan.pattern.is_some() || are_few {
         return Ok(plan);
     }

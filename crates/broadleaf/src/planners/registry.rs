@@ -60,11 +60,7 @@ fn half_of(planner: &dyn Planner, instance: &Instance) -> Result<Collective, Uns
     Err(refused)
 }
 
-/// Whether the planner plans a collective from which all-reduces are made.
-fn may_be_made_by(planner: &dyn Planner) -> bool {
-    halves_of(planner).next().is_some()
-}
-
+/// The collectives from which it would make an all-reduce of some instance.
 fn halves_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     planner.all_reduce_from().iter().copied().filter(|half| planner.collectives().contains(half))
 }
@@ -81,7 +77,7 @@ pub(crate) fn all_gather_of<'a>(planner: &dyn Planner, instance: &Instance<'a>) 
 /// The collectives that the planner plans: its own, their mirrors, and an all-reduce made from one of them.
 pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective> + '_ {
     Collective::ALL.into_iter().filter(|&collective| match collective {
-        Collective::Allreduce if may_be_made_by(planner) => true,
+        Collective::Allreduce if halves_of(planner).next().is_some() => true,
         _ => planner.collectives().contains(&collective.outward()),
     })
 }
