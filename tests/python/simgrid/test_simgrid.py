@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import broadleaf as bl
+from broadleaf.formats.simgrid import load_simgrid
 from broadleaf.formats.simgrid.ask import ask_simgrid
 from broadleaf.formats.simgrid.plain import read_plain
 from outcome import Command, refused
@@ -338,3 +339,27 @@ def test_other_xml_is_refused(tmp_path: Path, command: Command) -> None:
     (tmp_path / "empty.xml").write_text('<platform version="4.1"><zone id="z" routing="Full"/></platform>')
     refused(command("convert", "empty.xml", "-o", "net.json"), "the platform has no host")
     refused(command("convert", "absent.xml", "-o", "net.json"), "absent.xml")
+
+
+@needs_simgrid
+def test_the_bound_of_an_all_reduce_on_a_dragonfly_is_found(tmp_path: Path) -> None:
+    """So many equal links that the pivots of its linear program went round for ever."""
+    xml = tmp_path / "platform.xml"
+    xml.write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1"><zone id="world" routing="Full">'
+        '<cluster id="net" prefix="h-" suffix="" radical="0-71" speed="1Gf" bw="125MBps" lat="10us"'
+        ' sharing_policy="SPLITDUPLEX" topology="DRAGONFLY" topo_parameters="3,4;4,3;3,1;2"/>'
+        "</zone></platform>\n"
+    )
+    network = load_simgrid(xml, port_model="multi-port").to_dict()
+    for link in network["links"]:
+        link["startup_s"] = 1e-6
+    platform = bl.Platform.from_dict(network)
+    both, inward = (
+        bl.plan(platform, platform.hosts[0], 1024, "binomial", collective).bound_s
+        for collective in ("allreduce", "reduce")
+    )
+    assert both is not None
+    assert inward is not None
+    assert both >= inward > 0

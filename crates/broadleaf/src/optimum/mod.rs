@@ -42,6 +42,7 @@ mod equal_trees;
 mod error;
 mod exchanged_parents;
 mod gateways;
+mod inverse;
 mod makespan_bound;
 mod occupation_table;
 mod replaced_trees;

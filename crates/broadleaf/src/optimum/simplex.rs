@@ -4,6 +4,8 @@
 //! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General solvers
 //! were rejected: they restart from scratch each time, while this one needs a few pivots of rows² operations.
 
+use super::inverse::inverse;
+
 /// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
 
@@ -15,6 +17,12 @@ const LEAST_PIVOT: f64 = 1e-8;
 const GAIN: f64 = 1e-9;
 /// A level below zero by more than this is repaired.
 const BELOW: f64 = 1e-10;
+/// By how much the right sides differ at first, and at most: among many equal columns, rounding can be larger than the
+/// differences, and the pivots then go round in circles.
+const SPREAD: f64 = 1e-9;
+const MOST_SPREAD: f64 = 1e-5;
+/// Pivots for each row and column after which they are taken to go round.
+const PATIENCE: usize = 16;
 /// Pivots after which the inverse is computed again, so that rounding does not add up.
 const FRESH: usize = 400;
 
@@ -31,6 +39,8 @@ pub(crate) struct Simplex {
     column_in_basis: Vec<bool>,
     slack_in_basis: Vec<bool>,
     pivots: usize,
+    /// How often the right sides were spread ten times as far.
+    spreads: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +67,7 @@ impl Simplex {
     /// Adds a row, given by its value in each column so far.
     pub fn add_row(&mut self, values: &[f64]) {
         let row = self.right.len() as u32;
-        // Slightly different right sides break ties between equal ratios, so that every pivot makes progress. The
-        // shares are scaled to the exact loads afterwards; 1e-9 is lost at most.
-        self.right.push(1.0 - 1e-9 * scatter(u64::from(row)));
+        self.right.push(self.right_of(row));
         for (column, &value) in self.columns.iter_mut().zip(values) {
             if value > 0.0 {
                 column.push((row, value));
@@ -86,6 +94,16 @@ impl Simplex {
         self.prices.push(0.0);
     }
 
+    /// Slightly different right sides break ties between equal ratios, so that every pivot makes progress. The shares
+    /// are scaled to the exact loads afterwards; the spread is lost at most.
+    fn right_of(&self, row: u32) -> f64 {
+        1.0 - self.spread() * scatter(u64::from(row))
+    }
+
+    fn spread(&self) -> f64 {
+        SPREAD * 10f64.powi(self.spreads)
+    }
+
     /// The columns' levels.
     pub fn solution(&self) -> Vec<f64> {
         let mut x = vec![0.0; self.columns.len()];
@@ -100,11 +118,33 @@ impl Simplex {
     /// Pivots until every level is ≥ 0 and no known column gains.
     pub fn optimise(&mut self) {
         self.repair();
+        let mut left = self.patience();
         while let Some(entering) = self.best_entering() {
+            if left == 0 {
+                // The levels are feasible, and any prices bound the optimum.
+                if self.spread() >= MOST_SPREAD {
+                    return;
+                }
+                self.spread_further();
+                left = self.patience();
+                continue;
+            }
             let change = self.change(entering);
             let Some(leaving) = self.first_to_empty(&change) else { return };
             self.pivot(entering, leaving, &change);
+            left -= 1;
         }
+    }
+
+    fn patience(&self) -> usize {
+        PATIENCE * (self.right.len() + self.columns.len())
+    }
+
+    /// Starts again with right sides that differ more.
+    fn spread_further(&mut self) {
+        self.spreads += 1;
+        self.right = (0..self.right.len() as u32).map(|row| self.right_of(row)).collect();
+        self.restart();
     }
 
     /// The dual simplex: while a level is below zero, its member is replaced by the one whose price rises least.
@@ -232,10 +272,10 @@ impl Simplex {
         }
     }
 
-    /// The inverse of the basis, row-major (Gauss-Jordan with partial pivoting); `None` where it is nearly singular.
+    /// The inverse of the basis, row-major; `None` where it is nearly singular.
     fn basis_inverse(&self) -> Option<Vec<f64>> {
         let rows = self.right.len();
-        // Row-major [basis | identity]; position p's column is the basis member p.
+        // Row-major basis; position p's column is the basis member p.
         let mut matrix = vec![0.0; rows * rows];
         for (position, member) in self.basis.iter().enumerate() {
             match *member {
@@ -247,41 +287,7 @@ impl Simplex {
                 }
             }
         }
-        let mut inverse = vec![0.0; rows * rows];
-        for row in 0..rows {
-            inverse[row * rows + row] = 1.0;
-        }
-        for at in 0..rows {
-            let by_size = |&a: &usize, &b: &usize| {
-                matrix[a * rows + at].abs().total_cmp(&matrix[b * rows + at].abs()).then(b.cmp(&a))
-            };
-            let pivot = (at..rows).max_by(by_size)?;
-            if matrix[pivot * rows + at].abs() < 1e-12 {
-                return None;
-            }
-            if pivot != at {
-                for column in 0..rows {
-                    matrix.swap(pivot * rows + column, at * rows + column);
-                    inverse.swap(pivot * rows + column, at * rows + column);
-                }
-            }
-            let by = 1.0 / matrix[at * rows + at];
-            matrix[at * rows..][..rows].iter_mut().for_each(|entry| *entry *= by);
-            inverse[at * rows..][..rows].iter_mut().for_each(|entry| *entry *= by);
-            let (matrix_row, inverse_row) =
-                (matrix[at * rows..][..rows].to_vec(), inverse[at * rows..][..rows].to_vec());
-            for row in (0..rows).filter(|&row| row != at) {
-                let factor = matrix[row * rows + at];
-                if factor != 0.0 {
-                    let subtract = |into: &mut [f64], from: &[f64]| {
-                        into.iter_mut().zip(from).for_each(|(entry, &by)| *entry -= factor * by);
-                    };
-                    subtract(&mut matrix[row * rows..][..rows], &matrix_row);
-                    subtract(&mut inverse[row * rows..][..rows], &inverse_row);
-                }
-            }
-        }
-        Some(inverse)
+        inverse(matrix, rows)
     }
 
     /// Computes the inverse, levels and prices again from the basis; the present ones are better than those of a nearly
