@@ -8,14 +8,19 @@
 //! from the nearest of them: a message that all of them have. Where all links into a
 //! group use one pipe, [`last_window`](super::last_window) holds too, and for all hosts together the prices of
 //! [`priced`](super::priced).
+//!
+//! All blocks for the hosts at some latency from the root or farther leave by the root's port, and the last of them to
+//! leave has that latency before it: [`sent_away_s`], for each latency, which is the optimum of one machine by Jackson,
+//! *Scheduling a production line to minimize maximum tardiness* (1955).
 
 use super::crossing::{Cover, Crossings};
 use super::last_window::LastWindow;
 use super::priced::priced_blocks_s;
+use super::spread::Sending;
 use super::{one_message_bound_s, outset, HOST_UNITS, ROUNDING};
 use crate::budget::Budget;
 use crate::plan::{block_bytes, Collective};
-use crate::platform::{NodeId, Platform, SharedId};
+use crate::platform::{Hop, NodeId, Platform, SharedId};
 
 /// The bytes of each node's block; none of a switch.
 struct BlockBytes {
@@ -95,9 +100,33 @@ pub fn scatter_bound_s(
         _ => 0.0,
     };
     let by_cuts_s = entered_s.fold(most_s, f64::max);
+    let sent_s = of_all.as_ref().map_or(0.0, |of_all| sent_away_s(platform, root, &blocks, of_all));
     let priced_s =
         of_all.map_or(0.0, |of_all| priced_blocks_s(platform, Some(root), &blocks.of_node, &of_all, budget));
-    (by_cuts_s.max(priced_s) * (1.0 - ROUNDING)).max(one_block_s)
+    (by_cuts_s.max(sent_s).max(priced_s) * (1.0 - ROUNDING)).max(one_block_s)
+}
+
+/// The most, over all latencies, of the time for which the blocks of the hosts at that latency from the root or farther
+/// hold the root's port, and that latency, seconds.
+///
+/// Of the transfers out of the root, take those with bytes that their hosts get by them. The last one ends no sooner than
+/// all of them take, and its bytes have the latency of a path before them, but for what a window may outlast the first
+/// hop's arrival.
+fn sent_away_s(platform: &Platform, root: NodeId, blocks: &BlockBytes, of_all: &Crossings) -> f64 {
+    let hops = || of_all.sends().filter(|hop| hop.from == root);
+    let Some(sending) = Sending::least(hops().map(|hop| of_all.imprints(hop))) else { return 0.0 };
+    let after_s = |hop| Sending::least(std::iter::once(of_all.imprints(hop))).map_or(0.0, |hop| hop.after_s);
+    let beyond_latency_s = |hop: Hop| after_s(hop) - platform.class(hop.class).latency_s;
+    let sooner_s = hops().map(beyond_latency_s).fold(0.0, f64::min);
+    let latency_s = platform.distances(root, |class| platform.class(class).latency_s);
+    let gets = |host: &NodeId| *host != root && blocks.of_node[host.index()] > 0;
+    let mut farthest: Vec<NodeId> = platform.hosts().filter(gets).collect();
+    farthest.sort_by(|a, b| latency_s[b.index()].total_cmp(&latency_s[a.index()]));
+    let sent = farthest.into_iter().scan(0.0, |bytes, host| {
+        *bytes += blocks.of_node[host.index()] as f64;
+        Some(*bytes * sending.s_per_byte + latency_s[host.index()] + sooner_s)
+    });
+    sent.filter(|seconds| seconds.is_finite()).fold(0.0, f64::max)
 }
 
 /// A lower bound on the time to gather the blocks of all hosts on every host, seconds; 0 for an empty all-gather. A
